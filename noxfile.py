@@ -1,0 +1,212 @@
+"""The sessions that build, check and test this repository; ``python3 noxfile.py -l`` lists them.
+
+Nothing has to be installed first: run as a script, this file makes a private environment for nox and uv (see
+``tools/bootstrap.py``). Every session tests wheels, never the source tree.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT))  # for `tools`, however nox loads this file
+
+if __name__ == "__main__":
+    from tools import bootstrap
+
+    sys.exit(bootstrap.main(Path(__file__).resolve(), sys.argv[1:]))
+
+import nox
+
+nox.needs_version = ">=2026.10"
+nox.options.default_venv_backend = "uv"  # only uv has exact installs and lowest versions
+nox.options.reuse_venv = "yes"  # `--exact` installs keep what is reused true to its declaration
+nox.options.sessions = ["tests"]
+os.environ.setdefault("UV_PYTHON_DOWNLOADS", "never")  # the Python that runs nox is the one tested
+
+# The lowest layer first.
+PACKAGES = ("kapi-sim", "kapi-types", "kapi-spirv", "kapi-runtime", "kapi-numba-offload")
+SOURCES = [f"packages/{dist}/src" for dist in PACKAGES]
+EACH_PACKAGE = [nox.param(dist, id=dist) for dist in PACKAGES]
+WHEELS = ROOT / ".nox" / "wheels"
+
+
+# ----------------------------------------------------------------------------------------- the jobs of a user
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """The main job: digits compared and classified, in the simulator and on the device; a table, a picture."""
+    install(session, "--group", "demo")
+    session.run("python", "examples/digits.py", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def tests(session: nox.Session) -> None:
+    """Everything that must hold: all the sessions below but bench and nightly, the quick ones first."""
+    for name in ("lint", "imports", "house", "types", "build", "isolated", "integration", "docs", "minimums"):
+        session.notify(name)
+
+
+# -------------------------------------------------------------------------------------- checks of the sources
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style of code and docstrings, and Numba internals kept to _numba_compat (ruff)."""
+    session.install("--exact", "--group", "lint")
+    session.run("ruff", "check", *session.posargs)
+
+
+@nox.session
+def imports(session: nox.Session) -> None:
+    """Layers among and inside the packages, and what each may not import (import-linter)."""
+    session.install("--exact", "--group", "imports")
+    cache = ROOT / ".nox" / "import-linter-cache"
+    session.run("lint-imports", "--cache-dir", str(cache), env={"PYTHONPATH": os.pathsep.join(SOURCES)})
+
+
+@nox.session
+def house(session: nox.Session) -> None:
+    """The repository's own rules: declared dependencies, versions, files, texts, and these sessions."""
+    session.install("--exact", "--group", "house")
+    session.run("pytest", "tests/house", *session.posargs)
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Type checks of all sources and tools (mypy, strict)."""
+    session.install("--exact", "--group", "types")
+    session.run("mypy", *session.posargs)
+
+
+# ---------------------------------------------------------------------------------------- tests of the wheels
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Source archives, and wheels from them, into dist/; their contents; kapi-sim alone needs only NumPy."""
+    shutil.rmtree("dist", ignore_errors=True)
+    for dist in PACKAGES:
+        session.run("uv", "build", "--quiet", "--out-dir", "dist", f"packages/{dist}")
+    session.run(sys.executable, "tools/archives.py", "dist", external=True)
+    install(session, "kapi-sim")
+    session.run("python", "tools/isolation.py", "kapi-sim", "--exactly", "kapi-sim", "numpy")
+    run_examples(session, "kapi-sim")
+
+
+@nox.session
+@nox.parametrize("dist", EACH_PACKAGE)
+def isolated(session: nox.Session, dist: str) -> None:
+    """One package's wheel, its declared dependencies and test group: tests, docstrings, examples."""
+    install(session, dist, "--group", f"packages/{dist}/pyproject.toml:test")
+    run_package(session, dist)
+
+
+@nox.session
+@nox.parametrize("dist", EACH_PACKAGE)
+def minimums(session: nox.Session, dist: str) -> None:
+    """The same with the lowest versions that the package and its siblings declare."""
+    # As requirements files the projects' dependencies count as direct, which is what "lowest-direct" lowers.
+    siblings = PACKAGES[: PACKAGES.index(dist) + 1]
+    projects = [part for name in siblings for part in ("--requirements", f"packages/{name}/pyproject.toml")]
+    lowest = ("--resolution", "lowest-direct", "--all-extras")
+    install(session, dist, *projects, *lowest, "--group", f"packages/{dist}/pyproject.toml:test")
+    run_package(session, dist)
+
+
+@nox.session
+def integration(session: nox.Session) -> None:
+    """The tests that need the full stack: all five wheels, a device driver, dpnp, reference tools."""
+    install(session, "--group", "integration")
+    run_tests(session, ROOT / "tests" / "integration", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The documentation, built strictly from nothing, and every code block of its pages and the READMEs."""
+    install(session, "--group", "docs")
+    shutil.rmtree("docs/_build", ignore_errors=True)
+    session.run("sphinx-build", "--nitpicky", "--fail-on-warning", "--keep-going", "docs", "docs/_build/html")
+    run_tests(session, ROOT / "tests" / "pages")
+
+
+# ------------------------------------------------------------------------------------------------- on request
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """The benchmarks: times against the peers, as a table (arguments after -- go to benchmarks/run.py)."""
+    install(session, "--group", "bench")
+    session.run("python", "benchmarks/run.py", *session.posargs)
+
+
+@nox.session
+def nightly(session: nox.Session) -> None:
+    """Long fuzzing and stress: the tests marked nightly, full stack (arguments after -- go to pytest)."""
+    install(session, "--group", "integration")
+    folders = [ROOT / "packages" / dist / "tests" for dist in PACKAGES] + [ROOT / "tests" / "integration"]
+    run_tests(session, *folders, "-m", "nightly", *session.posargs, env={"KAPI_NIGHTLY": "1"})
+
+
+# --------------------------------------------------------------------------------------------- how they do it
+
+_constraints: list[Path] = []  # the file that `wheels` wrote, once it has
+
+
+def wheels(session: nox.Session) -> Path:
+    """Build the five wheels, once per run, and return a constraints file that ties each name to its wheel."""
+    if not _constraints:
+        WHEELS.mkdir(parents=True, exist_ok=True)
+        fresh = WHEELS / f"fresh-{os.getpid()}"
+        for dist in PACKAGES:
+            session.run("uv", "build", "--wheel", "--quiet", "--out-dir", str(fresh), f"packages/{dist}")
+        kept = [keep(built) for built in sorted(fresh.glob("*.whl"))]
+        shutil.rmtree(fresh)
+        constraints = WHEELS / "constraints.txt"
+        lines = [f"{wheel.name.split('-')[0]} @ {wheel.as_uri()}\n" for wheel in kept]
+        constraints.write_text("".join(lines), "utf-8")
+        _constraints.append(constraints)
+    return _constraints[0]
+
+
+def keep(built: Path) -> Path:
+    """Move a wheel to its place unless the same bytes are there: an unchanged file is not installed again."""
+    kept = WHEELS / built.name
+    if not (kept.exists() and filecmp.cmp(built, kept, shallow=False)):
+        built.replace(kept)
+    return kept
+
+
+def install(session: nox.Session, *arguments: str) -> None:
+    """Make the environment hold what `arguments` ask for and nothing else, kapi-* as wheels of this tree."""
+    session.install("--exact", "--constraints", str(wheels(session)), *arguments)
+
+
+def run_package(session: nox.Session, dist: str) -> None:
+    """Run a package's tests, its docstrings' examples and its example scripts against the installed wheel."""
+    module = dist.replace("-", "_")
+    session.run("python", str(ROOT / "tools" / "isolation.py"), dist)
+    tests_folder = ROOT / "packages" / dist / "tests"
+    run_tests(session, tests_folder, "--doctest-modules", "--pyargs", module, *session.posargs)
+    run_examples(session, dist)
+
+
+def run_tests(session: nox.Session, *arguments: str | Path, env: dict[str, str] | None = None) -> None:
+    """Run pytest in a folder of the environment's own: neither sys.path nor a cache touches the tree."""
+    folder = session.create_tmp()
+    with session.chdir(folder):
+        options = ["--config-file", ROOT / "pyproject.toml", "--rootdir", ROOT]
+        cache = ["-o", f"cache_dir={folder}/pytest-cache"]
+        session.run("pytest", *map(str, [*options, *cache, *arguments]), env=env or {})
+
+
+def run_examples(session: nox.Session, dist: str) -> None:
+    """Run each of a package's example scripts, away from the tree."""
+    with session.chdir(session.create_tmp()):
+        for example in sorted((ROOT / "packages" / dist / "examples").glob("*.py")):
+            session.run("python", str(example))

@@ -1,0 +1,250 @@
+"""Finding the OpenCL CPU driver: the one thing that `import kapi_runtime` does to the process.
+
+Intel's OpenCL runtime for CPUs comes as a wheel (`intel-opencl-rt`), but no wheel may register a driver with the
+system, and the OpenCL loader looks in ``/etc/OpenCL/vendors`` only.  So `activate` adds the wheel's library to the
+loader's variable ``OCL_ICD_FILENAMES``, which the loader reads at the first device query of the process.  The
+variable adds to the drivers that the system registers; none is hidden, and Level Zero devices do not come this way.
+
+Two facts shape the rest.  The loader lists the drivers of ``OCL_ICD_FILENAMES`` first, and of equal devices SYCL
+prefers the first: so a CPU driver named there comes before any other one that the system has.  And a driver without
+unified shared memory (USM), such as Debian's PoCL, ends the process of whoever allocates on it; so it must not
+become the default device.
+
+Nothing here imports dpctl, or reads a device.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import mmap
+import os
+import site
+import sys
+from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+__all__ = ["DriverSearch", "activate", "driver_search", "loaded_libraries"]
+
+SWITCH = "KAPI_FIND_DRIVER"
+FILENAMES = "OCL_ICD_FILENAMES"
+VENDORS = "OCL_ICD_VENDORS"
+SELECTOR = "ONEAPI_DEVICE_SELECTOR"
+SYSTEM_VENDORS = "/etc/OpenCL/vendors"
+DISTRIBUTION = "intel-opencl-rt"
+LIBRARY = "libintelocl.so"
+
+_USM_EXTENSION = b"cl_intel_unified_shared_memory"
+_LOADER_CACHE = Path("/etc/ld.so.cache")
+
+How = Literal["wheel", "system", "user", "off", "none", "unsupported"]
+
+
+@dataclass(frozen=True, slots=True)
+class DriverSearch:
+    """What the search for an OpenCL CPU driver came to.
+
+    Attributes
+    ----------
+    how : {"wheel", "system", "user", "off", "none", "unsupported"}
+        By whom the driver is provided: the wheel, the system, the user's own variable; or why none was looked for
+        or found.
+    library : str or None
+        The driver's library, where the search knows it.
+    summary : str
+        One sentence for people.
+    searched : tuple of str
+        The places looked at, in order.
+    changed : tuple of (str, str)
+        Environment variables that were set, with their values.
+    too_late : bool
+        Whether the OpenCL loader had been started before, so that setting variables could change nothing.
+    without_usm : tuple of str
+        Driver libraries of the system that have no unified shared memory.
+    """
+
+    how: How
+    library: str | None
+    summary: str
+    searched: tuple[str, ...] = ()
+    changed: tuple[tuple[str, str], ...] = ()
+    too_late: bool = False
+    without_usm: tuple[str, ...] = ()
+
+
+_search: DriverSearch | None = None
+
+
+def driver_search() -> DriverSearch:
+    """Return what the search at import came to."""
+    return activate() if _search is None else _search
+
+
+def activate() -> DriverSearch:
+    """Search for the driver and point the OpenCL loader to it; the second call and later ones do nothing.
+
+    Returns
+    -------
+    DriverSearch
+    """
+    global _search
+    if _search is None:
+        _search = search(os.environ)
+        _apply(_search, os.environ)
+    return _search
+
+
+def search(environment: Mapping[str, str]) -> DriverSearch:
+    """Look for an OpenCL CPU driver, changing nothing.
+
+    Parameters
+    ----------
+    environment : mapping of str to str
+        The variables that govern the search.
+
+    Returns
+    -------
+    DriverSearch
+        Its `changed` holds what the environment needs.
+    """
+    if environment.get(SWITCH) == "0":
+        return DriverSearch("off", None, f"{SWITCH}=0 turns the search for a driver off")
+    if not sys.platform.startswith("linux"):
+        return DriverSearch("unsupported", None, f"drivers are not searched for on {sys.platform}")
+    named = environment.get(FILENAMES)
+    places = list(_wheel_places())
+    if named:
+        if any(os.path.exists(place) and place in named.split(os.pathsep) for place in places):
+            return DriverSearch("wheel", named, f"in the environment's wheels; {FILENAMES} names it")
+        return DriverSearch("user", named, f"{FILENAMES} is set and was left as it is: {named}")
+    if environment.get(VENDORS):
+        return DriverSearch("user", None, f"{VENDORS} is set and was left as it is: {environment[VENDORS]}")
+    too_late = _is_loader_started()
+    registered = list(_registered(SYSTEM_VENDORS))
+    usable = [entry for entry in registered if _is_cpu_driver(entry) and _resolve(entry) is not None]
+    searched = (f"{SYSTEM_VENDORS}/*.icd", *places)
+    lacking = tuple(entry for entry in registered if _lacks_usm(entry))
+    if usable:
+        beside = len(registered) > len(usable)
+        return DriverSearch(
+            "system", usable[0], f"registered with the system, in {SYSTEM_VENDORS}", searched,
+            ((FILENAMES, usable[0]),) if beside else (), too_late, lacking,
+        )
+    for place in places:
+        if os.path.exists(place):
+            return DriverSearch(
+                "wheel", place, "found by kapi_runtime in the environment's wheels", searched,
+                ((FILENAMES, place),), too_late, lacking,
+            )
+    hide = lacking and len(lacking) == len(registered) and not environment.get(SELECTOR)
+    return DriverSearch(
+        "none", None, "no OpenCL CPU driver was found", searched,
+        ((SELECTOR, "level_zero:*"),) if hide else (), too_late, lacking,
+    )
+
+
+def loaded_libraries(name: str) -> tuple[str, ...]:
+    """Paths of the shared libraries in this process whose file name begins with `name`.
+
+    Returns
+    -------
+    tuple of str
+        Empty where the system does not tell.
+    """
+    try:
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ()
+    paths = {line.split(maxsplit=5)[5] for line in maps.splitlines() if line.count(" ") >= 5 and "/" in line}
+    return tuple(sorted(path for path in paths if os.path.basename(path).startswith(name)))
+
+
+def _apply(found: DriverSearch, environment: MutableMapping[str, str]) -> None:
+    for variable, value in found.changed:
+        environment[variable] = value
+
+
+def _wheel_places() -> Iterator[str]:
+    """Where a wheel may have put the driver, the surest place first."""
+    seen = set()
+    for path in (*_from_metadata(), *_from_prefixes()):
+        place = os.path.normpath(path)
+        if place not in seen:
+            seen.add(place)
+            yield place
+
+
+def _from_metadata() -> Iterator[str]:
+    try:
+        files = importlib.metadata.files(DISTRIBUTION) or []
+    except importlib.metadata.PackageNotFoundError:
+        return
+    for file in files:
+        if file.name == LIBRARY:
+            yield os.path.abspath(str(file.locate()))
+
+
+def _from_prefixes() -> Iterator[str]:
+    yield os.path.join(sys.prefix, "lib", LIBRARY)
+    if site.ENABLE_USER_SITE and site.USER_BASE:
+        yield os.path.join(site.USER_BASE, "lib", LIBRARY)
+
+
+def _registered(folder: str) -> Iterator[str]:
+    """The library that each ``.icd`` file of the folder names."""
+    try:
+        files = sorted(Path(folder).glob("*.icd"))
+    except OSError:
+        return
+    for file in files:
+        try:
+            entry = file.read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            continue
+        if entry:
+            yield entry
+
+
+def _is_cpu_driver(entry: str) -> bool:
+    return os.path.basename(entry).startswith(LIBRARY)
+
+
+def _resolve(entry: str) -> str | None:
+    """The file that the dynamic loader would take for `entry`, or None."""
+    if os.path.isabs(entry):
+        return entry if os.path.exists(entry) else None
+    for folder in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep):
+        if folder and os.path.exists(os.path.join(folder, entry)):
+            return os.path.join(folder, entry)
+    folders = ["/lib", "/usr/lib"]
+    try:
+        cached = _LOADER_CACHE.read_bytes().split(b"\0")
+    except OSError:
+        cached = []
+    folders += sorted({os.path.dirname(os.fsdecode(path)) for path in cached if path.startswith(b"/")})
+    return next((path for folder in folders if os.path.exists(path := os.path.join(folder, entry))), None)
+
+
+def _lacks_usm(entry: str) -> bool:
+    """Whether the driver cannot have USM: neither its library nor its plug-ins hold the extension's name."""
+    path = _resolve(entry)
+    if path is None:
+        return False
+    library = Path(os.path.realpath(path))
+    plugins = library.parent / library.name.removeprefix("lib").split(".")[0]
+    return not any(_holds(file, _USM_EXTENSION) for file in (library, *plugins.glob("*.so*")))
+
+
+def _holds(file: Path, text: bytes) -> bool:
+    """Whether the file holds the text; True where it cannot be read, since then nothing is known."""
+    try:
+        with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return content.find(text) >= 0
+    except (OSError, ValueError):
+        return True
+
+
+def _is_loader_started() -> bool:
+    """Whether this process has asked OpenCL for its drivers already."""
+    return bool(loaded_libraries("libOpenCL.so"))

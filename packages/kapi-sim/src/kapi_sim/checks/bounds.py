@@ -1,0 +1,41 @@
+"""Indices against their axes.  A negative index is outside: kernels know no wrap-around."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from kapi_sim.clock import Clock
+from kapi_sim.errors import OutOfBoundsError
+from kapi_sim.source import Site
+
+__all__ = ["fail_outside", "fail_rank"]
+
+
+def fail_outside(
+    name: str, index: object, axis: int, position: int, shape: tuple[int, ...], clock: Clock, site: Site
+) -> NoReturn:
+    """Raise for an index that lies outside one axis of the array called `name`."""
+    extent = shape[axis]
+    valid = f"from 0 to {extent - 1}" if extent else "absent, for the axis has no elements"
+    if position < 0:
+        cure = f"kernels know no wrap-around: for the end of the axis write {name}.shape[{axis}] - {-position}"
+    else:
+        cure = f"guard the access with `if index < {name}.shape[{axis}]`, or launch as many work-items as it has"
+    raise OutOfBoundsError(
+        f"index of `{name}` along axis {axis} must be {valid}, got {position} in {spell(name, index)}, "
+        f"shape {shape}\n  {clock.describe()} at {site}\n  {cure}"
+    )
+
+
+def fail_rank(name: str, index: tuple[object, ...], shape: tuple[int, ...], clock: Clock, site: Site) -> NoReturn:
+    """Raise for more indices than the array called `name` has axes."""
+    raise OutOfBoundsError(
+        f"index of `{name}` must have at most {len(shape)} components, got {len(index)} in {spell(name, index)}, "
+        f"shape {shape}\n  {clock.describe()} at {site}\n  leave out the components that are too many"
+    )
+
+
+def spell(name: str, index: object) -> str:
+    """Return ``name[3]`` or ``name[3, 4]`` as a kernel writes it."""
+    inside = ", ".join(map(str, index)) if isinstance(index, tuple) and index else str(index)
+    return f"{name}[{inside}]"

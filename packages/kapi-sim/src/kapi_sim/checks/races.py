@@ -1,0 +1,187 @@
+"""Unordered accesses to one element, and the record of accesses by which they are found.
+
+For each element that a launch touches, the latest write and the readers since are kept, by address:
+memory grows with what is touched, and two views of one buffer meet.  Work-groups run one after the
+other, so of the accesses of earlier groups one reader and the latest writer are enough.
+"""
+
+from __future__ import annotations
+
+import warnings
+from types import CodeType, FrameType
+from typing import Any, NoReturn, Protocol
+
+from kapi_sim.checks.bounds import spell
+from kapi_sim.clock import Clock
+from kapi_sim.errors import BenignRaceWarning, DataRaceError
+from kapi_sim.source import Site, site_of
+from kapi_sim.spec.index_space import Range
+
+__all__ = ["Access", "AccessedArray", "Trail"]
+
+
+class AccessedArray(Protocol):
+    """What a record keeps of an array: the name that the kernel has for it."""
+
+    name: str
+
+
+# Work-item, epoch, code and instruction, array, index, and two earlier accesses that still count:
+# one of the same epoch by another work-item, and one of an earlier group.
+Access = tuple[int, int, CodeType, int, AccessedArray, Any, "Access | None", "Access | None"]
+
+
+class Trail:
+    """The accesses to one memory: global memory for a launch, local memory for a group.
+
+    Parameters
+    ----------
+    clock : Clock
+        Tells which work-item runs, and in which epoch.
+    space : str
+        ``"global"`` or ``"local"``.
+    finds_races, finds_unwritten : bool
+        What to look for.
+    """
+
+    __slots__ = ("_finds_races", "_is_silent", "_tracks_unwritten", "clock", "notes", "reads", "space",
+                 "unwritten", "writes")
+
+    def __init__(self, clock: Clock, space: str, finds_races: bool, finds_unwritten: bool) -> None:
+        self.clock = clock
+        self.space = space
+        self.reads: dict[int, Access] = {}
+        self.writes: dict[int, Access] = {}
+        self.unwritten: dict[int, Access] = {}
+        self.notes: dict[tuple[Site, Site], str] = {}
+        self._finds_races = finds_races
+        self._tracks_unwritten = finds_unwritten and space == "local"
+
+    def clear(self) -> None:
+        """Forget all accesses: the memory is fresh."""
+        self.reads.clear()
+        self.writes.clear()
+        self.unwritten.clear()
+
+    def note_read(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
+        """Record a read by the running work-item.
+
+        Raises
+        ------
+        DataRaceError
+            If an unordered write was recorded.
+        """
+        clock = self.clock
+        uid = clock.uid
+        epoch = clock.epoch
+        start = clock.group_start
+        write = self.writes.get(address)
+        if write is None:
+            if self._tracks_unwritten and address not in self.unwritten:
+                self.unwritten[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None)
+        elif self._finds_races:
+            if write[0] != uid and (write[1] == epoch or write[1] < start):
+                self._fail(write, "wrote", "read", array, index, frame)
+            for other in write[6:]:
+                if other is not None and other[0] != uid and (other[1] == epoch or other[1] < start):
+                    self._fail(other, "wrote", "read", array, index, frame)
+        if not self._finds_races:
+            return
+        read = self.reads.get(address)
+        if read is None:
+            self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None)
+        elif read[1] == epoch:
+            if read[0] != uid and read[6] is None:
+                second = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None)
+                self.reads[address] = (*read[:6], second, read[7])
+        else:
+            foreign = read[7] or (read if read[1] < start else None)
+            self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, foreign)
+
+    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> Access | None:
+        """Record a write by the running work-item, and return an unordered write to judge by value.
+
+        Raises
+        ------
+        DataRaceError
+            If an unordered read was recorded.
+        """
+        clock = self.clock
+        uid = clock.uid
+        epoch = clock.epoch
+        start = clock.group_start
+        conflict: Access | None = None
+        if self._finds_races:
+            read = self.reads.get(address)
+            if read is not None:
+                if read[0] != uid and (read[1] == epoch or read[1] < start):
+                    self._fail(read, "read", "wrote", array, index, frame)
+                second = read[6]
+                if second is not None and second[0] != uid and read[1] == epoch:
+                    self._fail(second, "read", "wrote", array, index, frame)
+                if read[7] is not None:
+                    self._fail(read[7], "read", "wrote", array, index, frame)
+            write = self.writes.get(address)
+            if write is not None:
+                if write[0] != uid and (write[1] == epoch or write[1] < start):
+                    conflict = write
+                else:
+                    # What an earlier writer of equal values left still counts for later readers.
+                    conflict = next(
+                        (w for w in write[6:]
+                         if w is not None and w[0] != uid and (w[1] == epoch or w[1] < start)), None
+                    )
+        kept = None if conflict is None else (*conflict[:6], None, None)
+        self.writes[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, kept, None)
+        return conflict
+
+    def fail_write(self, earlier: Access, array: AccessedArray, index: Any, frame: FrameType) -> NoReturn:
+        """Raise for two unordered writes of different values."""
+        self._fail(earlier, "wrote", "wrote", array, index, frame)
+
+    def note_benign(self, earlier: Access, array: AccessedArray, index: Any, frame: FrameType) -> None:
+        """Warn of two unordered writes of equal values, once for each pair of lines."""
+        first, second = site_of(earlier[2], earlier[3]), site_of(frame.f_code, frame.f_lasti)
+        if (first, second) in self.notes:
+            return
+        text = (
+            f"benign race on {spell(array.name, index)} ({self.space} memory): work-items that nothing orders "
+            f"wrote equal values\n  {self.clock.describe(earlier[0])} at {first}"
+            f"\n  {self.clock.describe()} at {second}"
+            "\n  let one work-item write it, or silence the note with warnings.filterwarnings('ignore', "
+            "category=kapi_sim.errors.BenignRaceWarning)"
+        )
+        self.notes[first, second] = text
+        warnings.warn(text, BenignRaceWarning, stacklevel=2)
+
+    def _fail(
+        self, earlier: Access, did: str, does: str, array: AccessedArray, index: Any, frame: FrameType
+    ) -> NoReturn:
+        first, second = site_of(earlier[2], earlier[3]), site_of(frame.f_code, frame.f_lasti)
+        what = "read and written" if "read" in (did, does) else "written twice, with different values,"
+        raise DataRaceError(
+            f"data race on {spell(array.name, index)} ({self.space} memory): "
+            f"the element is {what} by work-items that nothing orders\n"
+            f"  {self.clock.describe(earlier[0])} {did} {spell(earlier[4].name, earlier[5])} at {first}\n"
+            f"  {self.clock.describe()} {does} {spell(array.name, index)} at {second}\n"
+            f"  {self._cure(earlier, first, second)}"
+        )
+
+    def _cure(self, earlier: Access, first: Site, second: Site) -> str:
+        clock = self.clock
+        if isinstance(clock.space, Range):
+            return ("no barrier orders the work-items of a Range launch: give each element one writer, "
+                    "or split the work into two launches")
+        if earlier[1] < clock.group_start:
+            return ("no barrier orders work-groups: give each element one writer, "
+                    "or split the work into two launches")
+        if clock.weak_barrier is not None:
+            return (f"the barrier at {clock.weak_barrier} has a fence_scope too narrow to order memory between "
+                    "work-items: leave fence_scope out, or make it MemoryScope.WORK_GROUP")
+        if first.file != second.file:
+            return f"a `group_barrier` between {first} and {second} would order them"
+        if first.line == second.line:
+            return (f"both work-items are at line {first.line}: split its read from its write and put a "
+                    "`group_barrier` between them, or give each element one writer")
+        low, high = sorted((first.line, second.line))
+        return f"a `group_barrier` between line {low} and line {high} would order them"

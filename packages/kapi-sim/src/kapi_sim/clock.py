@@ -1,0 +1,75 @@
+"""Which work-item runs, and what is ordered before it.
+
+The work-items of a launch are numbered as they stand in program order: group after group, and within
+a group by local linear id.  An *epoch* is a stretch of a group's run between two barriers that order
+memory.  Epochs count up through the whole launch, so two accesses are ordered exactly if one
+work-item made both, or both lie in one group and in different epochs.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from kapi_sim.source import Site
+from kapi_sim.spec.index_space import NdRange, Range
+
+__all__ = ["Clock"]
+
+
+class Clock:
+    """The position of a launch in its schedule.
+
+    Attributes
+    ----------
+    uid : int
+        Number of the work-item that runs.
+    epoch : int
+        The current epoch.
+    group_start : int
+        The first epoch of the group that runs.
+    weak_barrier : Site or None
+        The latest barrier of this epoch whose fence scope is too narrow to order memory.
+    """
+
+    __slots__ = ("epoch", "group_size", "group_start", "space", "uid", "weak_barrier")
+
+    def __init__(self, space: Range | NdRange) -> None:
+        self.space = space
+        self.group_size = prod(space.local_range) if isinstance(space, NdRange) else 1
+        self.uid = 0
+        self.epoch = 0
+        self.group_start = 0
+        self.weak_barrier: Site | None = None
+
+    def start_group(self) -> None:
+        """Begin an epoch that no earlier one is ordered before."""
+        self.epoch += 1
+        self.group_start = self.epoch
+        self.weak_barrier = None
+
+    def pass_barrier(self, orders_memory: bool, site: Site) -> None:
+        """Begin an epoch after a barrier of the running group."""
+        if orders_memory:
+            self.epoch += 1
+            self.weak_barrier = None
+        else:
+            self.weak_barrier = site
+
+    def describe(self, uid: int | None = None) -> str:
+        """Name a work-item, the running one if none is given, by its ids."""
+        number = self.uid if uid is None else uid
+        if isinstance(self.space, Range):
+            return f"work-item global {_unravel(number, self.space)}"
+        group, local = divmod(number, self.group_size)
+        group_id = _unravel(group, self.space.group_range)
+        local_id = _unravel(local, self.space.local_range)
+        global_id = tuple(g * n + i for g, n, i in zip(group_id, self.space.local_range, local_id))
+        return f"work-item global {global_id}, local {local_id}, group {group_id}"
+
+
+def _unravel(number: int, extents: tuple[int, ...]) -> tuple[int, ...]:
+    index = []
+    for extent in reversed(extents):
+        number, i = divmod(number, extent)
+        index.append(i)
+    return tuple(reversed(index))

@@ -1,0 +1,260 @@
+"""Every error and warning of kapi, under one root, with its cause and its cure.
+
+All five packages raise from here, so one ``except KapiError`` holds them all.  Each class is also
+the builtin that fits it best, so code that knows nothing of kapi catches it too.  `ERRORS` is the
+table of the classes, from which the documentation is printed.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+__all__ = [
+    "ERRORS",
+    "BarrierDivergenceError",
+    "BenignRaceWarning",
+    "CollectiveMismatchError",
+    "DataRaceError",
+    "DeadlockError",
+    "DeviceNotFoundError",
+    "DriverError",
+    "DtypeError",
+    "ErrorRow",
+    "ExecutionPlacementError",
+    "ForkError",
+    "KapiError",
+    "KapiWarning",
+    "KernelAssertionError",
+    "KernelCompilationError",
+    "KernelLaunchError",
+    "LimitError",
+    "OutOfBoundsError",
+    "ScheduleDependenceWarning",
+    "SimulatorOnlyWarning",
+    "UninitializedReadError",
+    "UsmAllocationError",
+    "attach_note",
+]
+
+
+class KapiError(Exception):
+    """Root of every error that kapi raises on purpose."""
+
+
+class DataRaceError(KapiError, RuntimeError):
+    """Two work-items used one memory location, at least one wrote, and nothing orders them.
+
+    Cure: a `group_barrier` between the two lines if the work-items share a work-group; one writer
+    for each element, an atomic, or two launches if they do not.
+    """
+
+
+class OutOfBoundsError(KapiError, IndexError):
+    """An index lies outside its axis.  Negative indices do: kernels know no wrap-around.
+
+    Cure: guard the access (``if i < a.shape[0]``), or launch the range that the array has.
+    """
+
+
+class UninitializedReadError(KapiError, RuntimeError):
+    """Local or private memory was read before anything was written to it.
+
+    Cure: write each cell before it is read, with a `group_barrier` between if another work-item
+    writes it.
+    """
+
+
+class BarrierDivergenceError(KapiError, RuntimeError):
+    """A barrier was reached by a part of its group only, or different barriers were met at once.
+
+    Cure: move the barrier out of the branch, or make the condition the same for the whole group.
+    """
+
+
+class CollectiveMismatchError(KapiError, RuntimeError):
+    """A group algorithm was reached by a part of its group, or with arguments that differ.
+
+    Cure: call it where all work-items of the group come by, with the same uniform arguments.
+    """
+
+
+class DeadlockError(KapiError, RuntimeError):
+    """A work-item waits for something that no schedule can bring about.
+
+    Cure: do not spin on another work-group; split the work into two launches.
+    """
+
+
+class LimitError(KapiError, ValueError):
+    """A launch asks for more than the language or the device allows.
+
+    Cure: a smaller work-group or less local memory, as the message says.
+    """
+
+
+class DtypeError(KapiError, TypeError):
+    """A value has a type that kernels do not take, or does not fit the type it meets.
+
+    Cure: convert the array or number before the launch, or choose a wider type.
+    """
+
+
+class ExecutionPlacementError(KapiError, ValueError):
+    """The array arguments of one launch do not live on one queue.
+
+    Cure: copy explicitly, with ``to_device`` or ``asarray(device=...)``.
+    """
+
+
+class KernelCompilationError(KapiError, RuntimeError):
+    """A kernel cannot be compiled; the message lists every problem with its file and line.
+
+    Cure: change the lines that the message names.
+    """
+
+
+class KernelLaunchError(KapiError, RuntimeError):
+    """A launch was asked for that cannot be made: index space and kernel or arguments do not fit.
+
+    Cure: as the message says.
+    """
+
+
+class KernelAssertionError(KapiError, AssertionError):
+    """An ``assert`` in a kernel failed on a device in debug mode.
+
+    Cure: run the kernel in the simulator, which stops at the line with all its variables.
+    """
+
+
+class DeviceNotFoundError(KapiError, RuntimeError):
+    """No usable device was found; the message says what was looked for, and where.
+
+    Cure: install a driver, for instance ``pip install "kapi-runtime[cpu]"``.
+    """
+
+
+class DriverError(KapiError, RuntimeError):
+    """The device driver refused or failed.
+
+    Cure: ``python -m kapi_runtime`` shows devices and versions, and what is wrong with them.
+    """
+
+
+class UsmAllocationError(KapiError, MemoryError):
+    """Memory on a device could not be had.
+
+    Cure: smaller arrays, or fewer alive at once.
+    """
+
+
+class ForkError(KapiError, RuntimeError):
+    """A process forked after it had used a device, and then used it in the child.
+
+    Cure: start processes with the ``spawn`` method.
+    """
+
+
+class KapiWarning(UserWarning):
+    """Root of every warning that kapi gives.
+
+    Silence one with ``warnings.filterwarnings("ignore", category=kapi_sim.errors.<its class>)``.
+    """
+
+
+class BenignRaceWarning(KapiWarning):
+    """Two work-items wrote equal values to one location, and nothing orders them."""
+
+
+class ScheduleDependenceWarning(KapiWarning):
+    """A kernel's outputs differ between two orders of its work-items."""
+
+
+class SimulatorOnlyWarning(KapiWarning):
+    """A control of the simulator was used on a device, where it checks nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """One row of `ERRORS`.
+
+    Attributes
+    ----------
+    error : type
+        The class.
+    builtin : type
+        The builtin exception that it also is.
+    package : str
+        Distribution that raises it first.
+    cause, cure : str
+        One line each: what happened, and the way out.
+    """
+
+    error: type[Exception]
+    builtin: type[Exception]
+    package: str
+    cause: str
+    cure: str
+
+
+ERRORS: tuple[ErrorRow, ...] = (
+    ErrorRow(DataRaceError, RuntimeError, "kapi-sim",
+             "two unordered work-items use one location and one of them writes",
+             "a barrier between the lines, one writer for each element, an atomic, or two launches"),
+    ErrorRow(OutOfBoundsError, IndexError, "kapi-sim",
+             "an index outside its axis, negative ones included", "guard the access"),
+    ErrorRow(UninitializedReadError, RuntimeError, "kapi-sim",
+             "local or private memory read before it was written", "write each cell first"),
+    ErrorRow(BarrierDivergenceError, RuntimeError, "kapi-sim",
+             "a barrier reached by a part of its group", "move the barrier out of the branch"),
+    ErrorRow(CollectiveMismatchError, RuntimeError, "kapi-sim",
+             "a group algorithm reached by a part of its group or with differing arguments",
+             "call it where the whole group comes by"),
+    ErrorRow(DeadlockError, RuntimeError, "kapi-sim",
+             "a wait that no schedule can end", "do not spin on another work-group"),
+    ErrorRow(LimitError, ValueError, "kapi-sim",
+             "more work-items or memory than the language or device allows", "ask for less"),
+    ErrorRow(DtypeError, TypeError, "kapi-sim",
+             "a type that kernels do not take, or a value that does not fit", "convert before the launch"),
+    ErrorRow(ExecutionPlacementError, ValueError, "kapi-runtime",
+             "array arguments on different queues", "copy explicitly"),
+    ErrorRow(KernelCompilationError, RuntimeError, "kapi-spirv",
+             "a construct that cannot be compiled", "change the lines that the message names"),
+    ErrorRow(KernelLaunchError, RuntimeError, "kapi-sim",
+             "index space, kernel and arguments that do not fit", "as the message says"),
+    ErrorRow(KernelAssertionError, AssertionError, "kapi-runtime",
+             "an assert failed on a device in debug mode", "run the kernel in the simulator"),
+    ErrorRow(DeviceNotFoundError, RuntimeError, "kapi-runtime",
+             "no usable device", "install a driver"),
+    ErrorRow(DriverError, RuntimeError, "kapi-runtime",
+             "the driver refused or failed", "run python -m kapi_runtime"),
+    ErrorRow(UsmAllocationError, MemoryError, "kapi-runtime",
+             "device memory could not be had", "smaller arrays, or fewer at once"),
+    ErrorRow(ForkError, RuntimeError, "kapi-runtime",
+             "a device used after a fork", "start processes with spawn"),
+)
+"""The table of errors: class, builtin base, package that raises it, cause and cure."""
+
+
+def attach_note(error: BaseException, note: str) -> None:
+    """Add one line of explanation to an exception, keeping its type and traceback.
+
+    Python 3.11 has ``add_note`` for that, and shows the note in tracebacks.  On 3.10 the note is
+    kept in the attribute ``__notes__`` all the same, and appended to a sole string argument, so
+    that the traceback shows it.
+
+    Parameters
+    ----------
+    error : BaseException
+        The exception, changed in place.
+    note : str
+        The text, without a line end.
+    """
+    if sys.version_info >= (3, 11):
+        error.add_note(note)
+        return
+    notes = getattr(error, "__notes__", [])
+    error.__notes__ = [*notes, note]  # type: ignore[attr-defined]
+    if len(error.args) == 1 and isinstance(error.args[0], str):
+        error.args = (f"{error.args[0]}\n{note}",)

@@ -1,0 +1,207 @@
+"""Arrays as checked kernels see them, and the poison that fresh local memory holds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.checks.bounds import fail_outside, fail_rank, spell
+from kapi_sim.checks.races import Trail
+from kapi_sim.clock import Clock
+from kapi_sim.errors import DtypeError
+from kapi_sim.source import Site, site_of
+
+__all__ = ["View", "poison"]
+
+_getframe = sys._getframe
+
+
+def poison(array: np.ndarray[Any, Any]) -> None:
+    """Fill `array` with what no program expects: nan, or bytes of 0xCD."""
+    if array.dtype.kind in "fc":
+        array.fill(np.nan)
+    elif array.dtype.kind == "b":
+        array.fill(True)
+    else:
+        array.view(np.uint8).fill(0xCD)
+
+
+class View:
+    """An array in a kernel, with each access looked at.
+
+    Parameters
+    ----------
+    array : numpy.ndarray
+        Any rank, shape, strides and dtype; accesses read and write it.
+    name : str
+        The kernel's name for it.
+    clock : Clock
+        Names the running work-item in messages.
+    trail : Trail or None
+        Where accesses are recorded; `None` records nothing.
+    has_bounds : bool
+        Whether an index outside its axis is an error; else it is what NumPy makes of it.
+    granule : int
+        Bytes that one recorded address stands for; the itemsize where elements of different arrays
+        either coincide or are disjoint, else 1.
+    """
+
+    __slots__ = ("_array", "_base", "_clock", "_granule", "_has_bounds", "_is_vector", "_length", "_span",
+                 "_stride", "_trail", "name", "shape")
+
+    def __init__(
+        self, array: np.ndarray[Any, Any], name: str, clock: Clock, trail: Trail | None,
+        has_bounds: bool, granule: int,
+    ) -> None:
+        self._array = array
+        self._base: int = array.__array_interface__["data"][0]
+        self._clock = clock
+        self._trail = trail
+        self._has_bounds = has_bounds
+        self._granule = granule
+        self._span = 1 if granule >= array.itemsize else array.itemsize
+        self._is_vector = array.ndim == 1
+        self._length = array.shape[0] if array.ndim else 0
+        self._stride = array.strides[0] if array.ndim else 0
+        self.name = name
+        self.shape = array.shape
+
+    dtype = property(lambda self: self._array.dtype, doc="Type of the elements.")
+    ndim = property(lambda self: self._array.ndim, doc="Number of axes.")
+    size = property(lambda self: self._array.size, doc="Number of elements.")
+    itemsize = property(lambda self: self._array.itemsize, doc="Bytes of one element.")
+    nbytes = property(lambda self: self._array.nbytes, doc="Bytes of all elements.")
+    strides = property(lambda self: self._array.strides, doc="Bytes from one element to the next, by axis.")
+
+    @property
+    def T(self) -> View:
+        """The array with its axes reversed."""
+        return self._like(self._array.T, f"{self.name}.T")
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[Any]:
+        for i in range(len(self._array)):
+            yield self._get(i, _getframe(1))
+
+    def __array__(self, *args: object, **kwargs: object) -> np.ndarray[Any, Any]:
+        raise DtypeError(
+            f"`{self.name}` must be used element by element in a kernel, got the whole array as a value "
+            f"at {self._site(_getframe(1))}: loop over its elements"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: array of shape {self.shape}, {self.dtype}>"
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._get(index, _getframe(1))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        frame = _getframe(1)
+        if index.__class__ is int and self._is_vector:
+            if not 0 <= index < self._length:
+                index = self._outside(index, 0, index, frame)
+            address = self._base + index * self._stride
+        else:
+            found = self._locate(index, frame)
+            if found is None:
+                self._set_part(index, value, frame)
+                return
+            address, index = found
+        trail = self._trail
+        if trail is None:
+            self._array[index] = value
+            return
+        conflict = trail.note_write(address, self, index, frame)
+        for offset in range(1, self._span):
+            conflict = trail.note_write(address + offset, self, index, frame) or conflict
+        if conflict is None:
+            self._array[index] = value
+            return
+        before = self._array[index].tobytes()
+        self._array[index] = value
+        if self._array[index].tobytes() != before:
+            trail.fail_write(conflict, self, index, frame)
+        trail.note_benign(conflict, self, index, frame)
+
+    def _get(self, index: Any, frame: FrameType) -> Any:
+        if index.__class__ is int and self._is_vector:
+            if not 0 <= index < self._length:
+                index = self._outside(index, 0, index, frame)
+            address = self._base + index * self._stride
+        else:
+            found = self._locate(index, frame)
+            if found is None:
+                return self._part(index, frame)
+            address, index = found
+        trail = self._trail
+        if trail is not None:
+            trail.note_read(address, self, index, frame)
+            for offset in range(1, self._span):
+                trail.note_read(address + offset, self, index, frame)
+        return self._array[index]
+
+    def _site(self, frame: FrameType) -> Site:
+        return site_of(frame.f_code, frame.f_lasti)
+
+    def _outside(self, index: Any, axis: int, position: int, frame: FrameType) -> int:
+        """Handle an index outside its axis: raise, or return what NumPy makes of it."""
+        extent = self.shape[axis]
+        if not self._has_bounds and -extent <= position < extent:
+            return position + extent
+        fail_outside(self.name, index, axis, position, self.shape, self._clock, self._site(frame))
+
+    def _locate(self, index: Any, frame: FrameType) -> tuple[int, tuple[int, ...]] | None:
+        """Return address and index of one element, or `None` if the index names a part of the array."""
+        components = index if index.__class__ is tuple else (index,)
+        if len(components) > len(self.shape) and not any(c is Ellipsis or c is None for c in components):
+            fail_rank(self.name, components, self.shape, self._clock, self._site(frame))
+        address = self._base
+        strides = self._array.strides
+        place: list[int] = []
+        for axis, component in enumerate(components):
+            if component.__class__ is not int:
+                if isinstance(component, np.integer):
+                    component = int(component)
+                elif component is Ellipsis or component is None or isinstance(component, slice):
+                    return None
+                else:
+                    raise DtypeError(
+                        f"index of `{self.name}` along axis {axis} must be an integer, got {component!r} of type "
+                        f"{type(component).__name__}\n  {self._clock.describe()} at {self._site(frame)}\n"
+                        "  convert it with int(...)"
+                    )
+            if not 0 <= component < self.shape[axis]:
+                component = self._outside(index, axis, component, frame)
+            place.append(component)
+            address += component * strides[axis]
+        return (address, tuple(place)) if len(place) == len(self.shape) else None
+
+    def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
+        return View(array, name, self._clock, self._trail, self._has_bounds, self._granule)
+
+    def _part(self, index: Any, frame: FrameType) -> View:
+        components = index if isinstance(index, tuple) else (index,)
+        if Ellipsis not in components and None not in components:
+            for axis, component in enumerate(components):
+                if isinstance(component, (int, np.integer)) and not 0 <= component < self.shape[axis]:
+                    self._outside(index, axis, int(component), frame)
+        text = tuple(_spell_slice(c) if isinstance(c, slice) else c for c in components)
+        return self._like(self._array[index], spell(self.name, text))
+
+    def _set_part(self, index: Any, value: Any, frame: FrameType) -> None:
+        raise DtypeError(
+            f"`{self.name}` must be written element by element in a kernel, got an assignment to "
+            f"{spell(self.name, index)} of shape {self._array[index].shape}\n"
+            f"  {self._clock.describe()} at {self._site(frame)}\n  loop over the elements"
+        )
+
+
+def _spell_slice(part: slice) -> str:
+    start, stop = ("" if end is None else str(end) for end in (part.start, part.stop))
+    return f"{start}:{stop}" if part.step is None else f"{start}:{stop}:{part.step}"

@@ -1,0 +1,246 @@
+"""From a kernel's source to the function that the simulator runs.
+
+The source is rewritten once: a barrier becomes a ``yield`` of its site, group and scope, a call of a
+device function with barriers a ``yield from``, and arithmetic that needs it a call into
+`kapi_sim.arithmetic`.  Lines and columns stay the user's own, so a debugger and tracebacks show the
+user's source.  Names that the rewriting brings in live in closure cells; the function keeps its
+globals, and nothing is put there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+from kapi_sim.arithmetic import SUBSTITUTES, checked_ring, floor_divide, remainder, wrapped_ring
+from kapi_sim.device_function import DeviceFunction
+from kapi_sim.errors import KernelCompilationError
+from kapi_sim.names import bound_names, dotted_path, resolve
+from kapi_sim.rewriter import Rewriter
+from kapi_sim.source import FUTURE_FLAGS, parse_function
+from kapi_sim.spec.convergence import group_barrier
+
+__all__ = ["Compiled", "Instrumented"]
+
+Dependency = tuple[Callable[..., Any], tuple[str, ...], object]
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A function as the simulator runs it.
+
+    Attributes
+    ----------
+    function : function
+        To be called with the work-item and the arguments.
+    has_barrier : bool
+        Whether `function` is a generator function that yields at barriers.
+    dependencies : list
+        Function, path and object of each name that decided the rewriting.
+    """
+
+    function: Callable[..., Any]
+    has_barrier: bool
+    dependencies: list[Dependency] = field(default_factory=list)
+
+    def is_current(self) -> bool:
+        """Whether all names still lead where they led when the source was rewritten."""
+        return all(resolve(function, path) is value for function, path, value in self.dependencies)
+
+
+class Instrumented:
+    """A kernel's rewritten forms, made when first asked for and kept.
+
+    Parameters
+    ----------
+    py_func : function
+        The kernel as written.
+    """
+
+    __slots__ = ("_compiled", "py_func")
+
+    def __init__(self, py_func: Callable[..., Any]) -> None:
+        self.py_func = py_func
+        self._compiled: dict[bool, Compiled] = {}
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.py_func.__name__
+
+    def compiled(self, is_checked: bool) -> Compiled:
+        """Return the form with or without checked arithmetic.
+
+        Raises
+        ------
+        KernelCompilationError
+            If the kernel has what no kernel may have, or its source is needed and cannot be had.
+        """
+        known = self._compiled.get(is_checked)
+        if known is None or not known.is_current():
+            known = self._compiled[is_checked] = _Compilation(is_checked).compile(self.py_func, is_kernel=True)
+        return known
+
+
+class _Compilation:
+    """Rewrites one function and, with it, the device functions that it calls."""
+
+    def __init__(self, is_checked: bool) -> None:
+        self._is_checked = is_checked
+        self._cells: dict[int, CellType] = {}
+        self._has_barrier: dict[int, bool] = {}
+        self._trees: dict[int, ast.FunctionDef | None] = {}
+        self.dependencies: list[Dependency] = []
+
+    def compile(self, function: Callable[..., Any], *, is_kernel: bool) -> Compiled:
+        """Return `function` rewritten."""
+        has_barrier = self.has_barrier(function)
+        tree = self._tree(function)
+        if tree is None:
+            if has_barrier:
+                raise KernelCompilationError(
+                    f"source of `{function.__name__}` must be available, for it contains a barrier, "
+                    "got a function without a source file: put it in a file"
+                )
+            return Compiled(self._as_is(function), False, self.dependencies)
+        problems = _problems(tree, function) if is_kernel else []
+        rewriter = Rewriter(function, self, self._is_checked)
+        body = rewriter.rewrite(tree)
+        problems += rewriter.problems
+        if problems:
+            raise KernelCompilationError(
+                f"{'kernel' if is_kernel else 'device function'} `{function.__name__}` cannot be run:\n"
+                + "\n".join(f"  {problem}" for problem in problems)
+            )
+        if not rewriter.has_changed:
+            return Compiled(function, has_barrier, self.dependencies)
+        injected = {
+            "_kapi_floor_divide": CellType(floor_divide),
+            "_kapi_remainder": CellType(remainder),
+            "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
+            **rewriter.cells,
+        }
+        return Compiled(_build(function, body, injected), has_barrier, self.dependencies)
+
+    def cell(self, function: Callable[..., Any]) -> CellType:
+        """Return the cell that holds the rewritten form of a device function's `py_func`."""
+        cell = self._cells.get(id(function))
+        if cell is None:
+            # The cell is known before its content: a device function may call itself.
+            cell = self._cells[id(function)] = CellType()
+            cell.cell_contents = self.compile(function, is_kernel=False).function
+        return cell
+
+    def has_barrier(self, function: Callable[..., Any]) -> bool:
+        """Tell whether a barrier is reached by calls that can be followed."""
+        known = self._has_barrier.get(id(function))
+        if known is None:
+            self._has_barrier[id(function)] = False
+            tree = self._tree(function)
+            called = _called_objects(function, tree) if tree is not None else _global_objects(function)
+            known = any(
+                value is group_barrier or (isinstance(value, DeviceFunction) and self.has_barrier(value.py_func))
+                for value in called
+            )
+            self._has_barrier[id(function)] = known
+        return known
+
+    def _tree(self, function: Callable[..., Any]) -> ast.FunctionDef | None:
+        if id(function) not in self._trees:
+            self._trees[id(function)] = parse_function(function)
+        return self._trees[id(function)]
+
+    def _as_is(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `function` with its code untouched and its names for `math` and the like replaced."""
+
+        def replaced(value: Any) -> Any:
+            if isinstance(value, DeviceFunction):
+                return self.cell(value.py_func).cell_contents
+            return SUBSTITUTES.get(id(value), value)
+
+        code = function.__code__
+        names = {name: replaced(function.__globals__[name]) for name in code.co_names if name in function.__globals__}
+        cells = tuple(CellType(replaced(cell.cell_contents)) for cell in function.__closure__ or ())
+        return _with_code(function, code, {**function.__globals__, **names}, cells)
+
+
+def _called_objects(function: Callable[..., Any], tree: ast.FunctionDef) -> list[Any]:
+    local = bound_names(tree)
+    paths = {dotted_path(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return [resolve(function, path) for path in paths if path is not None and path[0] not in local]
+
+
+def _global_objects(function: Callable[..., Any]) -> list[Any]:
+    """Objects that a function without source may call: its globals, and what modules among them hold."""
+    code = function.__code__
+    names = (*code.co_names, *code.co_freevars)
+    found = [resolve(function, (name,)) for name in names]
+    modules = [value for value in found if isinstance(value, ModuleType)]
+    return found + [getattr(module, name, None) for module in modules for name in code.co_names]
+
+
+def _problems(tree: ast.FunctionDef, function: Callable[..., Any]) -> list[str]:
+    """What no kernel may contain, one line each."""
+    problems = []
+    pending: list[ast.AST] = list(tree.body)
+    while pending:
+        node = pending.pop(0)
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            continue
+        where = f"{function.__code__.co_filename}:{getattr(node, 'lineno', 0)}"
+        if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
+            problems.append(f"{where}: a kernel must not yield or await")
+        if isinstance(node, ast.Return) and not (
+            node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
+        ):
+            problems.append(f"{where}: a kernel must return nothing, got a value: write it to an array")
+        pending.extend(ast.iter_child_nodes(node))
+    return problems
+
+
+def _build(
+    function: Callable[..., Any], body: ast.FunctionDef, injected: dict[str, CellType]
+) -> Callable[..., Any]:
+    """Compile `body` below a factory whose parameters are all that it closes over."""
+    original = function.__code__
+    free = list(original.co_freevars)
+    factory = ast.FunctionDef(
+        name="_kapi_factory",
+        args=ast.arguments(
+            posonlyargs=[], args=[ast.arg(arg=name) for name in (*free, *injected)],
+            kwonlyargs=[], kw_defaults=[], defaults=[],
+        ),
+        body=[body], decorator_list=[],
+    )
+    factory.type_params = []  # a field of its own since Python 3.12
+    module = ast.fix_missing_locations(ast.Module(body=[ast.copy_location(factory, body)], type_ignores=[]))
+    try:
+        compiled = compile(
+            module, original.co_filename, "exec", flags=original.co_flags & FUTURE_FLAGS, dont_inherit=True
+        )
+    except SyntaxError as error:
+        raise KernelCompilationError(
+            f"`{function.__name__}` cannot be run:\n  {original.co_filename}:{error.lineno}: {error.msg}: "
+            "a barrier must not stand in a comprehension or a lambda"
+        ) from None
+    code = _nested(_nested(compiled, "_kapi_factory"), original.co_name)
+    cells = dict(zip(free, function.__closure__ or ()))
+    cells.update(injected)
+    return _with_code(function, code, function.__globals__, tuple(cells[name] for name in code.co_freevars))
+
+
+def _nested(code: CodeType, name: str) -> CodeType:
+    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
+
+
+def _with_code(
+    function: Callable[..., Any], code: CodeType, names: dict[str, Any], cells: tuple[CellType, ...]
+) -> Callable[..., Any]:
+    made = FunctionType(code, names, function.__name__, function.__defaults__, cells)  # type: ignore[attr-defined]
+    made.__kwdefaults__ = function.__kwdefaults__  # type: ignore[attr-defined]
+    made.__qualname__ = function.__qualname__
+    made.__module__ = function.__module__
+    return made

@@ -1,0 +1,166 @@
+"""THE table of what kernels can ask and call.
+
+The simulator implements it, the compiler lowers it, the documentation prints it.  A row stands here
+when both worlds have it; tests fail when a row lacks its implementation or its conformance case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kapi_sim.spec.math_functions import MATH_FUNCTIONS
+
+__all__ = ["INTRINSICS", "Intrinsic", "Parameter", "rows"]
+
+Parameter = tuple[str, str, "object | None"]
+"""Name, type word, and default (`None`: the argument is required)."""
+
+Family = Literal["index", "convergence", "memory", "group", "atomic", "math"]
+Kind = Literal["method", "property", "function"]
+
+
+@dataclass(frozen=True, slots=True)
+class Intrinsic:
+    """One name of the kernel language.
+
+    Attributes
+    ----------
+    name : str
+        As kernels spell it.
+    family : str
+        ``"index"``, ``"convergence"``, ``"memory"``, ``"group"``, ``"atomic"`` or ``"math"``.
+    owner : str or None
+        Class or module that it belongs to; `None` for kapi's own functions.
+    kind : str
+        ``"method"``, ``"property"`` or ``"function"``.
+    parameters : tuple of (str, str, object)
+        Name, type word and default of each parameter; default `None` means required.
+    returns : str
+        Type word: ``"weak int"``, ``"bool"``, ``"none"``, ``"Group"``, ``"argument float"``.
+    meaning : str
+        One line.
+    sycl : str
+        Section of the SYCL 2020 specification.
+    spirv : str
+        Operation, or variable decorated as BuiltIn, that it becomes.
+    ulp : float or None
+        Largest error for float32, in units in the last place; `None` where OpenCL names none.
+    """
+
+    name: str
+    family: Family
+    owner: str | None
+    kind: Kind
+    parameters: tuple[Parameter, ...]
+    returns: str
+    meaning: str
+    sycl: str
+    spirv: str
+    ulp: float | None = None
+
+    @property
+    def key(self) -> str:
+        """Unique name: ``owner.name``, or the name alone where there is no owner."""
+        return f"{self.owner}.{self.name}" if self.owner else self.name
+
+
+_DIM: tuple[Parameter, ...] = (("dim", "dimension", None),)
+
+# owner, its SYCL section, and its queries: name, takes a dimension, result, meaning, SPIR-V
+_QUERIES: tuple[tuple[str, str, tuple[tuple[str, bool, str, str, str], ...]], ...] = (
+    ("Item", "4.9.1.4", (
+        ("get_id", True, "weak int", "index along a dimension", "GlobalInvocationId"),
+        ("get_linear_id", False, "weak int", "index through all dimensions", "GlobalLinearId"),
+        ("get_range", True, "weak int", "extent of the space along a dimension", "GlobalSize"),
+        ("get_linear_range", False, "weak int", "number of work-items", "GlobalSize"),
+    )),
+    ("NdItem", "4.9.1.5", (
+        ("get_global_id", True, "weak int", "index in the whole space along a dimension", "GlobalInvocationId"),
+        ("get_global_linear_id", False, "weak int", "index in the whole space", "GlobalLinearId"),
+        ("get_global_range", True, "weak int", "extent of the space along a dimension", "GlobalSize"),
+        ("get_global_linear_range", False, "weak int", "number of work-items in the space", "GlobalSize"),
+        ("get_local_id", True, "weak int", "index in the group along a dimension", "LocalInvocationId"),
+        ("get_local_linear_id", False, "weak int", "index in the group", "LocalInvocationIndex"),
+        ("get_local_range", True, "weak int", "extent of a group along a dimension", "WorkgroupSize"),
+        ("get_local_linear_range", False, "weak int", "number of work-items in a group", "WorkgroupSize"),
+        ("get_group", False, "Group", "the work-item's group", "none"),
+    )),
+    ("Group", "4.9.1.7", (
+        ("get_group_id", True, "weak int", "index of the group along a dimension", "WorkgroupId"),
+        ("get_group_linear_id", False, "weak int", "index of the group", "WorkgroupId"),
+        ("get_group_range", True, "weak int", "number of groups along a dimension", "NumWorkgroups"),
+        ("get_group_linear_range", False, "weak int", "number of groups", "NumWorkgroups"),
+        ("get_local_id", True, "weak int", "the work-item's index in the group", "LocalInvocationId"),
+        ("get_local_linear_id", False, "weak int", "the work-item's index in the group", "LocalInvocationIndex"),
+        ("get_local_range", True, "weak int", "extent of the group along a dimension", "WorkgroupSize"),
+        ("get_local_linear_range", False, "weak int", "number of work-items in the group", "WorkgroupSize"),
+    )),
+)
+
+# owner, SYCL section, name, result, meaning, SPIR-V
+_PROPERTIES = (
+    ("Item", "4.9.1.4", "dimensions", "weak int", "number of dimensions", "none"),
+    ("NdItem", "4.9.1.5", "dimensions", "weak int", "number of dimensions", "none"),
+    ("Group", "4.9.1.7", "dimensions", "weak int", "number of dimensions", "none"),
+    ("Group", "4.9.1.7", "leader", "bool", "whether the work-item is the group's first", "LocalInvocationIndex"),
+)
+
+
+def _index_rows() -> list[Intrinsic]:
+    methods = [
+        Intrinsic(name, "index", owner, "method", _DIM if has_dim else (), returns, meaning, sycl, spirv)
+        for owner, sycl, queries in _QUERIES
+        for name, has_dim, returns, meaning, spirv in queries
+    ]
+    properties = [
+        Intrinsic(name, "index", owner, "property", (), returns, meaning, sycl, spirv)
+        for owner, sycl, name, returns, meaning, spirv in _PROPERTIES
+    ]
+    return methods + properties
+
+
+def _math_rows() -> list[Intrinsic]:
+    return [
+        Intrinsic(
+            name, "math", "math", "function",
+            tuple((parameter, "float", None) for parameter in parameters.split()),
+            returns, meaning, "4.17.5",
+            operation if operation.startswith("Op") else f"OpenCL.std {operation}", ulp,
+        )
+        for name, parameters, returns, meaning, operation, ulp in MATH_FUNCTIONS
+    ]
+
+
+INTRINSICS: tuple[Intrinsic, ...] = (
+    *_index_rows(),
+    Intrinsic(
+        "group_barrier", "convergence", None, "function",
+        (("group", "Group", None), ("fence_scope", "MemoryScope", "MemoryScope.WORK_GROUP")),
+        "none", "wait for the whole group and make its memory operations visible",
+        "4.17.3", "OpControlBarrier",
+    ),
+    *_math_rows(),
+)
+"""All rows, each with a key of its own."""
+
+
+def rows(owner: str | None = None, family: str | None = None) -> tuple[Intrinsic, ...]:
+    """Return the rows of one owner, one family, or both.
+
+    Parameters
+    ----------
+    owner : str, optional
+        ``"Item"``, ``"NdItem"``, ``"Group"``, ``"math"``; all owners if left out.
+    family : str, optional
+        ``"index"``, ``"convergence"``, ``"math"``, ...; all families if left out.
+
+    Examples
+    --------
+    >>> [row.name for row in rows(family="convergence")]
+    ['group_barrier']
+    """
+    return tuple(
+        row for row in INTRINSICS
+        if (owner is None or row.owner == owner) and (family is None or row.family == family)
+    )

@@ -1,0 +1,143 @@
+"""Memory of the kernel language: scopes, orders, address spaces, local memory.
+
+References
+----------
+SYCL 2020 specification, section 4.15, "Synchronization and atomics", and 4.7.6.11, "Local accessor".
+"""
+
+from __future__ import annotations
+
+import enum
+import operator
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.errors import DtypeError, LimitError
+
+__all__ = ["MAX_RANK", "AddressSpace", "LocalAccessor", "MemoryOrder", "MemoryScope", "is_kernel_dtype"]
+
+MAX_RANK = 6
+"""Axes that an array in a kernel may have."""
+
+_KERNEL_KINDS = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8), "c": (8, 16)}
+
+
+class MemoryScope(enum.IntEnum):
+    """Who sees the memory operations that a fence or an atomic orders, from few to all."""
+
+    WORK_ITEM = 0
+    SUB_GROUP = 1
+    WORK_GROUP = 2
+    DEVICE = 3
+    SYSTEM = 4
+
+
+class MemoryOrder(enum.IntEnum):
+    """How a fence or an atomic orders the memory operations around it."""
+
+    RELAXED = 0
+    ACQUIRE = 1
+    RELEASE = 2
+    ACQ_REL = 3
+    SEQ_CST = 4
+
+
+class AddressSpace(enum.IntEnum):
+    """Where a memory location lies."""
+
+    PRIVATE = 0
+    GLOBAL = 1
+    LOCAL = 3
+    GENERIC = 4
+
+
+def is_kernel_dtype(dtype: np.dtype[Any]) -> bool:
+    """Tell whether kernels know elements of `dtype`: bool, (u)int8..64, float16..64, complex64/128."""
+    return dtype.isnative and dtype.itemsize in _KERNEL_KINDS.get(dtype.kind, ())
+
+
+class LocalAccessor:
+    """Local memory to be given to each work-group, as an argument of a launch.
+
+    In the kernel the parameter is the group's own array, shared by its work-items.  It starts
+    uninitialised for every group.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Extents, in elements; one to six axes.
+    dtype : dtype_like
+        Type of the elements.
+
+    Raises
+    ------
+    LimitError
+        If the shape is empty, has more than six axes, or an extent is not a positive integer.
+    DtypeError
+        If kernels do not know the dtype.
+
+    Examples
+    --------
+    >>> LocalAccessor(256, "float32").nbytes
+    1024
+    >>> LocalAccessor((16, 0), "float32")
+    Traceback (most recent call last):
+      ...
+    kapi_sim.errors.LimitError: shape of a LocalAccessor must be one to six integers of at least 1, got (16, 0)
+    """
+
+    __slots__ = ("_dtype", "_shape")
+
+    def __init__(self, shape: Any, dtype: Any) -> None:
+        extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        requirement = f"shape of a LocalAccessor must be one to six integers of at least 1, got {shape!r}"
+        try:
+            self._shape: tuple[int, ...] = tuple(operator.index(extent) for extent in extents)
+        except TypeError:
+            raise LimitError(requirement) from None
+        if not 1 <= len(self._shape) <= MAX_RANK or min(self._shape) < 1:
+            raise LimitError(requirement)
+        try:
+            self._dtype: np.dtype[Any] = np.dtype(dtype)
+        except TypeError:
+            raise DtypeError(f"dtype of a LocalAccessor must name a NumPy dtype, got {dtype!r}") from None
+        if not is_kernel_dtype(self._dtype):
+            raise DtypeError(
+                "dtype of a LocalAccessor must be bool, an integer, float16 to float64 or complex, "
+                f"in native byte order, got {self._dtype!r}"
+            )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents, in elements."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        return self._dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self._shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that one work-group needs, in bytes."""
+        size = self._dtype.itemsize
+        for extent in self._shape:
+            size *= extent
+        return size
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LocalAccessor):
+            return NotImplemented
+        return self._shape == other._shape and self._dtype == other._dtype
+
+    def __hash__(self) -> int:
+        return hash((self._shape, self._dtype))
+
+    def __repr__(self) -> str:
+        return f"LocalAccessor({self._shape}, {self._dtype.name!r})"

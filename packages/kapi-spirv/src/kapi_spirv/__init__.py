@@ -1,0 +1,11 @@
+"""From a Python function and a signature to SPIR-V, through Numba and LLVM's own SPIR-V back end. Needs no device."""
+
+from __future__ import annotations
+
+from kapi_spirv.compiler import compile_kernel
+from kapi_spirv.module import Field, PackedLayout, Parameter, SpirvModule
+from kapi_spirv.target import SpirvTarget
+
+__all__ = ["Field", "PackedLayout", "Parameter", "SpirvModule", "SpirvTarget", "compile_kernel"]
+
+__version__ = "0.1.0"

@@ -1,0 +1,81 @@
+"""Numba's target context for SPIR-V: data models, lowering and calling convention of kernel code."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext
+from llvmlite import ir
+
+from kapi_spirv._numba_compat import BaseContext, MinimalCallConv
+from kapi_spirv.codegen import SpirvCodegen, SpirvCodeLibrary
+from kapi_spirv.lowering import REGISTRIES
+from kapi_spirv.models import kernel_data_models
+
+__all__ = ["SpirvTargetContext"]
+
+
+class _KernelCallConv(MinimalCallConv):  # type: ignore[misc]  # Numba is untyped
+    """A status code is returned, the value through a pointer; all of it is inlined away."""
+
+
+class SpirvTargetContext(BaseContext):  # type: ignore[misc]
+    """Lowers typed IR of the kernel language to LLVM IR for SPIR-V.
+
+    Only kapi's own lowering is installed: Numba's is for other types and for a processor with Python in reach.
+    """
+
+    strict_alignment = True
+    enable_nrt = False
+    implement_powi_as_math_call = True
+
+    def __init__(self, typing_context: KernelTypingContext) -> None:
+        super().__init__(typing_context, TARGET_NAME)
+
+    def init(self) -> None:
+        """Part of Numba's interface, called by the constructor."""
+        self.address_size = 64
+        self.data_model_manager = kernel_data_models
+        self._codegen = SpirvCodegen()
+        for registry in REGISTRIES:
+            self.install_registry(registry)
+
+    def refresh(self) -> None:
+        """Nothing is ever added: the registries are complete when the context is made."""
+
+    @property
+    def call_conv(self) -> Any:
+        """How kernel code calls kernel code."""
+        return _KernelCallConv(self)
+
+    @property
+    def target_data(self) -> Any:
+        """LLVM's sizes and alignments."""
+        return self._codegen.target_data
+
+    def codegen(self) -> SpirvCodegen:
+        """The code generator."""
+        return self._codegen
+
+    def create_module(self, name: str) -> ir.Module:
+        """An empty LLVM module."""
+        return self._codegen._create_empty_module(name)
+
+    def declare_env_global(self, module: ir.Module, envname: str) -> None:
+        """Nothing: a kernel has no Python environment."""
+
+    def get_executable(self, library: SpirvCodeLibrary, fndesc: Any, env: Any) -> None:
+        """Nothing: kernel code is not run from here."""
+
+    def apply_target_attributes(self, llvm_func: ir.Function, argtypes: Any = None, restype: Any = None) -> None:
+        """Every function is inlined into the entry point: OpenCL has no calls worth their price."""
+        llvm_func.calling_convention = "spir_func"
+        llvm_func.attributes.add("alwaysinline")
+        llvm_func.attributes.add("nounwind")
+
+    def register_device_function(
+        self, function: FunctionType, args: tuple[Any, ...], fndesc: Any, library: SpirvCodeLibrary
+    ) -> None:
+        """Make a compiled function callable from kernel code compiled after it."""
+        self.insert_user_function((function, args), fndesc, [library])

@@ -1,0 +1,184 @@
+"""The parent's side of the helper process: starts it when first needed, and again after it died."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kapi_spirv.target import SpirvTarget
+
+__all__ = ["EmissionError", "Emitted", "emit"]
+
+_SERVER = Path(__file__).with_name("_server.py")
+_LAST_WORDS = 4000  # characters kept of what a dying helper says
+
+
+class EmissionError(Exception):
+    """LLVM cannot make SPIR-V of this.
+
+    Parameters
+    ----------
+    problems : sequence of str
+        Each construct that stands in the way.
+    llvm_ir : str
+        The IR it was found in.
+    """
+
+    def __init__(self, problems: Sequence[str], llvm_ir: str) -> None:
+        self.problems = tuple(problems)
+        self.llvm_ir = llvm_ir
+        super().__init__("; ".join(self.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """The SPIR-V binary, and the optimised LLVM IR it was made of."""
+
+    code: bytes
+    llvm_ir: str
+
+
+def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, optimise: bool = True) -> Emitted:
+    """Link LLVM IR, optimise it and emit SPIR-V.
+
+    Parameters
+    ----------
+    modules : sequence of str
+        LLVM IR text.
+    entry_point : str
+        The one function that stays visible.
+    target : SpirvTarget
+        Version and extensions.
+    optimise : bool
+        Whether LLVM's optimisation passes run.
+
+    Returns
+    -------
+    Emitted
+
+    Raises
+    ------
+    EmissionError
+        If the IR holds what the back end cannot lower, whether found before or by the helper's death.
+    """
+    sources = [module.encode() for module in modules]
+    request = {
+        "sizes": [len(source) for source in sources],
+        "size": sum(len(source) for source in sources),
+        "entry_point": entry_point,
+        "triple": target.triple,
+        "extensions": list(target.extensions),
+        "optimise": optimise,
+    }
+    with _lock:
+        try:
+            header, body = _helper().ask(request, b"".join(sources))
+        except _HelperDied as death:
+            raise EmissionError([death.last_words], "\n".join(modules)) from None
+    if header["problems"]:
+        raise EmissionError(header["problems"], body.decode())
+    size = header["code"]
+    return Emitted(body[:size], body[size:].decode())
+
+
+class _HelperDied(Exception):
+    def __init__(self, last_words: str) -> None:
+        self.last_words = last_words
+        super().__init__(last_words)
+
+
+class _Helper:
+    """One running helper process, owned by the process that started it."""
+
+    def __init__(self) -> None:
+        # The helper finds llvmlite where this process does, and sees nothing else of the environment's Python settings.
+        start = f"import sys, runpy; sys.path[:] = {sys.path!r}; runpy.run_path({str(_SERVER)!r}, run_name='__main__')"
+        self.owner = os.getpid()
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-c", start],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def is_usable(self) -> bool:
+        """Whether the helper runs, and is not one that a fork has copied the pipes of."""
+        return self.owner == os.getpid() and self._process.poll() is None
+
+    def ask(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """Send one request and wait for its answer."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        try:
+            stdin.write(json.dumps(request).encode() + b"\n" + body)
+            stdin.flush()
+            line = stdout.readline()
+            if line:
+                header: dict[str, Any] = json.loads(line)
+                return header, stdout.read(header["size"])
+        except BrokenPipeError:
+            pass
+        except BaseException:
+            # An interrupted exchange leaves the answer in the pipe: this helper's next one would be wrong.
+            self.stop()
+            raise
+        raise _HelperDied(self._last_words())
+
+    def _last_words(self) -> str:
+        status = self._process.wait()
+        assert self._process.stderr is not None
+        said = self._process.stderr.read().decode(errors="replace").strip()
+        self.stop()
+        for line in said.splitlines():
+            if "LLVM ERROR" in line:
+                return line.split("LLVM ERROR:", 1)[-1].strip()
+        return said[-_LAST_WORDS:] or f"LLVM ended without a word (status {status})"
+
+    def stop(self) -> None:
+        """End the helper and wait for its end; nothing of it is left behind."""
+        if self.owner != os.getpid():
+            return
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except BrokenPipeError:  # what was never sent need not arrive
+                    pass
+
+
+_lock = threading.Lock()
+_current: _Helper | None = None
+
+
+def _helper() -> _Helper:
+    global _current
+    if _current is None or not _current.is_usable():
+        _current = _Helper()
+    return _current
+
+
+def _stop() -> None:
+    if _current is not None:
+        _current.stop()
+
+
+def _after_fork_in_child() -> None:
+    """The child starts a helper of its own, and a lock that another thread held at the fork is never released."""
+    global _lock, _current
+    _lock = threading.Lock()
+    _current = None
+
+
+atexit.register(_stop)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,118 @@
+"""Array elements and attributes. No index wraps around, and contiguous arrays pay for no strides."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from kapi_types import UsmArrayType
+from kapi_types.weak import weak_int
+from llvmlite import ir
+
+from kapi_spirv._numba_compat import LoweringRegistry, cgutils, types
+from kapi_spirv.lowering.builtins import I64
+from kapi_spirv.lowering.conversion import convert
+
+__all__ = ["element_pointer", "registry"]
+
+registry = LoweringRegistry("kapi arrays")
+
+
+def _indices(context: Any, builder: ir.IRBuilder, type_: types.Type, value: ir.Value) -> list[ir.Value]:
+    """The index of each axis, in 64 bits."""
+    if isinstance(type_, types.BaseTuple):
+        parts = [(each, builder.extract_value(value, axis)) for axis, each in enumerate(type_.types)]
+    else:
+        parts = [(type_, value)]
+    return [convert(builder, part, each, weak_int) for each, part in parts]
+
+
+def element_pointer(
+    context: Any,
+    builder: ir.IRBuilder,
+    array_type: UsmArrayType,
+    array: ir.Value,
+    index_type: types.Type,
+    index: ir.Value,
+) -> ir.Value:
+    """The address of one element.
+
+    Parameters
+    ----------
+    context : SpirvTargetContext
+        The target.
+    builder : llvmlite.ir.IRBuilder
+        Where to compute it.
+    array_type, array : UsmArrayType, llvmlite.ir.Value
+        The array.
+    index_type, index : numba.types.Type, llvmlite.ir.Value
+        An integer, or a tuple of one for each axis.
+    """
+    struct = context.make_helper(builder, array_type, array)
+    indices = _indices(context, builder, index_type, index)
+    offset: ir.Value = I64(0)
+    if array_type.has_strides:
+        for axis, each in enumerate(indices):
+            step = builder.mul(each, builder.extract_value(struct.strides, axis), flags=["nsw"])
+            offset = step if axis == 0 else builder.add(offset, step, flags=["nsw"])
+    else:
+        for axis, each in enumerate(indices):
+            if axis == 0:
+                offset = each
+            else:
+                row = builder.mul(offset, builder.extract_value(struct.shape, axis), flags=["nsw"])
+                offset = builder.add(row, each, flags=["nsw"])
+    return builder.gep(struct.data, [offset], inbounds=True)
+
+
+@registry.lower(operator.getitem, UsmArrayType, types.Any)
+def _getitem(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    (array_type, index_type), (array, index) = sig.args, args
+    pointer = element_pointer(context, builder, array_type, array, index_type, index)
+    return context.unpack_value(builder, array_type.dtype, pointer)
+
+
+@registry.lower(operator.setitem, UsmArrayType, types.Any, types.Any)
+def _setitem(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    (array_type, index_type, _value_type), (array, index, value) = sig.args, args
+    pointer = element_pointer(context, builder, array_type, array, index_type, index)
+    context.pack_value(builder, array_type.dtype, value, pointer)
+    return context.get_dummy_value()
+
+
+@registry.lower_getattr(UsmArrayType, "shape")
+def _shape(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    return context.make_helper(builder, type_, value).shape
+
+
+@registry.lower_getattr(UsmArrayType, "ndim")
+def _ndim(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    return I64(type_.ndim)
+
+
+@registry.lower_getattr(UsmArrayType, "size")
+def _size(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    size: ir.Value = I64(1)
+    for extent in cgutils.unpack_tuple(builder, context.make_helper(builder, type_, value).shape):
+        size = builder.mul(size, extent)
+    return size
+
+
+@registry.lower_getattr(UsmArrayType, "itemsize")
+def _itemsize(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    return I64(context.get_abi_sizeof(context.get_data_type(type_.dtype)))
+
+
+@registry.lower_getattr(UsmArrayType, "nbytes")
+def _nbytes(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    return builder.mul(_size(context, builder, type_, value), _itemsize(context, builder, type_, value))
+
+
+@registry.lower_getattr(UsmArrayType, "dtype")
+def _dtype(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    return context.get_dummy_value()
+
+
+@registry.lower(len, UsmArrayType)
+def _len(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    return builder.extract_value(context.make_helper(builder, sig.args[0], args[0]).shape, 0)

@@ -1,0 +1,135 @@
+"""Conversions between scalar types, implicit and written: integers wrap, floats to integers saturate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapi_types.kernel_typing.conversions import PYTHON_CONVERSIONS
+from kapi_types.weak import weak_int
+from llvmlite import ir
+
+from kapi_spirv._numba_compat import LoweringRegistry, types
+from kapi_spirv.lowering.builtins import call_intrinsic
+
+__all__ = ["convert", "registry"]
+
+registry = LoweringRegistry("kapi conversion")
+
+
+def convert(builder: ir.IRBuilder, value: ir.Value, source: types.Type, target: types.Type) -> ir.Value:
+    """`value` of scalar type `source` as `target`: the conversion that NumPy's assignment makes.
+
+    A float outside of an integer type's range gives its nearest end, and nan gives 0.
+    """
+    if isinstance(target, types.Boolean):
+        return _to_bool(builder, value, source)
+    if isinstance(target, types.Integer):
+        return _to_integer(builder, value, source, target)
+    return _to_float(builder, value, source, target)
+
+
+def _llvm_float(type_: types.Type) -> ir.Type:
+    return {16: ir.HalfType(), 32: ir.FloatType(), 64: ir.DoubleType()}[type_.bitwidth]
+
+
+def _to_bool(builder: ir.IRBuilder, value: ir.Value, source: types.Type) -> ir.Value:
+    if isinstance(source, types.Boolean):
+        return value
+    if isinstance(source, types.Integer):
+        return builder.icmp_unsigned("!=", value, value.type(0))
+    return builder.fcmp_unordered("!=", value, value.type(0.0))
+
+
+def _to_integer(builder: ir.IRBuilder, value: ir.Value, source: types.Type, target: types.Type) -> ir.Value:
+    wanted = ir.IntType(target.bitwidth)
+    if isinstance(source, types.Boolean):
+        return builder.zext(value, wanted)
+    if isinstance(source, types.Integer):
+        if source.bitwidth == target.bitwidth:
+            return value
+        if source.bitwidth > target.bitwidth:
+            return builder.trunc(value, wanted)
+        return (builder.sext if source.signed else builder.zext)(value, wanted)
+    return _saturate(builder, value, wanted, target.signed)
+
+
+def _saturate(builder: ir.IRBuilder, value: ir.Value, wanted: ir.IntType, signed: bool) -> ir.Value:
+    """The float's integer part, or the end of the range that it lies beyond."""
+    bits = wanted.width - signed
+    lowest, highest = (-(2**bits) if signed else 0), 2**bits - 1
+    # 2**bits is exact in every float type, or infinite in the narrow ones, where it is never reached.
+    above = builder.fcmp_ordered(">=", value, _limit(value.type, 2.0**bits))
+    below = builder.fcmp_ordered("<=", value, _limit(value.type, float(lowest)))
+    is_nan = builder.fcmp_unordered("uno", value, value)
+    outside = builder.or_(builder.or_(above, below), is_nan)
+    inside = builder.select(outside, value.type(0.0), value)
+    number = (builder.fptosi if signed else builder.fptoui)(inside, wanted)
+    number = builder.select(above, wanted(highest), number)
+    return builder.select(below, wanted(lowest), number)
+
+
+def _limit(type_: ir.Type, limit: float) -> ir.Constant:
+    largest = {"half": 65504.0, "float": 3.4028234663852886e38}.get(str(type_))
+    if largest is not None and abs(limit) > largest:
+        return type_(float("inf") if limit > 0 else float("-inf"))
+    return type_(limit)
+
+
+def _to_float(builder: ir.IRBuilder, value: ir.Value, source: types.Type, target: types.Type) -> ir.Value:
+    wanted = _llvm_float(target)
+    if isinstance(source, types.Boolean):
+        return builder.uitofp(value, wanted)
+    if isinstance(source, types.Integer):
+        return (builder.sitofp if source.signed else builder.uitofp)(value, wanted)
+    if source.bitwidth == target.bitwidth:
+        return value
+    return (builder.fpext if source.bitwidth < target.bitwidth else builder.fptrunc)(value, wanted)
+
+
+for _source in (types.Boolean, types.Integer, types.Float):
+    for _target in (types.Boolean, types.Integer, types.Float):
+
+        @registry.lower_cast(_source, _target)
+        def _cast(context: Any, builder: ir.IRBuilder, source: Any, target: Any, value: ir.Value) -> ir.Value:
+            return convert(builder, value, source, target)
+
+
+@registry.lower_cast(types.BaseTuple, types.BaseTuple)
+def _cast_tuple(context: Any, builder: ir.IRBuilder, source: Any, target: Any, value: ir.Value) -> ir.Value:
+    converted = [
+        context.cast(builder, builder.extract_value(value, index), from_, to)
+        for index, (from_, to) in enumerate(zip(source.types, target.types, strict=True))
+    ]
+    return context.make_tuple(builder, target, converted)
+
+
+for _function in PYTHON_CONVERSIONS:
+
+    @registry.lower(_function, types.Any)
+    def _python_conversion(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+        return convert(builder, args[0], sig.args[0], sig.return_type)
+
+
+@registry.lower(types.NumberClass, types.Any)
+def _numpy_conversion(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    return convert(builder, args[0], sig.args[0], sig.return_type)
+
+
+@registry.lower(round, types.Any)
+def _round(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    (type_,), (value,) = sig.args, args
+    if not isinstance(type_, types.Float):
+        return convert(builder, value, type_, weak_int)
+    return convert(builder, call_intrinsic(builder, "rint", [value]), type_, weak_int)
+
+
+@registry.lower_getattr(types.DType, "type")
+def _dtype_type(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    return context.get_dummy_value()
+
+
+@registry.lower_getattr(types.DType, "itemsize")
+def _dtype_itemsize(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    return context.get_constant(weak_int, context.get_abi_sizeof(context.get_data_type(type_.dtype)))
+
+

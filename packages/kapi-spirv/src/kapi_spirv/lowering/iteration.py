@@ -1,0 +1,49 @@
+"""`range` loops, with any step; a step of zero, which Python refuses, is a loop that does not run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapi_types.kernel_typing.iteration import RangeIteratorType, RangeType
+from llvmlite import ir
+
+from kapi_spirv._numba_compat import LoweringRegistry, cgutils, types
+from kapi_spirv.lowering.builtins import I64
+
+__all__ = ["registry"]
+
+registry = LoweringRegistry("kapi iteration")
+
+
+@registry.lower(range, types.VarArg(types.Any))
+def _range(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    struct = context.make_helper(builder, sig.return_type)
+    struct.start, struct.stop = (I64(0), args[0]) if len(args) == 1 else args[:2]
+    struct.step = args[2] if len(args) == 3 else I64(1)
+    return struct._getvalue()
+
+
+@registry.lower("getiter", RangeType)
+def _getiter(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    loop = context.make_helper(builder, sig.args[0], args[0])
+    iterator = context.make_helper(builder, sig.return_type)
+    variable = cgutils.alloca_once(builder, I64)
+    builder.store(loop.start, variable)
+    iterator.next, iterator.stop, iterator.step = variable, loop.stop, loop.step
+    return iterator._getvalue()
+
+
+@registry.lower("iternext", RangeIteratorType)
+def _iternext(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    iterator = context.make_helper(builder, sig.args[0], args[0])
+    value = builder.load(iterator.next)
+    zero = I64(0)
+    upwards = builder.icmp_signed(">", iterator.step, zero)
+    downwards = builder.icmp_signed("<", iterator.step, zero)
+    below = builder.icmp_signed("<", value, iterator.stop)
+    above = builder.icmp_signed(">", value, iterator.stop)
+    is_valid = builder.or_(builder.and_(upwards, below), builder.and_(downwards, above))
+    builder.store(builder.add(value, iterator.step), iterator.next)
+    pair = context.make_helper(builder, sig.return_type)
+    pair.first, pair.second = value, is_valid
+    return pair._getvalue()

@@ -1,0 +1,87 @@
+"""How kernel values are held in LLVM: one data model for each Numba type that only kernels have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapi_types import GroupType, ItemType, NdItemType, UsmArrayType, WeakBool, WeakFloat, WeakInt
+from kapi_types.kernel_api import ConstantType, EnumerationType
+from kapi_types.kernel_typing.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.iteration import RangeIteratorType, RangeType
+from kapi_types.weak import weak_int
+from llvmlite import ir
+
+from kapi_spirv._numba_compat import datamodel, models, types
+
+__all__ = ["kernel_data_models"]
+
+kernel_data_models = datamodel.DataModelManager().chain(datamodel.default_manager)
+"""Numba's data models, with kernels' own in front."""
+
+
+class PointerModel(models.PrimitiveModel):  # type: ignore[misc]  # Numba is untyped
+    """A pointer into the address space that its type names."""
+
+    def __init__(self, manager: Any, type_: types.CPointer) -> None:
+        pointee = manager.lookup(type_.dtype).get_data_type()
+        super().__init__(manager, type_, pointee.as_pointer(type_.addrspace or 0))
+
+
+class WeakFloatModel(models.PrimitiveModel):  # type: ignore[misc]
+    """A double, until it meets a strong float."""
+
+    def __init__(self, manager: Any, type_: WeakFloat) -> None:
+        super().__init__(manager, type_, ir.DoubleType())
+
+
+class UsmArrayModel(models.StructModel):  # type: ignore[misc]
+    """`data` pointer, `shape`, and `strides` in elements where the shape does not imply them."""
+
+    def __init__(self, manager: Any, type_: UsmArrayType) -> None:
+        members = [
+            ("data", types.CPointer(type_.dtype, addrspace=int(type_.address_space))),
+            ("shape", types.UniTuple(weak_int, type_.ndim)),
+        ]
+        if type_.has_strides:
+            members.append(("strides", types.UniTuple(weak_int, type_.ndim)))
+        super().__init__(manager, type_, members)
+
+
+class ItemModel(models.StructModel):  # type: ignore[misc]
+    """The packed `range`: what was asked for, which a rounded-up launch exceeds."""
+
+    def __init__(self, manager: Any, type_: ItemType) -> None:
+        super().__init__(manager, type_, [("range", types.UniTuple(weak_int, type_.ndim))])
+
+
+class RangeModel(models.StructModel):  # type: ignore[misc]
+    """`start`, `stop` and `step` of a loop."""
+
+    def __init__(self, manager: Any, type_: RangeType) -> None:
+        super().__init__(manager, type_, [("start", weak_int), ("stop", weak_int), ("step", weak_int)])
+
+
+class RangeIteratorModel(models.StructModel):  # type: ignore[misc]
+    """The `next` value, in a variable, and where the loop ends."""
+
+    def __init__(self, manager: Any, type_: RangeIteratorType) -> None:
+        members = [("next", types.EphemeralPointer(weak_int)), ("stop", weak_int), ("step", weak_int)]
+        super().__init__(manager, type_, members)
+
+
+for _type, _model in {
+    types.CPointer: PointerModel,
+    WeakInt: models.IntegerModel,
+    WeakFloat: WeakFloatModel,
+    WeakBool: models.BooleanModel,
+    UsmArrayType: UsmArrayModel,
+    ItemType: ItemModel,
+    NdItemType: models.OpaqueModel,
+    GroupType: models.OpaqueModel,
+    ConstantType: models.OpaqueModel,
+    EnumerationType: models.OpaqueModel,
+    DeviceFunctionType: models.OpaqueModel,
+    RangeType: RangeModel,
+    RangeIteratorType: RangeIteratorModel,
+}.items():
+    kernel_data_models.register(_type, _model)

@@ -1,0 +1,166 @@
+"""A compiled kernel: SPIR-V bytes, and how to call them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kapi_spirv._numba_compat import types
+from kapi_spirv.target import SpirvTarget
+
+__all__ = ["Field", "PackedLayout", "Parameter", "SpirvModule"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a kernel, as its author wrote it.
+
+    Attributes
+    ----------
+    name : str
+        As in the kernel's source.
+    kind : {"array", "scalar", "local"}
+        What the caller brings: a USM array, a number, or the shape of local memory.
+    type : numba.types.Type
+        Its type in the kernel.
+    has_strides : bool
+        Whether the packed argument holds the array's strides, in elements, after its shape.
+    """
+
+    name: str
+    kind: Literal["array", "scalar", "local"]
+    type: types.Type
+    has_strides: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One value in the packed argument.
+
+    Attributes
+    ----------
+    owner : str
+        Parameter that it belongs to; "range" for the index space's.
+    role : {"range", "pointer", "shape", "stride", "value"}
+        What it says of its owner.
+    code : str
+        `struct` format character.
+    offset : int
+        Bytes from the start of the argument.
+    """
+
+    owner: str
+    role: Literal["range", "pointer", "shape", "stride", "value"]
+    code: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLayout:
+    """The one by-value argument that holds all pointers, shapes, strides and scalars of a launch.
+
+    Every field is aligned to its own size, the whole to 8 bytes, little-endian.
+
+    Parameters
+    ----------
+    fields : tuple of Field
+        In the order of their offsets.
+    size : int
+        Bytes of the whole argument.
+
+    Examples
+    --------
+    >>> layout = PackedLayout.of([("n", "value", "i"), ("x", "pointer", "Q")])
+    >>> layout.format, layout.size
+    ('<i4xQ', 16)
+    >>> layout.pack([7, 4096]).hex()
+    '07000000000000000010000000000000'
+    """
+
+    fields: tuple[Field, ...]
+    size: int
+    _struct: struct.Struct = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_struct", struct.Struct(self.format))
+
+    @classmethod
+    def of(cls, values: Sequence[tuple[str, Any, str]]) -> PackedLayout:
+        """The layout of values given as (owner, role, `struct` character), in order."""
+        fields, offset = [], 0
+        for owner, role, code in values:
+            size = struct.calcsize("<" + code)
+            offset += -offset % size
+            fields.append(Field(owner, role, code, offset))
+            offset += size
+        # An empty structure is not a legal argument type: one value stands in.
+        return cls(tuple(fields), max(8, offset + -offset % 8))
+
+    @property
+    def format(self) -> str:
+        """The `struct` format of the whole argument, padding included."""
+        text, end = "<", 0
+        for each in self.fields:
+            padding = each.offset - end
+            text += (f"{padding}x" if padding else "") + each.code
+            end = each.offset + struct.calcsize("<" + each.code)
+        return text + (f"{self.size - end}x" if self.size > end else "")
+
+    def pack(self, values: Sequence[Any]) -> bytes:
+        """The bytes of the argument, given the values of its fields in order.
+
+        Raises
+        ------
+        struct.error
+            If there are more or fewer values than fields, or one does not fit its field.
+        """
+        return self._struct.pack(*values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.fields, self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class SpirvModule:
+    """One kernel, compiled for one list of argument types.
+
+    Attributes
+    ----------
+    name : str
+        The kernel's name in its source, for messages.
+    code : bytes
+        The SPIR-V binary.
+    entry_point : str
+        Name of the entry point in it.
+    index_space : {"item", "nd_item"}
+        What the kernel's first parameter is. Work-items of an "item" kernel outside of the packed range do nothing, so
+        a launch may be rounded up.
+    ndim : int
+        Dimensions of the index space, 1 to 3.
+    parameters : tuple of Parameter
+        Without the first.
+    layout : PackedLayout
+        The by-value argument, the entry point's first; one pointer to local memory follows for each parameter of kind
+        "local".
+    target : SpirvTarget
+        What it was compiled for.
+    capabilities, extensions : tuple of str
+        What a device must have to run it, as named in the SPIR-V specification.
+    llvm_ir, optimized_llvm_ir : str
+        The LLVM IR that Numba's lowering gave, and the same after optimisation.
+    """
+
+    name: str
+    code: bytes = field(repr=False)
+    entry_point: str
+    index_space: Literal["item", "nd_item"]
+    ndim: int
+    parameters: tuple[Parameter, ...]
+    layout: PackedLayout = field(repr=False)
+    target: SpirvTarget
+    capabilities: tuple[str, ...]
+    extensions: tuple[str, ...]
+    llvm_ir: str = field(repr=False)
+    optimized_llvm_ir: str = field(repr=False)

@@ -1,0 +1,72 @@
+"""From one kernel argument, a Python value, to its type in the kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from kapi_sim import AddressSpace, LocalAccessor
+from kapi_sim.errors import DtypeError
+
+from kapi_types._numba_compat import from_dtype, types
+from kapi_types.usm_array import UsmArrayType, array_fields, array_type, is_usm_array
+from kapi_types.weak import weak_bool, weak_float, weak_int
+
+__all__ = ["typeof_argument"]
+
+_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
+
+
+def typeof_argument(value: Any) -> types.Type:
+    """The type that a kernel sees for the argument `value`.
+
+    Parameters
+    ----------
+    value : object
+        A USM array, a `LocalAccessor`, a NumPy scalar (strong), or a Python bool, int or float (weak).
+
+    Returns
+    -------
+    numba.types.Type
+
+    Raises
+    ------
+    DtypeError
+        If `value` is nothing that a kernel can take, or an int that needs more than 64 bits.
+    """
+    if isinstance(value, bool):
+        return weak_bool
+    if isinstance(value, np.generic):
+        return _strong(value.dtype)
+    if isinstance(value, int):
+        if not _INT64_MIN <= value <= _INT64_MAX:
+            raise DtypeError(f"int argument must fit 64 bits, got {value}; pass numpy.uint64(...) for the upper half")
+        return weak_int
+    if isinstance(value, float):
+        return weak_float
+    if isinstance(value, LocalAccessor):
+        return UsmArrayType(
+            _strong(value.dtype), len(value.shape), "C", address_space=AddressSpace.LOCAL
+        )
+    if is_usm_array(value):
+        try:
+            return array_type(array_fields(value))
+        except TypeError as error:
+            raise DtypeError(str(error)) from error
+    if isinstance(value, np.ndarray):
+        raise DtypeError(
+            "argument must be a USM array, got a numpy.ndarray, which no device owns; "
+            "`dpnp.asarray(array)` copies it to the default device"
+        )
+    raise DtypeError(
+        f"argument must be a USM array, LocalAccessor, NumPy scalar, bool, int or float, got {type(value).__name__}"
+    )
+
+
+def _strong(dtype: np.dtype[Any]) -> types.Type:
+    if dtype.kind not in "biufc":
+        raise DtypeError(f"dtype must be a number or bool, got {dtype}")
+    try:
+        return from_dtype(dtype)
+    except Exception as error:
+        raise DtypeError(f"dtype must be one that kernels have, got {dtype}") from error

@@ -1,0 +1,21 @@
+"""The Numba front end of the kernel language: from Python source to typed IR, for any back end.
+
+It holds NumPy 2's number rules (weak and strong scalars) and knows nothing of the code that is generated afterwards.
+"""
+
+from __future__ import annotations
+
+from kapi_types.kernel_typing.context import TARGET_NAME, KernelTypingContext
+from kapi_types.kernel_typing.pipeline import KernelCompiler, kernel_flags
+from kapi_types.kernel_typing.problems import Problem, ProblemsFound, describe_problems, spell_type
+
+__all__ = [
+    "TARGET_NAME",
+    "KernelCompiler",
+    "KernelTypingContext",
+    "Problem",
+    "ProblemsFound",
+    "describe_problems",
+    "kernel_flags",
+    "spell_type",
+]

@@ -1,0 +1,101 @@
+"""The types of what a kernel does with arrays and tuples: element access, attributes, length."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from kapi_types._numba_compat import templates, types
+from kapi_types.kernel_typing.promotion import is_scalar
+from kapi_types.usm_array import UsmArrayType
+from kapi_types.weak import weak_int
+
+__all__ = ["element_index", "registry"]
+
+registry = templates.Registry()
+
+
+def element_index(array: UsmArrayType, index: types.Type) -> bool:
+    """Whether `index` names one element of `array`: an integer for each axis."""
+    if isinstance(index, types.Integer):
+        return bool(array.ndim == 1)
+    if isinstance(index, types.BaseTuple):
+        return len(index) == array.ndim and all(isinstance(axis, types.Integer) for axis in index)
+    return False
+
+
+@registry.register_global(operator.getitem)
+class _GetItem(templates.AbstractTemplate):  # type: ignore[misc]  # Numba is untyped
+    key = operator.getitem
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        container, index = args
+        if isinstance(container, UsmArrayType) and element_index(container, index):
+            return templates.signature(container.dtype, container, index)
+        if isinstance(container, types.UniTuple) and isinstance(index, types.Integer):
+            return templates.signature(container.dtype, container, index)
+        return None
+
+
+@registry.register_global(operator.setitem)
+class _SetItem(templates.AbstractTemplate):  # type: ignore[misc]
+    key = operator.setitem
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        array, index, value = args
+        if not isinstance(array, UsmArrayType) or not array.mutable or not is_scalar(value):
+            return None
+        if not element_index(array, index):
+            return None
+        return templates.signature(types.none, array, index, array.dtype)
+
+
+@registry.register
+class _StaticGetItem(templates.AbstractTemplate):  # type: ignore[misc]
+    """`tuple[constant]`, with the constant as a Python value."""
+
+    key = "static_getitem"
+
+    def generic(self, args: tuple[Any, ...], kws: dict[str, types.Type]) -> Any:
+        container, index = args
+        if not isinstance(container, types.BaseTuple) or not isinstance(index, int):
+            return None
+        if not -len(container) <= index < len(container):
+            return None
+        return templates.signature(container.types[index], *args)
+
+
+@registry.register_attr
+class _ArrayAttributes(templates.AttributeTemplate):  # type: ignore[misc]
+    key = UsmArrayType
+
+    def resolve_shape(self, array: UsmArrayType) -> types.Type:
+        return types.UniTuple(weak_int, array.ndim)
+
+    def resolve_ndim(self, array: UsmArrayType) -> types.Type:
+        return weak_int
+
+    def resolve_size(self, array: UsmArrayType) -> types.Type:
+        return weak_int
+
+    def resolve_itemsize(self, array: UsmArrayType) -> types.Type:
+        return weak_int
+
+    def resolve_nbytes(self, array: UsmArrayType) -> types.Type:
+        return weak_int
+
+    def resolve_dtype(self, array: UsmArrayType) -> types.Type:
+        return types.DType(array.dtype)
+
+
+@registry.register_global(len)
+class _Len(templates.AbstractTemplate):  # type: ignore[misc]
+    key = len
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        (container,) = args
+        if isinstance(container, UsmArrayType) and container.ndim > 0:
+            return templates.signature(weak_int, container)
+        if isinstance(container, types.BaseTuple):
+            return templates.signature(weak_int, container)
+        return None

@@ -1,0 +1,219 @@
+"""The kernel typing context: what each value, name and operation means in a kernel."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType, ModuleType
+from typing import Any
+
+from kapi_types._numba_compat import GPU, TypingContext, errors, target_override, target_registry, types
+from kapi_types.kernel_api import ConstantType, EnumerationType
+from kapi_types.kernel_typing import arrays, conversions, iteration, language, operators
+from kapi_types.kernel_typing.device_functions import DeviceFunctionType, python_function
+from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
+from kapi_types.kernel_typing.problems import KernelTypeProblem, spell_type
+from kapi_types.kernel_typing.promotion import is_scalar, unify_scalars
+from kapi_types.usm_array import UsmArrayType
+from kapi_types.weak import weak_bool, weak_float, weak_int
+
+__all__ = ["TARGET_NAME", "DeviceFunctionCompiler", "KernelTypingContext"]
+
+TARGET_NAME = "kapi_kernel"
+"""The name under which Numba's registries know kernel code."""
+
+DeviceFunctionCompiler = Callable[[FunctionType, "tuple[types.Type, ...]"], types.Type]
+"""Compiles a function for argument types and returns its return type; a back end provides it."""
+
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+    "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "neg": "-", "pos": "+", "invert": "~",
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+}  # fmt: skip
+
+
+class _KernelTarget(GPU):  # type: ignore[misc]  # Numba is untyped
+    """Kernel code, whatever generates machine code from it."""
+
+
+target_registry[TARGET_NAME] = _KernelTarget
+
+
+class KernelTypingContext(TypingContext):  # type: ignore[misc]
+    """Numba's type inference, over weak and strong types and the kernel language only.
+
+    None of Numba's own declarations of operators or functions are loaded, for they widen where NumPy does not.
+    """
+
+    def __init__(self) -> None:
+        with target_override(TARGET_NAME):
+            super().__init__()
+            self._load_builtins()
+        self._device_functions: dict[tuple[FunctionType, tuple[types.Type, ...]], types.Type | None] = {}
+        self._compile_device_function: DeviceFunctionCompiler | None = None
+
+    def _load_builtins(self) -> None:
+        for module in (operators, conversions, arrays, iteration, language):
+            self.install_registry(module.registry)
+
+    @contextmanager
+    def compiling(self, device_function_compiler: DeviceFunctionCompiler) -> Iterator[None]:
+        """Compile one kernel: device functions met in it are compiled by `device_function_compiler`."""
+        self._device_functions = {}
+        self._compile_device_function = device_function_compiler
+        try:
+            with target_override(TARGET_NAME):
+                yield
+        finally:
+            self._device_functions = {}
+            self._compile_device_function = None
+
+    def type_device_function(self, function: FunctionType, args: tuple[types.Type, ...]) -> types.Type:
+        """The type that `function` returns for these argument types, compiling it if it is new."""
+        if self._compile_device_function is None:
+            raise KernelTypeProblem(f"{function.__name__}() is called outside of a kernel's compilation")
+        key = (function, args)
+        if key in self._device_functions:
+            returned = self._device_functions[key]
+            if returned is None:
+                raise KernelTypeProblem(
+                    f"{function.__name__}() calls itself; the kernel language has no recursion, as SYCL has none: "
+                    "write a loop"
+                )
+            return returned
+        self._device_functions[key] = None
+        try:
+            self._device_functions[key] = returned = self._compile_device_function(function, args)
+        except BaseException:
+            del self._device_functions[key]
+            raise
+        return returned
+
+    def resolve_value_type(self, val: Any) -> types.Type:
+        """The type of a constant, global or closure value in a kernel.
+
+        Raises
+        ------
+        ValueError
+            If kernels have no such values.
+        """
+        known = self._lookup_global(val)
+        if known is not None:
+            return known
+        if val is None:
+            return types.none
+        if isinstance(val, (ConstantType, UsmArrayType)):
+            return val
+        if type(val) in _WEAK_OF:
+            return _WEAK_OF[type(val)]
+        if isinstance(val, tuple):
+            return types.Tuple(tuple(self.resolve_value_type(each) for each in val))
+        if isinstance(val, enum.Enum):
+            return ConstantType(val)
+        if isinstance(val, type) and issubclass(val, enum.Enum):
+            return EnumerationType(val)
+        if isinstance(val, ModuleType):
+            return types.Module(val)
+        function = python_function(val)
+        if function is not None:
+            return DeviceFunctionType(function)
+        resolved = super().resolve_value_type(val)
+        if is_scalar(resolved) or isinstance(resolved, (types.NumberClass, types.DType)):
+            return resolved
+        raise ValueError(f"a kernel cannot use a {type(val).__name__}")
+
+    def resolve_function_type(self, func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) -> Any:
+        """The signature of a call; a `KernelTypeProblem` in the author's words if there is none."""
+        try:
+            signature = super().resolve_function_type(func, args, kws)
+        except errors.TypingError as error:
+            problem = _kernel_problem(error)
+            if problem is not None:
+                raise problem from None
+            signature = None
+        if signature is None and func != "static_getitem":
+            raise KernelTypeProblem(_describe_call(func, args, kws))
+        return signature
+
+    def resolve_setitem(self, target: types.Type, index: types.Type, value: types.Type) -> Any:
+        """The signature of `target[index] = value`."""
+        return self.resolve_function_type(_SETITEM, (target, index, value), {})
+
+    def resolve_static_setitem(self, target: types.Type, index: Any, value: types.Type) -> None:
+        """None: a constant index is typed as any other."""
+        return None
+
+    def resolve_getattr(self, typ: types.Type, attr: str) -> types.Type | None:
+        """The type of `typ.attr`; a `KernelTypeProblem` if there is no such attribute."""
+        try:
+            found = super().resolve_getattr(typ, attr)
+        except AttributeError:
+            found = None
+        if found is None and attr != "__call__":
+            raise KernelTypeProblem(f"{spell_type(typ)} has no {attr!r} in a kernel")
+        return found
+
+    def resolve_module_constants(self, typ: types.Module, attr: str) -> types.Type | None:
+        """The type of a module's attribute, None where kernels have no such value."""
+        value = getattr(typ.pymod, attr)
+        try:
+            return self.resolve_value_type(value)
+        except ValueError as error:
+            raise KernelTypeProblem(f"{typ.pymod.__name__}.{attr}: {error}") from None
+
+    def unify_pairs(self, first: types.Type, second: types.Type) -> types.Type | None:
+        """The one type of a variable assigned values of both types, or None."""
+        if first == second:
+            return first
+        if is_scalar(first) and is_scalar(second):
+            return unify_scalars(first, second)
+        if isinstance(first, types.BaseTuple) and isinstance(second, types.BaseTuple):
+            if len(first) != len(second):
+                return None
+            pairs = [self.unify_pairs(a, b) for a, b in zip(first.types, second.types, strict=True)]
+            return None if None in pairs else types.Tuple(tuple(pairs))
+        return super().unify_pairs(first, second)
+
+
+_SETITEM = operator.setitem
+_WEAK_OF: dict[type, types.Type] = {int: weak_int, float: weak_float, bool: weak_bool}
+
+
+def _kernel_problem(error: BaseException | None) -> KernelTypeProblem | None:
+    """The problem that an error of Numba's wraps, if it wraps one."""
+    while error is not None:
+        if isinstance(error, KernelTypeProblem):
+            return error
+        error = error.__cause__
+    return None
+
+
+def _describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) -> str:
+    spelled = [spell_type(arg) for arg in args] + [f"{name}={spell_type(arg)}" for name, arg in kws.items()]
+    key = getattr(func, "typing_key", func)
+    if key is operator.getitem or key is _SETITEM:
+        return _describe_indexing(args)
+    key = IN_PLACE.get(key, key) if callable(key) else key
+    symbol = _SYMBOLS.get(getattr(key, "__name__", "")) if key in (*BINARY, *UNARY, *COMPARISONS) else None
+    if symbol and len(args) == 2:
+        return f"operator {symbol} must have operands that NumPy has it for, got {spelled[0]} {symbol} {spelled[1]}"
+    if symbol:
+        return f"operator {symbol} must have an operand that NumPy has it for, got {symbol}{spelled[0]}"
+    name = f"{func.this.owner}.{key.rsplit('.', 1)[-1]}" if hasattr(func, "this") else getattr(key, "__name__", str(key))
+    return f"{name}() must be called with arguments that it has in a kernel, got ({', '.join(spelled)})"
+
+
+def _describe_indexing(args: tuple[types.Type, ...]) -> str:
+    container, index = args[:2]
+    if isinstance(container, UsmArrayType):
+        if len(args) == 3 and not container.mutable:
+            return f"array must be writable to be assigned to, got a {spell_type(container)}"
+        indices = index.types if isinstance(index, types.BaseTuple) else (index,)
+        if len(indices) != container.ndim:
+            return f"index must have one integer for each of {container.ndim} axes, got {len(indices)}"
+        if not all(isinstance(each, types.Integer) for each in indices):
+            return f"index must be made of integers, got {', '.join(spell_type(each) for each in indices)}"
+        return f"an element of a {spell_type(container)} must be a number, got {spell_type(args[2])}"
+    return f"{spell_type(container)} must be an array or tuple to be indexed, got an index of {spell_type(index)}"

@@ -1,0 +1,223 @@
+"""Type inference over weak and strong types, every problem reported at once.
+
+Numba's type variables only widen. A variable that starts weak and turns strong can therefore leave a wider type in a
+variable computed from it before the turn; inference is repeated with the settled types until none is left.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from kapi_types._numba_compat import FunctionPass, errors, ir, register_pass, typeinfer, types
+from kapi_types.kernel_typing.context import KernelTypingContext
+from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE
+from kapi_types.kernel_typing.problems import KernelTypeProblem, Problem, ProblemsFound, spell_type
+from kapi_types.weak import is_weak
+
+__all__ = ["CheckNames", "InferTypes"]
+
+_REFUSED = {
+    "build_list": "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument",
+    "build_map": "a dict cannot be made in a kernel",
+    "build_set": "a set cannot be made in a kernel",
+    "make_function": "a function that is passed around cannot be made in a kernel; call it where it is defined",
+}
+_MOST_ROUNDS = 16  # each round settles at least one variable; no kernel seen needed more than three
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class CheckNames(FunctionPass):  # type: ignore[misc]  # Numba is untyped
+    """Turns number globals into constants of the kernel's own types, and collects what has no type at all."""
+
+    _name = "kapi_check_names"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        problems: list[Problem] = []
+        for block in state.func_ir.blocks.values():
+            for statement in block.body:
+                if isinstance(statement, ir.Assign):
+                    self._check(state, statement, problems)
+        state["kapi_problems"] = problems
+        return True
+
+    def _check(self, state: Any, statement: Any, problems: list[Problem]) -> None:
+        value = statement.value
+        if isinstance(value, ir.Const):
+            # Literal types would bypass the typing context, and with it the weak types.
+            value.use_literal_type = False
+            self._check_value(state, statement, value.value, f"constant {value.value!r}", problems)
+        elif isinstance(value, (ir.Global, ir.FreeVar)):
+            if isinstance(value.value, (bool, int, float, complex, tuple)):
+                statement.value = ir.Const(value.value, value.loc, use_literal_type=False)
+            if value.value is ir.UNDEFINED or not _is_defined(state, value):
+                problems.append(_problem(statement.loc, f"name {value.name!r} is not defined"))
+                statement.value = ir.Const(_Unknown(), value.loc, use_literal_type=False)
+            else:
+                self._check_value(state, statement, value.value, f"{value.name}", problems)
+        elif isinstance(value, ir.Yield):
+            problems.append(_problem(statement.loc, "a kernel cannot yield"))
+        elif isinstance(value, ir.Expr):
+            if value.op in ("binop", "inplace_binop"):
+                value.static_lhs = value.static_rhs = ir.UNDEFINED
+            if value.op in _REFUSED:
+                problems.append(_problem(statement.loc, _REFUSED[value.op]))
+
+    @staticmethod
+    def _check_value(state: Any, statement: Any, value: Any, name: str, problems: list[Problem]) -> None:
+        try:
+            state.typingctx.resolve_value_type(value)
+        except ValueError as error:
+            if not isinstance(value, str):  # strings are legal as messages of raise and print, and nowhere else
+                problems.append(_problem(statement.loc, f"{name}: {error}"))
+            statement.value = ir.Const(_Unknown(), statement.loc, use_literal_type=False)
+
+
+class _Unknown:
+    """A value without a type: what uses it is not looked at, so that one mistake is one problem."""
+
+    def __repr__(self) -> str:
+        return "unknown"
+
+
+def _is_defined(state: Any, value: Any) -> bool:
+    if isinstance(value, ir.FreeVar):
+        return True
+    return value.name in state.func_id.func.__globals__ or hasattr(builtins, value.name)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class InferTypes(FunctionPass):  # type: ignore[misc]
+    """Finds the type of every variable, or raises `ProblemsFound` with all that stands in the way."""
+
+    _name = "kapi_infer_types"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        seeds: dict[str, types.Type] = {}
+        problems = list(state["kapi_problems"])
+        for _round in range(_MOST_ROUNDS):
+            inferred, first_types = self._infer(state, seeds, problems)
+            settled = {
+                name: inferred.typemap[name]
+                for name, first in first_types.items()
+                if is_weak(first) and not is_weak(inferred.typemap[name])
+            }
+            if settled == seeds:
+                break
+            seeds = settled
+        state.typemap = inferred.typemap
+        state.calltypes = inferred.calltypes
+        state.return_type = inferred.return_type
+        state.typing_errors = []
+        problems = _literals_out_of_range(state)
+        if problems:
+            raise ProblemsFound(problems)
+        return True
+
+    @staticmethod
+    def _infer(
+        state: Any, seeds: dict[str, types.Type], problems: list[Problem]
+    ) -> tuple[_Inferred, dict[str, types.Type]]:
+        warnings = errors.WarningsFixer(errors.NumbaWarning)
+        infer = _FirstTypes(state.typingctx, state.func_ir, warnings)
+        frame = state.typingctx.callstack.register(state.targetctx.target, infer, state.func_id, state.args)
+        with frame, warnings:
+            for index, (name, type_) in enumerate(zip(state.func_ir.arg_names, state.args, strict=True)):
+                infer.seed_argument(name, index, type_)
+            for name, type_ in seeds.items():
+                infer.add_type(name, type_, loc=state.func_ir.loc)
+            infer.build_constraint()
+            found = infer.propagate(raise_errors=False) or []
+            problems = problems + [_from_numba(state, error) for error in found]
+            if problems:
+                raise ProblemsFound(problems)
+            try:
+                typemap, return_type, calltypes = infer.unify(raise_errors=True)
+            except errors.TypingError as error:
+                raise ProblemsFound([_from_numba(state, error)]) from None
+        return _Inferred(typemap, return_type, calltypes), infer.first_types
+
+
+class _Inferred:
+    def __init__(self, typemap: Any, return_type: types.Type, calltypes: Any) -> None:
+        self.typemap, self.return_type, self.calltypes = typemap, return_type, calltypes
+
+
+class _FirstTypes(typeinfer.TypeInferer):  # type: ignore[misc]
+    """Numba's type inference, which also remembers the first type that each variable had."""
+
+    def __init__(self, context: KernelTypingContext, func_ir: Any, warnings: Any) -> None:
+        super().__init__(context, func_ir, warnings)
+        self.first_types: dict[str, types.Type] = {}
+
+    def resolve_value_type(self, inst: Any, val: Any) -> types.Type:
+        if isinstance(val, _Unknown):
+            return types.undefined
+        return super().resolve_value_type(inst, val)
+
+    def add_type(self, var: str, tp: types.Type, loc: Any, unless_locked: bool = False) -> None:
+        super().add_type(var, tp, loc, unless_locked=unless_locked)
+        self.first_types.setdefault(var, tp)
+
+    def copy_type(self, src_var: str, dest_var: str, loc: Any) -> None:
+        source = self.typevars[src_var]
+        if source.defined:
+            self.first_types.setdefault(dest_var, source.getone())
+        super().copy_type(src_var, dest_var, loc)
+
+
+def _problem(loc: Any, text: str) -> Problem:
+    return Problem(loc.filename, loc.line, text)
+
+
+def _from_numba(state: Any, error: BaseException) -> Problem:
+    loc = getattr(error, "loc", None) or state.func_ir.loc
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, KernelTypeProblem):
+            return _problem(loc, cause.text)
+        if isinstance(cause, ProblemsFound):
+            return cause.problems[0]
+        cause = cause.__cause__
+    if "Cannot unify" in str(error):
+        return _problem(loc, _describe_unification(str(error)))
+    return _problem(loc, str(error).split("\n", 1)[0])
+
+
+def _describe_unification(message: str) -> str:
+    """Numba's "Cannot unify A and B for 'name.1', defined at ..." in the author's words."""
+    first = message.split("\n", 1)[0]
+    name = first.split("'")[1].split(".")[0] if first.count("'") >= 2 else "variable"
+    kinds = first.split("Cannot unify ", 1)[1].split(" for ", 1)[0]
+    return f"variable {name!r} must have one type throughout a kernel, got {kinds}"
+
+
+def _literals_out_of_range(state: Any) -> list[Problem]:
+    """Constants that do not fit the strong integer they meet: NumPy raises OverflowError for these."""
+    constants: dict[str, int] = {}
+    for block in state.func_ir.blocks.values():
+        for statement in block.find_insts(ir.Assign):
+            if isinstance(statement.value, ir.Const) and type(statement.value.value) is int:
+                constants[statement.target.name] = statement.value.value
+    problems = []
+    for expression, signature in state.calltypes.items():
+        if getattr(expression, "op", None) not in ("binop", "inplace_binop") or signature is None:
+            continue
+        operation = IN_PLACE.get(expression.fn, expression.fn)
+        if operation in COMPARISONS or operation not in BINARY:
+            continue
+        for operand, type_ in zip((expression.lhs, expression.rhs), signature.args, strict=True):
+            value = constants.get(operand.name)
+            if value is None or not isinstance(type_, types.Integer) or is_weak(type_):
+                continue
+            if not type_.minval <= value <= type_.maxval:
+                problems.append(
+                    _problem(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
+                )
+    return problems

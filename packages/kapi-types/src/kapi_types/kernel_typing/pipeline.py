@@ -1,0 +1,63 @@
+"""From a Python function and argument types to Numba IR in which every variable has a type.
+
+A back end subclasses `KernelCompiler` and adds its lowering; nothing here knows which one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapi_types._numba_compat import (
+    CompilerBase,
+    FixupArgs,
+    Flags,
+    GenericRewrites,
+    InlineClosureLikes,
+    IRProcessing,
+    PassManager,
+    PreLowerStripPhis,
+    ReconstructSSA,
+    RewriteDynamicRaises,
+    RewriteSemanticConstants,
+    TranslateByteCode,
+)
+from kapi_types.kernel_typing.inference import CheckNames, InferTypes
+
+__all__ = ["KernelCompiler", "kernel_flags"]
+
+
+def kernel_flags() -> Flags:
+    """Numba's compiler flags for kernel code: no Python objects, no wrappers, no reference counts."""
+    flags = Flags()
+    flags.no_compile = True
+    flags.no_cpython_wrapper = True
+    flags.no_cfunc_wrapper = True
+    flags.enable_pyobject = False
+    flags.nrt = False
+    return flags
+
+
+class KernelCompiler(CompilerBase):  # type: ignore[misc]  # Numba is untyped
+    """Runs the passes of one function of the kernel language, up to typed IR; see `add_lowering`."""
+
+    def define_pipelines(self) -> list[Any]:
+        """The one pipeline of passes."""
+        passes = PassManager("kapi_kernel")
+        passes.add_pass(TranslateByteCode, "bytecode to IR")
+        passes.add_pass(FixupArgs, "arguments")
+        passes.add_pass(IRProcessing, "IR checks")
+        passes.add_pass(InlineClosureLikes, "local functions inlined")
+        passes.add_pass(RewriteSemanticConstants, "constants such as array.ndim")
+        passes.add_pass(GenericRewrites, "constant indices, raise and print")
+        passes.add_pass(RewriteDynamicRaises, "raise with values")
+        passes.add_pass(ReconstructSSA, "one definition a variable")
+        passes.add_pass(CheckNames, "names and constants of the kernel language")
+        passes.add_pass(InferTypes, "types, weak and strong")
+        passes.add_pass(PreLowerStripPhis, "phi nodes to assignments")
+        self.add_lowering(passes)
+        passes.finalize()
+        return [passes]
+
+    def add_lowering(self, passes: Any) -> None:
+        """Add the back end's passes, which must set `state.cr`."""
+        raise TypeError(f"{type(self).__name__} must define add_lowering, as each back end does")

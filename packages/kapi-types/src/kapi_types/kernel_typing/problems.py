@@ -1,0 +1,95 @@
+"""What is wrong with a kernel, in words for its author: one problem a line, each with its place in the source."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from kapi_sim import AddressSpace
+
+from kapi_types._numba_compat import errors, types
+from kapi_types.kernel_api import ConstantType, EnumerationType, KernelApiType
+from kapi_types.usm_array import UsmArrayType
+from kapi_types.weak import WeakBool, WeakFloat, WeakInt
+
+__all__ = ["KernelTypeProblem", "Problem", "ProblemsFound", "describe_problems", "spell_type"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that a kernel may not do.
+
+    Attributes
+    ----------
+    filename : str
+        Source file.
+    line : int
+        Line in it, from 1.
+    text : str
+        What is wrong and what to write instead.
+    """
+
+    filename: str
+    line: int
+    text: str
+
+
+class KernelTypeProblem(errors.TypingError):  # type: ignore[misc]  # Numba is untyped
+    """A typing error whose text is meant for the kernel's author as it stands."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class ProblemsFound(Exception):
+    """All that is wrong with one function.
+
+    Parameters
+    ----------
+    problems : iterable of Problem
+        At least one.
+    """
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(dict.fromkeys(problems))
+        super().__init__("\n".join(problem.text for problem in self.problems))
+
+
+def describe_problems(problems: Iterable[Problem]) -> str:
+    """The problems as text: `file:line`, the source line, and what is wrong, in the order of the lines."""
+    paragraphs = []
+    for problem in sorted(problems, key=lambda each: (each.filename, each.line)):
+        source = linecache.getline(problem.filename, problem.line).strip()
+        shown = f"\n    {source}" if source else ""
+        paragraphs.append(f"{problem.filename}:{problem.line}: {problem.text}{shown}")
+    return "\n".join(paragraphs)
+
+
+def spell_type(type_: Any) -> str:
+    """A type as the author of a kernel would call it."""
+    if isinstance(type_, UsmArrayType):
+        place = "local array" if type_.address_space is AddressSpace.LOCAL else "array"
+        access = "read-only " if not type_.mutable else ""
+        return f"{access}{type_.dtype} {place} of rank {type_.ndim}"
+    if isinstance(type_, WeakBool):
+        return "Python bool"
+    if isinstance(type_, WeakInt):
+        return "Python int"
+    if isinstance(type_, WeakFloat):
+        return "Python float"
+    if isinstance(type_, KernelApiType):
+        return type_.owner
+    if isinstance(type_, ConstantType):
+        return str(type_.value)
+    if isinstance(type_, EnumerationType):
+        return type_.enumeration.__name__
+    if isinstance(type_, types.BaseTuple):
+        return f"tuple ({', '.join(spell_type(each) for each in type_.types)})"
+    if isinstance(type_, types.NoneType):
+        return "None"
+    if isinstance(type_, types.Module):
+        return f"module {type_.pymod.__name__}"
+    return str(type_)

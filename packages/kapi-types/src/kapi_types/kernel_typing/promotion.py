@@ -1,0 +1,127 @@
+"""Which type an operation has: NumPy's own answer for strong operands, Python's for weak ones.
+
+For strong operands NumPy itself is asked (`ufunc.resolve_dtypes`), so its promotion tables stand nowhere else.
+
+References
+----------
+NEP 50, "Promotion rules for Python scalars".
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kapi_types._numba_compat import as_dtype, from_dtype, types
+from kapi_types.weak import WeakBool, WeakFloat, WeakInt, is_weak, weak_bool, weak_float, weak_int
+
+__all__ = ["Loop", "as_strong", "is_number", "is_scalar", "resolve_loop", "resolve_weak", "unify_scalars"]
+
+_PYTHON_TYPE = {WeakInt: int, WeakFloat: float, WeakBool: bool}
+
+
+class Loop(NamedTuple):
+    """The types that an operation converts its operands to, and the type that it returns."""
+
+    operands: tuple[types.Type, ...]
+    result: types.Type
+
+
+def is_scalar(type_: types.Type) -> bool:
+    """Whether values of the type are single numbers or bools, weak or strong; literals of Numba's own are not."""
+    return isinstance(type_, (types.Number, types.Boolean)) and not isinstance(type_, types.Literal)
+
+
+def is_number(type_: types.Type) -> bool:
+    """Whether values of the type are numbers, not bools."""
+    return is_scalar(type_) and isinstance(type_, types.Number)
+
+
+def as_strong(type_: types.Type) -> types.Type:
+    """The NumPy type that holds a weak value which never met a strong one; strong types stay as they are."""
+    if isinstance(type_, WeakInt):
+        return types.int64
+    if isinstance(type_, WeakFloat):
+        return types.float64
+    if isinstance(type_, WeakBool):
+        return types.boolean
+    return type_
+
+
+@lru_cache(maxsize=4096)
+def resolve_loop(ufunc: np.ufunc, operands: tuple[types.Type, ...]) -> Loop | None:
+    """The inner loop that NumPy would choose for `ufunc` on these operands, at least one of them strong.
+
+    Returns
+    -------
+    Loop or None
+        None where NumPy has no such loop, as for a shift of floats.
+    """
+    given: list[Any] = [_numpy_operand(operand) for operand in operands]
+    try:
+        resolved = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout))
+    except TypeError:
+        return None
+    inputs = tuple(from_dtype(dtype) for dtype in resolved[: ufunc.nin])
+    return Loop(inputs, from_dtype(resolved[ufunc.nin]))
+
+
+def _numpy_operand(type_: types.Type) -> Any:
+    # NumPy takes the types int and float for weak operands; a Python bool is NumPy's bool to it.
+    if isinstance(type_, WeakBool):
+        return np.dtype(np.bool_)
+    return _PYTHON_TYPE.get(type(type_)) or as_dtype(type_)
+
+
+def resolve_weak(name: str, operands: tuple[types.Type, ...]) -> Loop | None:
+    """The types of an operator on Python numbers only, named as in the module `operator`.
+
+    Returns
+    -------
+    Loop or None
+        None where Python has no such operation, as for a shift of floats.
+    """
+    count = len(operands)
+    all_bool = all(isinstance(operand, WeakBool) for operand in operands)
+    any_float = any(isinstance(operand, WeakFloat) for operand in operands)
+    if name in ("and_", "or_", "xor"):
+        if any_float:
+            return None
+        shared = weak_bool if all_bool else weak_int
+        return Loop((shared,) * count, shared)
+    if name in ("lshift", "rshift", "invert"):
+        return None if any_float else Loop((weak_int,) * count, weak_int)
+    if name == "truediv":
+        return Loop((weak_float,) * count, weak_float)
+    shared = weak_float if any_float else weak_int
+    return Loop((shared,) * count, shared)
+
+
+def unify_scalars(first: types.Type, second: types.Type) -> types.Type | None:
+    """The one type of a variable that is assigned both: a weak start takes the strong type.
+
+    Returns
+    -------
+    numba.types.Type or None
+        None if no type holds both.
+    """
+    if is_weak(first) and is_weak(second):
+        # A bool and a number are values of two types in Python; a variable that is both is the number.
+        for weak in (weak_float, weak_int, weak_bool):
+            if weak in (first, second):
+                return weak
+    weak_first, weak_second = is_weak(first), is_weak(second)
+    if weak_first or weak_second:
+        weak, strong = (first, second) if weak_first else (second, first)
+        return _weak_with_strong(weak, strong)
+    try:
+        return from_dtype(np.result_type(as_dtype(first), as_dtype(second)))
+    except TypeError:
+        return None
+
+
+def _weak_with_strong(weak: types.Type, strong: types.Type) -> types.Type | None:
+    loop = resolve_loop(np.add, (weak, strong))
+    return loop.result if loop else None

@@ -1,0 +1,236 @@
+"""The Numba type of an array in USM memory, and what its protocol says of one array in hand.
+
+References
+----------
+The protocol is `__sycl_usm_array_interface__`, version 1, as dpctl documents it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from kapi_sim import AddressSpace
+
+from kapi_types._numba_compat import from_dtype, types
+
+__all__ = ["UsmArrayFields", "UsmArrayType", "array_fields", "array_type", "is_usm_array"]
+
+_PROTOCOL = "__sycl_usm_array_interface__"
+
+
+class UsmArrayType(types.Array):
+    """An array of `dtype` and rank `ndim` in USM or work-group memory.
+
+    Parameters
+    ----------
+    dtype : numba.types.Type
+        Type of one element.
+    ndim : int
+        Rank, 0 or more.
+    layout : {"C", "F", "A"}
+        "C" and "F" are contiguous; an "A" array brings its strides, which may be zero or negative.
+    usm_type : {"device", "shared", "host"}, optional
+        Kind of USM allocation; None where it does not matter, as inside a kernel.
+    address_space : AddressSpace
+        Global memory, or the local memory of a work-group.
+
+    Notes
+    -----
+    The queue is not part of the type: arrays of two queues share compiled code.
+    """
+
+    def __init__(
+        self,
+        dtype: types.Type,
+        ndim: int,
+        layout: str,
+        readonly: bool = False,
+        name: str | None = None,
+        aligned: bool = True,
+        usm_type: str | None = None,
+        address_space: AddressSpace = AddressSpace.GLOBAL,
+    ) -> None:
+        self.usm_type = usm_type
+        self.address_space = address_space
+        place = "local_array" if address_space is AddressSpace.LOCAL else "usm_array"
+        kind = f", {usm_type}" if usm_type else ""
+        access = ", readonly" if readonly else ""
+        super().__init__(
+            dtype,
+            ndim,
+            layout,
+            readonly=readonly,
+            name=name or f"{place}({dtype}, {ndim}d, {layout}{kind}{access})",
+            aligned=aligned,
+        )
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What makes two of these types equal."""
+        return (*super().key, self.usm_type, self.address_space)
+
+    @property
+    def has_strides(self) -> bool:
+        """Whether a kernel is given the array's strides: not where the shape alone implies them."""
+        return bool(self.layout != "C")
+
+    def in_kernel(self) -> UsmArrayType:
+        """The same type without what a kernel's code does not depend on."""
+        return UsmArrayType(
+            self.dtype, self.ndim, self.layout, readonly=not self.mutable, address_space=self.address_space
+        )
+
+    def copy(
+        self,
+        dtype: types.Type | None = None,
+        ndim: int | None = None,
+        layout: str | None = None,
+        readonly: bool | None = None,
+    ) -> UsmArrayType:
+        """The same type with some of its properties replaced."""
+        return UsmArrayType(
+            self.dtype if dtype is None else dtype,
+            self.ndim if ndim is None else ndim,
+            self.layout if layout is None else layout,
+            readonly=(not self.mutable) if readonly is None else readonly,
+            aligned=self.aligned,
+            usm_type=self.usm_type,
+            address_space=self.address_space,
+        )
+
+    def unify(self, typingctx: Any, other: types.Type) -> UsmArrayType | None:
+        """The type that holds both, or None: arrays of one dtype and rank unify to the weaker layout."""
+        if not isinstance(other, UsmArrayType) or (other.dtype, other.ndim) != (self.dtype, self.ndim):
+            return None
+        if other.address_space is not self.address_space:
+            return None
+        return UsmArrayType(
+            self.dtype,
+            self.ndim,
+            self.layout if self.layout == other.layout else "A",
+            readonly=not (self.mutable and other.mutable),
+            usm_type=self.usm_type if self.usm_type == other.usm_type else None,
+            address_space=self.address_space,
+        )
+
+    def can_convert_to(self, typingctx: Any, other: types.Type) -> Any:
+        """Conversion to another USM array type of the same elements; never to a NumPy array type."""
+        if isinstance(other, UsmArrayType) and other.address_space is self.address_space:
+            return super().can_convert_to(typingctx, other)
+        return None
+
+    def __repr__(self) -> str:
+        return str(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class UsmArrayFields:
+    """What the protocol says of one array: where its first element is and how to step from it.
+
+    Attributes
+    ----------
+    pointer : int
+        Address of element (0, ..., 0), in bytes.
+    shape : tuple of int
+        Elements along each axis.
+    strides : tuple of int
+        Elements from one index to the next along each axis; zero and negative values are legal.
+    dtype : numpy.dtype
+        Type of one element.
+    readonly : bool
+        Whether the owner forbids writing.
+    queue : object
+        The protocol's `syclobj`: a queue, context or filter string.
+    """
+
+    pointer: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+    readonly: bool
+    queue: Any
+
+    @property
+    def layout(self) -> str:
+        """ "C", "F" or "A": what the strides are, given the shape."""
+        if _is_contiguous(self.shape, self.strides):
+            return "C"
+        if _is_contiguous(self.shape[::-1], self.strides[::-1]):
+            return "F"
+        return "A"
+
+
+def is_usm_array(value: object) -> bool:
+    """Whether `value` speaks the USM array protocol; reads no memory."""
+    return hasattr(type(value), _PROTOCOL) or hasattr(value, _PROTOCOL)
+
+
+def array_fields(value: Any) -> UsmArrayFields:
+    """Read the USM array protocol of `value`.
+
+    Parameters
+    ----------
+    value : object
+        Any object with `__sycl_usm_array_interface__`.
+
+    Returns
+    -------
+    UsmArrayFields
+
+    Raises
+    ------
+    TypeError
+        If `value` has no such attribute.
+    """
+    interface = getattr(value, _PROTOCOL, None)
+    if interface is None:
+        raise TypeError(
+            f"array must have {_PROTOCOL}, got {type(value).__name__}; dpnp arrays have it, and "
+            "`dpnp.asarray` makes one of a NumPy array"
+        )
+    dtype = np.dtype(interface["typestr"])
+    base, readonly = interface["data"]
+    shape = tuple(interface["shape"])
+    strides = interface.get("strides")
+    return UsmArrayFields(
+        pointer=base + interface.get("offset", 0) * dtype.itemsize,
+        shape=shape,
+        strides=_c_strides(shape) if strides is None else tuple(strides),
+        dtype=dtype,
+        readonly=bool(readonly),
+        queue=interface["syclobj"],
+    )
+
+
+def array_type(fields: UsmArrayFields) -> UsmArrayType:
+    """The type of an array with these fields, of unknown USM kind.
+
+    Raises
+    ------
+    TypeError
+        If a kernel cannot hold the element type.
+    """
+    try:
+        element = from_dtype(fields.dtype)
+    except Exception as error:
+        raise TypeError(f"array dtype must be a number or bool, got {fields.dtype}") from error
+    return UsmArrayType(element, len(fields.shape), fields.layout, readonly=fields.readonly)
+
+
+def _c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether the last axis is dense and each axis before steps over those after it; length 1 steps nowhere."""
+    if 0 in shape:
+        return True
+    step = 1
+    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if length != 1 and stride != step:
+            return False
+        step *= length
+    return True

@@ -1,0 +1,66 @@
+"""Weak scalar types: what Python's own numbers are in a kernel.
+
+NumPy 2 lets a Python number take the type of the array element it meets (NEP 50): `a[i] * 2` keeps `a`'s type.
+Numba has no such types, so literals, ids, ranges, shapes and Python arguments get these. A weak value is held in
+64 bits until it meets a strong one.
+
+References
+----------
+NEP 50, "Promotion rules for Python scalars"; JAX's weak types are the precedent in a compiler.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapi_types._numba_compat import types
+
+__all__ = [
+    "WeakBool",
+    "WeakFloat",
+    "WeakInt",
+    "is_weak",
+    "weak_bool",
+    "weak_float",
+    "weak_int",
+]
+
+
+class WeakInt(types.Integer):
+    """A Python `int`: 64 bits, signed, and of no NumPy type of its own."""
+
+    def __init__(self) -> None:
+        super().__init__("weak_int", bitwidth=64, signed=True)
+
+    def cast_python_value(self, value: Any) -> int:
+        """The value as a Python `int`."""
+        return int(value)
+
+
+class WeakFloat(types.Float):
+    """A Python `float`: computed in the strong float type it first meets, in float64 if it meets none."""
+
+    def __init__(self) -> None:
+        types.Number.__init__(self, "weak_float")
+        self.bitwidth = 64
+
+    def cast_python_value(self, value: Any) -> float:
+        """The value as a Python `float`."""
+        return float(value)
+
+
+class WeakBool(types.Boolean):
+    """A Python `bool`: counts as 0 or 1 in arithmetic, where NumPy's bool is a logical value."""
+
+    def __init__(self) -> None:
+        super().__init__("weak_bool")
+
+
+weak_int = WeakInt()
+weak_float = WeakFloat()
+weak_bool = WeakBool()
+
+
+def is_weak(type_: types.Type) -> bool:
+    """Whether `type_` is one of the weak scalar types."""
+    return isinstance(type_, (WeakInt, WeakFloat, WeakBool))

@@ -1,0 +1,80 @@
+"""Check the built source archives and wheels: ``python tools/archives.py dist``.
+
+Each distribution must be there as both, its metadata valid, and each archive must hold the licence and the
+marker that tells type checkers to read it.
+"""
+
+from __future__ import annotations
+
+import sys
+import tarfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from packaging.metadata import ExceptionGroup, Metadata
+
+__all__ = ["DISTRIBUTIONS", "check_sdist", "check_wheel", "main"]
+
+DISTRIBUTIONS = ("kapi-sim", "kapi-types", "kapi-spirv", "kapi-runtime", "kapi-numba-offload")
+
+
+def check_wheel(wheel: Path) -> list[str]:
+    """Return what is wrong with a wheel, a line each."""
+    module, version = wheel.name.split("-")[:2]
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        info = f"{module}-{version}.dist-info"
+        metadata = archive.read(f"{info}/METADATA")
+    wanted = [f"{module}/__init__.py", f"{module}/py.typed", f"{info}/licenses/LICENSE"]
+    problems = missing(wheel, names, wanted)
+    foreign = sorted({name.split("/")[0] for name in names} - {module, info})
+    if foreign:
+        problems.append(f"{wheel.name} must hold {module} only, got {', '.join(foreign)} too")
+    return problems + check_metadata(wheel, metadata)
+
+
+def check_sdist(sdist: Path) -> list[str]:
+    """Return what is wrong with a source archive, a line each."""
+    stem = sdist.name.removesuffix(".tar.gz")
+    module = stem.split("-")[0]
+    with tarfile.open(sdist) as archive:
+        names = archive.getnames()
+        member = archive.extractfile(f"{stem}/PKG-INFO")
+        metadata = member.read() if member else b""
+    wanted = ["LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", f"src/{module}/py.typed"]
+    return missing(sdist, names, [f"{stem}/{name}" for name in wanted]) + check_metadata(sdist, metadata)
+
+
+def check_metadata(archive: Path, metadata: bytes) -> list[str]:
+    """Return what is wrong with an archive's core metadata, a line each."""
+    try:
+        parsed = Metadata.from_email(metadata, validate=True)
+    except ExceptionGroup as group:
+        return [f"{archive.name} must have valid metadata, got: {error}" for error in group.exceptions]
+    if not parsed.description or parsed.license_expression != "Apache-2.0":
+        return [f"{archive.name} must have a description and a licence, got {parsed.license_expression}"]
+    return []
+
+
+def missing(archive: Path, names: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """Return a line for each of the `wanted` members that the archive lacks."""
+    return [f"{archive.name} must contain {name}, but does not" for name in wanted if name not in names]
+
+
+def main(folder: Path) -> int:
+    """Check all archives in `folder` and return the exit status."""
+    problems = []
+    for dist in DISTRIBUTIONS:
+        module = dist.replace("-", "_")
+        for kind, check in (("-*.whl", check_wheel), ("-*.tar.gz", check_sdist)):
+            found = sorted(folder.glob(module + kind))
+            if len(found) != 1:
+                problems.append(f"{folder} must hold one {module}{kind}, got {len(found)}")
+            problems += [line for archive in found for line in check(archive)]
+    print("\n".join(problems) or f"{folder}: the archives of {len(DISTRIBUTIONS)} distributions are complete")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,73 @@
+"""Check that this environment holds a kapi package as a wheel, and nothing that the package must do without.
+
+Run with the environment's interpreter: ``python tools/isolation.py kapi-sim``. With ``--exactly``, the
+distributions named after it must be all that is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+__all__ = ["main", "misplaced", "present", "unwanted"]
+
+LAYERS = ("kapi_sim", "kapi_types", "kapi_spirv", "kapi_runtime", "kapi_numba_offload")  # lowest first
+
+# What a package must work without beside the packages above it. It is not installed, so even an import by
+# name, which no static check sees, fails in the tests.
+MUST_DO_WITHOUT = {
+    "kapi_sim": ("numba", "llvmlite", "dpctl", "dpnp"),
+    "kapi_types": ("dpctl", "dpnp"),
+    "kapi_spirv": ("dpctl", "dpnp"),
+}
+
+
+def unwanted(module: str) -> tuple[str, ...]:
+    """Return the modules that must be absent where `module` is tested."""
+    return LAYERS[LAYERS.index(module) + 1 :] + MUST_DO_WITHOUT.get(module, ())
+
+
+def present(modules: Iterable[str]) -> list[str]:
+    """Return those of `modules` that can be imported here."""
+    return [name for name in modules if importlib.util.find_spec(name)]
+
+
+def misplaced(modules: Iterable[str], environment: Path) -> list[str]:
+    """Return a line for each of `modules` that is not installed in `environment`, with where it was found."""
+    lines = []
+    for name in modules:
+        spec = importlib.util.find_spec(name)
+        origin = Path(spec.origin).resolve() if spec and spec.origin else None
+        if origin is None or environment.resolve() not in origin.parents:
+            lines.append(f"{name} must be installed as a wheel in {environment}, got {origin}")
+    return lines
+
+
+def main(arguments: list[str]) -> int:
+    """Check the environment that runs this and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("distribution")
+    parser.add_argument("--exactly", nargs="+", metavar="DISTRIBUTION")
+    options = parser.parse_args(arguments)
+
+    module = options.distribution.replace("-", "_")
+    below = LAYERS[: LAYERS.index(module) + 1]
+    # Of the layers below only what the package depends on is there; what is there must be a wheel.
+    problems = misplaced({module, *present(below)}, Path(sys.prefix))
+    for name in present(unwanted(module)):
+        problems.append(f"{name} must be absent where {module} is tested, but it is there")
+    if options.exactly:
+        found = {re.sub(r"[-_.]+", "-", each.name).lower() for each in importlib.metadata.distributions()}
+        if found != set(options.exactly):
+            problems.append(f"{sys.prefix} must hold exactly {sorted(options.exactly)}, got {sorted(found)}")
+    print("\n".join(problems) or f"{options.distribution}: isolated")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
