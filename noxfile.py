@@ -40,7 +40,7 @@ WHEELS = ROOT / ".nox" / "wheels"
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """The main job: digits compared and classified, in the simulator and on the device; a table, a picture."""
+    """The main job: digits compared and classified, simulated and on the device; a table, a picture."""
     install(session, "--group", "demo")
     session.run("python", "examples/digits.py", *session.posargs)
 
@@ -48,7 +48,9 @@ def demo(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
     """Everything that must hold: all the sessions below but bench and nightly, the quick ones first."""
-    for name in ("lint", "imports", "house", "types", "build", "isolated", "integration", "docs", "minimums"):
+    isolated_ones, minimums_ones = ([f"{name}({dist})" for dist in PACKAGES] for name in ("isolated", "minimums"))
+    quick = ("lint", "imports", "house", "types", "build")
+    for name in (*quick, *isolated_ones, "integration", "docs", *minimums_ones):
         session.notify(name)
 
 
@@ -198,7 +200,7 @@ def run_package(session: nox.Session, dist: str) -> None:
 
 def run_tests(session: nox.Session, *arguments: str | Path, env: dict[str, str] | None = None) -> None:
     """Run pytest in a folder of the environment's own: neither sys.path nor a cache touches the tree."""
-    folder = session.create_tmp()
+    folder = Path(session.create_tmp()).resolve()
     with session.chdir(folder):
         options = ["--config-file", ROOT / "pyproject.toml", "--rootdir", ROOT]
         cache = ["-o", f"cache_dir={folder}/pytest-cache"]

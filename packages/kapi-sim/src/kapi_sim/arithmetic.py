@@ -75,7 +75,7 @@ _COMMON: dict[tuple[type, type], type] = {}
 
 def _one_float(name: str) -> Callable[[Any], Any]:
     function: Callable[[Any], float] = getattr(math, name)
-    beyond = _BEYOND.get(name, function)
+    beyond: Callable[..., Any] = _BEYOND.get(name, function)
 
     def substitute(x: Any) -> Any:
         kind = x.__class__
@@ -86,10 +86,14 @@ def _one_float(name: str) -> Callable[[Any], Any]:
         if kind is float or kind is int:
             return value
         if isinstance(x, np.floating):
-            return kind(value)
+            return _cast(kind, value)
         return np.float64(value) if isinstance(x, np.generic) else value
 
     return substitute
+
+
+def _cast(kind: Callable[[float], Any], value: float) -> Any:
+    return kind(value)
 
 
 def _common_type(x: Any, y: Any) -> type:
@@ -113,7 +117,7 @@ def _two_floats(name: str) -> Callable[[Any, Any], Any]:
             value = function(x, y)
         except (ValueError, OverflowError):
             value = float(beyond(float(x), float(y)))
-        return _common_type(x, y)(value)
+        return _cast(_common_type(x, y), value)
 
     return substitute
 

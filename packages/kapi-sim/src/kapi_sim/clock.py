@@ -36,10 +36,15 @@ class Clock:
     def __init__(self, space: Range | NdRange) -> None:
         self.space = space
         self.group_size = prod(space.local_range) if isinstance(space, NdRange) else 1
+        self.weak_barrier: Site | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        """Go back to the start of the launch."""
         self.uid = 0
         self.epoch = 0
         self.group_start = 0
-        self.weak_barrier: Site | None = None
+        self.weak_barrier = None
 
     def start_group(self) -> None:
         """Begin an epoch that no earlier one is ordered before."""

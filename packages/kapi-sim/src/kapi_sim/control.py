@@ -1,6 +1,113 @@
+"""The simulator's controls: what is checked, in which order work-items run, which device is pretended."""
+
 from __future__ import annotations
-import contextlib
-from typing import Any, Iterator
-@contextlib.contextmanager
-def simulation(checks: Any = "all", seed: int | None = None, schedules: int = 1, profile: Any = None) -> Iterator[Any]:
-    yield None
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from kapi_sim.checks.selection import parse_checks
+from kapi_sim.errors import KernelLaunchError
+from kapi_sim.profile import Profile
+from kapi_sim.report import Report
+
+__all__ = ["Settings", "current_settings", "simulation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What governs a launch.
+
+    Attributes
+    ----------
+    checks : frozenset of str
+        Names from `kapi_sim.checks.ALL_CHECKS`.
+    seed : int or None
+        Permutes groups, and work-items between barriers; `None` is program order.
+    schedules : int
+        How many orders are run and compared.
+    profile : Profile or None
+        The pretended device; `None` has no limits but the language's.
+    report : Report or None
+        Where launches are noted.
+    """
+
+    checks: frozenset[str]
+    seed: int | None = None
+    schedules: int = 1
+    profile: Profile | None = None
+    report: Report | None = None
+
+
+_settings: ContextVar[Settings | None] = ContextVar("kapi_sim_settings", default=None)
+
+
+def current_settings() -> Settings:
+    """Return what governs a launch made here: the innermost `simulation`, else the defaults.
+
+    The default is all checks, unless the environment variable ``KAPI_SIM_CHECKS`` names others.
+    """
+    settings = _settings.get()
+    if settings is not None:
+        return settings
+    return Settings(parse_checks(os.environ.get("KAPI_SIM_CHECKS", "all")))
+
+
+@contextmanager
+def simulation(
+    checks: str | Iterable[str] = "all",
+    seed: int | None = None,
+    schedules: int = 1,
+    profile: Profile | None = None,
+) -> Iterator[Report]:
+    """Govern the launches inside a ``with`` block, and report on them.
+
+    Parameters
+    ----------
+    checks : "all", "none" or names
+        Of ``"bounds"``, ``"races"``, ``"initialisation"``, ``"convergence"`` and ``"limits"``.
+        ``"none"`` is the fast path.
+    seed : int, optional
+        Permutes the order of groups, and of work-items between barriers.  Program order if left out.
+    schedules : int
+        How many orders to run and compare; differing outputs are noted with the seed that replays
+        them.  The arrays hold the first order's outputs afterwards.
+    profile : Profile, optional
+        The device to pretend.
+
+    Yields
+    ------
+    Report
+        What was run, checked and noted, filled as launches end.
+
+    Raises
+    ------
+    KernelLaunchError
+        If a control has a value that it cannot have.
+
+    Examples
+    --------
+    >>> import numpy as np, kapi_sim as kapi
+    >>> @kapi.kernel
+    ... def fill(item: kapi.Item, a):
+    ...     a[item.get_id(0)] = 1
+    >>> with kapi.simulation(checks={"bounds"}) as report:
+    ...     kapi.call_kernel(fill, kapi.Range(3), np.zeros(3))
+    >>> report.launches[0].work_items
+    3
+    """
+    names = parse_checks(checks)
+    if not isinstance(schedules, int) or schedules < 1:
+        raise KernelLaunchError(f"schedules must be an integer of at least 1, got {schedules!r}")
+    if not (seed is None or isinstance(seed, int)):
+        raise KernelLaunchError(f"seed must be an integer or None, got {seed!r}")
+    if not (profile is None or isinstance(profile, Profile)):
+        raise KernelLaunchError(f"profile must be a kapi_sim.Profile or None, got {profile!r}")
+    report = Report()
+    token = _settings.set(Settings(names, seed, schedules, profile, report))
+    try:
+        yield report
+    finally:
+        _settings.reset(token)

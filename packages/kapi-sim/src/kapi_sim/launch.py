@@ -1,4 +1,133 @@
+"""One launch: arguments bound, orders run, errors completed, the report written."""
+
 from __future__ import annotations
+
+import warnings
 from typing import Any
-def execute(program: Any, space: Any, args: tuple[Any, ...]) -> None:
-    raise RuntimeError("being written")
+
+import numpy as np
+
+from kapi_sim.arguments import Bound, bind, check_parameters
+from kapi_sim.checks.initialisation import unwritten_read
+from kapi_sim.checks.limits import check_index_space
+from kapi_sim.clock import Clock
+from kapi_sim.control import Settings, current_settings
+from kapi_sim.errors import DtypeError, KapiError, OutOfBoundsError, ScheduleDependenceWarning, attach_note
+from kapi_sim.report import LaunchRecord
+from kapi_sim.rewrite import Instrumented
+from kapi_sim.schedule import Schedule
+from kapi_sim.spec.index_space import NdRange, Range
+
+__all__ = ["execute"]
+
+
+def execute(kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...]) -> None:
+    """Run `kernel` over `space` as the current settings say.
+
+    Parameters
+    ----------
+    kernel : Instrumented
+        The kernel's rewritten forms.
+    space : Range or NdRange
+        The index space.
+    args : tuple
+        One for each parameter after the work-item.
+
+    Raises
+    ------
+    KapiError
+        If the launch cannot be made, or a check finds something.
+    Exception
+        What the kernel raises, with the work-item added as a note.
+    """
+    settings = current_settings()
+    names = check_parameters(kernel.py_func, space, args)
+    if settings.profile is not None and "limits" in settings.checks:
+        check_index_space(space, settings.profile)
+    first = settings.seed
+    seeds = (first, *((first or 0) + i for i in range(1, settings.schedules)))
+    bound = bind(names, args, space, Clock(space), settings)
+    try:
+        if len(seeds) == 1:
+            _run(kernel, space, bound, settings, first)
+        else:
+            _compare(kernel, space, bound, settings, seeds)
+    finally:
+        bound.copy_back()
+    if settings.report is not None:
+        whole = space if isinstance(space, Range) else space.global_range
+        settings.report.launches.append(
+            LaunchRecord(kernel.name, repr(space), whole.size, settings.checks, seeds, bound.elements_tracked)
+        )
+
+
+def _run(
+    kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: Settings, seed: int | None
+) -> None:
+    """Run one order."""
+    checks = settings.checks
+    compiled = kernel.compiled("limits" in checks)
+    schedule = Schedule(
+        compiled.function, compiled.has_barrier, bound, bool(checks), "convergence" in checks, seed
+    )
+    try:
+        # A device computes on through overflow, division of floats by zero and nan.
+        with np.errstate(all="ignore"):
+            schedule.run(space)
+    except Exception as error:
+        _complete(error, kernel, bound)
+        raise
+    finally:
+        if settings.report is not None:
+            for trail in (bound.trail, bound.local_trail):
+                settings.report.notes += trail.notes.values() if trail is not None else ()
+
+
+def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
+    """Say which work-item an exception came from, and replace those that only follow from something else."""
+    trail = bound.local_trail
+    if trail is not None and (not isinstance(error, KapiError) or isinstance(error, OutOfBoundsError)):
+        # Garbage from unwritten memory is what such an error usually comes from.
+        unwritten = unwritten_read(trail)
+        if unwritten is not None:
+            raise unwritten from error
+    note = f"in {bound.clock.describe()} of kernel `{kernel.name}`"
+    if isinstance(error, OverflowError) and str(error).startswith("Python integer"):
+        raised = DtypeError(
+            f"a Python number must fit the type that it meets, got: {error}: "
+            "convert it, or compute in a wider type"
+        ).with_traceback(error.__traceback__)
+        attach_note(raised, note)
+        raise raised from error
+    attach_note(error, note)
+
+
+def _compare(
+    kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: Settings, seeds: tuple[int | None, ...]
+) -> None:
+    """Run several orders from the same start, note outputs that differ, and leave the first's."""
+    before = bound.snapshot()
+    first = before
+    for order, seed in enumerate(seeds):
+        if order > 0:
+            bound.restart(before)
+        _run(kernel, space, bound, settings, seed)
+        after = bound.snapshot()
+        if order == 0:
+            first = after
+            continue
+        different = [name for name in first if first[name].tobytes() != after[name].tobytes()]
+        if different:
+            _note_difference(kernel, settings, different, seed)
+    bound.restart(first)
+
+
+def _note_difference(kernel: Instrumented, settings: Settings, names: list[str], seed: int | None) -> None:
+    text = (
+        f"outputs of kernel `{kernel.name}` depend on the order of its work-items: "
+        f"{', '.join(f'`{name}`' for name in names)} differ under simulation(seed={seed}); silence this with "
+        "warnings.filterwarnings('ignore', category=kapi_sim.errors.ScheduleDependenceWarning)"
+    )
+    if settings.report is not None:
+        settings.report.notes.append(text)
+    warnings.warn(text, ScheduleDependenceWarning, stacklevel=2)

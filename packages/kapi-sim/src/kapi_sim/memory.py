@@ -70,12 +70,35 @@ class View:
         self.name = name
         self.shape = array.shape
 
-    dtype = property(lambda self: self._array.dtype, doc="Type of the elements.")
-    ndim = property(lambda self: self._array.ndim, doc="Number of axes.")
-    size = property(lambda self: self._array.size, doc="Number of elements.")
-    itemsize = property(lambda self: self._array.itemsize, doc="Bytes of one element.")
-    nbytes = property(lambda self: self._array.nbytes, doc="Bytes of all elements.")
-    strides = property(lambda self: self._array.strides, doc="Bytes from one element to the next, by axis.")
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        return self._array.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self._array.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._array.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self._array.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._array.nbytes
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next, by axis."""
+        return self._array.strides
 
     @property
     def T(self) -> View:
@@ -153,7 +176,7 @@ class View:
         """Handle an index outside its axis: raise, or return what NumPy makes of it."""
         extent = self.shape[axis]
         if not self._has_bounds and -extent <= position < extent:
-            return position + extent
+            return int(position + extent)
         fail_outside(self.name, index, axis, position, self.shape, self._clock, self._site(frame))
 
     def _locate(self, index: Any, frame: FrameType) -> tuple[int, tuple[int, ...]] | None:

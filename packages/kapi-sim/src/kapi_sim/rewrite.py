@@ -215,7 +215,8 @@ def _build(
         ),
         body=[body], decorator_list=[],
     )
-    factory.type_params = []  # a field of its own since Python 3.12
+    # A field of its own since Python 3.12.
+    setattr(factory, "type_params", [])  # noqa: B010
     module = ast.fix_missing_locations(ast.Module(body=[ast.copy_location(factory, body)], type_ignores=[]))
     try:
         compiled = compile(
@@ -239,8 +240,8 @@ def _nested(code: CodeType, name: str) -> CodeType:
 def _with_code(
     function: Callable[..., Any], code: CodeType, names: dict[str, Any], cells: tuple[CellType, ...]
 ) -> Callable[..., Any]:
-    made = FunctionType(code, names, function.__name__, function.__defaults__, cells)  # type: ignore[attr-defined]
-    made.__kwdefaults__ = function.__kwdefaults__  # type: ignore[attr-defined]
+    made = FunctionType(code, names, function.__name__, function.__defaults__, cells)
+    made.__kwdefaults__ = function.__kwdefaults__
     made.__qualname__ = function.__qualname__
     made.__module__ = function.__module__
     return made

@@ -157,7 +157,8 @@ class Rewriter(ast.NodeTransformer):
             return node
         self.has_changed = True
         scope = given.get("fence_scope", ast.Constant(int(MemoryScope.WORK_GROUP)))
-        site = ast.Constant((self._function.__code__.co_filename, node.lineno, node.col_offset))
+        place: Any = (self._function.__code__.co_filename, node.lineno, node.col_offset)
+        site = ast.Constant(place)
         parts = [site, self.visit(given["group"]), self.visit(scope)]
         return ast.copy_location(ast.Yield(ast.Tuple(parts, ast.Load())), node)
 

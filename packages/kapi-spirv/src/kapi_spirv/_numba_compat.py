@@ -12,7 +12,6 @@ from numba.core.callconv import MinimalCallConv
 from numba.core.codegen import Codegen, CodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.datamodel import models
-from numba.core.errors import NumbaError
 from numba.core.imputils import Registry as LoweringRegistry
 from numba.core.typed_passes import NativeLowering
 from numba.cpython.tupleobj import getiter_unituple, iternext_unituple
@@ -25,7 +24,6 @@ __all__ = [
     "LoweringRegistry",
     "MinimalCallConv",
     "NativeLowering",
-    "NumbaError",
     "cgutils",
     "datamodel",
     "getiter_unituple",

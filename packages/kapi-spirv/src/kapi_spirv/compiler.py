@@ -17,10 +17,11 @@ from kapi_types.kernel_typing import (
     Problem,
     ProblemsFound,
     describe_problems,
+    first_words,
     kernel_flags,
 )
 
-from kapi_spirv._numba_compat import NativeLowering, NumbaError, global_compiler_lock, types
+from kapi_spirv._numba_compat import NativeLowering, global_compiler_lock, types
 from kapi_spirv.binary import read_header
 from kapi_spirv.context import SpirvTargetContext
 from kapi_spirv.emission import EmissionError, emit
@@ -155,7 +156,10 @@ def _lower(
             compiler.compile_extra(python_function)
         except ProblemsFound:
             raise
-        except NumbaError as error:
+        except KernelCompilationError:
+            raise
+        except Exception as error:
+            # Whatever Numba meets in a kernel that it did not expect, its author gets a place and a reason.
             raise ProblemsFound([_as_problem(python_function, error)]) from error
         return _Compiled(compiler.state)
 
@@ -170,7 +174,7 @@ def _lower(
     except ProblemsFound as found:
         raise KernelCompilationError(
             f"kernel {function.__name__} ({_place(function)}) cannot be compiled:\n{describe_problems(found.problems)}"
-        ) from None
+        ) from found.__cause__
     finally:
         for key in registered:
             target_context.remove_user_function(key)
@@ -184,9 +188,9 @@ class _Compiled:
         self.library, self.fndesc, self.return_type = state.library, state.cr.fndesc, state.return_type
 
 
-def _as_problem(function: FunctionType, error: NumbaError) -> Problem:
+def _as_problem(function: FunctionType, error: Exception) -> Problem:
     loc = getattr(error, "loc", None)
-    text = str(error).split("\n", 1)[0]
+    text = first_words(error)
     if loc is None:
         return Problem(function.__code__.co_filename, function.__code__.co_firstlineno, text)
     return Problem(loc.filename, loc.line, text)

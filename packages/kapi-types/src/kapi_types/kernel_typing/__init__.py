@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kapi_types.kernel_typing.context import TARGET_NAME, KernelTypingContext
 from kapi_types.kernel_typing.pipeline import KernelCompiler, kernel_flags
-from kapi_types.kernel_typing.problems import Problem, ProblemsFound, describe_problems, spell_type
+from kapi_types.kernel_typing.problems import Problem, ProblemsFound, describe_problems, first_words, spell_type
 
 __all__ = [
     "TARGET_NAME",
@@ -16,6 +16,7 @@ __all__ = [
     "Problem",
     "ProblemsFound",
     "describe_problems",
+    "first_words",
     "kernel_flags",
     "spell_type",
 ]

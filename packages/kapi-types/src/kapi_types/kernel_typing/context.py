@@ -14,7 +14,7 @@ from kapi_types.kernel_api import ConstantType, EnumerationType
 from kapi_types.kernel_typing import arrays, conversions, iteration, language, operators
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType, python_function
 from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
-from kapi_types.kernel_typing.problems import KernelTypeProblem, spell_type
+from kapi_types.kernel_typing.problems import CONSEQUENCE, KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.promotion import is_scalar, unify_scalars
 from kapi_types.usm_array import UsmArrayType
 from kapi_types.weak import weak_bool, weak_float, weak_int
@@ -119,13 +119,19 @@ class KernelTypingContext(TypingContext):  # type: ignore[misc]
         function = python_function(val)
         if function is not None:
             return DeviceFunctionType(function)
-        resolved = super().resolve_value_type(val)
+        try:
+            resolved = super().resolve_value_type(val)
+        except ValueError:
+            what = "is no function that kernels have" if callable(val) else f"is a {type(val).__name__}, which kernels lack"
+            raise ValueError(what) from None
         if is_scalar(resolved) or isinstance(resolved, (types.NumberClass, types.DType)):
             return resolved
-        raise ValueError(f"a kernel cannot use a {type(val).__name__}")
+        raise ValueError(f"is a {type(val).__name__}, which kernels lack")
 
     def resolve_function_type(self, func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) -> Any:
         """The signature of a call; a `KernelTypeProblem` in the author's words if there is none."""
+        if types.undefined in (func, *args, *dict(kws).values()):
+            raise KernelTypeProblem(CONSEQUENCE)
         try:
             signature = super().resolve_function_type(func, args, kws)
         except errors.TypingError as error:
@@ -147,6 +153,8 @@ class KernelTypingContext(TypingContext):  # type: ignore[misc]
 
     def resolve_getattr(self, typ: types.Type, attr: str) -> types.Type | None:
         """The type of `typ.attr`; a `KernelTypeProblem` if there is no such attribute."""
+        if typ is types.undefined:
+            raise KernelTypeProblem(CONSEQUENCE)
         try:
             found = super().resolve_getattr(typ, attr)
         except AttributeError:
@@ -161,10 +169,18 @@ class KernelTypingContext(TypingContext):  # type: ignore[misc]
         try:
             return self.resolve_value_type(value)
         except ValueError as error:
-            raise KernelTypeProblem(f"{typ.pymod.__name__}.{attr}: {error}") from None
+            raise KernelTypeProblem(f"{typ.pymod.__name__}.{attr} {error}") from None
 
-    def unify_pairs(self, first: types.Type, second: types.Type) -> types.Type | None:
-        """The one type of a variable assigned values of both types, or None."""
+    def unify_pairs(self, first: types.Type, second: types.Type) -> types.Type:
+        """The one type of a variable assigned values of both types; a `KernelTypeProblem` if there is none."""
+        unified = self._unify(first, second)
+        if unified is None:
+            raise KernelTypeProblem(
+                f"a variable must have one type throughout a kernel, got {spell_type(first)} and {spell_type(second)}"
+            )
+        return unified
+
+    def _unify(self, first: types.Type, second: types.Type) -> types.Type | None:
         if first == second:
             return first
         if is_scalar(first) and is_scalar(second):
@@ -172,7 +188,7 @@ class KernelTypingContext(TypingContext):  # type: ignore[misc]
         if isinstance(first, types.BaseTuple) and isinstance(second, types.BaseTuple):
             if len(first) != len(second):
                 return None
-            pairs = [self.unify_pairs(a, b) for a, b in zip(first.types, second.types, strict=True)]
+            pairs = [self._unify(a, b) for a, b in zip(first.types, second.types, strict=True)]
             return None if None in pairs else types.Tuple(tuple(pairs))
         return super().unify_pairs(first, second)
 
@@ -195,6 +211,8 @@ def _describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type])
     key = getattr(func, "typing_key", func)
     if key is operator.getitem or key is _SETITEM:
         return _describe_indexing(args)
+    if key == "getiter":
+        return f"a loop must be over range(...) or a tuple of values of one type, got one over a {spelled[0]}"
     key = IN_PLACE.get(key, key) if callable(key) else key
     symbol = _SYMBOLS.get(getattr(key, "__name__", "")) if key in (*BINARY, *UNARY, *COMPARISONS) else None
     if symbol and len(args) == 2:

@@ -12,7 +12,14 @@ from typing import Any
 from kapi_types._numba_compat import FunctionPass, errors, ir, register_pass, typeinfer, types
 from kapi_types.kernel_typing.context import KernelTypingContext
 from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE
-from kapi_types.kernel_typing.problems import KernelTypeProblem, Problem, ProblemsFound, spell_type
+from kapi_types.kernel_typing.problems import (
+    CONSEQUENCE,
+    KernelTypeProblem,
+    Problem,
+    ProblemsFound,
+    first_words,
+    spell_type,
+)
 from kapi_types.weak import is_weak
 
 __all__ = ["CheckNames", "InferTypes"]
@@ -21,8 +28,12 @@ _REFUSED = {
     "build_list": "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument",
     "build_map": "a dict cannot be made in a kernel",
     "build_set": "a set cannot be made in a kernel",
+    "build_string": "a string cannot be made in a kernel",
     "make_function": "a function that is passed around cannot be made in a kernel; call it where it is defined",
 }
+_NO_TRY = "a kernel cannot use try: nothing in it raises"
+_TRY_MARKS = ("mark_try_block", "end_try_block", "exception_check", "exception_match")
+_RAISES = (ir.Raise, ir.StaticRaise, ir.DynamicRaise, ir.TryRaise, ir.StaticTryRaise, ir.DynamicTryRaise)
 _MOST_ROUNDS = 16  # each round settles at least one variable; no kernel seen needed more than three
 
 
@@ -41,6 +52,14 @@ class CheckNames(FunctionPass):  # type: ignore[misc]  # Numba is untyped
             for statement in block.body:
                 if isinstance(statement, ir.Assign):
                     self._check(state, statement, problems)
+                elif isinstance(statement, ir.Print):
+                    problems.append(_problem(statement.loc, "print() works in the simulator only"))
+                elif isinstance(statement, _RAISES):
+                    problems.append(_problem(statement.loc, "a kernel cannot raise: nothing could catch it"))
+        if any(problem.text == _NO_TRY for problem in problems):
+            # Of a try block only the first line is the author's; the rest is how Numba spells it.
+            problems = [min((each for each in problems if each.text == _NO_TRY), key=lambda each: each.line)]
+            raise ProblemsFound(problems)
         state["kapi_problems"] = problems
         return True
 
@@ -53,7 +72,11 @@ class CheckNames(FunctionPass):  # type: ignore[misc]  # Numba is untyped
         elif isinstance(value, (ir.Global, ir.FreeVar)):
             if isinstance(value.value, (bool, int, float, complex, tuple)):
                 statement.value = ir.Const(value.value, value.loc, use_literal_type=False)
-            if value.value is ir.UNDEFINED or not _is_defined(state, value):
+            if value.name in _TRY_MARKS:
+                problems.append(_problem(statement.loc, _NO_TRY))
+            elif _is_exception(value.value):
+                statement.value = ir.Const(_Unknown(), value.loc, use_literal_type=False)
+            elif not _is_defined(state, value):
                 problems.append(_problem(statement.loc, f"name {value.name!r} is not defined"))
                 statement.value = ir.Const(_Unknown(), value.loc, use_literal_type=False)
             else:
@@ -71,8 +94,7 @@ class CheckNames(FunctionPass):  # type: ignore[misc]  # Numba is untyped
         try:
             state.typingctx.resolve_value_type(value)
         except ValueError as error:
-            if not isinstance(value, str):  # strings are legal as messages of raise and print, and nowhere else
-                problems.append(_problem(statement.loc, f"{name}: {error}"))
+            problems.append(_problem(statement.loc, f"{name} {error}"))
             statement.value = ir.Const(_Unknown(), statement.loc, use_literal_type=False)
 
 
@@ -81,6 +103,10 @@ class _Unknown:
 
     def __repr__(self) -> str:
         return "unknown"
+
+
+def _is_exception(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseException)
 
 
 def _is_defined(state: Any, value: Any) -> bool:
@@ -100,6 +126,7 @@ class InferTypes(FunctionPass):  # type: ignore[misc]
 
     def run_pass(self, state: Any) -> bool:
         seeds: dict[str, types.Type] = {}
+        state["kapi_returns"] = state.return_type
         problems = list(state["kapi_problems"])
         for _round in range(_MOST_ROUNDS):
             inferred, first_types = self._infer(state, seeds, problems)
@@ -115,7 +142,7 @@ class InferTypes(FunctionPass):  # type: ignore[misc]
         state.calltypes = inferred.calltypes
         state.return_type = inferred.return_type
         state.typing_errors = []
-        problems = _literals_out_of_range(state)
+        problems = _returned_values(state) + _literals_out_of_range(state)
         if problems:
             raise ProblemsFound(problems)
         return True
@@ -132,15 +159,19 @@ class InferTypes(FunctionPass):  # type: ignore[misc]
                 infer.seed_argument(name, index, type_)
             for name, type_ in seeds.items():
                 infer.add_type(name, type_, loc=state.func_ir.loc)
-            infer.build_constraint()
-            found = infer.propagate(raise_errors=False) or []
-            problems = problems + [_from_numba(state, error) for error in found]
-            if problems:
-                raise ProblemsFound(problems)
             try:
+                infer.build_constraint()
+                found = infer.propagate(raise_errors=False) or []
+                problems = problems + [problem for error in found for problem in _own_problems(error)]
+                if problems:
+                    raise ProblemsFound(problem for problem in problems if problem.text != CONSEQUENCE)
+                if found:
+                    raise found[0]
                 typemap, return_type, calltypes = infer.unify(raise_errors=True)
-            except errors.TypingError as error:
-                raise ProblemsFound([_from_numba(state, error)]) from None
+            except (errors.TypingError, ValueError) as error:
+                own = problems or _own_problems(error)
+                loc = getattr(error, "loc", None) or state.func_ir.loc
+                raise ProblemsFound(own or [_problem(loc, first_words(error))]) from None
         return _Inferred(typemap, return_type, calltypes), infer.first_types
 
 
@@ -149,12 +180,28 @@ class _Inferred:
         self.typemap, self.return_type, self.calltypes = typemap, return_type, calltypes
 
 
+class _Constraints(typeinfer.ConstraintNetwork):  # type: ignore[misc]
+    """Numba's constraint network, whose errors keep what caused them."""
+
+    def propagate(self, typeinfer: Any) -> list[Any]:
+        found = []
+        for constraint in self.constraints:
+            try:
+                constraint(typeinfer)
+            except errors.TypingError as error:
+                located = errors.TypingError(str(error), loc=constraint.loc, highlighting=False)
+                located.__cause__ = error
+                found.append(located)
+        return found
+
+
 class _FirstTypes(typeinfer.TypeInferer):  # type: ignore[misc]
     """Numba's type inference, which also remembers the first type that each variable had."""
 
     def __init__(self, context: KernelTypingContext, func_ir: Any, warnings: Any) -> None:
         super().__init__(context, func_ir, warnings)
         self.first_types: dict[str, types.Type] = {}
+        self.constraints = _Constraints()
 
     def resolve_value_type(self, inst: Any, val: Any) -> types.Type:
         if isinstance(val, _Unknown):
@@ -176,26 +223,29 @@ def _problem(loc: Any, text: str) -> Problem:
     return Problem(loc.filename, loc.line, text)
 
 
-def _from_numba(state: Any, error: BaseException) -> Problem:
-    loc = getattr(error, "loc", None) or state.func_ir.loc
+def _own_problems(error: BaseException) -> list[Problem]:
+    """The problems in the author's words that an error of Numba's wraps; none if it has only Numba's."""
+    loc = getattr(error, "loc", None)
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, KernelTypeProblem):
-            return _problem(loc, cause.text)
+        if isinstance(cause, KernelTypeProblem) and loc is not None:
+            return [_problem(loc, cause.text)]
         if isinstance(cause, ProblemsFound):
-            return cause.problems[0]
+            return list(cause.problems)
         cause = cause.__cause__
-    if "Cannot unify" in str(error):
-        return _problem(loc, _describe_unification(str(error)))
-    return _problem(loc, str(error).split("\n", 1)[0])
+    return []
 
 
-def _describe_unification(message: str) -> str:
-    """Numba's "Cannot unify A and B for 'name.1', defined at ..." in the author's words."""
-    first = message.split("\n", 1)[0]
-    name = first.split("'")[1].split(".")[0] if first.count("'") >= 2 else "variable"
-    kinds = first.split("Cannot unify ", 1)[1].split(" for ", 1)[0]
-    return f"variable {name!r} must have one type throughout a kernel, got {kinds}"
+def _returned_values(state: Any) -> list[Problem]:
+    """Returns of a value from a kernel, which has nobody to return it to; device functions have no type given."""
+    if state["kapi_returns"] is not types.none:
+        return []
+    return [
+        _problem(statement.loc, f"a kernel cannot return a value, got a {spell_type(state.typemap[statement.value.name])}")
+        for block in state.func_ir.blocks.values()
+        for statement in block.find_insts(ir.Return)
+        if not isinstance(state.typemap[statement.value.name], types.NoneType)
+    ]
 
 
 def _literals_out_of_range(state: Any) -> list[Problem]:

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from kapi_types._numba_compat import templates, types
-from kapi_types.kernel_typing.promotion import Loop, is_number, is_scalar, resolve_loop, resolve_weak
+from kapi_types.kernel_typing.promotion import (
+    Loop,
+    is_number,
+    is_scalar,
+    resolve_loop,
+    resolve_weak,
+    unify_scalars,
+)
 from kapi_types.weak import is_weak, weak_bool, weak_float, weak_int
 
 __all__ = ["BINARY", "COMPARISONS", "IN_PLACE", "UNARY", "comparison_loop", "operator_loop", "registry"]
@@ -135,7 +142,7 @@ class _Extremum(templates.AbstractTemplate):  # type: ignore[misc]
             return None
         shared = args[0]
         for other in args[1:]:
-            shared = self.context.unify_pairs(shared, other)
+            shared = unify_scalars(shared, other)
             if shared is None:
                 return None
         return templates.signature(shared, *[shared] * len(args))

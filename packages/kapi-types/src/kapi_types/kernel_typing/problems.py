@@ -14,7 +14,11 @@ from kapi_types.kernel_api import ConstantType, EnumerationType, KernelApiType
 from kapi_types.usm_array import UsmArrayType
 from kapi_types.weak import WeakBool, WeakFloat, WeakInt
 
-__all__ = ["KernelTypeProblem", "Problem", "ProblemsFound", "describe_problems", "spell_type"]
+__all__ = ["CONSEQUENCE", "KernelTypeProblem", "Problem", "ProblemsFound", "describe_problems", "first_words", "spell_type"]
+
+
+CONSEQUENCE = ""
+"""The text of a problem that only follows from another one, and is not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,13 @@ def describe_problems(problems: Iterable[Problem]) -> str:
         shown = f"\n    {source}" if source else ""
         paragraphs.append(f"{problem.filename}:{problem.line}: {problem.text}{shown}")
     return "\n".join(paragraphs)
+
+
+def first_words(error: BaseException) -> str:
+    """What an error of Numba's says, without the stage that it happened in and the advice after it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith("Failed in ")]
+    return (said or lines or [type(error).__name__])[0].removesuffix(". Raised from None")
 
 
 def spell_type(type_: Any) -> str:

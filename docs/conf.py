@@ -1,0 +1,24 @@
+"""Settings of the documentation: built strictly and offline, so every reference must be in these pages."""
+
+from __future__ import annotations
+
+project = "kapi"
+author = "The kapi developers"
+copyright = "The kapi developers"
+
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx_copybutton"]
+exclude_patterns = ["_build"]
+root_doc = "index"
+
+html_theme = "furo"
+html_title = "kapi"
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3  # so that pages can link to each other's headings, as they do on a repository's page
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings give type, shape and unit; annotations would say half of it again
+numpydoc_show_class_members = False  # members are listed where they are described
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "  # a copied example holds no prompts
+copybutton_prompt_is_regexp = True

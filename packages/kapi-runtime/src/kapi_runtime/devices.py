@@ -1,0 +1,257 @@
+"""The devices of this machine: which there are, what each can do, and which one is the default."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import dpctl
+from kapi_sim.errors import DeviceNotFoundError
+
+from kapi_runtime import _drivers
+
+__all__ = [
+    "DeviceSummary",
+    "default_device",
+    "describe_device",
+    "is_available",
+    "is_usable",
+    "list_devices",
+    "missing_device_message",
+    "summarize",
+]
+
+_ASPECT = "has_aspect_"
+_INSTALL = 'pip install "kapi-runtime[cpu]"'
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSummary:
+    """What is worth knowing of one device.
+
+    Attributes
+    ----------
+    filter_string : str
+        The name by which dpctl and dpnp select it, such as ``"opencl:cpu:0"``; "" for a sub-device.
+    name, vendor, platform, driver_version : str
+        As the driver says them.
+    backend : str
+        "opencl" or "level_zero".
+    kind : str
+        "cpu", "gpu" or "accelerator".
+    compute_units : int
+        Parallel compute units.
+    max_work_group_size : int
+        Largest work-group, in work-items.
+    max_work_item_sizes : tuple of int
+        Largest work-group along each dimension, in work-items, the fastest dimension last.
+    local_mem_size, global_mem_size, max_mem_alloc_size : int
+        Memory of one work-group, of the device, and the largest single allocation, in bytes.
+    sub_group_sizes : tuple of int
+        Sub-group sizes that kernels may have, in work-items.
+    aspects : tuple of str
+        SYCL's aspects that it has, such as "fp64".
+    found_by : str
+        How its driver came to be loaded.
+    is_default : bool
+        Whether kernels and arrays go to it where nothing says otherwise.
+    """
+
+    filter_string: str
+    name: str
+    vendor: str
+    platform: str
+    driver_version: str
+    backend: str
+    kind: str
+    compute_units: int
+    max_work_group_size: int
+    max_work_item_sizes: tuple[int, ...]
+    local_mem_size: int
+    global_mem_size: int
+    max_mem_alloc_size: int
+    sub_group_sizes: tuple[int, ...]
+    aspects: tuple[str, ...]
+    found_by: str
+    is_default: bool
+
+    @property
+    def has_usm(self) -> bool:
+        """Whether the device has the unified shared memory that arrays live in."""
+        return "usm_device_allocations" in self.aspects and "usm_shared_allocations" in self.aspects
+
+    def __str__(self) -> str:
+        kinds = ", ".join(word for word in ("fp64", "fp16", "atomic64") if word in self.aspects) or "none of these"
+        sizes = ", ".join(map(str, self.sub_group_sizes))
+        lines = (
+            f"{self.filter_string or 'sub-device'}: {self.name}{' (default)' if self.is_default else ''}",
+            f"  platform     {self.platform}, {self.backend}, driver {self.driver_version}",
+            f"  driver       {self.found_by}",
+            f"  compute      {self.compute_units} units, work-groups to {self.max_work_group_size} work-items, "
+            f"sub-groups of {sizes}",
+            f"  memory       {_bytes(self.global_mem_size)}, one allocation to {_bytes(self.max_mem_alloc_size)}, "
+            f"{_bytes(self.local_mem_size)} local",
+            f"  has          {kinds}",
+        )
+        return "\n".join(lines)
+
+
+def list_devices() -> list[DeviceSummary]:
+    """Return a summary of each device that kernels can run on, best first.
+
+    Devices without unified shared memory are left out: no array can live there.  `python -m kapi_runtime` names them.
+
+    Returns
+    -------
+    list of DeviceSummary
+        Empty where there is none.
+    """
+    usable = sorted(filter(is_usable, dpctl.get_devices()), key=lambda device: -device.default_selector_score)
+    default = _best(usable)
+    return [summarize(device, is_default=device == default) for device in usable]
+
+
+def default_device() -> Any:
+    """Return the device that is used where nothing says otherwise: SYCL's default, if arrays can live on it.
+
+    Returns
+    -------
+    dpctl.SyclDevice
+
+    Raises
+    ------
+    DeviceNotFoundError
+        If there is no device with unified shared memory; the message says what was looked for, and where.
+    """
+    device = _best([device for device in dpctl.get_devices() if is_usable(device)])
+    if device is None:
+        raise DeviceNotFoundError(missing_device_message())
+    return device
+
+
+def is_available() -> bool:
+    """Tell whether there is a device to run kernels on; never raises."""
+    try:
+        return any(is_usable(device) for device in dpctl.get_devices())
+    except Exception:
+        return False
+
+
+def is_usable(device: Any) -> bool:
+    """Tell whether arrays can live on a `dpctl.SyclDevice`: whether it has unified shared memory."""
+    return bool(device.has_aspect_usm_device_allocations and device.has_aspect_usm_shared_allocations)
+
+
+def summarize(device: Any, *, is_default: bool = False) -> DeviceSummary:
+    """Return the summary of a `dpctl.SyclDevice`, root or sub-device."""
+    platform = device.sycl_platform
+    return DeviceSummary(
+        filter_string=_filter_string(device),
+        name=device.name.strip(),
+        vendor=device.vendor.strip(),
+        platform=platform.name.strip(),
+        driver_version=device.driver_version,
+        backend=device.backend.name,
+        kind=device.device_type.name,
+        compute_units=device.max_compute_units,
+        max_work_group_size=device.max_work_group_size,
+        max_work_item_sizes=tuple(device.max_work_item_sizes3d),
+        local_mem_size=device.local_mem_size,
+        global_mem_size=device.global_mem_size,
+        max_mem_alloc_size=device.max_mem_alloc_size,
+        sub_group_sizes=tuple(device.sub_group_sizes),
+        aspects=_aspects(device),
+        found_by=_found_by(device),
+        is_default=is_default,
+    )
+
+
+def describe_device(device: Any) -> str:
+    """Name a `dpctl.SyclDevice` in a few words, for messages."""
+    name = device.name.strip()
+    filter_string = _filter_string(device)
+    if filter_string:
+        return f"{name} ({filter_string})"
+    parent = device.parent_device
+    units = f"{device.max_compute_units} of {parent.max_compute_units} compute units"
+    return f"a sub-device of {name} ({units})"
+
+
+def missing_device_message() -> str:
+    """Say what was looked for in vain, where, and what to do."""
+    found = _drivers.driver_search()
+    lines = [
+        "a device with unified shared memory must be present, got none: looked for Level Zero GPUs, "
+        "and for OpenCL devices with Intel's runtime"
+    ]
+    lines += [f"  looked in {place}" for place in found.searched]
+    for device in dpctl.get_devices():
+        if not is_usable(device):
+            lines.append(f"  left out {describe_device(device)}, {device.sycl_platform.name}: no unified shared memory")
+    lines += [f"  driver: {found.summary}", f"  {_way_out(found)}"]
+    return "\n".join(lines)
+
+
+def _way_out(found: _drivers.DriverSearch) -> str:
+    selector = os.environ.get(_drivers.SELECTOR)
+    if selector and (_drivers.SELECTOR, selector) not in found.changed:
+        return (
+            f"{_drivers.SELECTOR} is set to {selector!r} and may leave every device out (a selector that does not "
+            "touch Level Zero finds nothing here): unset it, or write '*:cpu' for CPUs"
+        )
+    if found.too_late:
+        return (
+            "a device was queried before kapi_runtime was imported, which fixed what is visible: import "
+            "kapi_runtime first, or run `python -m kapi_runtime setup` once"
+        )
+    if found.how == "off":
+        return f"unset {_drivers.SWITCH}, or name the driver's library in {_drivers.FILENAMES}"
+    if found.how == "user":
+        return f"unset that variable, or let {_drivers.FILENAMES} name {_drivers.LIBRARY}"
+    if found.how in ("wheel", "system"):
+        return f"the driver {found.library} could not be loaded: reinstall it with `{_INSTALL}`"
+    return f"install a driver: `{_INSTALL}` brings Intel's OpenCL runtime for CPUs; a GPU needs its vendor's driver"
+
+
+def _best(devices: list[Any]) -> Any:
+    """SYCL's default device if it is among `devices`, otherwise the first of the highest score, or None."""
+    if not devices:
+        return None
+    try:
+        chosen = dpctl.select_default_device()
+    except dpctl.SyclDeviceCreationError:
+        chosen = None
+    if chosen is not None and chosen in devices:
+        return chosen
+    return max(devices, key=lambda device: device.default_selector_score)
+
+
+def _filter_string(device: Any) -> str:
+    try:
+        return str(device.filter_string)
+    except ValueError:
+        return ""
+
+
+def _aspects(device: Any) -> tuple[str, ...]:
+    names = sorted(name for name in dir(type(device)) if name.startswith(_ASPECT))
+    return tuple(name[len(_ASPECT) :] for name in names if getattr(device, name))
+
+
+def _found_by(device: Any) -> str:
+    found = _drivers.driver_search()
+    if device.backend.name != "opencl":
+        return "installed with the system"
+    if device.is_cpu and "Intel" in device.sycl_platform.name:
+        path = next(iter(_drivers.loaded_libraries(_drivers.LIBRARY)), "")
+        return f"{found.summary}: {path}" if path and path not in found.summary else found.summary
+    return f"registered with the system, in {_drivers.SYSTEM_VENDORS}"
+
+
+def _bytes(number: int) -> str:
+    for unit in ("bytes", "KiB", "MiB"):
+        if number < 1024:
+            return f"{number:.0f} {unit}"
+        number //= 1024
+    return f"{number:.0f} GiB"

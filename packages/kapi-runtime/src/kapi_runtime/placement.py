@@ -1,0 +1,89 @@
+"""Compute follows data: the queue that all array arguments share is the queue that runs the kernel.
+
+Nothing is copied behind the caller's back.  Arguments on different devices, on different queues of one device, or on
+no device at all are an error that names them and the call that mends it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from kapi_sim.errors import ExecutionPlacementError
+
+from kapi_runtime.queues import describe_queue, queue_of
+
+__all__ = ["execution_queue", "placement_error"]
+
+
+def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]]) -> Any:
+    """Return the one queue on which all arrays of a launch live.
+
+    Parameters
+    ----------
+    kernel : str
+        Name of the kernel, for messages.
+    owners : sequence of (str, object)
+        Name of each array argument, and the ``syclobj`` of its USM array protocol.
+
+    Returns
+    -------
+    dpctl.SyclQueue
+
+    Raises
+    ------
+    ExecutionPlacementError
+        If there is no array, or two do not share one queue.
+    """
+    if not owners:
+        raise placement_error(
+            f"arguments of kernel `{kernel}` must hold a USM array, whose queue runs the kernel, got none: "
+            "pass an array made by dpnp, such as `dpnp.asarray(values)`"
+        )
+    first, owner = owners[0]
+    queue = _queue(kernel, first, owner)
+    for name, other in owners[1:]:
+        if other is owner:
+            continue
+        another = _queue(kernel, name, other)
+        if another != queue:
+            raise placement_error(
+                f"arguments `{first}` and `{name}` of kernel `{kernel}` must share one queue, got\n"
+                f"  `{first}` on {describe_queue(queue)}\n"
+                f"  `{name}` on {describe_queue(another)}\n"
+                f"Copy one to the other's: `{name} = {name}.to_device({first}.sycl_queue)`"
+            )
+    return queue
+
+
+def placement_error(message: str) -> ExecutionPlacementError:
+    """Make the error; where dpnp is loaded, it is dpnp's own `ExecutionPlacementError`, too."""
+    return _error_class()(message)
+
+
+_classes: dict[Any, type[ExecutionPlacementError]] = {}
+
+
+def _error_class() -> type[ExecutionPlacementError]:
+    exceptions = sys.modules.get("dpnp.exceptions")
+    theirs = getattr(exceptions, "ExecutionPlacementError", None)
+    if theirs is None:
+        return ExecutionPlacementError
+    if theirs not in _classes:
+        _classes[theirs] = type(
+            ExecutionPlacementError.__name__,
+            (ExecutionPlacementError, theirs),
+            {"__doc__": ExecutionPlacementError.__doc__, "__module__": ExecutionPlacementError.__module__},
+        )
+    return _classes[theirs]
+
+
+def _queue(kernel: str, name: str, owner: Any) -> Any:
+    queue = queue_of(owner)
+    if queue is None:
+        raise placement_error(
+            f"argument `{name}` of kernel `{kernel}` must name its queue, got {owner!r} as syclobj of its "
+            f"__sycl_usm_array_interface__: make it with a queue, as `dpnp.asarray({name}, sycl_queue=queue)` does"
+        )
+    return queue

@@ -1,0 +1,259 @@
+"""From the arguments of a launch to what the kernel's parameters hold."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.checks.limits import check_dtype, check_local_memory
+from kapi_sim.checks.races import Trail
+from kapi_sim.clock import Clock
+from kapi_sim.control import Settings
+from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError
+from kapi_sim.memory import View
+from kapi_sim.spec import MAX_RANK, Item, LocalAccessor, NdItem, NdRange, Range, is_kernel_dtype
+from kapi_sim.usm import copy_in, copy_out, is_usm_array, memory_span
+
+__all__ = ["Bound", "bind", "check_parameters"]
+
+_KINDS = "an array, a number, a bool, a LocalAccessor or a tuple of these"
+
+
+@dataclass(slots=True)
+class Bound:
+    """The arguments of one run, as the kernel gets them.
+
+    Attributes
+    ----------
+    clock : Clock
+        The launch's position in its schedule.
+    values : list
+        One for each parameter after the work-item.
+    arrays : dict of str to numpy.ndarray
+        The arrays in global memory, by name; views of one are named once each.
+    local_arrays : list of numpy.ndarray
+        Local memory, to be poisoned for each group.
+    trail, local_trail : Trail or None
+        Where accesses are recorded.
+    """
+
+    clock: Clock
+    values: list[Any] = field(default_factory=list)
+    arrays: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    local_arrays: list[np.ndarray[Any, Any]] = field(default_factory=list)
+    trail: Trail | None = None
+    local_trail: Trail | None = None
+    usm: dict[int, tuple[Any, np.ndarray[Any, Any], str]] = field(default_factory=dict)
+
+    @property
+    def elements_tracked(self) -> int:
+        """Distinct elements of global memory whose accesses were recorded in the last run."""
+        return 0 if self.trail is None else len(self.trail.reads.keys() | self.trail.writes.keys())
+
+    def snapshot(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Return copies of the arrays in global memory."""
+        return {name: array.copy() for name, array in self.arrays.items()}
+
+    def restart(self, contents: dict[str, np.ndarray[Any, Any]]) -> None:
+        """Give the arrays these contents, and forget the accesses made."""
+        for name, array in self.arrays.items():
+            if array.flags.writeable:
+                array[...] = contents[name]
+        self.clock.restart()
+        for trail in (self.trail, self.local_trail):
+            if trail is not None:
+                trail.clear()
+
+    def copy_back(self) -> None:
+        """Write host copies of unified shared memory back to where they came from."""
+        for value, host, _ in self.usm.values():
+            copy_out(value, host)
+
+
+def check_parameters(function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
+    """Return the names of the kernel's parameters after the work-item.
+
+    Raises
+    ------
+    KernelLaunchError
+        If the number of arguments is not that of the parameters, or the kernel's work-item is not of
+        the kind that the index space has.
+    """
+    code = function.__code__
+    first, *names = code.co_varnames[: code.co_argcount]
+    optional = len(function.__defaults__ or ())
+    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
+        raise KernelLaunchError(
+            f"kernel `{function.__name__}` must have plain positional parameters only, got * or keyword-only ones"
+        )
+    if not len(names) - optional <= len(args) <= len(names):
+        raise KernelLaunchError(
+            f"kernel `{function.__name__}` must be launched with {len(names)} arguments after the work-item "
+            f"({', '.join(names)}), got {len(args)}"
+        )
+    annotation = function.__annotations__.get(first)
+    if isinstance(annotation, str):
+        annotation = {"Item": Item, "NdItem": NdItem}.get(annotation.rpartition(".")[2])
+    wanted = Item if isinstance(space, Range) else NdItem
+    if annotation in (Item, NdItem) and annotation is not wanted:
+        cure = ("launch it over an NdRange" if wanted is Item else "launch it over a Range")
+        raise KernelLaunchError(
+            f"index space of kernel `{function.__name__}` must suit its first parameter "
+            f"`{first}: {annotation.__name__}`, got {space!r}: {cure}, or declare `{first}: {wanted.__name__}`"
+        )
+    return names
+
+
+def bind(
+    names: list[str], args: tuple[Any, ...], space: Range | NdRange, clock: Clock, settings: Settings
+) -> Bound:
+    """Check the arguments and wrap what the checks have to see.
+
+    Raises
+    ------
+    DtypeError
+        If an argument is not of a type that kernels take.
+    LimitError
+        If local memory is asked for without work-groups or beyond the profile, or an array has too
+        many axes.
+    """
+    binder = _Binder(space, clock, settings)
+    for name, value in zip(names, args):
+        binder.inspect(name, value)
+    if settings.profile is not None and "limits" in settings.checks:
+        check_local_memory(binder.local_bytes, settings.profile)
+    binder.granule = _granule(list(binder.bound.arrays.values()))
+    binder.bound.values = [binder.wrap(name, value) for name, value in zip(names, args)]
+    return binder.bound
+
+
+class _Binder:
+    """Two passes over the arguments: look at all, then wrap each."""
+
+    def __init__(self, space: Range | NdRange, clock: Clock, settings: Settings) -> None:
+        checks = settings.checks
+        self.bound = Bound(clock)
+        self.granule = 1
+        self.local_bytes = 0
+        self._space = space
+        self._clock = clock
+        self._profile = settings.profile if "limits" in checks else None
+        self._has_bounds = "bounds" in checks
+        races, unwritten = "races" in checks, "initialisation" in checks
+        self._is_viewed = self._has_bounds or races or unwritten
+        if races:
+            self.bound.trail = Trail(clock, "global", races, False)
+        if races or unwritten:
+            self.bound.local_trail = Trail(clock, "local", races, unwritten)
+
+    def inspect(self, name: str, value: Any) -> None:
+        """Check one argument, and note its memory."""
+        if isinstance(value, tuple):
+            for i, element in enumerate(value):
+                self.inspect(f"{name}[{i}]", element)
+        elif isinstance(value, np.ndarray):
+            self._inspect_array(name, value)
+        elif isinstance(value, LocalAccessor):
+            if isinstance(self._space, Range):
+                raise LimitError(
+                    f"argument `{name}` must not be a LocalAccessor in a Range launch, which has no work-groups, "
+                    f"got {value!r}: launch over an NdRange"
+                )
+            self.local_bytes += value.nbytes
+            self._inspect_dtype(name, value.dtype)
+        elif isinstance(value, np.generic):
+            self._inspect_dtype(name, value.dtype)
+        elif isinstance(value, int):
+            if not -(2**63) <= value < 2**63:
+                raise DtypeError(
+                    f"argument `{name}` must fit 64 bits as a Python integer, got {value}: pass a numpy.uint64"
+                )
+        elif is_usm_array(value):
+            self._inspect_usm(name, value)
+        elif not isinstance(value, (float, complex)):
+            raise DtypeError(f"argument `{name}` must be {_KINDS}, got {value!r} of type {type(value).__name__}")
+
+    def _inspect_dtype(self, name: str, dtype: np.dtype[Any]) -> None:
+        if not is_kernel_dtype(dtype):
+            raise DtypeError(
+                f"dtype of argument `{name}` must be bool, an integer, float16 to float64 or complex, in native "
+                f"byte order, got {dtype!r}: convert it with astype"
+            )
+        if self._profile is not None:
+            check_dtype(name, dtype, self._profile)
+
+    def _inspect_array(self, name: str, array: np.ndarray[Any, Any]) -> None:
+        self._inspect_dtype(name, array.dtype)
+        if array.ndim > MAX_RANK:
+            raise LimitError(f"argument `{name}` must have at most {MAX_RANK} axes, got {array.ndim}")
+        self.bound.arrays[name] = array.view(np.ndarray)
+
+    def _inspect_usm(self, name: str, value: Any) -> None:
+        if id(value) in self.bound.usm:
+            return
+        low, high = memory_span(value)
+        for other, _, other_name in self.bound.usm.values():
+            start, end = memory_span(other)
+            if low < end and start < high:
+                raise DtypeError(
+                    f"arguments `{other_name}` and `{name}` must not share unified shared memory in the simulator, "
+                    "which works on copies, got two views of one buffer: pass NumPy arrays"
+                )
+        host = copy_in(value, name)
+        self._inspect_array(name, host)
+        self.bound.usm[id(value)] = (value, host, name)
+
+    def wrap(self, name: str, value: Any) -> Any:
+        """Return what the parameter called `name` holds in the kernel."""
+        if isinstance(value, tuple):
+            elements = [self.wrap(f"{name}[{i}]", element) for i, element in enumerate(value)]
+            # A named tuple takes its fields one by one.
+            return type(value)(*elements) if hasattr(value, "_fields") else tuple(elements)
+        if isinstance(value, LocalAccessor):
+            array = np.empty(value.shape, value.dtype)
+            self.bound.local_arrays.append(array)
+            return self._viewed(array, name, self.bound.local_trail, array.itemsize)
+        if isinstance(value, np.ndarray):
+            return self._viewed(value.view(np.ndarray), name, self.bound.trail, self.granule)
+        if id(value) in self.bound.usm:
+            return self._viewed(self.bound.usm[id(value)][1], name, self.bound.trail, self.granule)
+        return value
+
+    def _viewed(self, array: np.ndarray[Any, Any], name: str, trail: Trail | None, granule: int) -> Any:
+        if not self._is_viewed:
+            return array
+        return View(array, name, self._clock, trail, self._has_bounds, granule)
+
+
+def _granule(arrays: list[np.ndarray[Any, Any]]) -> int:
+    """Bytes that one recorded address may stand for: 1 if elements of two arrays overlap in part."""
+    largest = max((array.itemsize for array in arrays), default=1)
+    spans = [_span(array) for array in arrays]
+    for i, (low, high) in enumerate(spans):
+        for j in range(i + 1, len(spans)):
+            start, end = spans[j]
+            if low < end and start < high and not _coincide(arrays[i], arrays[j]):
+                return 1
+    return largest
+
+
+def _coincide(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> bool:
+    """Whether elements of the two arrays are either the same memory or disjoint."""
+    size = first.itemsize
+    distance = first.__array_interface__["data"][0] - second.__array_interface__["data"][0]
+    steps = (distance, *first.strides, *second.strides)
+    return size == second.itemsize and all(step % size == 0 for step in steps)
+
+
+def _span(array: np.ndarray[Any, Any]) -> tuple[int, int]:
+    low = high = array.__array_interface__["data"][0]
+    if array.size == 0:
+        return low, low
+    for extent, stride in zip(array.shape, array.strides):
+        reach = (extent - 1) * stride
+        low, high = low + min(reach, 0), high + max(reach, 0)
+    return low, high + array.itemsize

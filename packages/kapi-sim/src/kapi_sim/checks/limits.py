@@ -1,0 +1,43 @@
+"""A launch against the profile of the device that it will run on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.errors import DtypeError, LimitError
+from kapi_sim.profile import Profile
+from kapi_sim.spec.index_space import NdRange, Range
+
+__all__ = ["check_dtype", "check_index_space", "check_local_memory"]
+
+
+def check_index_space(space: Range | NdRange, profile: Profile) -> None:
+    """Raise `LimitError` if the work-groups are larger than the device runs."""
+    if isinstance(space, NdRange) and space.local_range.size > profile.max_work_group_size:
+        raise LimitError(
+            f"a work-group must have at most {profile.max_work_group_size} work-items on this device, "
+            f"got {space.local_range.size}: {tuple(space.local_range)}; choose a smaller local_range"
+        )
+
+
+def check_local_memory(nbytes: int, profile: Profile) -> None:
+    """Raise `LimitError` if the launch asks for more local memory than a work-group can have."""
+    if nbytes > profile.local_mem_size:
+        raise LimitError(
+            f"local memory of a work-group must be at most {profile.local_mem_size} bytes on this device, "
+            f"got {nbytes}: choose smaller LocalAccessors"
+        )
+
+
+def check_dtype(name: str, dtype: np.dtype[Any], profile: Profile) -> None:
+    """Raise `DtypeError` if the device does not compute in the dtype of the argument `name`."""
+    if not profile.has_fp64 and dtype in (np.float64, np.complex128):
+        raise DtypeError(
+            f"argument `{name}` must not be {dtype} on a device without fp64, got {dtype}: convert it to float32"
+        )
+    if not profile.has_fp16 and dtype == np.float16:
+        raise DtypeError(
+            f"argument `{name}` must not be float16 on a device without fp16, got float16: convert it to float32"
+        )

@@ -1,0 +1,79 @@
+"""What a simulation tells after its launches: what was run, checked, and found worth a note."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kapi_sim.checks.selection import ALL_CHECKS
+
+__all__ = ["LaunchRecord", "Report"]
+
+NEVER_CHECKED = (
+    "constructs that only the compiler refuses (containers, string operations, calls of undecorated functions)",
+    "float results against the device's own rounding",
+    "reads of global memory that the host left uninitialised",
+    "orders other than those that were run",
+)
+"""What no run of the slice covers."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRecord:
+    """One launch.
+
+    Attributes
+    ----------
+    kernel : str
+        The kernel's name.
+    index_space : str
+        As it is written.
+    work_items : int
+        How many ran, in each order.
+    checks : frozenset of str
+        The checks made.
+    seeds : tuple of int or None
+        One for each order that was run; `None` is program order.
+    elements_tracked : int
+        Distinct elements of global memory that the kernel touched; 0 where accesses were not recorded.
+    """
+
+    kernel: str
+    index_space: str
+    work_items: int
+    checks: frozenset[str]
+    seeds: tuple[int | None, ...]
+    elements_tracked: int
+
+
+@dataclass(slots=True)
+class Report:
+    """The launches inside a ``with simulation()`` block, filled as they run.
+
+    Attributes
+    ----------
+    launches : list of LaunchRecord
+        In the order in which they ended.
+    notes : list of str
+        What was found and is no error: benign races, outputs that depend on the order.
+    """
+
+    launches: list[LaunchRecord] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """Return the report as lines of text."""
+        lines = []
+        for launch in self.launches:
+            orders = ", ".join("program order" if seed is None else f"seed {seed}" for seed in launch.seeds)
+            lines.append(f"{launch.kernel} over {launch.index_space}: {launch.work_items} work-items, {orders}")
+            checked = [f"{name} ({ALL_CHECKS[name]})" for name in ALL_CHECKS if name in launch.checks]
+            missing = [name for name in ALL_CHECKS if name not in launch.checks]
+            lines.append(f"  checked: {', '.join(checked) or 'nothing'}")
+            lines.append(f"  not checked: {'; '.join((*missing, *NEVER_CHECKED))}")
+            if "races" in launch.checks:
+                lines.append(f"  tracked: {launch.elements_tracked} elements of global memory")
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(lines) or "nothing was launched"
+
+    def __str__(self) -> str:
+        return self.text()

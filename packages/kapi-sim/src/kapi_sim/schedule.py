@@ -1,0 +1,213 @@
+"""The order in which work-items run: groups one after the other, work-items in turns between barriers.
+
+A kernel without barriers is called in a plain loop.  A kernel with barriers is a generator function:
+each work-item runs until it yields at a barrier, and the group goes on when all have arrived.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from types import GeneratorType
+from typing import Any
+
+from kapi_sim.arguments import Bound
+from kapi_sim.checks.convergence import Arrival, check_arrivals
+from kapi_sim.checks.initialisation import unwritten_read
+from kapi_sim.clock import Clock
+from kapi_sim.errors import KernelLaunchError
+from kapi_sim.items import Cluster, SimGroup, SimItem, SimNdItem, linear
+from kapi_sim.memory import poison
+from kapi_sim.source import Site
+from kapi_sim.spec.index_space import NdRange, Range
+from kapi_sim.spec.memory import MemoryScope
+
+__all__ = ["Schedule"]
+
+
+@dataclass(slots=True)
+class Schedule:
+    """One run of a kernel over an index space.
+
+    Attributes
+    ----------
+    function : function
+        The rewritten kernel.
+    has_barrier : bool
+        Whether it is a generator function.
+    bound : Bound
+        The arguments, with the clock, which is kept at the running work-item; with no checks only
+        when an error ends the run.
+    is_checked : bool
+        Whether any check needs the clock.
+    checks_convergence : bool
+        Whether a barrier that a part of a group reaches is an error.
+    seed : int or None
+        Permutes the order; `None` is program order.
+    """
+
+    function: Callable[..., Any]
+    has_barrier: bool
+    bound: Bound
+    is_checked: bool
+    checks_convergence: bool
+    seed: int | None
+
+    @property
+    def clock(self) -> Clock:
+        """The launch's position."""
+        return self.bound.clock
+
+    def run(self, space: Range | NdRange) -> None:
+        """Run every work-item."""
+        shuffler = None if self.seed is None else random.Random(self.seed)
+        if isinstance(space, Range):
+            self._run_range(space, shuffler)
+        else:
+            self._run_groups(space, shuffler)
+
+    def _run_range(self, space: Range, shuffler: random.Random | None) -> None:
+        if self.has_barrier:
+            raise KernelLaunchError(
+                f"kernel `{self.function.__name__}` must be launched over an NdRange, for it has a barrier, "
+                f"got {space!r}"
+            )
+        item = SimItem(space)
+        clock = self.clock
+        call = partial(self.function, item, *self.bound.values)
+        try:
+            if not self.is_checked:
+                for item.id in _permuted(_indices(space), shuffler):
+                    call()
+                return
+            # Every work-item is a group of its own: nothing orders it after another one.
+            numbered = _permuted(enumerate(_indices(space)), shuffler)
+            for clock.epoch, (clock.uid, item.id) in enumerate(numbered):
+                clock.group_start = clock.epoch
+                call()
+        except BaseException:
+            clock.uid = linear(item.id, space)
+            raise
+
+    def _run_groups(self, space: NdRange, shuffler: random.Random | None) -> None:
+        cluster = Cluster(space)
+        clock = self.clock
+        trail = self.bound.local_trail
+        run_group = self._group_with_barriers(cluster) if self.has_barrier else self._group_in_a_loop(cluster)
+        for number, cluster.id in _permuted(enumerate(_indices(space.group_range)), shuffler):
+            clock.start_group()
+            for array in self.bound.local_arrays:
+                poison(array)
+            if trail is not None:
+                trail.clear()
+            run_group(number * clock.group_size, shuffler)
+            self._end_phase()
+
+    def _end_phase(self) -> None:
+        trail = self.bound.local_trail
+        if trail is not None and trail.unwritten:
+            error = unwritten_read(trail)
+            if error is not None:
+                raise error
+
+    def _group_in_a_loop(self, cluster: Cluster) -> Callable[[int, random.Random | None], None]:
+        item = SimNdItem(cluster, cluster.id)
+        clock = self.clock
+        call = partial(self.function, item, *self.bound.values)
+
+        def run(base: int, shuffler: random.Random | None) -> None:
+            numbered = _permuted(enumerate(_indices(cluster.local_range), base), shuffler)
+            if self.is_checked:
+                for clock.uid, item.local in numbered:
+                    call()
+                return
+            try:
+                for _, item.local in numbered:
+                    call()
+            except BaseException:
+                clock.uid = base + linear(item.local, cluster.local_range)
+                raise
+
+        return run
+
+    def _group_with_barriers(self, cluster: Cluster) -> Callable[[int, random.Random | None], None]:
+        items = [SimNdItem(cluster, local) for local in _indices(cluster.local_range)]
+        values = self.bound.values
+        function = self.function
+
+        def run(base: int, shuffler: random.Random | None) -> None:
+            generators = [function(item, *values) for item in items]
+            if self.is_checked:
+                self._run_checked(base, generators, cluster, shuffler)
+            else:
+                self._run_unchecked(base, generators, shuffler)
+
+        return run
+
+    def _run_unchecked(
+        self, base: int, generators: list[GeneratorType[Arrival, None, None]], shuffler: random.Random | None
+    ) -> None:
+        running = generators
+        try:
+            while running:
+                if shuffler is not None:
+                    shuffler.shuffle(running := list(running))
+                running = [generator for generator in running if next(generator, None) is not None]
+        except BaseException:
+            # Of this turn's generators, those after the one that failed have not run yet.
+            failed = [generator for generator in running if generator.gi_frame is None]
+            self.clock.uid = base + generators.index(failed[-1]) if failed else base
+            raise
+
+    def _run_checked(
+        self, base: int, generators: list[GeneratorType[Arrival, None, None]], cluster: Cluster,
+        shuffler: random.Random | None,
+    ) -> None:
+        clock = self.clock
+        order = list(range(len(generators)))
+        left: list[int] = []
+        while order:
+            if shuffler is not None:
+                shuffler.shuffle(order)
+            arrivals: dict[int, Arrival] = {}
+            for local in order:
+                clock.uid = base + local
+                generator = generators[local]
+                arrival = next(generator, None)
+                if arrival is None:
+                    left.append(local)
+                    continue
+                if not isinstance(arrival[1], SimGroup) or arrival[1].cluster is not cluster:
+                    generator.throw(_wrong_group(arrival[1]))
+                arrivals[local] = arrival
+            self._end_phase()
+            if not arrivals:
+                return
+            if self.checks_convergence:
+                check_arrivals(clock, base, arrivals, left)
+            (file, line, _), _, scope = next(iter(arrivals.values()))
+            clock.pass_barrier(scope >= MemoryScope.WORK_GROUP, Site(file, line))
+            order = [local for local in order if local in arrivals]
+
+
+def _indices(extents: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Yield all indices, the last dimension the fastest."""
+    # `product` would first make a tuple of its only range.
+    return zip(range(extents[0])) if len(extents) == 1 else product(*map(range, extents))
+
+
+def _permuted(values: Iterable[Any], shuffler: random.Random | None) -> Iterable[Any]:
+    if shuffler is None:
+        return values
+    shuffled = list(values)
+    shuffler.shuffle(shuffled)
+    return shuffled
+
+
+def _wrong_group(group: object) -> KernelLaunchError:
+    return KernelLaunchError(
+        f"group_barrier must be given the work-item's own group, got {group!r}: write nd_item.get_group()"
+    )

@@ -1,0 +1,60 @@
+"""Arrays in unified shared memory, copied in and out by their own methods.
+
+The library that made them is never imported: an array that can copy itself to the host (`asnumpy`)
+and be assigned to (``array[...] = values``) is taken.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.errors import DtypeError
+
+__all__ = ["copy_in", "copy_out", "is_usm_array", "memory_span"]
+
+
+def is_usm_array(value: object) -> bool:
+    """Tell whether `value` says that its memory is unified shared memory."""
+    return hasattr(value, "__sycl_usm_array_interface__")
+
+
+def memory_span(value: Any) -> tuple[int, int]:
+    """Return the lowest address that the array uses, and the end of the highest, in bytes."""
+    interface = value.__sycl_usm_array_interface__
+    itemsize = np.dtype(interface["typestr"]).itemsize
+    low = high = interface["data"][0] + interface.get("offset", 0) * itemsize
+    shape = tuple(interface["shape"])
+    strides = interface.get("strides")
+    if strides is None:
+        strides, step = [], 1
+        for extent in reversed(shape):
+            strides.insert(0, step)
+            step *= extent
+    for extent, stride in zip(shape, strides):
+        reach = (extent - 1) * stride * itemsize
+        low, high = low + min(reach, 0), high + max(reach, 0)
+    return (low, low) if 0 in shape else (low, high + itemsize)
+
+
+def copy_in(value: Any, name: str) -> np.ndarray[Any, Any]:
+    """Return a copy of the array on the host.
+
+    Raises
+    ------
+    DtypeError
+        If the array cannot copy itself to the host.
+    """
+    copier = getattr(value, "asnumpy", None)
+    if not callable(copier):
+        raise DtypeError(
+            f"argument `{name}` must be able to copy itself to the host, got {type(value).__name__} without "
+            "`asnumpy`: pass a NumPy copy of it"
+        )
+    return np.array(copier())
+
+
+def copy_out(value: Any, host: np.ndarray[Any, Any]) -> None:
+    """Write the host copy back to the array."""
+    value[...] = host

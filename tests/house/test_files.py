@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+PACKAGES = ("kapi-sim", "kapi-types", "kapi-spirv", "kapi-runtime", "kapi-numba-offload")
+
+
+@pytest.fixture(params=PACKAGES)
+def package(request, root):
+    return root / "packages" / request.param
+
+
+def test_packages_here_are_the_folders(root, projects):
+    assert tuple(projects) == PACKAGES
+
+
+def test_package_readme_opens_with_does_does_not_needs(package):
+    title, *lines = [line for line in (package / "README.md").read_text("utf-8").splitlines() if line.strip()]
+    assert title == f"# {package.name}"
+    assert len(lines) >= 3
+    assert re.search(r"\b(not|no|nor|never|neither)\b", lines[1].lower()), (
+        f"the README's second line must say what {package.name} does not do, got {lines[1]!r}"
+    )
+    assert "need" in lines[2].lower(), f"the README's third line must say what it needs, got {lines[2]!r}"
+
+
+def test_package_has_changelog_with_the_place_for_fragments(package):
+    assert "<!-- fragments are inserted below this line -->\n" in (package / "CHANGELOG.md").read_text(
+        "utf-8"
+    )
+
+
+def test_package_has_changelog_fragments_of_known_kinds(package):
+    names = [entry.name for entry in (package / "changes").iterdir() if not entry.name.startswith(".")]
+    wrong = [
+        n for n in names if not re.fullmatch(r"(\d+|\+[\w-]+)\.(removed|changed|added|fixed)(\.\d+)?\.md", n)
+    ]
+    assert (package / "changes").is_dir()
+    assert not wrong, f"fragments must be named like 12.added.md, got {wrong}"
+
+
+def test_package_is_typed(package):
+    module = package.name.replace("-", "_")
+    assert (package / "src" / module / "py.typed").is_file()
+
+
+def test_package_has_an_example_and_tests(package):
+    assert list((package / "examples").glob("*.py"))
+    assert list((package / "tests").rglob("test_*.py"))
+
+
+def test_package_licence_is_the_repository_s(package, root):
+    assert (package / "LICENSE").read_bytes() == (root / "LICENSE").read_bytes()
+
+
+def test_licence_is_apache_2(root):
+    text = (root / "LICENSE").read_text("utf-8")
+    assert "Apache License" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+
+
+def test_ci_script_can_be_run(root):
+    assert os.access(root / ".ci" / "run", os.X_OK)
+
+
+def test_ci_runs_the_readme_s_test_command_and_nothing_else(root):
+    command = "python3 noxfile.py -s tests"
+    assert command in (root / "README.md").read_text("utf-8")
+    script = (root / ".ci" / "run").read_text("utf-8")
+    assert [line for line in script.splitlines() if line and not line.startswith("#")] == [
+        "set -euo pipefail",
+        'cd "$(dirname "${BASH_SOURCE[0]}")/.."',
+        f"exec {command}",
+    ]

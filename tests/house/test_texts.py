@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+SKIPPED = {".git", ".nox", "dist", "_build", "__pycache__", ".venv", ".hypothesis"}
+SUFFIXES = {".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".cfg", ".ini", ".sh", ".css", ".html", ""}
+
+# Written so that this file does not hold what it forbids.
+MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root|home/\w+)(?=/)")
+REGISTRY_HOST = re.compile(
+    r"\b(?:pypi[.]org|pythonhosted[.]org|npmjs[.]org|deb[.]debian[.]org|index[-]url)\b"
+)
+LEFT_OPEN = re.compile(r"\b(?:T[O]DO|F[I]XME|X{3})\b")
+
+
+def texts(root: Path) -> list[Path]:
+    """Every text file of the tree but what tools and caches wrote."""
+    return [
+        path
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+        and path.suffix in SUFFIXES
+        and not any(part in SKIPPED or part.endswith("_cache") for part in path.relative_to(root).parts)
+    ]
+
+
+def found(root: Path, pattern: re.Pattern[str]) -> list[str]:
+    """Each occurrence of a pattern as ``file:line: text``."""
+    return [
+        f"{path.relative_to(root)}:{number}: {line.strip()}"
+        for path in texts(root)
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if pattern.search(line)
+    ]
+
+
+def test_texts_are_found(root):
+    assert {root / "noxfile.py", root / "LICENSE", root / ".ci" / "run"} <= set(texts(root))
+
+
+def test_texts_name_no_machine_paths(root):
+    assert found(root, MACHINE_PATH) == []
+
+
+def test_texts_name_no_registry_hosts(root):
+    assert found(root, REGISTRY_HOST) == []
+
+
+def test_texts_leave_nothing_open(root):
+    assert found(root, LEFT_OPEN) == []
+
+
+def test_patterns_find_what_they_forbid(tmp_path):
+    (tmp_path / "a.md").write_text("in /" + "root/x\nfrom pypi" + ".org\nTO" + "DO: later\n")
+    assert [len(found(tmp_path, each)) for each in (MACHINE_PATH, REGISTRY_HOST, LEFT_OPEN)] == [1, 1, 1]

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from packaging.version import Version
+from tools.declarations import group, requirements
+
+
+def test_sibling_ranges_admit_the_siblings_in_this_tree(projects):
+    wrong = []
+    for dist, project in projects.items():
+        for name, requirement in requirements(project).items():
+            if name in projects and projects[name]["project"]["version"] not in requirement.specifier:
+                wrong.append(f"{dist} needs {requirement}, got {projects[name]['project']['version']}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_sibling_ranges_end_before_the_next_minor_version(projects):
+    wrong = []
+    for dist, project in projects.items():
+        for name, requirement in requirements(project).items():
+            if name in projects:
+                version = Version(projects[name]["project"]["version"])
+                after = f"{version.major}.{version.minor + 1}.0"
+                if after in requirement.specifier:
+                    wrong.append(f"{dist} must bound {name} below {after}, got {requirement}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_shared_dependencies_have_one_range_everywhere(projects):
+    ranges: dict[str, dict[str, str]] = {}
+    for dist, project in projects.items():
+        for name, requirement in requirements(project).items():
+            ranges.setdefault(name, {})[dist] = str(requirement.specifier)
+    assert {name: where for name, where in ranges.items() if len(set(where.values())) > 1} == {}
+
+
+def test_packages_depend_only_on_layers_below(projects):
+    order = list(projects)
+    for position, dist in enumerate(order):
+        above = set(order[position:]) & set(requirements(projects[dist]))
+        assert not above, f"{dist} must not depend on {above}"
+
+
+def test_test_groups_hold_nothing_that_isolation_forbids(projects):
+    order = list(projects)
+    for position, dist in enumerate(order):
+        forbidden = set(order[position + 1 :])
+        if dist in ("kapi-sim", "kapi-types", "kapi-spirv"):
+            forbidden |= {"dpctl", "dpnp"}
+        assert not forbidden & group(projects[dist], "test"), dist
+
+
+def test_packages_support_the_same_pythons(projects):
+    supported = {
+        dist: (
+            project["project"]["requires-python"],
+            *sorted(line for line in project["project"]["classifiers"] if "Python :: 3." in line),
+        )
+        for dist, project in projects.items()
+    }
+    assert len(set(supported.values())) == 1, supported

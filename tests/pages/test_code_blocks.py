@@ -1,0 +1,65 @@
+"""Every Python block of the READMEs and the documentation runs; a page's blocks are one program, in order."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("packages/*/README.md")), *sorted(ROOT.glob("docs/**/*.md"))]
+FENCE = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path) -> list[tuple[int, str]]:
+    """The Python code blocks of a page, each with the number of the line above its first."""
+    text = page.read_text("utf-8")
+    return [(text.count("\n", 0, match.start(1)), match[1]) for match in FENCE.finditer(text)]
+
+
+def program(page: Path) -> str:
+    """The page's plain blocks as one program, each line on the line number that it has on the page."""
+    lines = [""] * (page.read_text("utf-8").count("\n") + 1)
+    for above, code in blocks(page):
+        if not code.lstrip().startswith(">>>"):
+            lines[above : above + code.count("\n")] = code.splitlines()
+    return "\n".join(lines)
+
+
+def with_blocks() -> list[Path]:
+    return [page for page in PAGES if page.is_file() and blocks(page)]
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def test_pages_have_code_blocks():
+    assert ROOT / "README.md" in with_blocks()
+
+
+@pytest.mark.parametrize("page", with_blocks(), ids=name)
+def test_code_blocks_run(page, tmp_path, monkeypatch):
+    # As a file of its own, so that a kernel's source can be looked up as in any other program.
+    script = tmp_path / f"{page.stem.lower()}_{page.parent.name.replace('-', '_')}.py"
+    script.write_text(program(page), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    names = runpy.run_path(str(script))
+
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for above, code in blocks(page):
+        if code.lstrip().startswith(">>>"):
+            test = doctest.DocTestParser().get_doctest(code, names, name(page), str(page), above)
+            failed, _ = runner.run(test, clear_globs=False)
+            names.update(test.globs)
+            assert not failed, f"{name(page)}, block after line {above}: the output shown is not what comes"
+
+
+def test_program_keeps_line_numbers(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n\n```python\na = 1\n```\n\n```sh\nls\n```\n\n```python\nb = a\n```\n")
+    assert program(page).splitlines()[3] == "a = 1"
+    assert program(page).splitlines()[11] == "b = a"
