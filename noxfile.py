@@ -48,9 +48,10 @@ def demo(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
     """Everything that must hold: all the sessions below but bench and nightly, the quick ones first."""
-    isolated_ones, minimums_ones = ([f"{name}({dist})" for dist in PACKAGES] for name in ("isolated", "minimums"))
-    quick = ("lint", "imports", "house", "types", "build")
-    for name in (*quick, *isolated_ones, "integration", "docs", *minimums_ones):
+    latest = [f"isolated({dist})" for dist in PACKAGES]
+    lowest = [f"minimums({dist})" for dist in PACKAGES]
+    quick = ["lint", "imports", "house", "types", "build"]
+    for name in [*quick, *latest, "integration", "docs", *lowest]:
         session.notify(name)
 
 
@@ -59,9 +60,10 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style of code and docstrings, and Numba internals kept to _numba_compat (ruff)."""
+    """Style of code and docstrings, and Numba internals kept to _numba_compat (ruff; mends with -- --fix)."""
     session.install("--exact", "--group", "lint")
     session.run("ruff", "check", *session.posargs)
+    session.run("ruff", "format", *([] if "--fix" in session.posargs else ["--check"]))
 
 
 @nox.session

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 from packaging.version import Version
 from tools.declarations import group, requirements
 
@@ -23,6 +25,15 @@ def test_sibling_ranges_end_before_the_next_minor_version(projects):
                 if after in requirement.specifier:
                     wrong.append(f"{dist} must bound {name} below {after}, got {requirement}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_modules_tell_the_version_of_their_distribution(root, projects):
+    told = {}
+    for dist in projects:
+        source = root / "packages" / dist / "src" / dist.replace("-", "_") / "__init__.py"
+        match = re.search(r'^__version__ = "(.+)"$', source.read_text("utf-8"), re.MULTILINE)
+        told[dist] = match and match[1]
+    assert told == {dist: project["project"]["version"] for dist, project in projects.items()}
 
 
 def test_shared_dependencies_have_one_range_everywhere(projects):

@@ -1,7 +1,7 @@
 """What the OpenCL driver says of a SPIR-V module that it refuses.
 
-dpctl tells that a build failed, but not why.  So the module is built once more, through the OpenCL library that SYCL
-itself has loaded, in a context of its own, only to read the log.
+dpctl tells that a build failed, but not why.  So the module is built once more, through the OpenCL library
+that SYCL itself has loaded, in a context of its own, only to read the log.
 
 References
 ----------

@@ -1,14 +1,15 @@
 """Finding the OpenCL CPU driver: the one thing that `import kapi_runtime` does to the process.
 
-Intel's OpenCL runtime for CPUs comes as a wheel (`intel-opencl-rt`), but no wheel may register a driver with the
-system, and the OpenCL loader looks in ``/etc/OpenCL/vendors`` only.  So `activate` adds the wheel's library to the
-loader's variable ``OCL_ICD_FILENAMES``, which the loader reads at the first device query of the process.  The
-variable adds to the drivers that the system registers; none is hidden, and Level Zero devices do not come this way.
+Intel's OpenCL runtime for CPUs comes as a wheel (`intel-opencl-rt`), but no wheel may register a driver with
+the system, and the OpenCL loader looks in ``/etc/OpenCL/vendors`` only.  So `activate` adds the wheel's
+library to the loader's variable ``OCL_ICD_FILENAMES``, which the loader reads at the first device query of
+the process.  The variable adds to the drivers that the system registers; none is hidden, and Level Zero
+devices do not come this way.
 
-Two facts shape the rest.  The loader lists the drivers of ``OCL_ICD_FILENAMES`` first, and of equal devices SYCL
-prefers the first: so a CPU driver named there comes before any other one that the system has.  And a driver without
-unified shared memory (USM), such as Debian's PoCL, ends the process of whoever allocates on it; so it must not
-become the default device.
+Two facts shape the rest.  The loader lists the drivers of ``OCL_ICD_FILENAMES`` first, and of equal devices
+SYCL prefers the first: so a CPU driver named there comes before any other one that the system has.  And a
+driver without unified shared memory (USM), such as Debian's PoCL, ends the process of whoever allocates on
+it; so it must not become the default device.
 
 Nothing here imports dpctl, or reads a device.
 """
@@ -48,8 +49,8 @@ class DriverSearch:
     Attributes
     ----------
     how : {"wheel", "system", "user", "off", "none", "unsupported"}
-        By whom the driver is provided: the wheel, the system, the user's own variable; or why none was looked for
-        or found.
+        By whom the driver is provided: the wheel, the system, the user's own variable; or why none was looked
+        for or found.
     library : str or None
         The driver's library, where the search knows it.
     summary : str

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import dpctl
-from kapi_sim.errors import DeviceNotFoundError
 
 from kapi_runtime import _drivers
+from kapi_sim.errors import DeviceNotFoundError
 
 __all__ = [
     "DeviceSummary",
@@ -88,9 +88,11 @@ class DeviceSummary:
             f"{self.filter_string or 'sub-device'}: {self.name}{' (default)' if self.is_default else ''}",
             f"  platform     {self.platform}, {self.backend}, driver {self.driver_version}",
             f"  driver       {self.found_by}",
-            f"  compute      {self.compute_units} units, work-groups to {self.max_work_group_size} work-items, "
+            f"  compute      {self.compute_units} units, work-groups to {self.max_work_group_size} "
+            "work-items, "
             f"sub-groups of {sizes}",
-            f"  memory       {_bytes(self.global_mem_size)}, one allocation to {_bytes(self.max_mem_alloc_size)}, "
+            f"  memory       {_bytes(self.global_mem_size)}, one allocation to "
+            f"{_bytes(self.max_mem_alloc_size)}, "
             f"{_bytes(self.local_mem_size)} local",
             f"  has          {kinds}",
         )
@@ -100,7 +102,8 @@ class DeviceSummary:
 def list_devices() -> list[DeviceSummary]:
     """Return a summary of each device that kernels can run on, best first.
 
-    Devices without unified shared memory are left out: no array can live there.  `python -m kapi_runtime` names them.
+    Devices without unified shared memory are left out: no array can live there.  `python -m kapi_runtime`
+    names them.
 
     Returns
     -------
@@ -197,7 +200,8 @@ def _way_out(found: _drivers.DriverSearch) -> str:
     selector = os.environ.get(_drivers.SELECTOR)
     if selector and (_drivers.SELECTOR, selector) not in found.changed:
         return (
-            f"{_drivers.SELECTOR} is set to {selector!r} and may leave every device out (a selector that does not "
+            f"{_drivers.SELECTOR} is set to {selector!r} and may leave every device out (a selector that "
+            "does not "
             "touch Level Zero finds nothing here): unset it, or write '*:cpu' for CPUs"
         )
     if found.too_late:

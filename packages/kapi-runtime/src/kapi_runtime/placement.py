@@ -1,7 +1,7 @@
 """Compute follows data: the queue that all array arguments share is the queue that runs the kernel.
 
-Nothing is copied behind the caller's back.  Arguments on different devices, on different queues of one device, or on
-no device at all are an error that names them and the call that mends it.
+Nothing is copied behind the caller's back.  Arguments on different devices, on different queues of one
+device, or on no device at all are an error that names them and the call that mends it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from kapi_sim.errors import ExecutionPlacementError
-
 from kapi_runtime.queues import describe_queue, queue_of
+from kapi_sim.errors import ExecutionPlacementError
 
 __all__ = ["execution_queue", "placement_error"]
 
@@ -84,6 +83,7 @@ def _queue(kernel: str, name: str, owner: Any) -> Any:
     if queue is None:
         raise placement_error(
             f"argument `{name}` of kernel `{kernel}` must name its queue, got {owner!r} as syclobj of its "
-            f"__sycl_usm_array_interface__: make it with a queue, as `dpnp.asarray({name}, sycl_queue=queue)` does"
+            f"__sycl_usm_array_interface__: make it with a queue, as `dpnp.asarray({name}, "
+            "sycl_queue=queue)` does"
         )
     return queue

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
-from kapi_sim.errors import DriverError
-from kapi_spirv import SpirvModule
 
 from kapi_runtime._build_log import build_log
 from kapi_runtime.devices import describe_device
+from kapi_sim.errors import DriverError
+from kapi_spirv import SpirvModule
 
 __all__ = ["DeviceKernel", "device_kernel"]
 
@@ -32,7 +32,7 @@ class DeviceKernel:
     max_work_group_size : int
         Largest work-group of this kernel on this device, in work-items.
     max_work_item_sizes : tuple of int
-        Largest work-group along each of three dimensions, in work-items, as dpctl orders them.
+        Largest work-group along each of three dimensions, in work-items, the fastest last.
     local_mem_size : int
         Local memory of a work-group, in bytes.
     compute_units : int
@@ -87,13 +87,15 @@ def _build(module: SpirvModule, queue: Any, device: Any) -> DeviceKernel:
         program = create_program_from_spirv(queue, module.code)
     except SyclProgramCompilationError as error:
         raise DriverError(
-            f"kernel `{module.name}` must be accepted by the driver of {describe_device(device)}, got its refusal:\n"
+            f"kernel `{module.name}` must be accepted by the driver of {describe_device(device)}, got its "
+            "refusal:\n"
             f"{build_log(module.code, device)}"
         ) from error
     if not program.has_sycl_kernel(module.entry_point):
         # Asking for a missing kernel gives a null reference, which ends the process when it is submitted.
         raise DriverError(
-            f"kernel `{module.name}` must have the entry point {module.entry_point!r} in its SPIR-V module, got a "
+            f"kernel `{module.name}` must have the entry point {module.entry_point!r} in its SPIR-V module, "
+            "got a "
             "module without it: this is a fault of the compiler, please report it"
         )
     sycl_kernel = program.get_sycl_kernel(module.entry_point)

@@ -110,7 +110,7 @@ def _common_type(x: Any, y: Any) -> type:
 
 def _two_floats(name: str) -> Callable[[Any, Any], Any]:
     function: Callable[[Any, Any], float] = getattr(math, name)
-    beyond = _BEYOND.get(name, function)
+    beyond: Callable[..., Any] = _BEYOND.get(name, function)
 
     def substitute(x: Any, y: Any) -> Any:
         try:

@@ -73,7 +73,8 @@ class View:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the elements."""
-        return self._array.dtype
+        dtype: np.dtype[Any] = self._array.dtype
+        return dtype
 
     @property
     def ndim(self) -> int:

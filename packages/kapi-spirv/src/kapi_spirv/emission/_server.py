@@ -54,6 +54,10 @@ def optimise(request: dict[str, Any], sources: list[str]) -> tuple[Any, Any]:
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
         builder = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
+    # What numbers the labels afterwards cannot read a switch.
+    finish = llvm.create_new_module_pass_manager()
+    finish.add_lower_switch_pass()
+    finish.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     return module, machine
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kapi_spirv.binary import renumber_labels
 from kapi_spirv.target import SpirvTarget
 
 __all__ = ["EmissionError", "Emitted", "emit"]
@@ -86,7 +87,7 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, optim
     if header["problems"]:
         raise EmissionError(header["problems"], body.decode())
     size = header["code"]
-    return Emitted(body[:size], body[size:].decode())
+    return Emitted(renumber_labels(body[:size]), body[size:].decode())
 
 
 class _HelperDied(Exception):

@@ -1,0 +1,140 @@
+"""kapi's kernel language on SYCL devices: kernels compile, and run where their arrays live.
+
+>>> import kapi_runtime as kapi
+
+gives the names that ``import kapi_sim as kapi`` gives as well, and the host API: devices and queues.
+
+Importing it does one thing to the process: it points the OpenCL loader to the driver that comes as a wheel,
+where the environment names none (``KAPI_FIND_DRIVER=0`` turns that off).  It imports neither dpctl nor Numba;
+what needs them is imported when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from kapi_runtime import _drivers
+from kapi_sim import (
+    DEFAULT_LOCAL_SIZE,
+    AddressSpace,
+    BarrierDivergenceError,
+    BenignRaceWarning,
+    CollectiveMismatchError,
+    DataRaceError,
+    DeadlockError,
+    DeviceFunction,
+    DeviceNotFoundError,
+    DriverError,
+    DtypeError,
+    ExecutionPlacementError,
+    ForkError,
+    Group,
+    Item,
+    KapiError,
+    KapiWarning,
+    KernelAssertionError,
+    KernelCompilationError,
+    KernelLaunchError,
+    LimitError,
+    LocalAccessor,
+    MemoryOrder,
+    MemoryScope,
+    NdItem,
+    NdRange,
+    OutOfBoundsError,
+    Range,
+    SimulatorOnlyWarning,
+    UninitializedReadError,
+    UsmAllocationError,
+    device_func,
+    group_barrier,
+)
+
+if TYPE_CHECKING:
+    from kapi_runtime.controls import Profile, simulation
+    from kapi_runtime.devices import DeviceSummary, default_device, is_available, list_devices
+    from kapi_runtime.events import HostEvent
+    from kapi_runtime.kernels import Kernel, call_kernel, call_kernel_async, kernel
+    from kapi_runtime.queues import default_queue
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DEFAULT_LOCAL_SIZE",
+    "AddressSpace",
+    "BarrierDivergenceError",
+    "BenignRaceWarning",
+    "CollectiveMismatchError",
+    "DataRaceError",
+    "DeadlockError",
+    "DeviceFunction",
+    "DeviceNotFoundError",
+    "DeviceSummary",
+    "DriverError",
+    "DtypeError",
+    "ExecutionPlacementError",
+    "ForkError",
+    "Group",
+    "HostEvent",
+    "Item",
+    "KapiError",
+    "KapiWarning",
+    "Kernel",
+    "KernelAssertionError",
+    "KernelCompilationError",
+    "KernelLaunchError",
+    "LimitError",
+    "LocalAccessor",
+    "MemoryOrder",
+    "MemoryScope",
+    "NdItem",
+    "NdRange",
+    "OutOfBoundsError",
+    "Profile",
+    "Range",
+    "SimulatorOnlyWarning",
+    "UninitializedReadError",
+    "UsmAllocationError",
+    "call_kernel",
+    "call_kernel_async",
+    "default_device",
+    "default_queue",
+    "device_func",
+    "group_barrier",
+    "is_available",
+    "kernel",
+    "list_devices",
+    "simulation",
+]
+
+# Each name that needs dpctl or Numba, and the module that is imported when the name is first used.
+_LAZY = {
+    "DeviceSummary": "devices",
+    "HostEvent": "events",
+    "Kernel": "kernels",
+    "Profile": "controls",
+    "call_kernel": "kernels",
+    "call_kernel_async": "kernels",
+    "default_device": "devices",
+    "default_queue": "queues",
+    "is_available": "devices",
+    "kernel": "kernels",
+    "list_devices": "devices",
+    "simulation": "controls",
+}
+
+_drivers.activate()
+
+
+def __getattr__(name: str) -> Any:
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,149 @@
+"""The arguments of one launch: read once, told apart by type, and packed as the compiled kernel takes "
+"them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dpctl
+import numpy as np
+
+from kapi_runtime.placement import placement_error
+from kapi_sim import DtypeError, LocalAccessor
+from kapi_spirv import SpirvModule
+from kapi_types.usm_array import UsmArrayFields, array_fields, is_usm_array
+
+__all__ = ["Arguments", "native_arguments", "read_arguments"]
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What a launch was given.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The kernel's parameters after the work-item.
+    given : tuple
+        The arguments themselves.
+    read : tuple
+        The same, with the fields of each array in its place.
+    key : tuple
+        What a compiled kernel depends on: equal for arguments of equal types.
+    """
+
+    names: tuple[str, ...]
+    given: tuple[Any, ...]
+    read: tuple[Any, ...]
+    key: tuple[Hashable, ...]
+
+    @property
+    def owners(self) -> list[tuple[str, Any]]:
+        """Name and ``syclobj`` of each array."""
+        return [(n, value.queue) for n, value in zip(self.names, self.read, strict=True) if isinstance(value,
+        UsmArrayFields)]
+
+    @property
+    def accessors(self) -> tuple[LocalAccessor, ...]:
+        """The local memory asked for."""
+        return tuple(value for value in self.read if isinstance(value, LocalAccessor))
+
+    def describe(self) -> str:
+        """Names and types, for messages."""
+        return ", ".join(f"{name}: {_type_name(value)}" for name, value in zip(self.names, self.read, strict=True)) or "none"
+
+
+def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any]) -> Arguments:
+    """Read the arguments of a launch.
+
+    Parameters
+    ----------
+    kernel : str
+        Name of the kernel, for messages.
+    names : sequence of str
+        Its parameters after the work-item.
+    given : sequence
+        As many arguments.
+
+    Raises
+    ------
+    ExecutionPlacementError
+        If one is a NumPy array, which lives on no device.
+    """
+    read, key = [], []
+    for name, value in zip(names, given, strict=True):
+        if is_usm_array(value):
+            fields = array_fields(value)
+            read.append(fields)
+            key.append((fields.dtype, len(fields.shape), fields.layout, fields.readonly))
+        elif isinstance(value, np.ndarray):
+            raise placement_error(_no_device(kernel, name, value, names, given))
+        else:
+            read.append(value)
+            key.append((value.dtype, len(value.shape)) if isinstance(value, LocalAccessor) else type(value))
+    return Arguments(tuple(names), tuple(given), tuple(read), tuple(key))
+
+
+def native_arguments(module: SpirvModule, extents: Sequence[int], arguments: Arguments) -> list[Any]:
+    """Return what is submitted with a kernel: its packed argument, and its local memory.
+
+    Parameters
+    ----------
+    module : SpirvModule
+        The compiled kernel.
+    extents : sequence of int
+        The range that the launch asks for.
+    arguments : Arguments
+        What it was given.
+
+    Raises
+    ------
+    DtypeError
+        If a number does not fit its type in the kernel.
+    """
+    values: list[Any] = list(extents) if module.index_space == "item" else []
+    native: list[Any] = []
+    for parameter, value in zip(module.parameters, arguments.read, strict=True):
+        if parameter.kind == "array":
+            values.append(value.pointer)
+            values += value.shape
+            if parameter.has_strides:
+                values += value.strides
+        elif parameter.kind == "local":
+            values += value.shape
+            native.append(_local_memory(value))
+        else:
+            number = value.item() if isinstance(value, np.generic) else value
+            values += (number.real, number.imag) if isinstance(number, complex) else (number,)
+    try:
+        packed = module.layout.pack(values)
+    except (struct.error, OverflowError) as error:
+        raise DtypeError(
+            f"arguments of kernel `{module.name}` must fit their types, got {arguments.describe()}: {error}"
+        ) from error
+    return [dpctl.RawKernelArg(bytearray(packed)), *native]
+
+
+def _local_memory(accessor: LocalAccessor) -> Any:
+    # Elements of 8 bytes serve every dtype: only the size and the alignment count.
+    return dpctl.LocalAccessor("u8", (-(-accessor.nbytes // 8),))
+
+
+def _no_device(kernel: str, name: str, value: Any, names: Sequence[str], given: Sequence[Any]) -> str:
+    other = next((n for n, each in zip(names, given, strict=True) if is_usm_array(each)), None)
+    beside = f", while `{other}` is one on its device" if other else ""
+    place = f", sycl_queue={other}.sycl_queue" if other else ""
+    return (
+        f"argument `{name}` of kernel `{kernel}` must be a USM array, got a numpy.ndarray of {value.dtype} "
+        f"{value.shape}, which lives on no device{beside}.\n"
+        f"Copy it there: `{name} = dpnp.asarray({name}{place})`"
+    )
+
+
+def _type_name(value: Any) -> str:
+    if isinstance(value, UsmArrayFields):
+        return f"{value.dtype} array {value.shape}"
+    return repr(value) if isinstance(value, LocalAccessor) else type(value).__name__

@@ -1,0 +1,141 @@
+"""One case of the conformance suite, and what a back end has to be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+__all__ = ["Backend", "Case", "Local", "Strided"]
+
+
+class Backend(Protocol):
+    """What a back end gives the suite.
+
+    Attributes
+    ----------
+    kapi : module
+        Exports `kapi_sim.spec.COMMON_NAMES`.
+    """
+
+    @property
+    def kapi(self) -> Any:
+        """The module under test."""
+        ...
+
+    def to_device(self, array: np.ndarray[Any, Any]) -> Any:
+        """Return a C-contiguous copy of `array` that kernels take."""
+        ...
+
+    def to_host(self, array: Any) -> np.ndarray[Any, Any]:
+        """Return a NumPy copy of an array that `to_device` made."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """An argument that becomes a LocalAccessor of the back end."""
+
+    shape: Any
+    dtype: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Strided:
+    """An argument that is a view: `base` goes to the device, and `view` is taken of it there.
+
+    `view` may index, transpose, and call what the array's own namespace has.
+    """
+
+    base: np.ndarray[Any, Any]
+    view: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A kernel, an index space, inputs, and outputs that were not computed by any back end of kapi.
+
+    Attributes
+    ----------
+    name : str
+        Unique in the suite.
+    make : function
+        Takes the back end's module and returns the kernel.
+    space : tuple
+        ``(global,)`` for a Range, ``(global, local)`` for an NdRange, each a tuple of int.
+    inputs : function
+        Returns a fresh list of arguments: arrays, `Strided`, `Local`, numbers, tuples.
+    expected : function
+        Takes the inputs and returns, by position, what the array arguments hold afterwards; of a
+        `Strided` argument, its base.
+    ulp : dict of int to float or array
+        Allowed error of an output, in units in the last place of the expected value in the dtype
+        given by `precision`; 0 where left out.
+    precision : dtype_like
+        The dtype whose last place counts.
+    covers : tuple of str
+        Keys of the intrinsic table that the case tests.
+    """
+
+    name: str
+    make: Callable[[Any], Any]
+    space: tuple[tuple[int, ...], ...]
+    inputs: Callable[[], list[Any]]
+    expected: Callable[[list[Any]], Mapping[int, np.ndarray[Any, Any]]]
+    ulp: Mapping[int, Any] = field(default_factory=dict)
+    precision: Any = np.float64
+    covers: tuple[str, ...] = ()
+
+    def run(self, backend: Backend) -> None:
+        """Run the case and compare.
+
+        Raises
+        ------
+        AssertionError
+            If an output is not what was expected.
+        """
+        kapi = backend.kapi
+        kernel = self.make(kapi)
+        inputs = self.inputs()
+        bases = [_to_device(backend, value) for value in inputs]
+        arguments = [
+            value.view(base) if isinstance(value, Strided) else base for value, base in zip(inputs, bases)
+        ]
+        space = kapi.Range(*self.space[0]) if len(self.space) == 1 else kapi.NdRange(*self.space)
+        kapi.call_kernel(kernel, space, *arguments)
+        for position, wanted in self.expected(inputs).items():
+            got = backend.to_host(bases[position])
+            self._compare(position, got, np.asarray(wanted))
+
+    def _compare(self, position: int, got: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> None:
+        where = f"case {self.name}, argument {position}"
+        assert got.shape == wanted.shape, f"{where}: shape must be {wanted.shape}, got {got.shape}"
+        ulp = self.ulp.get(position, 0)
+        if not np.any(ulp):
+            np.testing.assert_array_equal(got, wanted, err_msg=where)
+            return
+        last_place = np.spacing(np.abs(wanted).astype(self.precision)).astype(np.float64)
+        is_close = np.abs(got.astype(np.float64) - wanted) <= (np.asarray(ulp) + 0.5) * last_place
+        is_same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+        bad = np.argwhere(~(is_close | is_same))
+        assert bad.size == 0, (
+            f"{where}: must be within {ulp} ulp, got {got[tuple(bad[0])]!r} for {wanted[tuple(bad[0])]!r} "
+            f"at {tuple(bad[0])} and {len(bad) - 1} more"
+        )
+
+
+def _to_device(backend: Backend, value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return backend.to_device(value.copy())
+    if isinstance(value, Strided):
+        return backend.to_device(value.base.copy())
+    if isinstance(value, Local):
+        return backend.kapi.LocalAccessor(value.shape, value.dtype)
+    return value
+
+
+def zeros(shape: Sequence[int] | int, dtype: Any) -> np.ndarray[Any, Any]:
+    """Return an output array; short, for tables of cases."""
+    return np.zeros(shape, dtype)
