@@ -10,6 +10,7 @@ import filecmp
 import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -166,11 +167,10 @@ def wheels(session: nox.Session) -> Path:
     """Build the five wheels, once per run, and return a constraints file that ties each name to its wheel."""
     if not _constraints:
         WHEELS.mkdir(parents=True, exist_ok=True)
-        fresh = WHEELS / f"fresh-{os.getpid()}"
-        for dist in PACKAGES:
-            session.run("uv", "build", "--wheel", "--quiet", "--out-dir", str(fresh), f"packages/{dist}")
-        kept = [keep(built) for built in sorted(fresh.glob("*.whl"))]
-        shutil.rmtree(fresh)
+        with tempfile.TemporaryDirectory(dir=WHEELS) as fresh:
+            for dist in PACKAGES:
+                session.run("uv", "build", "--wheel", "--quiet", "--out-dir", fresh, f"packages/{dist}")
+            kept = [keep(built) for built in sorted(Path(fresh).glob("*.whl"))]
         constraints = WHEELS / "constraints.txt"
         lines = [f"{wheel.name.split('-')[0]} @ {wheel.as_uri()}\n" for wheel in kept]
         constraints.write_text("".join(lines), "utf-8")

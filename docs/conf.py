@@ -22,3 +22,14 @@ numpydoc_show_class_members = False  # members are listed where they are describ
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "  # a copied example holds no prompts
 copybutton_prompt_is_regexp = True
+
+
+def skip_what_a_sibling_describes(app, what, name, obj, skip, options):
+    package = app.env.docname.rpartition("/")[2]
+    defined_in = (getattr(obj, "__module__", None) or package).partition(".")[0]
+    return True if defined_in.startswith("kapi_") and defined_in != package else skip
+
+
+def setup(app):
+    # kapi_runtime exports the names of kapi_sim as well: each is described once, on the page of its package.
+    app.connect("autodoc-skip-member", skip_what_a_sibling_describes)

@@ -21,6 +21,8 @@ __all__ = ["BootstrapError", "main"]
 # Bounded above, so that a later release cannot change what an old checkout does.
 REQUIREMENTS = ("nox>=2026.10.20,<2027", "uv>=0.13.8,<0.14")
 
+OLDEST_PYTHON = (3, 10)
+
 # A user's settings that would reach into the environments: other folders to import from or to install to.
 LEAKING_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_USER")
 
@@ -45,8 +47,11 @@ def main(noxfile: Path, arguments: list[str]) -> int:
         The exit status of nox, or 1 with a message on standard error if its environment cannot be made.
     """
     nox_folder = noxfile.parent / ".nox"
-    environment = child_environment(nox_folder)
     try:
+        if sys.version_info < OLDEST_PYTHON:
+            oldest, got = ".".join(map(str, OLDEST_PYTHON)), sys.version.split()[0]
+            raise BootstrapError(f"Python must be {oldest} or later, got {got} at {sys.executable}")
+        environment = child_environment(nox_folder)
         python = private_python(nox_folder, environment)
     except BootstrapError as error:
         print(f"noxfile.py: {error}", file=sys.stderr)

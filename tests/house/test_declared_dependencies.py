@@ -48,7 +48,5 @@ def test_problems_name_package_distribution_and_place():
 
 
 def test_declared_counts_extras_and_normalises_names():
-    project = {
-        "project": {"dependencies": ["Num_Py>=2"], "optional-dependencies": {"cpu": ["intel.opencl_rt>=1"]}}
-    }
+    project = {"project": {"dependencies": ["Num_Py>=2"], "optional-dependencies": {"cpu": ["intel.opencl_rt>=1"]}}}
     assert declarations.declared(project) == {"num-py", "intel-opencl-rt"}

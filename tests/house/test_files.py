@@ -28,16 +28,12 @@ def test_package_readme_opens_with_does_does_not_needs(package):
 
 
 def test_package_has_changelog_with_the_place_for_fragments(package):
-    assert "<!-- fragments are inserted below this line -->\n" in (package / "CHANGELOG.md").read_text(
-        "utf-8"
-    )
+    assert "<!-- fragments are inserted below this line -->\n" in (package / "CHANGELOG.md").read_text("utf-8")
 
 
 def test_package_has_changelog_fragments_of_known_kinds(package):
     names = [entry.name for entry in (package / "changes").iterdir() if not entry.name.startswith(".")]
-    wrong = [
-        n for n in names if not re.fullmatch(r"(\d+|\+[\w-]+)\.(removed|changed|added|fixed)(\.\d+)?\.md", n)
-    ]
+    wrong = [n for n in names if not re.fullmatch(r"(\d+|\+[\w-]+)\.(removed|changed|added|fixed)(\.\d+)?\.md", n)]
     assert (package / "changes").is_dir()
     assert not wrong, f"fragments must be named like 12.added.md, got {wrong}"
 

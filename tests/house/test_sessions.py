@@ -26,9 +26,7 @@ def test_listing_has_every_session_with_help(listing):
 
 @pytest.mark.parametrize("session", ["isolated", "minimums"])
 def test_listing_has_a_session_for_each_package(listing, projects, session):
-    assert [name for name in listing if name.startswith(session)] == [
-        f"{session}({dist})" for dist in projects
-    ]
+    assert [name for name in listing if name.startswith(session)] == [f"{session}({dist})" for dist in projects]
 
 
 def test_contributing_explains_every_session(root):

@@ -8,9 +8,7 @@ SUFFIXES = {".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".cfg", ".ini", ".sh
 
 # Written so that this file does not hold what it forbids.
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root|home/\w+)(?=/)")
-REGISTRY_HOST = re.compile(
-    r"\b(?:pypi[.]org|pythonhosted[.]org|npmjs[.]org|deb[.]debian[.]org|index[-]url)\b"
-)
+REGISTRY_HOST = re.compile(r"\b(?:pypi[.]org|pythonhosted[.]org|npmjs[.]org|deb[.]debian[.]org|index[-]url)\b")
 LEFT_OPEN = re.compile(r"\b(?:T[O]DO|F[I]XME|X{3})\b")
 
 

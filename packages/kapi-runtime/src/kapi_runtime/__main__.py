@@ -1,5 +1,4 @@
-"""``python -m kapi_runtime``: what devices there are, and what is wrong; ``setup`` makes the driver visible "
-"to all."""
+"""``python -m kapi_runtime`` prints devices and what is wrong; ``setup`` makes the driver visible to all."""
 
 from __future__ import annotations
 
@@ -38,8 +37,8 @@ def _parser() -> argparse.ArgumentParser:
     setup = commands.add_parser(
         "setup",
         help="make the wheel's OpenCL driver visible to every program of this Python environment",
-        description="Make the wheel's OpenCL driver visible to every program of this Python environment, also
-        to " "programs that do not import kapi_runtime.",
+        description="Make the wheel's OpenCL driver visible to every program of this Python environment, "
+        "also to programs that do not import kapi_runtime.",
     )
     setup.add_argument("--undo", action="store_true", help="take back what setup did")
     return parser

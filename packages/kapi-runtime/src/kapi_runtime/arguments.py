@@ -1,5 +1,4 @@
-"""The arguments of one launch: read once, told apart by type, and packed as the compiled kernel takes "
-"them."""
+"""The arguments of one launch: read once, told apart by type, and packed for the compiled kernel."""
 
 from __future__ import annotations
 
@@ -53,7 +52,8 @@ class Arguments:
 
     def describe(self) -> str:
         """Names and types, for messages."""
-        return ", ".join(f"{name}: {_type_name(value)}" for name, value in zip(self.names, self.read, strict=True)) or "none"
+        pairs = zip(self.names, self.read, strict=True)
+        return ", ".join(f"{name}: {_type_name(value)}" for name, value in pairs) or "none"
 
 
 def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any]) -> Arguments:
@@ -73,10 +73,11 @@ def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any]) -> A
     ExecutionPlacementError
         If one is a NumPy array, which lives on no device.
     """
-    read, key = [], []
+    read: list[Any] = []
+    key: list[Hashable] = []
     for name, value in zip(names, given, strict=True):
         if is_usm_array(value):
-            fields = array_fields(value)
+            fields = _fields(value)
             read.append(fields)
             key.append((fields.dtype, len(fields.shape), fields.layout, fields.readonly))
         elif isinstance(value, np.ndarray):
@@ -125,6 +126,21 @@ def native_arguments(module: SpirvModule, extents: Sequence[int], arguments: Arg
             f"arguments of kernel `{module.name}` must fit their types, got {arguments.describe()}: {error}"
         ) from error
     return [dpctl.RawKernelArg(bytearray(packed)), *native]
+
+
+def _fields(array: Any) -> UsmArrayFields:
+    """Read an array without waiting for the work that fills it.
+
+    The property of the protocol waits for the array's queue, in the array type that dpnp wraps; its
+    attributes tell the same and do not wait.  Other libraries' arrays are read by the protocol.
+    """
+    inner = array.get_array() if hasattr(array, "get_array") else array
+    pointer = getattr(inner, "_pointer", None)
+    if not isinstance(pointer, int) or not hasattr(inner, "sycl_queue"):
+        return array_fields(array)
+    return UsmArrayFields(
+        pointer, inner.shape, inner.strides, inner.dtype, not inner.flags.writable, inner.sycl_queue
+    )
 
 
 def _local_memory(accessor: LocalAccessor) -> Any:

@@ -1,5 +1,4 @@
-"""The simulator's controls on a device: accepted, so that one program runs in both worlds, and without
-effect.
+"""The simulator's controls on a device: accepted, for programs that run in both worlds, without effect.
 
 Each says so, once in a process, and the report repeats it.
 """

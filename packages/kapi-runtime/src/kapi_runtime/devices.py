@@ -82,7 +82,7 @@ class DeviceSummary:
         return "usm_device_allocations" in self.aspects and "usm_shared_allocations" in self.aspects
 
     def __str__(self) -> str:
-        kinds = ", ".join(word for word in ("fp64", "fp16", "atomic64") if word in self.aspects) or "none of these"
+        kinds = ", ".join(word for word in ("fp64", "fp16", "atomic64") if word in self.aspects)
         sizes = ", ".join(map(str, self.sub_group_sizes))
         lines = (
             f"{self.filter_string or 'sub-device'}: {self.name}{' (default)' if self.is_default else ''}",
@@ -94,7 +94,7 @@ class DeviceSummary:
             f"  memory       {_bytes(self.global_mem_size)}, one allocation to "
             f"{_bytes(self.max_mem_alloc_size)}, "
             f"{_bytes(self.local_mem_size)} local",
-            f"  has          {kinds}",
+            f"  has          {kinds or 'neither fp64, fp16 nor atomic64'}",
         )
         return "\n".join(lines)
 
@@ -191,7 +191,8 @@ def missing_device_message() -> str:
     lines += [f"  looked in {place}" for place in found.searched]
     for device in dpctl.get_devices():
         if not is_usable(device):
-            lines.append(f"  left out {describe_device(device)}, {device.sycl_platform.name}: no unified shared memory")
+            name = f"{describe_device(device)}, {device.sycl_platform.name}"
+            lines.append(f"  left out {name}: no unified shared memory")
     lines += [f"  driver: {found.summary}", f"  {_way_out(found)}"]
     return "\n".join(lines)
 
@@ -215,7 +216,10 @@ def _way_out(found: _drivers.DriverSearch) -> str:
         return f"unset that variable, or let {_drivers.FILENAMES} name {_drivers.LIBRARY}"
     if found.how in ("wheel", "system"):
         return f"the driver {found.library} could not be loaded: reinstall it with `{_INSTALL}`"
-    return f"install a driver: `{_INSTALL}` brings Intel's OpenCL runtime for CPUs; a GPU needs its vendor's driver"
+    return (
+        f"install a driver: `{_INSTALL}` brings Intel's OpenCL runtime for CPUs; "
+        "a GPU needs its vendor's driver"
+    )
 
 
 def _best(devices: list[Any]) -> Any:

@@ -5,11 +5,10 @@ OpenCL loader reads ``/etc/OpenCL/vendors`` and two variables, and nothing in th
 writes
 
 - ``<site-packages>/kapi_opencl_driver.pth``, one line that Python runs at its start: it sets
-  ``OCL_ICD_FILENAMES``,
-  unless the user has set one of the variables;
+  ``OCL_ICD_FILENAMES``, unless the user has set one of the variables;
 - the driver's own ``<prefix>/etc/OpenCL/vendors/intel-cpu.icd``, in which the wheel has left a path of the
-  machine that
-  built it.  dpctl's loader does not read this file; others do if ``OCL_ICD_VENDORS`` names the folder.
+  machine that built it.  dpctl's loader does not read this file; others do if ``OCL_ICD_VENDORS`` names the
+  folder.
 
 `remove` takes both back.
 """
@@ -119,7 +118,7 @@ def _write(path: Path, text: str) -> str:
         os.chmod(name, 0o644)
         os.replace(name, path)
     except OSError as error:
-        raise DriverError(f"{path} must be writable, got {error}: run this as the environment's owner") from error
+        raise DriverError(f"{path} must be writable, got {error}: run this as its owner") from error
     return f"wrote {path}"
 
 
@@ -127,5 +126,5 @@ def _delete(path: Path) -> str:
     try:
         path.unlink()
     except OSError as error:
-        raise DriverError(f"{path} must be removable, got {error}: run this as the environment's owner") from error
+        raise DriverError(f"{path} must be removable, got {error}: run this as its owner") from error
     return f"removed {path}"

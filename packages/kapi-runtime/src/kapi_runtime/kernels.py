@@ -24,6 +24,7 @@ from kapi_sim.errors import DtypeError
 from kapi_sim.spec import as_range
 from kapi_spirv import SpirvModule, SpirvTarget, compile_kernel
 from kapi_types import ItemType, NdItemType, typeof_argument
+from kapi_types.usm_array import UsmArrayFields, array_type
 
 __all__ = ["ConfiguredKernel", "Kernel", "call_kernel", "call_kernel_async", "kernel"]
 
@@ -88,9 +89,8 @@ class Kernel:
         if len(given) < len(names):
             given = (*given, *(self.py_func.__defaults__ or ())[len(given) - len(names) :])
         arguments = read_arguments(self.__name__, names, given)
-        events = launch(
-            self.__name__, space, arguments, dependent_events, functools.partial(self._compiled, space, arguments)
-        )
+        compiled = functools.partial(self._compiled, space, arguments)
+        events = launch(self.__name__, space, arguments, dependent_events, compiled)
         note_launch(self.__name__, space)
         return events
 
@@ -230,10 +230,10 @@ def call_kernel_async(
 def _signature(name: str, space: Range | NdRange, arguments: Arguments) -> tuple[Any, ...]:
     item = ItemType(space.ndim) if isinstance(space, Range) else NdItemType(space.ndim)
     signature = [item]
-    for parameter, value in zip(arguments.names, arguments.given, strict=True):
+    for parameter, value in zip(arguments.names, arguments.read, strict=True):
         try:
-            signature.append(typeof_argument(value))
-        except DtypeError as error:
+            signature.append(array_type(value) if isinstance(value, UsmArrayFields) else typeof_argument(value))
+        except (DtypeError, TypeError) as error:
             raise DtypeError(f"argument `{parameter}` of kernel `{name}`: {error}") from error
     return tuple(signature)
 

@@ -122,12 +122,12 @@ def bind(
         many axes.
     """
     binder = _Binder(space, clock, settings)
-    for name, value in zip(names, args):
+    for name, value in zip(names, args, strict=False):
         binder.inspect(name, value)
     if settings.profile is not None and "limits" in settings.checks:
         check_local_memory(binder.local_bytes, settings.profile)
     binder.granule = _granule(list(binder.bound.arrays.values()))
-    binder.bound.values = [binder.wrap(name, value) for name, value in zip(names, args)]
+    binder.bound.values = [binder.wrap(name, value) for name, value in zip(names, args, strict=False)]
     return binder.bound
 
 
@@ -253,7 +253,7 @@ def _span(array: np.ndarray[Any, Any]) -> tuple[int, int]:
     low = high = array.__array_interface__["data"][0]
     if array.size == 0:
         return low, low
-    for extent, stride in zip(array.shape, array.strides):
+    for extent, stride in zip(array.shape, array.strides, strict=False):
         reach = (extent - 1) * stride
         low, high = low + min(reach, 0), high + max(reach, 0)
     return low, high + array.itemsize

@@ -128,7 +128,7 @@ def _to_integer(name: str) -> Callable[[Any], int]:
     def substitute(x: Any) -> int:
         if isinstance(x, _INTEGERS):
             return int(x)
-        value: int = checked_ring(int(function(x)))
+        value: int = checked_ring(int(function(float(x))))
         return value
 
     return substitute

@@ -68,7 +68,7 @@ class Clock:
         group, local = divmod(number, self.group_size)
         group_id = _unravel(group, self.space.group_range)
         local_id = _unravel(local, self.space.local_range)
-        global_id = tuple(g * n + i for g, n, i in zip(group_id, self.space.local_range, local_id))
+        global_id = tuple(g * n + i for g, n, i in zip(group_id, self.space.local_range, local_id, strict=False))
         return f"work-item global {global_id}, local {local_id}, group {group_id}"
 
 

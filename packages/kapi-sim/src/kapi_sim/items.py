@@ -17,7 +17,7 @@ __all__ = ["Cluster", "SimGroup", "SimItem", "SimNdItem", "linear"]
 def linear(index: tuple[int, ...], extents: tuple[int, ...]) -> int:
     """Return the index counted through all dimensions, the last the fastest."""
     result = 0
-    for i, extent in zip(index, extents):
+    for i, extent in zip(index, extents, strict=False):
         result = result * extent + i
     return result
 
@@ -137,7 +137,7 @@ class SimNdItem(NdItem):
 
     def get_global_linear_id(self) -> int:
         cluster = self.cluster
-        index = tuple(g * n + i for g, n, i in zip(cluster.id, cluster.local_range, self.local))
+        index = tuple(g * n + i for g, n, i in zip(cluster.id, cluster.local_range, self.local, strict=False))
         return linear(index, cluster.global_range)
 
     def get_global_range(self, dim: int) -> int:

@@ -228,7 +228,7 @@ def _build(
             "a barrier must not stand in a comprehension or a lambda"
         ) from None
     code = _nested(_nested(compiled, "_kapi_factory"), original.co_name)
-    cells = dict(zip(free, function.__closure__ or ()))
+    cells = dict(zip(free, function.__closure__ or (), strict=False))
     cells.update(injected)
     return _with_code(function, code, function.__globals__, tuple(cells[name] for name in code.co_freevars))
 

@@ -147,7 +147,7 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def _barrier(self, node: ast.Call) -> ast.expr:
-        given = dict(zip(("group", "fence_scope"), node.args))
+        given = dict(zip(("group", "fence_scope"), node.args, strict=False))
         given.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
         if "group" not in given or set(given) - {"group", "fence_scope"} or len(node.args) > 2:
             self.problems.append(

@@ -1,7 +1,6 @@
 """The source of a function, as a tree whose lines are those of the user's file."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast

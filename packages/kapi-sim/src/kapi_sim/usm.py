@@ -32,7 +32,7 @@ def memory_span(value: Any) -> tuple[int, int]:
         for extent in reversed(shape):
             strides.insert(0, step)
             step *= extent
-    for extent, stride in zip(shape, strides):
+    for extent, stride in zip(shape, strides, strict=False):
         reach = (extent - 1) * stride * itemsize
         low, high = low + min(reach, 0), high + max(reach, 0)
     return (low, low) if 0 in shape else (low, high + itemsize)

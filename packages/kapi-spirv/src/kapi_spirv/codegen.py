@@ -13,7 +13,7 @@ __all__ = ["SpirvCodeLibrary", "SpirvCodegen"]
 _DATA_LAYOUT = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64-G1"
 
 
-class SpirvCodeLibrary(CodeLibrary):  # type: ignore[misc]  # Numba is untyped
+class SpirvCodeLibrary(CodeLibrary):
     """The LLVM modules of one function and, after linking, of all that it calls."""
 
     def __init__(self, codegen: SpirvCodegen, name: str) -> None:
@@ -49,7 +49,7 @@ class SpirvCodeLibrary(CodeLibrary):  # type: ignore[misc]  # Numba is untyped
         raise LookupError("assembly must be asked of the emitted module; this library holds text")
 
 
-class SpirvCodegen(Codegen):  # type: ignore[misc]
+class SpirvCodegen(Codegen):
     """Makes empty modules for SPIR-V's data layout."""
 
     _library_class = SpirvCodeLibrary

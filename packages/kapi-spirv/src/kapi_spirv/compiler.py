@@ -10,6 +10,13 @@ from types import FunctionType
 from typing import Any
 
 from kapi_sim.errors import KernelCompilationError
+from kapi_spirv._numba_compat import NativeLowering, global_compiler_lock, types
+from kapi_spirv.binary import read_header
+from kapi_spirv.context import SpirvTargetContext
+from kapi_spirv.emission import EmissionError, emit
+from kapi_spirv.entry_point import build_entry_point, describe_parameters, packed_layout
+from kapi_spirv.module import SpirvModule
+from kapi_spirv.target import SpirvTarget
 from kapi_types import ItemType, NdItemType, UsmArrayType
 from kapi_types.kernel_typing import (
     KernelCompiler,
@@ -20,14 +27,6 @@ from kapi_types.kernel_typing import (
     first_words,
     kernel_flags,
 )
-
-from kapi_spirv._numba_compat import NativeLowering, global_compiler_lock, types
-from kapi_spirv.binary import read_header
-from kapi_spirv.context import SpirvTargetContext
-from kapi_spirv.emission import EmissionError, emit
-from kapi_spirv.entry_point import build_entry_point, describe_parameters, packed_layout
-from kapi_spirv.module import SpirvModule
-from kapi_spirv.target import SpirvTarget
 
 __all__ = ["compile_kernel"]
 

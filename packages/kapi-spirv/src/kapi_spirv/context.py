@@ -5,22 +5,22 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import BaseContext, MinimalCallConv
 from kapi_spirv.codegen import SpirvCodegen, SpirvCodeLibrary
 from kapi_spirv.lowering import REGISTRIES
 from kapi_spirv.models import kernel_data_models
+from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext
 
 __all__ = ["SpirvTargetContext"]
 
 
-class _KernelCallConv(MinimalCallConv):  # type: ignore[misc]  # Numba is untyped
+class _KernelCallConv(MinimalCallConv):
     """A status code is returned, the value through a pointer; all of it is inlined away."""
 
 
-class SpirvTargetContext(BaseContext):  # type: ignore[misc]
+class SpirvTargetContext(BaseContext):
     """Lowers typed IR of the kernel language to LLVM IR for SPIR-V.
 
     Only kapi's own lowering is installed: Numba's is for other types and for a processor with Python in reach.

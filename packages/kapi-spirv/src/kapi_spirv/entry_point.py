@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kapi_sim import AddressSpace
-from kapi_types import ItemType, UsmArrayType
-from kapi_types.weak import weak_int
 from llvmlite import ir
 
+from kapi_sim import AddressSpace
 from kapi_spirv._numba_compat import cgutils, types
 from kapi_spirv.codegen import SpirvCodeLibrary
 from kapi_spirv.context import SpirvTargetContext
@@ -17,6 +15,8 @@ from kapi_spirv.lowering.builtins import I32, I64
 from kapi_spirv.lowering.conversion import convert
 from kapi_spirv.lowering.index_space import work_item_query
 from kapi_spirv.module import PackedLayout, Parameter
+from kapi_types import ItemType, UsmArrayType
+from kapi_types.weak import weak_int
 
 __all__ = ["build_entry_point", "describe_parameters", "packed_layout"]
 

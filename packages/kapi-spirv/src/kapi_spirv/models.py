@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
+
+from kapi_spirv._numba_compat import datamodel, models, types
 from kapi_types import GroupType, ItemType, NdItemType, UsmArrayType, WeakBool, WeakFloat, WeakInt
 from kapi_types.kernel_api import ConstantType, EnumerationType
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.iteration import RangeIteratorType, RangeType
 from kapi_types.weak import weak_int
-from llvmlite import ir
-
-from kapi_spirv._numba_compat import datamodel, models, types
 
 __all__ = ["kernel_data_models"]
 
@@ -19,7 +19,7 @@ kernel_data_models = datamodel.DataModelManager().chain(datamodel.default_manage
 """Numba's data models, with kernels' own in front."""
 
 
-class PointerModel(models.PrimitiveModel):  # type: ignore[misc]  # Numba is untyped
+class PointerModel(models.PrimitiveModel):
     """A pointer into the address space that its type names."""
 
     def __init__(self, manager: Any, type_: types.CPointer) -> None:
@@ -27,14 +27,14 @@ class PointerModel(models.PrimitiveModel):  # type: ignore[misc]  # Numba is unt
         super().__init__(manager, type_, pointee.as_pointer(type_.addrspace or 0))
 
 
-class WeakFloatModel(models.PrimitiveModel):  # type: ignore[misc]
+class WeakFloatModel(models.PrimitiveModel):
     """A double, until it meets a strong float."""
 
     def __init__(self, manager: Any, type_: WeakFloat) -> None:
         super().__init__(manager, type_, ir.DoubleType())
 
 
-class UsmArrayModel(models.StructModel):  # type: ignore[misc]
+class UsmArrayModel(models.StructModel):
     """`data` pointer, `shape`, and `strides` in elements where the shape does not imply them."""
 
     def __init__(self, manager: Any, type_: UsmArrayType) -> None:
@@ -47,21 +47,21 @@ class UsmArrayModel(models.StructModel):  # type: ignore[misc]
         super().__init__(manager, type_, members)
 
 
-class ItemModel(models.StructModel):  # type: ignore[misc]
+class ItemModel(models.StructModel):
     """The packed `range`: what was asked for, which a rounded-up launch exceeds."""
 
     def __init__(self, manager: Any, type_: ItemType) -> None:
         super().__init__(manager, type_, [("range", types.UniTuple(weak_int, type_.ndim))])
 
 
-class RangeModel(models.StructModel):  # type: ignore[misc]
+class RangeModel(models.StructModel):
     """`start`, `stop` and `step` of a loop."""
 
     def __init__(self, manager: Any, type_: RangeType) -> None:
         super().__init__(manager, type_, [("start", weak_int), ("stop", weak_int), ("step", weak_int)])
 
 
-class RangeIteratorModel(models.StructModel):  # type: ignore[misc]
+class RangeIteratorModel(models.StructModel):
     """The `next` value, in a variable, and where the loop ends."""
 
     def __init__(self, manager: Any, type_: RangeIteratorType) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from kapi_sim import AddressSpace, LocalAccessor
 from kapi_sim.errors import DtypeError
-
 from kapi_types._numba_compat import from_dtype, types
 from kapi_types.usm_array import UsmArrayType, array_fields, array_type, is_usm_array
 from kapi_types.weak import weak_bool, weak_float, weak_int

@@ -12,8 +12,8 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from kapi_sim import AddressSpace
 
+from kapi_sim import AddressSpace
 from kapi_types._numba_compat import from_dtype, types
 
 __all__ = ["UsmArrayFields", "UsmArrayType", "array_fields", "array_type", "is_usm_array"]
@@ -155,7 +155,7 @@ class UsmArrayFields:
 
     @property
     def layout(self) -> str:
-        """ "C", "F" or "A": what the strides are, given the shape."""
+        """What the strides are, given the shape: "C", "F" or "A"."""
         if _is_contiguous(self.shape, self.strides):
             return "C"
         if _is_contiguous(self.shape[::-1], self.strides[::-1]):

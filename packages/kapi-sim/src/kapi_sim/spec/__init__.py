@@ -5,7 +5,14 @@ from __future__ import annotations
 from kapi_sim.spec.convergence import group_barrier
 from kapi_sim.spec.index_space import MAX_DIMENSIONS, Group, Item, NdItem, NdRange, Range, as_range
 from kapi_sim.spec.intrinsics import INTRINSICS, Intrinsic, rows
-from kapi_sim.spec.memory import MAX_RANK, AddressSpace, LocalAccessor, MemoryOrder, MemoryScope, is_kernel_dtype
+from kapi_sim.spec.memory import (
+    MAX_RANK,
+    AddressSpace,
+    LocalAccessor,
+    MemoryOrder,
+    MemoryScope,
+    is_kernel_dtype,
+)
 from kapi_sim.spec.names import COMMON_NAMES
 
 __all__ = [

@@ -148,8 +148,8 @@ round the global range up to (128,) and guard the kernel with `if i < n`
             )
         if 0 in local:
             raise LimitError(f"extents of local_range must be at least 1, got {tuple(local)}")
-        if any(g % n for g, n in zip(whole, local)):
-            rounded = tuple(-(-g // n) * n for g, n in zip(whole, local))
+        if any(g % n for g, n in zip(whole, local, strict=False)):
+            rounded = tuple(-(-g // n) * n for g, n in zip(whole, local, strict=False))
             raise LimitError(
                 f"local_range must divide global_range, got {tuple(local)} and {tuple(whole)}: "
                 f"round the global range up to {rounded} and guard the kernel with `if i < n`"
@@ -170,7 +170,7 @@ round the global range up to (128,) and guard the kernel with `if i < n`
     @property
     def group_range(self) -> Range:
         """Number of work-groups along each dimension."""
-        return Range(*(g // n for g, n in zip(self._global, self._local)))
+        return Range(*(g // n for g, n in zip(self._global, self._local, strict=False)))
 
     @property
     def ndim(self) -> int:

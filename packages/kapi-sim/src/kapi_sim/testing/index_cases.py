@@ -1,4 +1,4 @@
-# mypy: disable-error-code="name-defined,no-untyped-def"
+# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
 """Cases of the index queries: each of Item, NdItem and Group in one, two and three dimensions."""
 
@@ -218,7 +218,7 @@ def _linear(index: np.ndarray[Any, Any], extents: tuple[int, ...]) -> list[np.nd
 def _expected(owner: str, shape: tuple[int, ...], local: tuple[int, ...]) -> np.ndarray[Any, Any]:
     whole = np.indices(shape).reshape(len(shape), -1)
     per_group = np.array(local)[:, None]
-    groups = tuple(g // n for g, n in zip(shape, local))
+    groups = tuple(g // n for g, n in zip(shape, local, strict=False))
     inner, outer = whole % per_group, whole // per_group
     dimensions = np.full(whole.shape[1], len(shape))
     if owner == "Item":

@@ -15,11 +15,14 @@ from typing import Any, BinaryIO
 import llvmlite.binding as llvm
 
 _ODD_INTEGER = re.compile(r"(?<![%@.$\w-])i(?!1\b|8\b|16\b|32\b|64\b)(\d+)\b(?!:)")
-_FORBIDDEN = (
-    (re.compile(r"@llvm\.([su](?:add|sub|mul))\.with\.overflow\b"), "overflow-checking arithmetic (llvm.{0}.with.overflow)"),
-    (re.compile(r"@llvm\.(bitreverse)\b"), "bit reversal (llvm.{0})"),
-    (re.compile(r"\batomicrmw (?:volatile )?(nand)\b"), "atomic {0}"),
-    (re.compile(r"\balloca [^,\n]+, (i(?:32|64) %[-\w.\"]+)"), "an array of a size known at run time only (alloca of {0})"),
+_FORBIDDEN = tuple(
+    (re.compile(pattern), description)
+    for pattern, description in (
+        (r"@llvm\.([su](?:add|sub|mul))\.with\.overflow\b", "overflow-checking arithmetic (llvm.{0}.with.overflow)"),
+        (r"@llvm\.(bitreverse)\b", "bit reversal (llvm.{0})"),
+        (r"\batomicrmw (?:volatile )?(nand)\b", "atomic {0}"),
+        (r"\balloca [^,\n]+, (i(?:32|64) %[-\w.\"]+)", "an array of a size known only at run time (alloca of {0})"),
+    )
 )
 _STRING = re.compile(r'"[^"\n]*"')
 

@@ -117,7 +117,8 @@ class _Helper:
     def ask(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
         """Send one request and wait for its answer."""
         stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None and stdout is not None
+        assert stdin is not None
+        assert stdout is not None
         try:
             stdin.write(json.dumps(request).encode() + b"\n" + body)
             stdin.flush()

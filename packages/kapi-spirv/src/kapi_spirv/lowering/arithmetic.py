@@ -10,11 +10,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from kapi_types.kernel_typing.operators import IN_PLACE
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, cgutils, types
 from kapi_spirv.lowering.builtins import call_intrinsic
+from kapi_types.kernel_typing.operators import IN_PLACE
 
 __all__ = ["registry"]
 
@@ -50,7 +50,16 @@ def _unary(function: Any, kind: type) -> Callable[[Callable[..., ir.Value]], Cal
     return register
 
 
-# -- bools ---------------------------------------------------------------------------------------------------------
+def _instruction(name: str) -> Emit:
+    """The code of an operator that is one LLVM instruction, named as the builder's method."""
+
+    def emit(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, right: ir.Value) -> ir.Value:
+        return getattr(builder, name)(left, right)
+
+    return emit
+
+
+# -- bools -----------------------------------------------------------------------------------------------
 
 for _function, _emit_name in {
     operator.add: "or_",
@@ -59,15 +68,13 @@ for _function, _emit_name in {
     operator.or_: "or_",
     operator.xor: "xor",
 }.items():
-    _binary(_function, types.Boolean)(
-        lambda builder, type_, left, right, name=_emit_name: getattr(builder, name)(left, right)
-    )
+    _binary(_function, types.Boolean)(_instruction(_emit_name))
 
 _unary(operator.invert, types.Boolean)(lambda builder, type_, value: builder.not_(value))
 _unary(abs, types.Boolean)(lambda builder, type_, value: value)
 
 
-# -- integers ------------------------------------------------------------------------------------------------------
+# -- integers --------------------------------------------------------------------------------------------
 
 for _function, _emit_name in {
     operator.add: "add",
@@ -77,9 +84,7 @@ for _function, _emit_name in {
     operator.or_: "or_",
     operator.xor: "xor",
 }.items():
-    _binary(_function, types.Integer)(
-        lambda builder, type_, left, right, name=_emit_name: getattr(builder, name)(left, right)
-    )
+    _binary(_function, types.Integer)(_instruction(_emit_name))
 
 
 def _safe_divisor(
@@ -183,7 +188,7 @@ def _integer_absolute(builder: ir.IRBuilder, type_: types.Type, value: ir.Value)
     return builder.select(builder.icmp_signed("<", value, value.type(0)), builder.neg(value), value)
 
 
-# -- floats --------------------------------------------------------------------------------------------------------
+# -- floats ----------------------------------------------------------------------------------------------
 
 for _function, _emit_name in {
     operator.add: "fadd",
@@ -191,9 +196,7 @@ for _function, _emit_name in {
     operator.mul: "fmul",
     operator.truediv: "fdiv",
 }.items():
-    _binary(_function, types.Float)(
-        lambda builder, type_, left, right, name=_emit_name: getattr(builder, name)(left, right)
-    )
+    _binary(_function, types.Float)(_instruction(_emit_name))
 
 
 def _divmod(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) -> tuple[ir.Value, ir.Value]:

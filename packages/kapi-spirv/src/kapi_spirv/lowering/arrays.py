@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from kapi_types import UsmArrayType
-from kapi_types.weak import weak_int
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, cgutils, types
 from kapi_spirv.lowering.builtins import I64
 from kapi_spirv.lowering.conversion import convert
+from kapi_types import UsmArrayType
+from kapi_types.weak import weak_int
 
 __all__ = ["element_pointer", "registry"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from kapi_types.kernel_typing.operators import COMPARISONS
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, types
+from kapi_types.kernel_typing.operators import COMPARISONS
 
 __all__ = ["registry"]
 
@@ -25,7 +25,7 @@ def _compare_integers(
         compare = builder.icmp_signed if left_type.signed else builder.icmp_unsigned
         return compare(symbol, *wide)
     signed_is_left = left_type.signed
-    signed, signed_type = (left, left_type) if signed_is_left else (right, right_type)
+    signed = left if signed_is_left else right
     wide = [_extend(builder, type_, value, width) for type_, value in zip(types_, values, strict=True)]
     # A negative number is below every unsigned one; the others compare as unsigned.
     is_negative = builder.icmp_signed("<", signed, signed.type(0))

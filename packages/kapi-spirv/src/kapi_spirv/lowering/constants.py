@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapi_types.kernel_api import ConstantType, EnumerationType
-from kapi_types.kernel_typing.device_functions import DeviceFunctionType
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, types
+from kapi_types.kernel_api import ConstantType, EnumerationType
+from kapi_types.kernel_typing.device_functions import DeviceFunctionType
 
 __all__ = ["registry"]
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import kapi_sim
-from kapi_sim import MemoryScope
-from kapi_types import GroupType
-from kapi_types.kernel_api import ConstantType
 from llvmlite import ir
 
+import kapi_sim
+from kapi_sim import MemoryScope
 from kapi_spirv._numba_compat import LoweringRegistry
 from kapi_spirv.lowering.builtins import I32, call_builtin
+from kapi_types import GroupType
+from kapi_types.kernel_api import ConstantType
 
 __all__ = ["LOWERED", "registry"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapi_types.kernel_typing.conversions import PYTHON_CONVERSIONS
-from kapi_types.weak import weak_int
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_spirv.lowering.builtins import call_intrinsic
+from kapi_types.kernel_typing.conversions import PYTHON_CONVERSIONS
+from kapi_types.weak import weak_int
 
 __all__ = ["convert", "registry"]
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kapi_sim.spec.intrinsics import rows
-from kapi_types import GroupType, ItemType, NdItemType
 from llvmlite import ir
 
+from kapi_sim.spec.intrinsics import rows
 from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_spirv.lowering.builtins import I32, I64, call_builtin
+from kapi_types import GroupType, ItemType, NdItemType
 
 __all__ = ["LOWERED", "registry", "work_item_query"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapi_types.kernel_typing.iteration import RangeIteratorType, RangeType
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, cgutils, types
 from kapi_spirv.lowering.builtins import I64
+from kapi_types.kernel_typing.iteration import RangeIteratorType, RangeType
 
 __all__ = ["registry"]
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kapi_sim.spec.intrinsics import Intrinsic, rows
-from kapi_types.kernel_typing.language import intrinsic_function
-from kapi_types.weak import weak_int
 from llvmlite import ir
 
+from kapi_sim.spec.intrinsics import Intrinsic, rows
 from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_spirv.lowering.builtins import call_builtin, call_intrinsic
 from kapi_spirv.lowering.conversion import convert
+from kapi_types.kernel_typing.language import intrinsic_function
+from kapi_types.weak import weak_int
 
 __all__ = ["LOWERED", "registry"]
 

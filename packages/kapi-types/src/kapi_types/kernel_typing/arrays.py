@@ -25,7 +25,7 @@ def element_index(array: UsmArrayType, index: types.Type) -> bool:
 
 
 @registry.register_global(operator.getitem)
-class _GetItem(templates.AbstractTemplate):  # type: ignore[misc]  # Numba is untyped
+class _GetItem(templates.AbstractTemplate):
     key = operator.getitem
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
@@ -38,7 +38,7 @@ class _GetItem(templates.AbstractTemplate):  # type: ignore[misc]  # Numba is un
 
 
 @registry.register_global(operator.setitem)
-class _SetItem(templates.AbstractTemplate):  # type: ignore[misc]
+class _SetItem(templates.AbstractTemplate):
     key = operator.setitem
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
@@ -51,7 +51,7 @@ class _SetItem(templates.AbstractTemplate):  # type: ignore[misc]
 
 
 @registry.register
-class _StaticGetItem(templates.AbstractTemplate):  # type: ignore[misc]
+class _StaticGetItem(templates.AbstractTemplate):
     """`tuple[constant]`, with the constant as a Python value."""
 
     key = "static_getitem"
@@ -66,7 +66,7 @@ class _StaticGetItem(templates.AbstractTemplate):  # type: ignore[misc]
 
 
 @registry.register_attr
-class _ArrayAttributes(templates.AttributeTemplate):  # type: ignore[misc]
+class _ArrayAttributes(templates.AttributeTemplate):
     key = UsmArrayType
 
     def resolve_shape(self, array: UsmArrayType) -> types.Type:
@@ -89,7 +89,7 @@ class _ArrayAttributes(templates.AttributeTemplate):  # type: ignore[misc]
 
 
 @registry.register_global(len)
-class _Len(templates.AbstractTemplate):  # type: ignore[misc]
+class _Len(templates.AbstractTemplate):
     key = len
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:

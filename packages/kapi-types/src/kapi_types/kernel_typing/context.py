@@ -34,14 +34,14 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class _KernelTarget(GPU):  # type: ignore[misc]  # Numba is untyped
+class _KernelTarget(GPU):
     """Kernel code, whatever generates machine code from it."""
 
 
 target_registry[TARGET_NAME] = _KernelTarget
 
 
-class KernelTypingContext(TypingContext):  # type: ignore[misc]
+class KernelTypingContext(TypingContext):
     """Numba's type inference, over weak and strong types and the kernel language only.
 
     None of Numba's own declarations of operators or functions are loaded, for they widen where NumPy does not.
@@ -122,11 +122,11 @@ class KernelTypingContext(TypingContext):  # type: ignore[misc]
         try:
             resolved = super().resolve_value_type(val)
         except ValueError:
-            what = "is no function that kernels have" if callable(val) else f"is a {type(val).__name__}, which kernels lack"
-            raise ValueError(what) from None
+            lacking = "is no function that kernels have" if callable(val) else _lacking(val)
+            raise ValueError(lacking) from None
         if is_scalar(resolved) or isinstance(resolved, (types.NumberClass, types.DType)):
             return resolved
-        raise ValueError(f"is a {type(val).__name__}, which kernels lack")
+        raise ValueError(_lacking(val))
 
     def resolve_function_type(self, func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) -> Any:
         """The signature of a call; a `KernelTypeProblem` in the author's words if there is none."""
@@ -197,6 +197,10 @@ _SETITEM = operator.setitem
 _WEAK_OF: dict[type, types.Type] = {int: weak_int, float: weak_float, bool: weak_bool}
 
 
+def _lacking(value: object) -> str:
+    return f"is a {type(value).__name__}, which kernels lack"
+
+
 def _kernel_problem(error: BaseException | None) -> KernelTypeProblem | None:
     """The problem that an error of Numba's wraps, if it wraps one."""
     while error is not None:
@@ -219,7 +223,7 @@ def _describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type])
         return f"operator {symbol} must have operands that NumPy has it for, got {spelled[0]} {symbol} {spelled[1]}"
     if symbol:
         return f"operator {symbol} must have an operand that NumPy has it for, got {symbol}{spelled[0]}"
-    name = f"{func.this.owner}.{key.rsplit('.', 1)[-1]}" if hasattr(func, "this") else getattr(key, "__name__", str(key))
+    name = key if hasattr(func, "this") else getattr(key, "__name__", str(key))
     return f"{name}() must be called with arguments that it has in a kernel, got ({', '.join(spelled)})"
 
 

@@ -16,7 +16,7 @@ PYTHON_CONVERSIONS = {int: weak_int, float: weak_float, bool: weak_bool}
 """Python's number types, each with the weak type that calling it gives."""
 
 
-class _PythonConversion(templates.AbstractTemplate):  # type: ignore[misc]  # Numba is untyped
+class _PythonConversion(templates.AbstractTemplate):
     result: types.Type
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
@@ -26,7 +26,7 @@ class _PythonConversion(templates.AbstractTemplate):  # type: ignore[misc]  # Nu
 
 
 @registry.register_attr
-class _NumberClassAttributes(templates.AttributeTemplate):  # type: ignore[misc]
+class _NumberClassAttributes(templates.AttributeTemplate):
     """Calling a NumPy scalar type, and `dtype.type`."""
 
     key = types.NumberClass
@@ -41,7 +41,7 @@ class _NumberClassAttributes(templates.AttributeTemplate):  # type: ignore[misc]
 
 
 @registry.register_attr
-class _DTypeAttributes(templates.AttributeTemplate):  # type: ignore[misc]
+class _DTypeAttributes(templates.AttributeTemplate):
     """`array.dtype.type` and `array.dtype.itemsize`."""
 
     key = types.DType
@@ -54,7 +54,7 @@ class _DTypeAttributes(templates.AttributeTemplate):  # type: ignore[misc]
 
 
 @registry.register_global(round)
-class _Round(templates.AbstractTemplate):  # type: ignore[misc]
+class _Round(templates.AbstractTemplate):
     """`round(x)` without a number of digits: to the even neighbour, as a weak int."""
 
     key = round

@@ -7,7 +7,6 @@ from types import FunctionType
 from typing import Any
 
 from kapi_sim import DeviceFunction
-
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_typing.problems import KernelTypeProblem, spell_type
 
@@ -21,7 +20,7 @@ def python_function(value: object) -> FunctionType | None:
     return value if isinstance(value, FunctionType) else None
 
 
-class DeviceFunctionType(types.Callable, types.Opaque):  # type: ignore[misc]  # Numba is untyped
+class DeviceFunctionType(types.Callable, types.Opaque):
     """A function written in the kernel language, generic over its argument types.
 
     Parameters

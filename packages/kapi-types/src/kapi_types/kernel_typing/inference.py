@@ -38,7 +38,7 @@ _MOST_ROUNDS = 16  # each round settles at least one variable; no kernel seen ne
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
-class CheckNames(FunctionPass):  # type: ignore[misc]  # Numba is untyped
+class CheckNames(FunctionPass):
     """Turns number globals into constants of the kernel's own types, and collects what has no type at all."""
 
     _name = "kapi_check_names"
@@ -116,7 +116,7 @@ def _is_defined(state: Any, value: Any) -> bool:
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class InferTypes(FunctionPass):  # type: ignore[misc]
+class InferTypes(FunctionPass):
     """Finds the type of every variable, or raises `ProblemsFound` with all that stands in the way."""
 
     _name = "kapi_infer_types"
@@ -180,7 +180,7 @@ class _Inferred:
         self.typemap, self.return_type, self.calltypes = typemap, return_type, calltypes
 
 
-class _Constraints(typeinfer.ConstraintNetwork):  # type: ignore[misc]
+class _Constraints(typeinfer.ConstraintNetwork):
     """Numba's constraint network, whose errors keep what caused them."""
 
     def propagate(self, typeinfer: Any) -> list[Any]:
@@ -195,7 +195,7 @@ class _Constraints(typeinfer.ConstraintNetwork):  # type: ignore[misc]
         return found
 
 
-class _FirstTypes(typeinfer.TypeInferer):  # type: ignore[misc]
+class _FirstTypes(typeinfer.TypeInferer):
     """Numba's type inference, which also remembers the first type that each variable had."""
 
     def __init__(self, context: KernelTypingContext, func_ir: Any, warnings: Any) -> None:
@@ -240,11 +240,15 @@ def _returned_values(state: Any) -> list[Problem]:
     """Returns of a value from a kernel, which has nobody to return it to; device functions have no type given."""
     if state["kapi_returns"] is not types.none:
         return []
-    return [
-        _problem(statement.loc, f"a kernel cannot return a value, got a {spell_type(state.typemap[statement.value.name])}")
+    returned = [
+        (statement.loc, state.typemap[statement.value.name])
         for block in state.func_ir.blocks.values()
         for statement in block.find_insts(ir.Return)
-        if not isinstance(state.typemap[statement.value.name], types.NoneType)
+    ]
+    return [
+        _problem(loc, f"a kernel cannot return a value, got a {spell_type(type_)}")
+        for loc, type_ in returned
+        if not isinstance(type_, types.NoneType)
     ]
 
 

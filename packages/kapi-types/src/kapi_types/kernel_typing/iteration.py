@@ -27,7 +27,7 @@ class RangeType(types.SimpleIterableType):
 
 
 @registry.register_global(range)
-class _Range(templates.AbstractTemplate):  # type: ignore[misc]  # Numba is untyped
+class _Range(templates.AbstractTemplate):
     key = range
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
@@ -37,7 +37,7 @@ class _Range(templates.AbstractTemplate):  # type: ignore[misc]  # Numba is unty
 
 
 @registry.register
-class _GetIter(templates.AbstractTemplate):  # type: ignore[misc]
+class _GetIter(templates.AbstractTemplate):
     key = "getiter"
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
@@ -48,7 +48,7 @@ class _GetIter(templates.AbstractTemplate):  # type: ignore[misc]
 
 
 @registry.register
-class _IterNext(templates.AbstractTemplate):  # type: ignore[misc]
+class _IterNext(templates.AbstractTemplate):
     key = "iternext"
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:

@@ -7,10 +7,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import kapi_sim
 import numpy as np
-from kapi_sim.spec.intrinsics import INTRINSICS, Intrinsic
 
+import kapi_sim
+from kapi_sim.spec.intrinsics import INTRINSICS, Intrinsic
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_api import ConstantType, EnumerationType, GroupType, ItemType, KernelApiType, NdItemType
 from kapi_types.kernel_typing.promotion import is_scalar, resolve_loop
@@ -49,7 +49,7 @@ def _bind(row: Intrinsic, args: tuple[types.Type, ...], kws: dict[str, types.Typ
     return tuple(bound)
 
 
-class _Method(templates.AbstractTemplate):  # type: ignore[misc]  # Numba is untyped
+class _Method(templates.AbstractTemplate):
     """Types one method of the index space: dimensions are integers."""
 
     row: Intrinsic
@@ -63,7 +63,7 @@ class _Method(templates.AbstractTemplate):  # type: ignore[misc]  # Numba is unt
         return templates.signature(result, *[weak_int] * len(bound), recvr=self.this)
 
 
-class _KernelApiAttributes(templates.AttributeTemplate):  # type: ignore[misc]
+class _KernelApiAttributes(templates.AttributeTemplate):
     def generic_resolve(self, receiver: KernelApiType, name: str) -> types.Type | None:
         row = _METHODS.get((receiver.owner, name))
         if row is None:
@@ -78,7 +78,7 @@ def _method_template(row: Intrinsic) -> Any:
 
 
 @registry.register_attr
-class _EnumerationAttributes(templates.AttributeTemplate):  # type: ignore[misc]
+class _EnumerationAttributes(templates.AttributeTemplate):
     key = EnumerationType
 
     def generic_resolve(self, enumeration: EnumerationType, name: str) -> types.Type | None:
@@ -86,7 +86,7 @@ class _EnumerationAttributes(templates.AttributeTemplate):  # type: ignore[misc]
         return None if member is None else ConstantType(member)
 
 
-class _GroupBarrier(templates.AbstractTemplate):  # type: ignore[misc]
+class _GroupBarrier(templates.AbstractTemplate):
     key = kapi_sim.group_barrier
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
@@ -106,7 +106,7 @@ class _GroupBarrier(templates.AbstractTemplate):  # type: ignore[misc]
 registry.register_global(kapi_sim.group_barrier)(_GroupBarrier)
 
 
-class _Mathematics(templates.AbstractTemplate):  # type: ignore[misc]
+class _Mathematics(templates.AbstractTemplate):
     """A `math` function: the strong float type of its operands, float64 for strong integers, else weak."""
 
     row: Intrinsic

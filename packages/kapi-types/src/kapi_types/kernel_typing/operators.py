@@ -98,7 +98,7 @@ def comparison_loop(operands: tuple[types.Type, ...]) -> Loop | None:
     return Loop(common.operands, result) if common else None
 
 
-class _OperatorTemplate(templates.AbstractTemplate):  # type: ignore[misc]  # Numba is untyped
+class _OperatorTemplate(templates.AbstractTemplate):
     """Types one operator; the signature it returns says what the operands are converted to."""
 
     function: Any
@@ -108,14 +108,14 @@ class _OperatorTemplate(templates.AbstractTemplate):  # type: ignore[misc]  # Nu
         return templates.signature(loop.result, *loop.operands) if loop else None
 
 
-class _ComparisonTemplate(templates.AbstractTemplate):  # type: ignore[misc]
+class _ComparisonTemplate(templates.AbstractTemplate):
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         loop = comparison_loop(args)
         return templates.signature(loop.result, *loop.operands) if loop else None
 
 
 @registry.register_global(operator.not_)
-class _Not(templates.AbstractTemplate):  # type: ignore[misc]
+class _Not(templates.AbstractTemplate):
     key = operator.not_
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
@@ -124,7 +124,7 @@ class _Not(templates.AbstractTemplate):  # type: ignore[misc]
 
 
 @registry.register_global(abs)
-class _Abs(templates.AbstractTemplate):  # type: ignore[misc]
+class _Abs(templates.AbstractTemplate):
     key = abs
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
@@ -134,7 +134,7 @@ class _Abs(templates.AbstractTemplate):  # type: ignore[misc]
         return templates.signature(loop.result, *loop.operands) if loop else None
 
 
-class _Extremum(templates.AbstractTemplate):  # type: ignore[misc]
+class _Extremum(templates.AbstractTemplate):
     """`min` and `max` of scalars: one of the values, so all of them in the type that holds each."""
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:

@@ -37,7 +37,7 @@ def kernel_flags() -> Flags:
     return flags
 
 
-class KernelCompiler(CompilerBase):  # type: ignore[misc]  # Numba is untyped
+class KernelCompiler(CompilerBase):
     """Runs the passes of one function of the kernel language, up to typed IR; see `add_lowering`."""
 
     def define_pipelines(self) -> list[Any]:

@@ -8,13 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from kapi_sim import AddressSpace
-
 from kapi_types._numba_compat import errors, types
 from kapi_types.kernel_api import ConstantType, EnumerationType, KernelApiType
 from kapi_types.usm_array import UsmArrayType
 from kapi_types.weak import WeakBool, WeakFloat, WeakInt
 
-__all__ = ["CONSEQUENCE", "KernelTypeProblem", "Problem", "ProblemsFound", "describe_problems", "first_words", "spell_type"]
+__all__ = [
+    "CONSEQUENCE",
+    "KernelTypeProblem",
+    "Problem",
+    "ProblemsFound",
+    "describe_problems",
+    "first_words",
+    "spell_type",
+]
 
 
 CONSEQUENCE = ""
@@ -40,7 +47,7 @@ class Problem:
     text: str
 
 
-class KernelTypeProblem(errors.TypingError):  # type: ignore[misc]  # Numba is untyped
+class KernelTypeProblem(errors.TypingError):
     """A typing error whose text is meant for the kernel's author as it stands."""
 
     def __init__(self, text: str) -> None:

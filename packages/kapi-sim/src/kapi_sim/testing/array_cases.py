@@ -1,0 +1,241 @@
+# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# The kernels are written as users write them.
+"""Cases of arrays: ranks 0 to 3, strides of every kind, attributes, scalars and closures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.testing.case import Case, Strided
+
+__all__ = ["CASES"]
+
+
+def _copy_1(kapi: Any) -> Any:
+    @kapi.kernel
+    def copy(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        out[i] = a[i]
+
+    return copy
+
+
+def _copy_2(kapi: Any) -> Any:
+    @kapi.kernel
+    def copy(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        j = item.get_id(1)
+        out[i, j] = a[i, j]
+
+    return copy
+
+
+def _copy_3(kapi: Any) -> Any:
+    @kapi.kernel
+    def copy(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        j = item.get_id(1)
+        k = item.get_id(2)
+        out[i, j, k] = a[i, j, k]
+
+    return copy
+
+
+def _rank_0(kapi: Any) -> Any:
+    @kapi.kernel
+    def scalar_array(item: kapi.Item, a, out):
+        out[()] = a[()] * 2
+
+    return scalar_array
+
+
+def _attributes(kapi: Any) -> Any:
+    @kapi.kernel
+    def attributes(item: kapi.Item, a, out):
+        out[0] = a.shape[0]
+        out[1] = a.shape[1]
+        out[2] = a.ndim
+        out[3] = a.size
+        out[4] = len(a)
+
+    return attributes
+
+
+def _typed_zero(kapi: Any) -> Any:
+    @kapi.kernel
+    def row_norms(item: kapi.Item, data, out):
+        i = item.get_id(0)
+        total = data.dtype.type(0.0)
+        for k in range(data.shape[1]):
+            total += data[i, k] * data[i, k]
+        out[i] = total
+
+    return row_norms
+
+
+def _scalars(kapi: Any) -> Any:
+    @kapi.kernel
+    def scalars(item: kapi.Item, x, weak_int, weak_float, strong_int, strong_float, out):
+        i = item.get_id(0)
+        out[0, i] = x[i] * weak_int
+        out[1, i] = x[i] * weak_float
+        out[2, i] = x[i] * strong_int
+        out[3, i] = x[i] * strong_float
+
+    return scalars
+
+
+def _closure(kapi: Any) -> Any:
+    factor = 3
+    offset = 0.5
+
+    @kapi.kernel
+    def scaled(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        out[i] = a[i] * factor + offset
+
+    return scaled
+
+
+def _alias(kapi: Any) -> Any:
+    @kapi.kernel
+    def aliased(item: kapi.Item, a, b, out):
+        i = item.get_id(0)
+        source = a
+        value = source[i]
+        target = out
+        target[i] = value + b[i]
+
+    return aliased
+
+
+def _gather(kapi: Any) -> Any:
+    @kapi.kernel
+    def gather(item: kapi.Item, a, index, out):
+        i = item.get_id(0)
+        out[i] = a[index[i]]
+
+    return gather
+
+
+def _swap(kapi: Any) -> Any:
+    @kapi.kernel
+    def swap(item: kapi.Item, a):
+        i = item.get_id(0)
+        a[i, 0], a[i, 1] = a[i, 1], a[i, 0]
+
+    return swap
+
+
+def _augmented(kapi: Any) -> Any:
+    @kapi.kernel
+    def augmented(item: kapi.Item, a):
+        i = item.get_id(0)
+        a[i, 0] += 2
+        a[i, 1] -= 2
+        a[i, 2] *= 3
+        a[i, 3] //= 2
+        a[i, 4] %= 4
+        a[i, 5] &= 6
+        a[i, 6] |= 6
+        a[i, 7] ^= 6
+        a[i, 8] <<= 2
+        a[i, 9] >>= 1
+        a[i, 10] **= 2
+
+    return augmented
+
+
+_AUGMENTED_START = np.array([[7] * 11, [-7] * 11], np.int32)
+# By hand, from 7 and from -7; division and modulo have Python's signs.
+_AUGMENTED_END = np.array(
+    [[9, 5, 21, 3, 3, 6, 7, 1, 28, 3, 49], [-5, -9, -21, -4, 1, 0, -1, -1, -28, -4, 49]], np.int32
+)
+_AUGMENTED_END[1, 7] = -7 ^ 6
+_AUGMENTED_END[1, 5] = -7 & 6
+_AUGMENTED_END[1, 6] = -7 | 6
+
+
+def _ramp(*shape: int) -> np.ndarray[Any, Any]:
+    return np.arange(np.prod(shape), dtype=np.float64).reshape(shape)
+
+
+def _read_through(name: str, make: Any, base: np.ndarray[Any, Any], view: Any) -> Case:
+    seen = np.ascontiguousarray(view(base))
+    return Case(
+        f"arrays/read-{name}", make, (seen.shape,),
+        lambda: [Strided(base, view), np.zeros(seen.shape, base.dtype)],
+        lambda given: {1: seen},
+    )
+
+
+def _write_through(name: str, make: Any, base: np.ndarray[Any, Any], view: Any) -> Case:
+    shape = view(base).shape
+    values = _ramp(*shape) + 0.5
+
+    def expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
+        after = base.copy()
+        view(after)[...] = values
+        return {1: after}
+
+    return Case(f"arrays/write-{name}", make, (shape,), lambda: [values, Strided(base, view)], expected)
+
+
+def _broadcast(array: Any) -> Any:
+    return array.__array_namespace__().broadcast_to(array, (3, 4))
+
+
+_VIEWS: tuple[tuple[str, Any, np.ndarray[Any, Any], Any], ...] = (
+    ("1d-step", _copy_1, _ramp(11), lambda a: a[::3]),
+    ("1d-reversed", _copy_1, _ramp(7), lambda a: a[::-1]),
+    ("1d-offset", _copy_1, _ramp(9), lambda a: a[2:7]),
+    ("2d-transposed", _copy_2, _ramp(3, 5), lambda a: a.T),
+    ("2d-column", _copy_1, _ramp(4, 3), lambda a: a[:, 1]),
+    ("2d-steps-and-reversed", _copy_2, _ramp(6, 8), lambda a: a[::2, ::-3]),
+    ("3d-inner", _copy_3, _ramp(3, 4, 5), lambda a: a[1:, ::-2, 1:4]),
+    ("3d-transposed", _copy_3, _ramp(2, 3, 4), lambda a: a.T),
+)
+
+
+def _dtype_case(dtype: str) -> Case:
+    values = np.array([0, 1, 2, 100, -5, 7]).astype(dtype)
+    return Case(
+        f"arrays/copy-{dtype}", _copy_1, ((6,),), lambda: [values, np.zeros(6, dtype)], lambda given: {1: values}
+    )
+
+
+CASES: tuple[Case, ...] = (
+    *(_dtype_case(dtype) for dtype in ("int32", "int64", "float32", "float64")),
+    Case("arrays/copy-3d", _copy_3, ((2, 3, 4),), lambda: [_ramp(2, 3, 4), np.zeros((2, 3, 4))],
+         lambda given: {1: _ramp(2, 3, 4)}),
+    *(_read_through(*view) for view in _VIEWS),
+    *(_write_through(*view) for view in _VIEWS),
+    _read_through("zero-stride", _copy_2, _ramp(4), _broadcast),
+    Case("arrays/rank-0", _rank_0, ((1,),), lambda: [np.array(21.0), np.array(0.0)],
+         lambda given: {1: np.array(42.0)}),
+    Case("arrays/no-work-items", _copy_1, ((0,),), lambda: [np.ones(3), np.zeros(3)],
+         lambda given: {1: np.zeros(3)}),
+    Case("arrays/attributes", _attributes, ((1,),), lambda: [np.zeros((3, 5), np.float32), np.zeros(5, np.int64)],
+         lambda given: {1: np.array([3, 5, 2, 15, 3])}),
+    Case("arrays/dtype-of-an-argument", _typed_zero, ((4,),),
+         lambda: [np.arange(12, dtype=np.float32).reshape(4, 3), np.zeros(4, np.float32)],
+         lambda given: {1: np.array([5, 50, 149, 302], np.float32)}),
+    Case("arrays/scalar-arguments", _scalars, ((2,),),
+         lambda: [np.array([0.1, 16777217.0], np.float32), 3, 0.1, np.int64(3), np.float64(0.1), np.zeros((4, 2))],
+         lambda given: {5: np.stack([
+             (given[0] * np.float32(3)).astype(np.float64), (given[0] * np.float32(0.1)).astype(np.float64),
+             given[0].astype(np.float64) * 3.0, given[0].astype(np.float64) * 0.1,
+         ])}),
+    Case("arrays/closure-over-constants", _closure, ((4,),), lambda: [_ramp(4), np.zeros(4)],
+         lambda given: {1: np.array([0.5, 3.5, 6.5, 9.5])}),
+    Case("arrays/aliases", _alias, ((3,),), lambda: [_ramp(3), _ramp(3), np.zeros(3)],
+         lambda given: {2: np.array([0.0, 2.0, 4.0])}),
+    Case("arrays/gather", _gather, ((4,),), lambda: [_ramp(4), np.array([3, 1, 0, 1], np.int32), np.zeros(4)],
+         lambda given: {2: np.array([3.0, 1.0, 0.0, 1.0])}),
+    Case("arrays/swap-by-tuple-unpacking", _swap, ((2,),), lambda: [np.array([[1.0, 2.0], [3.0, 4.0]])],
+         lambda given: {0: np.array([[2.0, 1.0], [4.0, 3.0]])}),
+    Case("arrays/augmented-assignment", _augmented, ((2,),), lambda: [_AUGMENTED_START.copy()],
+         lambda given: {0: _AUGMENTED_END}),
+)

@@ -1,0 +1,14 @@
+"""All cases of the conformance suite."""
+
+from __future__ import annotations
+
+from kapi_sim.testing import array_cases, control_cases, group_cases, index_cases, math_cases, number_cases
+from kapi_sim.testing.case import Backend, Case
+
+__all__ = ["CASES", "Backend", "Case"]
+
+CASES: tuple[Case, ...] = (
+    *index_cases.CASES, *number_cases.CASES, *math_cases.CASES, *array_cases.CASES, *group_cases.CASES,
+    *control_cases.CASES,
+)
+"""The suite; every name is unique, and every row of the intrinsic table is covered."""

@@ -1,0 +1,209 @@
+# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# The kernels are written as users write them.
+"""Cases of control flow: loops, branches, early returns, local functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.testing.case import Case
+
+__all__ = ["CASES"]
+
+
+def _loop_steps(kapi: Any) -> Any:
+    @kapi.kernel
+    def steps(item: kapi.Item, out):
+        i = item.get_id(0)
+        down = 0
+        for k in range(10, i, -3):
+            down = down * 10 + k
+        up = 0
+        for k in range(i, 10, 4):
+            up = up * 10 + k
+        out[i, 0] = down
+        out[i, 1] = up
+
+    return steps
+
+
+def _folded(values: range) -> int:
+    total = 0
+    for value in values:
+        total = total * 10 + value
+    return total
+
+
+def _while_break_continue(kapi: Any) -> Any:
+    @kapi.kernel
+    def collatz(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        n = a[i]
+        steps = 0
+        odd = 0
+        while True:
+            if n == 1:
+                break
+            steps += 1
+            if n % 2 == 0:
+                n //= 2
+                continue
+            odd += 1
+            n = n * 3 + 1
+        out[i, 0] = steps
+        out[i, 1] = odd
+
+    return collatz
+
+
+def _else_clauses(kapi: Any) -> Any:
+    @kapi.kernel
+    def first_divisor(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        n = a[i]
+        for d in range(2, n):
+            if n % d == 0:
+                out[i] = d
+                break
+        else:
+            out[i] = 0
+
+    return first_divisor
+
+
+def _early_return(kapi: Any) -> Any:
+    @kapi.kernel
+    def guarded(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        if i >= a.shape[0]:
+            return
+        if a[i] < 0:
+            out[i] = -1
+            return
+        out[i] = a[i] + 1
+
+    return guarded
+
+
+def _nested_branches(kapi: Any) -> Any:
+    @kapi.kernel
+    def classify(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        x = a[i]
+        if x > 0:
+            if x > 10:
+                kind = 2
+            elif x > 5:
+                kind = 1
+            else:
+                kind = 0
+        elif x == 0:
+            kind = -1
+        else:
+            kind = -2 if x > -10 else -3
+        out[i] = kind
+
+    return classify
+
+
+def _boolean_operators(kapi: Any) -> Any:
+    @kapi.kernel
+    def inside(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        x = a[i]
+        out[i] = 1 if (0 < x < 10 and not x == 5) or x == 42 else 0
+
+    return inside
+
+
+def _unpacking(kapi: Any) -> Any:
+    @kapi.kernel
+    def fibonacci(item: kapi.Item, out):
+        i = item.get_id(0)
+        a, b = 0, 1
+        for _ in range(i):
+            a, b = b, a + b
+        out[i] = a
+
+    return fibonacci
+
+
+def _local_function(kapi: Any) -> Any:
+    scale = 10
+
+    @kapi.kernel
+    def with_local_function(item: kapi.Item, a, out):
+        def shifted(x):
+            return x * scale + 1
+
+        i = item.get_id(0)
+        out[i] = shifted(a[i])
+
+    return with_local_function
+
+
+def _nested_loops(kapi: Any) -> Any:
+    @kapi.kernel
+    def matmul(item: kapi.Item, a, b, c):
+        i = item.get_id(0)
+        j = item.get_id(1)
+        total = c.dtype.type(0)
+        for k in range(a.shape[1]):
+            total += a[i, k] * b[k, j]
+        c[i, j] = total
+
+    return matmul
+
+
+def _augmented_names(kapi: Any) -> Any:
+    @kapi.kernel
+    def augmented(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        x = a[i]
+        x += 5
+        x *= 3
+        x -= 1
+        x //= 2
+        x %= 100
+        x <<= 2
+        x ^= 1
+        out[i] = x
+
+    return augmented
+
+
+_NUMBERS = np.array([1, 6, 7, 27], np.int64)
+_KINDS = np.array([11, 7, 3, 0, -4, -40], np.int64)
+_MATRIX = np.arange(12, dtype=np.int32).reshape(3, 4)
+
+CASES: tuple[Case, ...] = (
+    Case("control/loops-with-steps", _loop_steps, ((5,),), lambda: [np.zeros((5, 2), np.int64)],
+         lambda given: {0: np.array([[_folded(range(10, i, -3)), _folded(range(i, 10, 4))] for i in range(5)])}),
+    Case("control/while-break-continue", _while_break_continue, ((4,),),
+         lambda: [_NUMBERS, np.zeros((4, 2), np.int64)],
+         lambda given: {1: np.array([[0, 0], [8, 2], [16, 5], [111, 41]])}),
+    Case("control/for-else", _else_clauses, ((5,),),
+         lambda: [np.array([2, 9, 13, 35, 8], np.int64), np.full(5, -1, np.int64)],
+         lambda given: {1: np.array([0, 3, 0, 5, 2])}),
+    Case("control/early-return", _early_return, ((6,),),
+         lambda: [np.array([4, -2, 0], np.int64), np.zeros(3, np.int64)],
+         lambda given: {1: np.array([5, -1, 1])}),
+    Case("control/nested-branches", _nested_branches, ((6,),), lambda: [_KINDS, np.zeros(6, np.int64)],
+         lambda given: {1: np.array([2, 1, 0, -1, -2, -3])}),
+    Case("control/boolean-operators", _boolean_operators, ((6,),),
+         lambda: [np.array([-1, 3, 5, 9, 10, 42], np.int64), np.zeros(6, np.int64)],
+         lambda given: {1: np.array([0, 1, 0, 1, 0, 1])}),
+    Case("control/tuple-unpacking", _unpacking, ((10,),), lambda: [np.zeros(10, np.int64)],
+         lambda given: {0: np.array([0, 1, 1, 2, 3, 5, 8, 13, 21, 34])}),
+    Case("control/local-function", _local_function, ((3,),),
+         lambda: [np.array([1, 2, 3], np.int64), np.zeros(3, np.int64)],
+         lambda given: {1: np.array([11, 21, 31])}),
+    Case("control/nested-loops", _nested_loops, ((3, 3),),
+         lambda: [_MATRIX, np.ascontiguousarray(_MATRIX.T), np.zeros((3, 3), np.int32)],
+         lambda given: {2: _MATRIX @ _MATRIX.T}),
+    Case("control/augmented-assignment", _augmented_names, ((3,),),
+         lambda: [np.array([1, -20, 1000], np.int64), np.zeros(3, np.int64)],
+         lambda given: {1: np.array([33, 309, 29], np.int64)}),
+)

@@ -1,0 +1,249 @@
+# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# The kernels are written as users write them.
+"""Cases of `math`: each function of the table, for float32 and float64.
+
+What is expected comes from Python's own `math`, in double precision, of the inputs as stored.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.spec.intrinsics import rows
+from kapi_sim.testing.case import Case
+
+__all__ = ["CASES"]
+
+_ULP = {row.name: row.ulp for row in rows("math")}
+# OpenCL gives no bound for lgamma.
+_ULP_WITHOUT_BOUND = 64.0
+
+
+def _anywhere(kapi: Any) -> Any:
+    @kapi.kernel
+    def anywhere(item: kapi.Item, x, out):
+        i = item.get_id(0)
+        v = x[i]
+        out[0, i] = math.fabs(v)
+        out[1, i] = math.exp(v)
+        out[2, i] = math.expm1(v)
+        out[3, i] = math.sin(v)
+        out[4, i] = math.cos(v)
+        out[5, i] = math.tan(v)
+        out[6, i] = math.atan(v)
+        out[7, i] = math.sinh(v)
+        out[8, i] = math.cosh(v)
+        out[9, i] = math.tanh(v)
+        out[10, i] = math.asinh(v)
+        out[11, i] = math.degrees(v)
+        out[12, i] = math.radians(v)
+
+    return anywhere
+
+
+_ANYWHERE = ("fabs", "exp", "expm1", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh", "degrees",
+             "radians")
+
+
+def _positive(kapi: Any) -> Any:
+    @kapi.kernel
+    def positive(item: kapi.Item, x, out):
+        i = item.get_id(0)
+        v = x[i]
+        out[0, i] = math.sqrt(v)
+        out[1, i] = math.log(v)
+        out[2, i] = math.log1p(v)
+        out[3, i] = math.log2(v)
+        out[4, i] = math.log10(v)
+
+    return positive
+
+
+_POSITIVE = ("sqrt", "log", "log1p", "log2", "log10")
+
+
+def _unit(kapi: Any) -> Any:
+    @kapi.kernel
+    def unit(item: kapi.Item, x, out):
+        i = item.get_id(0)
+        v = x[i]
+        out[0, i] = math.asin(v)
+        out[1, i] = math.acos(v)
+        out[2, i] = math.atanh(v)
+        out[3, i] = math.erf(v)
+        out[4, i] = math.erfc(v)
+
+    return unit
+
+
+_UNIT = ("asin", "acos", "atanh", "erf", "erfc")
+
+
+def _above_two(kapi: Any) -> Any:
+    @kapi.kernel
+    def above_two(item: kapi.Item, x, out):
+        i = item.get_id(0)
+        v = x[i]
+        out[0, i] = math.acosh(v)
+        out[1, i] = math.gamma(v)
+        out[2, i] = math.lgamma(v)
+
+    return above_two
+
+
+_ABOVE_TWO = ("acosh", "gamma", "lgamma")
+
+
+def _exp2(kapi: Any) -> Any:
+    @kapi.kernel
+    def power_of_two(item: kapi.Item, x, out):
+        i = item.get_id(0)
+        out[0, i] = math.exp2(x[i])  # type: ignore[attr-defined,unused-ignore]
+
+    return power_of_two
+
+
+def _two(kapi: Any) -> Any:
+    @kapi.kernel
+    def two(item: kapi.Item, x, y, out):
+        i = item.get_id(0)
+        v = x[i]
+        w = y[i]
+        out[0, i] = math.atan2(v, w)
+        out[1, i] = math.pow(math.fabs(v), w)
+        out[2, i] = math.hypot(v, w)
+        out[3, i] = math.copysign(v, w)
+        out[4, i] = math.fmod(v, w)
+
+    return two
+
+
+_TWO = ("atan2", "pow", "hypot", "copysign", "fmod")
+
+
+def _whole(kapi: Any) -> Any:
+    @kapi.kernel
+    def whole(item: kapi.Item, x, out):
+        i = item.get_id(0)
+        out[0, i] = math.floor(x[i])
+        out[1, i] = math.ceil(x[i])
+        out[2, i] = math.trunc(x[i])
+
+    return whole
+
+
+_WHOLE = ("floor", "ceil", "trunc")
+
+
+def _weak_result(kapi: Any) -> Any:
+    @kapi.kernel
+    def weak_result(item: kapi.Item, x, a, out):
+        i = item.get_id(0)
+        out[i] = math.floor(x[i]) + a[i]
+
+    return weak_result
+
+
+def _predicates(kapi: Any) -> Any:
+    @kapi.kernel
+    def predicates(item: kapi.Item, x, out):
+        i = item.get_id(0)
+        out[0, i] = math.isnan(x[i])
+        out[1, i] = math.isinf(x[i])
+        out[2, i] = math.isfinite(x[i])
+
+    return predicates
+
+
+_PREDICATES = ("isnan", "isinf", "isfinite")
+
+
+def _keeps_type(kapi: Any) -> Any:
+    @kapi.kernel
+    def keeps_type(item: kapi.Item, x, out):
+        i = item.get_id(0)
+        # In float32 adding a tenth to 16777216 changes nothing; a double would show.
+        out[i] = math.sqrt(x[i]) + math.sqrt(0.01)
+
+    return keeps_type
+
+
+def _beyond(kapi: Any) -> Any:
+    @kapi.kernel
+    def beyond(item: kapi.Item, x, out):
+        i = item.get_id(0)
+        v = x[i]
+        out[0, i] = math.sqrt(v)
+        out[1, i] = math.log(v)
+        out[2, i] = math.exp(-1000.0 * v)
+
+    return beyond
+
+
+def _bounds(names: tuple[str, ...]) -> Any:
+    bounds = [_ULP_WITHOUT_BOUND if _ULP[name] is None else _ULP[name] for name in names]
+    return np.array(bounds, np.float64)[:, None]
+
+
+def _case(
+    name: str, make: Any, names: tuple[str, ...], dtype: str, x: Any, y: Any = None, fixed: bool = False
+) -> Case:
+    given = [np.asarray(values, dtype) for values in (x, y) if values is not None]
+    # Of pow, the kernel takes the magnitude of the base.
+    columns = [
+        [getattr(math, f)(abs(values[0]), *values[1:]) if f == "pow" else getattr(math, f)(*values)
+         for values in zip(*(array.tolist() for array in given), strict=False)]
+        for f in names
+    ]
+    wanted = np.array(columns, np.float64)
+    position = len(given)
+    return Case(
+        f"math/{name}-{dtype}", make, ((len(given[0]),),),
+        lambda: [*given, np.zeros(wanted.shape, np.float64)],
+        lambda inputs: {position: wanted},
+        ulp={} if fixed else {position: _bounds(names)},
+        precision=dtype,
+        covers=tuple(f"math.{f}" for f in names),
+    )
+
+
+def _cases(dtype: str) -> list[Case]:
+    anywhere = [-3.5, -1.0, -0.3, 0.125, 0.7, 1.9, 4.0]
+    cases = [
+        _case("anywhere", _anywhere, _ANYWHERE, dtype, anywhere),
+        _case("positive", _positive, _POSITIVE, dtype, [0.01, 0.4, 1.5, 2.0, 10.0, 12345.0]),
+        _case("unit-interval", _unit, _UNIT, dtype, [-0.9, -0.3, 0.125, 0.5, 0.99]),
+        _case("above-two", _above_two, _ABOVE_TWO, dtype, [2.5, 3.0, 4.75, 6.5, 9.0]),
+        _case("two-arguments", _two, _TWO, dtype, [1.5, -2.25, 7.0, -0.3, 100.0], [2.0, 3.5, -1.25, 0.7, 2.5]),
+        _case("whole-numbers", _whole, _WHOLE, dtype, [2.5, -2.5, 0.0, -0.25, 7.0, -1e6 - 0.5], fixed=True),
+        _case("predicates", _predicates, _PREDICATES, dtype, [0.0, math.nan, math.inf, -math.inf, 1e30], fixed=True),
+    ]
+    if "exp2" in _ULP:
+        cases.append(_case("exp2", _exp2, ("exp2",), dtype, anywhere))
+    return cases
+
+
+CASES: tuple[Case, ...] = (
+    *_cases("float32"),
+    *_cases("float64"),
+    Case(
+        "math/floor-gives-a-weak-int", _weak_result, ((2,),),
+        lambda: [np.array([2.7, -0.5]), np.array([2147483647, -2147483648], np.int32), np.zeros(2, np.int64)],
+        lambda given: {2: np.array([-2147483647, 2147483647], np.int64)},
+    ),
+    Case(
+        "math/strong-float-keeps-its-type", _keeps_type, ((2,),),
+        lambda: [np.array([2.0**48, 1.0], np.float32), np.zeros(2)],
+        lambda given: {1: np.array([16777216.0, np.float32(1.0) + np.float32(0.1)], np.float64)},
+    ),
+    Case(
+        "math/beyond-the-domain", _beyond, ((3,),),
+        lambda: [np.array([-1.0, 0.0, 4.0]), np.zeros((3, 3))],
+        lambda given: {1: np.array([[math.nan, 0.0, 2.0], [math.nan, -math.inf, math.log(4.0)],
+                                    [math.inf, 1.0, 0.0]])},
+        ulp={1: 3.0},
+    ),
+)
