@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -14,13 +15,11 @@ LEFT_OPEN = re.compile(r"\b(?:T[O]DO|F[I]XME|X{3})\b")
 
 def texts(root: Path) -> list[Path]:
     """Every text file of the tree but what tools and caches wrote."""
-    return [
-        path
-        for path in sorted(root.rglob("*"))
-        if path.is_file()
-        and path.suffix in SUFFIXES
-        and not any(part in SKIPPED or part.endswith("_cache") for part in path.relative_to(root).parts)
-    ]
+    result = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED and not name.endswith("_cache"))
+        result += [Path(folder, name) for name in sorted(files) if Path(name).suffix in SUFFIXES]
+    return result
 
 
 def found(root: Path, pattern: re.Pattern[str]) -> list[str]:

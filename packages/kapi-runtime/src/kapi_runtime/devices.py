@@ -193,6 +193,9 @@ def missing_device_message() -> str:
         if not is_usable(device):
             name = f"{describe_device(device)}, {device.sycl_platform.name}"
             lines.append(f"  left out {name}: no unified shared memory")
+    if any(variable == _drivers.SELECTOR for variable, _ in found.changed):
+        hidden = ", ".join(found.without_usm)
+        lines.append(f"  hid {hidden}: without unified shared memory, it ends the process that allocates there")
     lines += [f"  driver: {found.summary}", f"  {_way_out(found)}"]
     return "\n".join(lines)
 

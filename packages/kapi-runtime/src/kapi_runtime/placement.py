@@ -51,7 +51,9 @@ def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]]) -> Any:
                 f"arguments `{first}` and `{name}` of kernel `{kernel}` must share one queue, got\n"
                 f"  `{first}` on {describe_queue(queue)}\n"
                 f"  `{name}` on {describe_queue(another)}\n"
-                f"Copy one to the other's: `{name} = {name}.to_device({first}.sycl_queue)`"
+                # dpnp 0.20 copies between queues without waiting for the queue that it copies from.
+                f"Copy one, after the work that fills it: "
+                f"`{name}.sycl_queue.wait(); {name} = {name}.to_device({first}.sycl_queue)`"
             )
     return queue
 

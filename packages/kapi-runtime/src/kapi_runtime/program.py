@@ -11,12 +11,20 @@ from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 
 from kapi_runtime._build_log import build_log
 from kapi_runtime.devices import describe_device
-from kapi_sim.errors import DriverError
+from kapi_sim.errors import DriverError, LimitError
 from kapi_spirv import SpirvModule
 
 __all__ = ["DeviceKernel", "device_kernel"]
 
 _CAPACITY = 512
+
+# What a module may need that not every device has: SPIR-V capability, dpctl's aspect, and its name for
+# people.
+_ABILITIES = (
+    ("Float64", "has_aspect_fp64", "float64"),
+    ("Float16", "has_aspect_fp16", "float16"),
+    ("Int64Atomics", "has_aspect_atomic64", "64-bit atomics"),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +73,8 @@ def device_kernel(module: SpirvModule, queue: Any) -> DeviceKernel:
     ------
     DriverError
         If the driver refuses the module; the message holds its build log.
+    LimitError
+        If the module needs what the device does not have.
     """
     device = queue.sycl_device
     # The kernel kept in the cache keeps the module alive, so its id stays its own.
@@ -83,6 +93,13 @@ def device_kernel(module: SpirvModule, queue: Any) -> DeviceKernel:
 
 
 def _build(module: SpirvModule, queue: Any, device: Any) -> DeviceKernel:
+    for capability, aspect, ability in _ABILITIES:
+        if capability in module.capabilities and not getattr(device, aspect):
+            raise LimitError(
+                f"kernel `{module.name}` must do without {ability} on {describe_device(device)}, got a "
+                "kernel that "
+                "uses it: convert its arrays and numbers, or choose another device"
+            )
     try:
         program = create_program_from_spirv(queue, module.code)
     except SyclProgramCompilationError as error:

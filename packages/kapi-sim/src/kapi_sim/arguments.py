@@ -100,17 +100,16 @@ def check_parameters(function: Callable[..., Any], space: Range | NdRange, args:
         annotation = {"Item": Item, "NdItem": NdItem}.get(annotation.rpartition(".")[2])
     wanted = Item if isinstance(space, Range) else NdItem
     if annotation in (Item, NdItem) and annotation is not wanted:
-        cure = ("launch it over an NdRange" if wanted is Item else "launch it over a Range")
+        cure = "launch it over an NdRange" if wanted is Item else "launch it over a Range"
         raise KernelLaunchError(
             f"index space of kernel `{function.__name__}` must suit its first parameter "
-            f"`{first}: {annotation.__name__}`, got {space!r}: {cure}, or declare `{first}: {wanted.__name__}`"
+            f"`{first}: {annotation.__name__}`, got {space!r}: {cure}, or declare `{first}: "
+            f"{wanted.__name__}`"
         )
     return names
 
 
-def bind(
-    names: list[str], args: tuple[Any, ...], space: Range | NdRange, clock: Clock, settings: Settings
-) -> Bound:
+def bind(names: list[str], args: tuple[Any, ...], space: Range | NdRange, clock: Clock, settings: Settings) -> Bound:
     """Check the arguments and wrap what the checks have to see.
 
     Raises
@@ -160,7 +159,8 @@ class _Binder:
         elif isinstance(value, LocalAccessor):
             if isinstance(self._space, Range):
                 raise LimitError(
-                    f"argument `{name}` must not be a LocalAccessor in a Range launch, which has no work-groups, "
+                    f"argument `{name}` must not be a LocalAccessor in a Range launch, which has no "
+                    "work-groups, "
                     f"got {value!r}: launch over an NdRange"
                 )
             self.local_bytes += value.nbytes
@@ -180,7 +180,8 @@ class _Binder:
     def _inspect_dtype(self, name: str, dtype: np.dtype[Any]) -> None:
         if not is_kernel_dtype(dtype):
             raise DtypeError(
-                f"dtype of argument `{name}` must be bool, an integer, float16 to float64 or complex, in native "
+                f"dtype of argument `{name}` must be bool, an integer, float16 to float64 or complex, in "
+                "native "
                 f"byte order, got {dtype!r}: convert it with astype"
             )
         if self._profile is not None:
@@ -200,7 +201,8 @@ class _Binder:
             start, end = memory_span(other)
             if low < end and start < high:
                 raise DtypeError(
-                    f"arguments `{other_name}` and `{name}` must not share unified shared memory in the simulator, "
+                    f"arguments `{other_name}` and `{name}` must not share unified shared memory in the "
+                    "simulator, "
                     "which works on copies, got two views of one buffer: pass NumPy arrays"
                 )
         host = copy_in(value, name)

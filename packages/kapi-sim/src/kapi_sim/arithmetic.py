@@ -64,10 +64,27 @@ def _gamma_beyond(x: float) -> float:
 
 # What IEEE 754 gives where Python's function raises ValueError or OverflowError.
 _BEYOND: dict[str, Callable[..., Any]] = {
-    "sqrt": np.sqrt, "exp": np.exp, "expm1": np.expm1, "exp2": np.exp2, "log": np.log, "log1p": np.log1p,
-    "log2": np.log2, "log10": np.log10, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
-    "acos": np.arccos, "acosh": np.arccosh, "atanh": np.arctanh, "sinh": np.sinh, "cosh": np.cosh,
-    "pow": np.float_power, "hypot": np.hypot, "fmod": np.fmod, "gamma": _gamma_beyond,
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "exp2": np.exp2,
+    "log": np.log,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "log10": np.log10,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "pow": np.float_power,
+    "hypot": np.hypot,
+    "fmod": np.fmod,
+    "gamma": _gamma_beyond,
     "lgamma": lambda x: math.inf,
 }
 _COMMON: dict[tuple[type, type], type] = {}
@@ -162,6 +179,7 @@ for _name, _function in _BY_NAME.items():
     setattr(MATH, _name, _function)
 
 SUBSTITUTES: dict[int, Any] = {
-    id(math): MATH, **{id(getattr(math, name)): function for name, function in _BY_NAME.items()},
+    id(math): MATH,
+    **{id(getattr(math, name)): function for name, function in _BY_NAME.items()},
 }
 """What a kernel gets in place of the object with this `id`; the originals live as long as `math`."""

@@ -66,9 +66,7 @@ def device_func(function: Callable[P, R]) -> DeviceFunction[P, R]:
     9
     """
     if not hasattr(function, "__code__"):
-        raise KernelCompilationError(
-            f"a device function must be a plain Python function, got {_describe(function)}"
-        )
+        raise KernelCompilationError(f"a device function must be a plain Python function, got {_describe(function)}")
     return DeviceFunction(function)
 
 

@@ -12,7 +12,15 @@ from kapi_sim.launch import execute
 from kapi_sim.rewrite import Instrumented
 from kapi_sim.spec import NdRange, Range, as_range
 
-__all__ = ["DEFAULT_LOCAL_SIZE", "ConfiguredKernel", "Event", "Kernel", "call_kernel", "call_kernel_async", "kernel"]
+__all__ = [
+    "DEFAULT_LOCAL_SIZE",
+    "ConfiguredKernel",
+    "Event",
+    "Kernel",
+    "call_kernel",
+    "call_kernel_async",
+    "kernel",
+]
 
 
 class _DefaultLocalSize:
@@ -133,7 +141,8 @@ def kernel(function: Callable[..., None]) -> Kernel:
         raise KernelCompilationError(f"a kernel must be a plain Python function, got {function!r}")
     if function.__code__.co_argcount == 0:
         raise KernelCompilationError(
-            f"kernel `{function.__name__}` must take the work-item as its first parameter, got no parameters: "
+            f"kernel `{function.__name__}` must take the work-item as its first parameter, got no "
+            "parameters: "
             "write `item: kapi.Item` or `nd_item: kapi.NdItem` first"
         )
     return Kernel(function)
@@ -231,6 +240,4 @@ def _require_kernel(value: object) -> None:
 
 def _require_index_space(value: object) -> None:
     if not isinstance(value, (Range, NdRange)):
-        raise KernelLaunchError(
-            f"index_space must be a Range or an NdRange, got {value!r}: write kapi.Range(n)"
-        )
+        raise KernelLaunchError(f"index_space must be a Range or an NdRange, got {value!r}: write kapi.Range(n)")

@@ -12,13 +12,25 @@ from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.checks.limits import check_index_space
 from kapi_sim.clock import Clock
 from kapi_sim.control import Settings, current_settings
-from kapi_sim.errors import DtypeError, KapiError, OutOfBoundsError, ScheduleDependenceWarning, attach_note
+from kapi_sim.errors import (
+    BarrierDivergenceError,
+    DataRaceError,
+    DtypeError,
+    KapiError,
+    OutOfBoundsError,
+    ScheduleDependenceWarning,
+    UninitializedReadError,
+    attach_note,
+)
 from kapi_sim.report import LaunchRecord
 from kapi_sim.rewrite import Instrumented
 from kapi_sim.schedule import Schedule
 from kapi_sim.spec.index_space import NdRange, Range
 
 __all__ = ["execute"]
+
+_NAME_WORK_ITEMS = (BarrierDivergenceError, DataRaceError, UninitializedReadError)
+"""Errors about several work-items, which their messages name."""
 
 
 def execute(kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...]) -> None:
@@ -61,15 +73,11 @@ def execute(kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...])
         )
 
 
-def _run(
-    kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: Settings, seed: int | None
-) -> None:
+def _run(kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: Settings, seed: int | None) -> None:
     """Run one order."""
     checks = settings.checks
     compiled = kernel.compiled("limits" in checks)
-    schedule = Schedule(
-        compiled.function, compiled.has_barrier, bound, bool(checks), "convergence" in checks, seed
-    )
+    schedule = Schedule(compiled.function, compiled.has_barrier, bound, bool(checks), "convergence" in checks, seed)
     try:
         # A device computes on through overflow, division of floats by zero and nan.
         with np.errstate(all="ignore"):
@@ -94,16 +102,20 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
     note = f"in {bound.clock.describe()} of kernel `{kernel.name}`"
     if isinstance(error, OverflowError) and str(error).startswith("Python integer"):
         raised = DtypeError(
-            f"a Python number must fit the type that it meets, got: {error}: "
-            "convert it, or compute in a wider type"
+            f"a Python number must fit the type that it meets, got: {error}: convert it, or compute in a wider type"
         ).with_traceback(error.__traceback__)
         attach_note(raised, note)
         raise raised from error
-    attach_note(error, note)
+    if not isinstance(error, _NAME_WORK_ITEMS):
+        attach_note(error, note)
 
 
 def _compare(
-    kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: Settings, seeds: tuple[int | None, ...]
+    kernel: Instrumented,
+    space: Range | NdRange,
+    bound: Bound,
+    settings: Settings,
+    seeds: tuple[int | None, ...],
 ) -> None:
     """Run several orders from the same start, note outputs that differ, and leave the first's."""
     before = bound.snapshot()

@@ -50,12 +50,29 @@ class View:
         either coincide or are disjoint, else 1.
     """
 
-    __slots__ = ("_array", "_base", "_clock", "_granule", "_has_bounds", "_is_vector", "_length", "_span",
-                 "_stride", "_trail", "name", "shape")
+    __slots__ = (
+        "_array",
+        "_base",
+        "_clock",
+        "_granule",
+        "_has_bounds",
+        "_is_vector",
+        "_length",
+        "_span",
+        "_stride",
+        "_trail",
+        "name",
+        "shape",
+    )
 
     def __init__(
-        self, array: np.ndarray[Any, Any], name: str, clock: Clock, trail: Trail | None,
-        has_bounds: bool, granule: int,
+        self,
+        array: np.ndarray[Any, Any],
+        name: str,
+        clock: Clock,
+        trail: Trail | None,
+        has_bounds: bool,
+        granule: int,
     ) -> None:
         self._array = array
         self._base: int = array.__array_interface__["data"][0]
@@ -196,7 +213,8 @@ class View:
                     return None
                 else:
                     raise DtypeError(
-                        f"index of `{self.name}` along axis {axis} must be an integer, got {component!r} of type "
+                        f"index of `{self.name}` along axis {axis} must be an integer, got {component!r} "
+                        "of type "
                         f"{type(component).__name__}\n  {self._clock.describe()} at {self._site(frame)}\n"
                         "  convert it with int(...)"
                     )
@@ -215,8 +233,7 @@ class View:
             for axis, component in enumerate(components):
                 if isinstance(component, (int, np.integer)) and not 0 <= component < self.shape[axis]:
                     self._outside(index, axis, int(component), frame)
-        text = tuple(_spell_slice(c) if isinstance(c, slice) else c for c in components)
-        return self._like(self._array[index], spell(self.name, text))
+        return self._like(self._array[index], spell(self.name, index))
 
     def _set_part(self, index: Any, value: Any, frame: FrameType) -> None:
         raise DtypeError(
@@ -224,8 +241,3 @@ class View:
             f"{spell(self.name, index)} of shape {self._array[index].shape}\n"
             f"  {self._clock.describe()} at {self._site(frame)}\n  loop over the elements"
         )
-
-
-def _spell_slice(part: slice) -> str:
-    start, stop = ("" if end is None else str(end) for end in (part.start, part.stop))
-    return f"{start}:{stop}" if part.step is None else f"{start}:{stop}:{part.step}"

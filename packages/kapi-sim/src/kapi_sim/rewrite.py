@@ -201,19 +201,21 @@ def _problems(tree: ast.FunctionDef, function: Callable[..., Any]) -> list[str]:
     return problems
 
 
-def _build(
-    function: Callable[..., Any], body: ast.FunctionDef, injected: dict[str, CellType]
-) -> Callable[..., Any]:
+def _build(function: Callable[..., Any], body: ast.FunctionDef, injected: dict[str, CellType]) -> Callable[..., Any]:
     """Compile `body` below a factory whose parameters are all that it closes over."""
     original = function.__code__
     free = list(original.co_freevars)
     factory = ast.FunctionDef(
         name="_kapi_factory",
         args=ast.arguments(
-            posonlyargs=[], args=[ast.arg(arg=name) for name in (*free, *injected)],
-            kwonlyargs=[], kw_defaults=[], defaults=[],
+            posonlyargs=[],
+            args=[ast.arg(arg=name) for name in (*free, *injected)],
+            kwonlyargs=[],
+            kw_defaults=[],
+            defaults=[],
         ),
-        body=[body], decorator_list=[],
+        body=[body],
+        decorator_list=[],
     )
     # A field of its own since Python 3.12.
     setattr(factory, "type_params", [])  # noqa: B010

@@ -151,7 +151,8 @@ class Rewriter(ast.NodeTransformer):
         given.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
         if "group" not in given or set(given) - {"group", "fence_scope"} or len(node.args) > 2:
             self.problems.append(
-                f"{self._function.__code__.co_filename}:{node.lineno}: group_barrier must be called with a group "
+                f"{self._function.__code__.co_filename}:{node.lineno}: group_barrier must be called with a "
+                "group "
                 f"and at most a fence_scope, got `{ast.unparse(node)}`"
             )
             return node
@@ -166,9 +167,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         if type(node.op) in _DIVISIONS:
-            return self._call(
-                _DIVISIONS[type(node.op)], [self.visit(node.left), self.visit(node.right)], node
-            )
+            return self._call(_DIVISIONS[type(node.op)], [self.visit(node.left), self.visit(node.right)], node)
         if isinstance(node.op, _RING):
             needs_look = self._needs_look(node)
             self._visit_chain(node)
@@ -226,8 +225,10 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(target, ast.Subscript) and is_division:
             # The array and the index are evaluated once, as Python does.
             array, index = self._temporary(target.value), self._temporary(target.slice)
-            place = [ast.copy_location(ast.Subscript(_load(array), _load(index), ctx), target)
-                     for ctx in (ast.Load(), ast.Store())]
+            place = [
+                ast.copy_location(ast.Subscript(_load(array), _load(index), ctx), target)
+                for ctx in (ast.Load(), ast.Store())
+            ]
             result = self._call(_DIVISIONS[type(node.op)], [place[0], self.visit(node.value)], node)
             return [
                 ast.copy_location(ast.Assign([array], self.visit(target.value)), node),

@@ -163,7 +163,10 @@ class Schedule:
             raise
 
     def _run_checked(
-        self, base: int, generators: list[GeneratorType[Arrival, None, None]], cluster: Cluster,
+        self,
+        base: int,
+        generators: list[GeneratorType[Arrival, None, None]],
+        cluster: Cluster,
         shuffler: random.Random | None,
     ) -> None:
         clock = self.clock

@@ -8,7 +8,7 @@ from kapi_sim.clock import Clock
 from kapi_sim.errors import OutOfBoundsError
 from kapi_sim.source import Site
 
-__all__ = ["fail_outside", "fail_rank"]
+__all__ = ["fail_outside", "fail_rank", "spell"]
 
 
 def fail_outside(
@@ -30,12 +30,22 @@ def fail_outside(
 def fail_rank(name: str, index: tuple[object, ...], shape: tuple[int, ...], clock: Clock, site: Site) -> NoReturn:
     """Raise for more indices than the array called `name` has axes."""
     raise OutOfBoundsError(
-        f"index of `{name}` must have at most {len(shape)} components, got {len(index)} in {spell(name, index)}, "
+        f"index of `{name}` must have at most {len(shape)} components, got {len(index)} in "
+        f"{spell(name, index)}, "
         f"shape {shape}\n  {clock.describe()} at {site}\n  leave out the components that are too many"
     )
 
 
 def spell(name: str, index: object) -> str:
-    """Return ``name[3]`` or ``name[3, 4]`` as a kernel writes it."""
-    inside = ", ".join(map(str, index)) if isinstance(index, tuple) and index else str(index)
-    return f"{name}[{inside}]"
+    """Return ``name[3]``, ``name[3, 4]`` or ``name[1:3]`` as a kernel writes it."""
+    components = index if isinstance(index, tuple) else (index,)
+    return f"{name}[{', '.join(map(_spell_component, components)) or '()'}]"
+
+
+def _spell_component(component: object) -> str:
+    if component is Ellipsis:
+        return "..."
+    if not isinstance(component, slice):
+        return str(component)
+    start, stop = ("" if end is None else str(end) for end in (component.start, component.stop))
+    return f"{start}:{stop}" if component.step is None else f"{start}:{stop}:{component.step}"

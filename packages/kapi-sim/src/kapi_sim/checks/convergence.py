@@ -42,14 +42,18 @@ def check_arrivals(clock: Clock, base: int, arrivals: dict[int, Arrival], left: 
     sites = {site for site, _ in places}
     if len(sites) > 1:
         numbers = sorted({site[1] for site in sites})
-        cure = (f"all work-items of a group must meet the same barrier: use one barrier after the branch "
-                f"in place of those at lines {', '.join(map(str, numbers))}")
+        cure = (
+            f"all work-items of a group must meet the same barrier: use one barrier after the branch "
+            f"in place of those at lines {', '.join(map(str, numbers))}"
+        )
     elif len(places) > 1:
         cure = "all work-items of a group must give one fence_scope"
     else:
         line = next(iter(sites))[1]
-        cure = (f"move the barrier at line {line} out of the branch or loop that not all work-items run, "
-                "and guard the work rather than the barrier")
+        cure = (
+            f"move the barrier at line {line} out of the branch or loop that not all work-items run, "
+            "and guard the work rather than the barrier"
+        )
     raise BarrierDivergenceError(
         f"a barrier must be reached by all {clock.group_size} work-items of the group, "
         f"got {max(len(members) for members in places.values())} at one barrier\n" + "\n".join(lines) + f"\n  {cure}"
@@ -61,7 +65,8 @@ def _name(clock: Clock, base: int, members: list[int]) -> str:
     first = clock.describe(base + members[0])
     if len(members) == 1:
         return first
-    others = ", ".join(clock.describe(base + m).partition(", ")[2].partition(", group")[0]
-                       for m in members[1:_MOST_NAMED])
+    others = ", ".join(
+        clock.describe(base + m).partition(", ")[2].partition(", group")[0] for m in members[1:_MOST_NAMED]
+    )
     more = f" and {len(members) - _MOST_NAMED} more" if len(members) > _MOST_NAMED else ""
     return f"{len(members)} work-items ({first}; {others}{more})"

@@ -44,8 +44,17 @@ class Trail:
         What to look for.
     """
 
-    __slots__ = ("_finds_races", "_is_silent", "_tracks_unwritten", "clock", "notes", "reads", "space",
-                 "unwritten", "writes")
+    __slots__ = (
+        "_finds_races",
+        "_is_silent",
+        "_tracks_unwritten",
+        "clock",
+        "notes",
+        "reads",
+        "space",
+        "unwritten",
+        "writes",
+    )
 
     def __init__(self, clock: Clock, space: str, finds_races: bool, finds_unwritten: bool) -> None:
         self.clock = clock
@@ -128,8 +137,8 @@ class Trail:
                 else:
                     # What an earlier writer of equal values left still counts for later readers.
                     conflict = next(
-                        (w for w in write[6:]
-                         if w is not None and w[0] != uid and (w[1] == epoch or w[1] < start)), None
+                        (w for w in write[6:] if w is not None and w[0] != uid and (w[1] == epoch or w[1] < start)),
+                        None,
                     )
         kept = None if conflict is None else (*conflict[:6], None, None)
         self.writes[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, kept, None)
@@ -145,7 +154,8 @@ class Trail:
         if (first, second) in self.notes:
             return
         text = (
-            f"benign race on {spell(array.name, index)} ({self.space} memory): work-items that nothing orders "
+            f"benign race on {spell(array.name, index)} ({self.space} memory): work-items that nothing "
+            "orders "
             f"wrote equal values\n  {self.clock.describe(earlier[0])} at {first}"
             f"\n  {self.clock.describe()} at {second}"
             "\n  let one work-item write it, or silence the note with warnings.filterwarnings('ignore', "
@@ -170,18 +180,23 @@ class Trail:
     def _cure(self, earlier: Access, first: Site, second: Site) -> str:
         clock = self.clock
         if isinstance(clock.space, Range):
-            return ("no barrier orders the work-items of a Range launch: give each element one writer, "
-                    "or split the work into two launches")
+            return (
+                "no barrier orders the work-items of a Range launch: give each element one writer, "
+                "or split the work into two launches"
+            )
         if earlier[1] < clock.group_start:
-            return ("no barrier orders work-groups: give each element one writer, "
-                    "or split the work into two launches")
+            return "no barrier orders work-groups: give each element one writer, or split the work into two launches"
         if clock.weak_barrier is not None:
-            return (f"the barrier at {clock.weak_barrier} has a fence_scope too narrow to order memory between "
-                    "work-items: leave fence_scope out, or make it MemoryScope.WORK_GROUP")
+            return (
+                f"the barrier at {clock.weak_barrier} has a fence_scope too narrow to order memory between "
+                "work-items: leave fence_scope out, or make it MemoryScope.WORK_GROUP"
+            )
         if first.file != second.file:
             return f"a `group_barrier` between {first} and {second} would order them"
         if first.line == second.line:
-            return (f"both work-items are at line {first.line}: split its read from its write and put a "
-                    "`group_barrier` between them, or give each element one writer")
+            return (
+                f"both work-items are at line {first.line}: split its read from its write and put a "
+                "`group_barrier` between them, or give each element one writer"
+            )
         low, high = sorted((first.line, second.line))
         return f"a `group_barrier` between line {low} and line {high} would order them"

@@ -69,33 +69,63 @@ _DIM: tuple[Parameter, ...] = (("dim", "dimension", None),)
 
 # owner, its SYCL section, and its queries: name, takes a dimension, result, meaning, SPIR-V
 _QUERIES: tuple[tuple[str, str, tuple[tuple[str, bool, str, str, str], ...]], ...] = (
-    ("Item", "4.9.1.4", (
-        ("get_id", True, "weak int", "index along a dimension", "GlobalInvocationId"),
-        ("get_linear_id", False, "weak int", "index through all dimensions", "GlobalLinearId"),
-        ("get_range", True, "weak int", "extent of the space along a dimension", "GlobalSize"),
-        ("get_linear_range", False, "weak int", "number of work-items", "GlobalSize"),
-    )),
-    ("NdItem", "4.9.1.5", (
-        ("get_global_id", True, "weak int", "index in the whole space along a dimension", "GlobalInvocationId"),
-        ("get_global_linear_id", False, "weak int", "index in the whole space", "GlobalLinearId"),
-        ("get_global_range", True, "weak int", "extent of the space along a dimension", "GlobalSize"),
-        ("get_global_linear_range", False, "weak int", "number of work-items in the space", "GlobalSize"),
-        ("get_local_id", True, "weak int", "index in the group along a dimension", "LocalInvocationId"),
-        ("get_local_linear_id", False, "weak int", "index in the group", "LocalInvocationIndex"),
-        ("get_local_range", True, "weak int", "extent of a group along a dimension", "WorkgroupSize"),
-        ("get_local_linear_range", False, "weak int", "number of work-items in a group", "WorkgroupSize"),
-        ("get_group", False, "Group", "the work-item's group", "none"),
-    )),
-    ("Group", "4.9.1.7", (
-        ("get_group_id", True, "weak int", "index of the group along a dimension", "WorkgroupId"),
-        ("get_group_linear_id", False, "weak int", "index of the group", "WorkgroupId"),
-        ("get_group_range", True, "weak int", "number of groups along a dimension", "NumWorkgroups"),
-        ("get_group_linear_range", False, "weak int", "number of groups", "NumWorkgroups"),
-        ("get_local_id", True, "weak int", "the work-item's index in the group", "LocalInvocationId"),
-        ("get_local_linear_id", False, "weak int", "the work-item's index in the group", "LocalInvocationIndex"),
-        ("get_local_range", True, "weak int", "extent of the group along a dimension", "WorkgroupSize"),
-        ("get_local_linear_range", False, "weak int", "number of work-items in the group", "WorkgroupSize"),
-    )),
+    (
+        "Item",
+        "4.9.1.4",
+        (
+            ("get_id", True, "weak int", "index along a dimension", "GlobalInvocationId"),
+            ("get_linear_id", False, "weak int", "index through all dimensions", "GlobalLinearId"),
+            ("get_range", True, "weak int", "extent of the space along a dimension", "GlobalSize"),
+            ("get_linear_range", False, "weak int", "number of work-items", "GlobalSize"),
+        ),
+    ),
+    (
+        "NdItem",
+        "4.9.1.5",
+        (
+            (
+                "get_global_id",
+                True,
+                "weak int",
+                "index in the whole space along a dimension",
+                "GlobalInvocationId",
+            ),
+            ("get_global_linear_id", False, "weak int", "index in the whole space", "GlobalLinearId"),
+            ("get_global_range", True, "weak int", "extent of the space along a dimension", "GlobalSize"),
+            ("get_global_linear_range", False, "weak int", "number of work-items in the space", "GlobalSize"),
+            ("get_local_id", True, "weak int", "index in the group along a dimension", "LocalInvocationId"),
+            ("get_local_linear_id", False, "weak int", "index in the group", "LocalInvocationIndex"),
+            ("get_local_range", True, "weak int", "extent of a group along a dimension", "WorkgroupSize"),
+            ("get_local_linear_range", False, "weak int", "number of work-items in a group", "WorkgroupSize"),
+            ("get_group", False, "Group", "the work-item's group", "none"),
+        ),
+    ),
+    (
+        "Group",
+        "4.9.1.7",
+        (
+            ("get_group_id", True, "weak int", "index of the group along a dimension", "WorkgroupId"),
+            ("get_group_linear_id", False, "weak int", "index of the group", "WorkgroupId"),
+            ("get_group_range", True, "weak int", "number of groups along a dimension", "NumWorkgroups"),
+            ("get_group_linear_range", False, "weak int", "number of groups", "NumWorkgroups"),
+            ("get_local_id", True, "weak int", "the work-item's index in the group", "LocalInvocationId"),
+            (
+                "get_local_linear_id",
+                False,
+                "weak int",
+                "the work-item's index in the group",
+                "LocalInvocationIndex",
+            ),
+            ("get_local_range", True, "weak int", "extent of the group along a dimension", "WorkgroupSize"),
+            (
+                "get_local_linear_range",
+                False,
+                "weak int",
+                "number of work-items in the group",
+                "WorkgroupSize",
+            ),
+        ),
+    ),
 )
 
 # owner, SYCL section, name, result, meaning, SPIR-V
@@ -103,7 +133,14 @@ _PROPERTIES = (
     ("Item", "4.9.1.4", "dimensions", "weak int", "number of dimensions", "none"),
     ("NdItem", "4.9.1.5", "dimensions", "weak int", "number of dimensions", "none"),
     ("Group", "4.9.1.7", "dimensions", "weak int", "number of dimensions", "none"),
-    ("Group", "4.9.1.7", "leader", "bool", "whether the work-item is the group's first", "LocalInvocationIndex"),
+    (
+        "Group",
+        "4.9.1.7",
+        "leader",
+        "bool",
+        "whether the work-item is the group's first",
+        "LocalInvocationIndex",
+    ),
 )
 
 
@@ -123,10 +160,16 @@ def _index_rows() -> list[Intrinsic]:
 def _math_rows() -> list[Intrinsic]:
     return [
         Intrinsic(
-            name, "math", "math", "function",
+            name,
+            "math",
+            "math",
+            "function",
             tuple((parameter, "float", None) for parameter in parameters.split()),
-            returns, meaning, "4.17.5",
-            operation if operation.startswith("Op") else f"OpenCL.std {operation}", ulp,
+            returns,
+            meaning,
+            "4.17.5",
+            operation if operation.startswith("Op") else f"OpenCL.std {operation}",
+            ulp,
         )
         for name, parameters, returns, meaning, operation, ulp in MATH_FUNCTIONS
     ]
@@ -135,10 +178,15 @@ def _math_rows() -> list[Intrinsic]:
 INTRINSICS: tuple[Intrinsic, ...] = (
     *_index_rows(),
     Intrinsic(
-        "group_barrier", "convergence", None, "function",
+        "group_barrier",
+        "convergence",
+        None,
+        "function",
         (("group", "Group", None), ("fence_scope", "MemoryScope", "MemoryScope.WORK_GROUP")),
-        "none", "wait for the whole group and make its memory operations visible",
-        "4.17.3", "OpControlBarrier",
+        "none",
+        "wait for the whole group and make its memory operations visible",
+        "4.17.3",
+        "OpControlBarrier",
     ),
     *_math_rows(),
 )
@@ -161,6 +209,5 @@ def rows(owner: str | None = None, family: str | None = None) -> tuple[Intrinsic
     ['group_barrier']
     """
     return tuple(
-        row for row in INTRINSICS
-        if (owner is None or row.owner == owner) and (family is None or row.family == family)
+        row for row in INTRINSICS if (owner is None or row.owner == owner) and (family is None or row.family == family)
     )

@@ -7,14 +7,29 @@ from kapi_sim.errors import ERRORS
 __all__ = ["COMMON_NAMES"]
 
 _LANGUAGE = (
-    "AddressSpace", "Group", "Item", "LocalAccessor", "MemoryOrder", "MemoryScope", "NdItem", "NdRange",
-    "Range", "device_func", "group_barrier", "kernel",
+    "AddressSpace",
+    "Group",
+    "Item",
+    "LocalAccessor",
+    "MemoryOrder",
+    "MemoryScope",
+    "NdItem",
+    "NdRange",
+    "Range",
+    "device_func",
+    "group_barrier",
+    "kernel",
 )
 _LAUNCH = ("DEFAULT_LOCAL_SIZE", "call_kernel", "call_kernel_async")
 _CONTROLS = ("Profile", "simulation")
 _WARNINGS = ("BenignRaceWarning", "KapiWarning", "SimulatorOnlyWarning")
 
 COMMON_NAMES: tuple[str, ...] = (
-    *_LANGUAGE, *_LAUNCH, *_CONTROLS, "KapiError", *(row.error.__name__ for row in ERRORS), *_WARNINGS,
+    *_LANGUAGE,
+    *_LAUNCH,
+    *_CONTROLS,
+    "KapiError",
+    *(row.error.__name__ for row in ERRORS),
+    *_WARNINGS,
 )
 """Names that ``import kapi_sim as kapi`` and ``import kapi_runtime as kapi`` both give."""

@@ -165,7 +165,9 @@ def _ramp(*shape: int) -> np.ndarray[Any, Any]:
 def _read_through(name: str, make: Any, base: np.ndarray[Any, Any], view: Any) -> Case:
     seen = np.ascontiguousarray(view(base))
     return Case(
-        f"arrays/read-{name}", make, (seen.shape,),
+        f"arrays/read-{name}",
+        make,
+        (seen.shape,),
         lambda: [Strided(base, view), np.zeros(seen.shape, base.dtype)],
         lambda given: {1: seen},
     )
@@ -202,40 +204,110 @@ _VIEWS: tuple[tuple[str, Any, np.ndarray[Any, Any], Any], ...] = (
 def _dtype_case(dtype: str) -> Case:
     values = np.array([0, 1, 2, 100, -5, 7]).astype(dtype)
     return Case(
-        f"arrays/copy-{dtype}", _copy_1, ((6,),), lambda: [values, np.zeros(6, dtype)], lambda given: {1: values}
+        f"arrays/copy-{dtype}",
+        _copy_1,
+        ((6,),),
+        lambda: [values, np.zeros(6, dtype)],
+        lambda given: {1: values},
     )
 
 
 CASES: tuple[Case, ...] = (
     *(_dtype_case(dtype) for dtype in ("int32", "int64", "float32", "float64")),
-    Case("arrays/copy-3d", _copy_3, ((2, 3, 4),), lambda: [_ramp(2, 3, 4), np.zeros((2, 3, 4))],
-         lambda given: {1: _ramp(2, 3, 4)}),
+    Case(
+        "arrays/copy-3d",
+        _copy_3,
+        ((2, 3, 4),),
+        lambda: [_ramp(2, 3, 4), np.zeros((2, 3, 4))],
+        lambda given: {1: _ramp(2, 3, 4)},
+    ),
     *(_read_through(*view) for view in _VIEWS),
     *(_write_through(*view) for view in _VIEWS),
     _read_through("zero-stride", _copy_2, _ramp(4), _broadcast),
-    Case("arrays/rank-0", _rank_0, ((1,),), lambda: [np.array(21.0), np.array(0.0)],
-         lambda given: {1: np.array(42.0)}),
-    Case("arrays/no-work-items", _copy_1, ((0,),), lambda: [np.ones(3), np.zeros(3)],
-         lambda given: {1: np.zeros(3)}),
-    Case("arrays/attributes", _attributes, ((1,),), lambda: [np.zeros((3, 5), np.float32), np.zeros(5, np.int64)],
-         lambda given: {1: np.array([3, 5, 2, 15, 3])}),
-    Case("arrays/dtype-of-an-argument", _typed_zero, ((4,),),
-         lambda: [np.arange(12, dtype=np.float32).reshape(4, 3), np.zeros(4, np.float32)],
-         lambda given: {1: np.array([5, 50, 149, 302], np.float32)}),
-    Case("arrays/scalar-arguments", _scalars, ((2,),),
-         lambda: [np.array([0.1, 16777217.0], np.float32), 3, 0.1, np.int64(3), np.float64(0.1), np.zeros((4, 2))],
-         lambda given: {5: np.stack([
-             (given[0] * np.float32(3)).astype(np.float64), (given[0] * np.float32(0.1)).astype(np.float64),
-             given[0].astype(np.float64) * 3.0, given[0].astype(np.float64) * 0.1,
-         ])}),
-    Case("arrays/closure-over-constants", _closure, ((4,),), lambda: [_ramp(4), np.zeros(4)],
-         lambda given: {1: np.array([0.5, 3.5, 6.5, 9.5])}),
-    Case("arrays/aliases", _alias, ((3,),), lambda: [_ramp(3), _ramp(3), np.zeros(3)],
-         lambda given: {2: np.array([0.0, 2.0, 4.0])}),
-    Case("arrays/gather", _gather, ((4,),), lambda: [_ramp(4), np.array([3, 1, 0, 1], np.int32), np.zeros(4)],
-         lambda given: {2: np.array([3.0, 1.0, 0.0, 1.0])}),
-    Case("arrays/swap-by-tuple-unpacking", _swap, ((2,),), lambda: [np.array([[1.0, 2.0], [3.0, 4.0]])],
-         lambda given: {0: np.array([[2.0, 1.0], [4.0, 3.0]])}),
-    Case("arrays/augmented-assignment", _augmented, ((2,),), lambda: [_AUGMENTED_START.copy()],
-         lambda given: {0: _AUGMENTED_END}),
+    Case(
+        "arrays/rank-0",
+        _rank_0,
+        ((1,),),
+        lambda: [np.array(21.0), np.array(0.0)],
+        lambda given: {1: np.array(42.0)},
+    ),
+    Case(
+        "arrays/no-work-items",
+        _copy_1,
+        ((0,),),
+        lambda: [np.ones(3), np.zeros(3)],
+        lambda given: {1: np.zeros(3)},
+    ),
+    Case(
+        "arrays/attributes",
+        _attributes,
+        ((1,),),
+        lambda: [np.zeros((3, 5), np.float32), np.zeros(5, np.int64)],
+        lambda given: {1: np.array([3, 5, 2, 15, 3])},
+    ),
+    Case(
+        "arrays/dtype-of-an-argument",
+        _typed_zero,
+        ((4,),),
+        lambda: [np.arange(12, dtype=np.float32).reshape(4, 3), np.zeros(4, np.float32)],
+        lambda given: {1: np.array([5, 50, 149, 302], np.float32)},
+    ),
+    Case(
+        "arrays/scalar-arguments",
+        _scalars,
+        ((2,),),
+        lambda: [
+            np.array([0.1, 16777217.0], np.float32),
+            3,
+            0.1,
+            np.int64(3),
+            np.float64(0.1),
+            np.zeros((4, 2)),
+        ],
+        lambda given: {
+            5: np.stack(
+                [
+                    (given[0] * np.float32(3)).astype(np.float64),
+                    (given[0] * np.float32(0.1)).astype(np.float64),
+                    given[0].astype(np.float64) * 3.0,
+                    given[0].astype(np.float64) * 0.1,
+                ]
+            )
+        },
+    ),
+    Case(
+        "arrays/closure-over-constants",
+        _closure,
+        ((4,),),
+        lambda: [_ramp(4), np.zeros(4)],
+        lambda given: {1: np.array([0.5, 3.5, 6.5, 9.5])},
+    ),
+    Case(
+        "arrays/aliases",
+        _alias,
+        ((3,),),
+        lambda: [_ramp(3), _ramp(3), np.zeros(3)],
+        lambda given: {2: np.array([0.0, 2.0, 4.0])},
+    ),
+    Case(
+        "arrays/gather",
+        _gather,
+        ((4,),),
+        lambda: [_ramp(4), np.array([3, 1, 0, 1], np.int32), np.zeros(4)],
+        lambda given: {2: np.array([3.0, 1.0, 0.0, 1.0])},
+    ),
+    Case(
+        "arrays/swap-by-tuple-unpacking",
+        _swap,
+        ((2,),),
+        lambda: [np.array([[1.0, 2.0], [3.0, 4.0]])],
+        lambda given: {0: np.array([[2.0, 1.0], [4.0, 3.0]])},
+    ),
+    Case(
+        "arrays/augmented-assignment",
+        _augmented,
+        ((2,),),
+        lambda: [_AUGMENTED_START.copy()],
+        lambda given: {0: _AUGMENTED_END},
+    ),
 )

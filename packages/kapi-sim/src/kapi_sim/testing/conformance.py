@@ -8,7 +8,11 @@ from kapi_sim.testing.case import Backend, Case
 __all__ = ["CASES", "Backend", "Case"]
 
 CASES: tuple[Case, ...] = (
-    *index_cases.CASES, *number_cases.CASES, *math_cases.CASES, *array_cases.CASES, *group_cases.CASES,
+    *index_cases.CASES,
+    *number_cases.CASES,
+    *math_cases.CASES,
+    *array_cases.CASES,
+    *group_cases.CASES,
     *control_cases.CASES,
 )
 """The suite; every name is unique, and every row of the intrinsic table is covered."""

@@ -224,11 +224,22 @@ def _expected(owner: str, shape: tuple[int, ...], local: tuple[int, ...]) -> np.
     if owner == "Item":
         columns = [*_columns(whole, shape), *_linear(whole, shape), dimensions]
     elif owner == "NdItem":
-        columns = [*_columns(whole, shape), *_columns(inner, local), *_linear(whole, shape), *_linear(inner, local),
-                   dimensions]
+        columns = [
+            *_columns(whole, shape),
+            *_columns(inner, local),
+            *_linear(whole, shape),
+            *_linear(inner, local),
+            dimensions,
+        ]
     else:
-        columns = [*_columns(outer, groups), *_columns(inner, local), *_linear(outer, groups),
-                   *_linear(inner, local), dimensions, (inner == 0).all(axis=0)]
+        columns = [
+            *_columns(outer, groups),
+            *_columns(inner, local),
+            *_linear(outer, groups),
+            *_linear(inner, local),
+            dimensions,
+            (inner == 0).all(axis=0),
+        ]
     return np.stack([column.astype(np.int64) for column in columns], axis=1)
 
 
@@ -247,9 +258,15 @@ def _case(owner: str, ndim: int, make: Any) -> Case:
 
 
 CASES: tuple[Case, ...] = (
-    _case("Item", 1, _item_1), _case("Item", 2, _item_2), _case("Item", 3, _item_3),
-    _case("NdItem", 1, _nd_item_1), _case("NdItem", 2, _nd_item_2), _case("NdItem", 3, _nd_item_3),
-    _case("Group", 1, _group_1), _case("Group", 2, _group_2), _case("Group", 3, _group_3),
+    _case("Item", 1, _item_1),
+    _case("Item", 2, _item_2),
+    _case("Item", 3, _item_3),
+    _case("NdItem", 1, _nd_item_1),
+    _case("NdItem", 2, _nd_item_2),
+    _case("NdItem", 3, _nd_item_3),
+    _case("Group", 1, _group_1),
+    _case("Group", 2, _group_2),
+    _case("Group", 3, _group_3),
     Case(
         name="index/dimension-in-a-variable",
         make=_dimension_in_a_variable,

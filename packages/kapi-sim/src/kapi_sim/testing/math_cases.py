@@ -44,8 +44,21 @@ def _anywhere(kapi: Any) -> Any:
     return anywhere
 
 
-_ANYWHERE = ("fabs", "exp", "expm1", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh", "degrees",
-             "radians")
+_ANYWHERE = (
+    "fabs",
+    "exp",
+    "expm1",
+    "sin",
+    "cos",
+    "tan",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "degrees",
+    "radians",
+)
 
 
 def _positive(kapi: Any) -> Any:
@@ -188,20 +201,22 @@ def _bounds(names: tuple[str, ...]) -> Any:
     return np.array(bounds, np.float64)[:, None]
 
 
-def _case(
-    name: str, make: Any, names: tuple[str, ...], dtype: str, x: Any, y: Any = None, fixed: bool = False
-) -> Case:
+def _case(name: str, make: Any, names: tuple[str, ...], dtype: str, x: Any, y: Any = None, fixed: bool = False) -> Case:
     given = [np.asarray(values, dtype) for values in (x, y) if values is not None]
     # Of pow, the kernel takes the magnitude of the base.
     columns = [
-        [getattr(math, f)(abs(values[0]), *values[1:]) if f == "pow" else getattr(math, f)(*values)
-         for values in zip(*(array.tolist() for array in given), strict=False)]
+        [
+            getattr(math, f)(abs(values[0]), *values[1:]) if f == "pow" else getattr(math, f)(*values)
+            for values in zip(*(array.tolist() for array in given), strict=False)
+        ]
         for f in names
     ]
     wanted = np.array(columns, np.float64)
     position = len(given)
     return Case(
-        f"math/{name}-{dtype}", make, ((len(given[0]),),),
+        f"math/{name}-{dtype}",
+        make,
+        ((len(given[0]),),),
         lambda: [*given, np.zeros(wanted.shape, np.float64)],
         lambda inputs: {position: wanted},
         ulp={} if fixed else {position: _bounds(names)},
@@ -219,7 +234,14 @@ def _cases(dtype: str) -> list[Case]:
         _case("above-two", _above_two, _ABOVE_TWO, dtype, [2.5, 3.0, 4.75, 6.5, 9.0]),
         _case("two-arguments", _two, _TWO, dtype, [1.5, -2.25, 7.0, -0.3, 100.0], [2.0, 3.5, -1.25, 0.7, 2.5]),
         _case("whole-numbers", _whole, _WHOLE, dtype, [2.5, -2.5, 0.0, -0.25, 7.0, -1e6 - 0.5], fixed=True),
-        _case("predicates", _predicates, _PREDICATES, dtype, [0.0, math.nan, math.inf, -math.inf, 1e30], fixed=True),
+        _case(
+            "predicates",
+            _predicates,
+            _PREDICATES,
+            dtype,
+            [0.0, math.nan, math.inf, -math.inf, 1e30],
+            fixed=True,
+        ),
     ]
     if "exp2" in _ULP:
         cases.append(_case("exp2", _exp2, ("exp2",), dtype, anywhere))
@@ -230,20 +252,25 @@ CASES: tuple[Case, ...] = (
     *_cases("float32"),
     *_cases("float64"),
     Case(
-        "math/floor-gives-a-weak-int", _weak_result, ((2,),),
+        "math/floor-gives-a-weak-int",
+        _weak_result,
+        ((2,),),
         lambda: [np.array([2.7, -0.5]), np.array([2147483647, -2147483648], np.int32), np.zeros(2, np.int64)],
         lambda given: {2: np.array([-2147483647, 2147483647], np.int64)},
     ),
     Case(
-        "math/strong-float-keeps-its-type", _keeps_type, ((2,),),
+        "math/strong-float-keeps-its-type",
+        _keeps_type,
+        ((2,),),
         lambda: [np.array([2.0**48, 1.0], np.float32), np.zeros(2)],
         lambda given: {1: np.array([16777216.0, np.float32(1.0) + np.float32(0.1)], np.float64)},
     ),
     Case(
-        "math/beyond-the-domain", _beyond, ((3,),),
+        "math/beyond-the-domain",
+        _beyond,
+        ((3,),),
         lambda: [np.array([-1.0, 0.0, 4.0]), np.zeros((3, 3))],
-        lambda given: {1: np.array([[math.nan, 0.0, 2.0], [math.nan, -math.inf, math.log(4.0)],
-                                    [math.inf, 1.0, 0.0]])},
+        lambda given: {1: np.array([[math.nan, 0.0, 2.0], [math.nan, -math.inf, math.log(4.0)], [math.inf, 1.0, 0.0]])},
         ulp={1: 3.0},
     ),
 )

@@ -55,7 +55,11 @@ def _arithmetic_case(left: str, right: str) -> Case:
 
     def inputs() -> list[Any]:
         a, b = np.array(_SIGNED[left], left), np.array(_OTHER[right], right)
-        return [a, b, *(np.zeros(a.size, np.float64 if f is np.true_divide else _wide(common)) for f in functions)]
+        return [
+            a,
+            b,
+            *(np.zeros(a.size, np.float64 if f is np.true_divide else _wide(common)) for f in functions),
+        ]
 
     def expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
         with np.errstate(all="ignore"):
@@ -63,8 +67,13 @@ def _arithmetic_case(left: str, right: str) -> Case:
 
     # OpenCL allows a device 2.5 ulp for a division in float32.
     return Case(
-        f"numbers/arithmetic-{left}-{right}", _arithmetic, ((6,),), inputs, expected,
-        ulp={5: 2.5} if quotient == np.float32 else {}, precision=quotient,
+        f"numbers/arithmetic-{left}-{right}",
+        _arithmetic,
+        ((6,),),
+        inputs,
+        expected,
+        ulp={5: 2.5} if quotient == np.float32 else {},
+        precision=quotient,
     )
 
 
@@ -85,9 +94,13 @@ def _power_case(left: str, right: str) -> Case:
         return [base, np.array([2, 31, 3, 0, 13], right), np.zeros(5, _wide(common))]
 
     return Case(
-        f"numbers/power-{left}-{right}", _power, ((5,),), inputs,
+        f"numbers/power-{left}-{right}",
+        _power,
+        ((5,),),
+        inputs,
         lambda given: {2: np.power(given[0], given[1]).astype(given[2].dtype)},
-        ulp={2: 16.0} if common.kind == "f" else {}, precision=common if common.kind == "f" else np.float64,
+        ulp={2: 16.0} if common.kind == "f" else {},
+        precision=common if common.kind == "f" else np.float64,
     )
 
 
@@ -114,7 +127,10 @@ def _comparison_case(left: str, right: str) -> Case:
         return [a, b, *(np.zeros(6, np.bool_) for _ in functions)]
 
     return Case(
-        f"numbers/comparison-{left}-{right}", _comparison, ((6,),), inputs,
+        f"numbers/comparison-{left}-{right}",
+        _comparison,
+        ((6,),),
+        inputs,
         lambda given: {2 + k: f(given[0], given[1]) for k, f in enumerate(functions)},
     )
 
@@ -284,27 +300,49 @@ CASES: tuple[Case, ...] = (
     *(_bits_case(left, right) for left, right in _INTEGERS),
     *(_weak_case(dtype) for dtype in _DTYPES),
     Case(
-        "numbers/weak-start-takes-the-strong-type", _accumulate, ((1,),),
-        lambda: [np.full(64, 0.1, np.float32), np.zeros(2)], _accumulated, ulp={1: 2.5}, precision=np.float32,
+        "numbers/weak-start-takes-the-strong-type",
+        _accumulate,
+        ((1,),),
+        lambda: [np.full(64, 0.1, np.float32), np.zeros(2)],
+        _accumulated,
+        ulp={1: 2.5},
+        precision=np.float32,
     ),
     Case(
-        "numbers/edges-int32", _edges, ((3,),),
-        lambda: [np.array([2147483647, -2147483648, 0], np.int32), np.zeros((5, 3), np.int64),
-                 np.zeros((2, 3), np.float64)],
+        "numbers/edges-int32",
+        _edges,
+        ((3,),),
+        lambda: [
+            np.array([2147483647, -2147483648, 0], np.int32),
+            np.zeros((5, 3), np.int64),
+            np.zeros((2, 3), np.float64),
+        ],
         lambda given: {
             1: np.array(_EDGE_WIDE, np.int64),
             2: np.array([[2147483645, -2147483648, 0], [1073741823.5, -1073741824.0, 0.0]]),
         },
     ),
     Case(
-        "numbers/shift-by-the-width-or-more", _wide_shift, ((4,),),
-        lambda: [np.array([1, -1, 5, -5], np.int32), np.array([32, 32, 40, 33], np.int32),
-                 np.ones(4, np.int64), np.ones(4, np.int64)],
+        "numbers/shift-by-the-width-or-more",
+        _wide_shift,
+        ((4,),),
+        lambda: [
+            np.array([1, -1, 5, -5], np.int32),
+            np.array([32, 32, 40, 33], np.int32),
+            np.ones(4, np.int64),
+            np.ones(4, np.int64),
+        ],
         lambda given: {2: np.zeros(4, np.int64), 3: np.array([0, -1, 0, -1], np.int64)},
     ),
     Case(
-        "numbers/division-of-floats-by-zero", _float_edges, ((4,),),
-        lambda: [np.array([1.0, -1.0, 0.0, 5.5]), np.array([0.0, 0.0, 0.0, np.inf]), *(np.zeros(4) for _ in "abc")],
+        "numbers/division-of-floats-by-zero",
+        _float_edges,
+        ((4,),),
+        lambda: [
+            np.array([1.0, -1.0, 0.0, 5.5]),
+            np.array([0.0, 0.0, 0.0, np.inf]),
+            *(np.zeros(4) for _ in "abc"),
+        ],
         lambda given: {
             2: np.array([np.inf, -np.inf, np.nan, 0.0]),
             3: np.array([np.nan, np.nan, np.nan, 5.5]),
@@ -312,9 +350,16 @@ CASES: tuple[Case, ...] = (
         },
     ),
     Case(
-        "numbers/storing-converts", _stores, ((4,),),
-        lambda: [np.array([2.9, -2.9, 0.5, 100.0], np.float32), np.array([1, -1, 127, -128], np.int64),
-                 np.zeros(4, np.int32), np.zeros(4, np.float32), np.zeros(4, np.int8)],
+        "numbers/storing-converts",
+        _stores,
+        ((4,),),
+        lambda: [
+            np.array([2.9, -2.9, 0.5, 100.0], np.float32),
+            np.array([1, -1, 127, -128], np.int64),
+            np.zeros(4, np.int32),
+            np.zeros(4, np.float32),
+            np.zeros(4, np.int8),
+        ],
         lambda given: {
             2: np.array([2, -2, 0, 100], np.int32),
             3: np.array([1, -1, 127, -128], np.float32),
@@ -322,13 +367,20 @@ CASES: tuple[Case, ...] = (
         },
     ),
     Case(
-        "numbers/builtins", _conversions, ((4,),),
+        "numbers/builtins",
+        _conversions,
+        ((4,),),
         lambda: [np.array([2.9, -2.9, 0.5, 1.5], np.float32), np.zeros((4, 5))],
-        lambda given: {1: np.array([
-            [2, 1, np.float32(2.9), np.float32(2.9), 3],
-            [-2, np.float32(-2.9), 1, np.float32(2.9), -3],
-            [0, 0.5, 1, 0.5, 0],
-            [1, 1, 1.5, 1.5, 2],
-        ], np.float64)},
+        lambda given: {
+            1: np.array(
+                [
+                    [2, 1, np.float32(2.9), np.float32(2.9), 3],
+                    [-2, np.float32(-2.9), 1, np.float32(2.9), -3],
+                    [0, 0.5, 1, 0.5, 0],
+                    [1, 1, 1.5, 1.5, 2],
+                ],
+                np.float64,
+            )
+        },
     ),
 )

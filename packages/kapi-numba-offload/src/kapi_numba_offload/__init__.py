@@ -1,0 +1,20 @@
+"""`numba.njit` functions over dpnp arrays, run as kapi kernels on the device that holds the data.
+
+Importing it, as `import kapi_runtime` does, points the OpenCL loader to the driver that comes as a wheel. With the
+distribution installed Numba registers it by itself; `unregister` and `register` switch that off and on.
+"""
+
+from __future__ import annotations
+
+import kapi_runtime as _kapi_runtime  # for its one side effect: the driver is found before the first device query
+from _kapi_numba_hooks import install as register
+from _kapi_numba_hooks import is_installed as is_registered
+from _kapi_numba_hooks import remove as unregister
+
+__all__ = ["is_registered", "register", "unregister"]
+
+__version__ = "0.1.0"
+
+del _kapi_runtime
+
+register()

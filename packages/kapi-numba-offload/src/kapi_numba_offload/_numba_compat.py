@@ -1,0 +1,27 @@
+"""Every Numba internal that kapi-numba-offload touches, imported in one place (with `_kapi_numba_hooks`)."""
+
+from __future__ import annotations
+
+from numba.core import ir, types, typing
+from numba.core.compiler import Flags, compile_extra, compile_result
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.untyped_passes import FixupArgs, IRProcessing, TranslateByteCode
+
+__all__ = [
+    "SUPPORTED_NUMBA",
+    "FixupArgs",
+    "Flags",
+    "FunctionPass",
+    "IRProcessing",
+    "PassManager",
+    "TranslateByteCode",
+    "compile_extra",
+    "compile_result",
+    "ir",
+    "register_pass",
+    "types",
+    "typing",
+]
+
+SUPPORTED_NUMBA = (">=0.68", "<0.69")
+"""The range of Numba versions whose internals this package was written against, lowest and highest."""

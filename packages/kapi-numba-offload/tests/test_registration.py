@@ -1,0 +1,60 @@
+"""Registration with Numba: by itself, cheap, repeatable and removable."""
+
+import subprocess
+import sys
+
+import numba
+import pytest
+
+import kapi_numba_offload
+from kapi_numba_offload import _numba_compat
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_registration_happens_by_installation():
+    """Plain njit offloads in a program that imports nothing of kapi but the runtime."""
+    done = run(
+        "import kapi_runtime, dpnp, numba\n"
+        "print(numba.njit(lambda a, b: a + b)(dpnp.ones(2), dpnp.ones(2)))"
+    )
+    assert (done.stdout.strip(), done.returncode) == ("[2. 2.]", 0), done.stderr
+
+
+def test_registration_imports_nothing_of_kapi():
+    """A program without USM arrays pays for no import of kapi's packages or device libraries."""
+    done = run(
+        "import sys, numba\n"
+        "numba.njit(lambda a: a + 1)(1)\n"
+        "import _kapi_numba_hooks; assert _kapi_numba_hooks.is_installed()\n"
+        "print([name for name in sys.modules if name.split('.')[0] in\n"
+        "       ('kapi_sim', 'kapi_types', 'kapi_runtime', 'kapi_numba_offload', 'dpctl', 'dpnp')])"
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_registration_is_idempotent_and_removable():
+    """Twice is once, and removing it leaves Numba as it was."""
+    import dpnp
+
+    try:
+        kapi_numba_offload.register()
+        kapi_numba_offload.register()
+        assert kapi_numba_offload.is_registered()
+        kapi_numba_offload.unregister()
+        assert not kapi_numba_offload.is_registered()
+        with pytest.raises(numba.TypingError, match="Cannot determine Numba type"):
+            numba.njit(lambda a, b: a + b)(dpnp.ones(2), dpnp.ones(2))
+    finally:
+        kapi_numba_offload.register()
+
+
+def test_numba_version_is_in_the_supported_range():
+    """The internals in use are those of the installed Numba."""
+    lowest, highest = (
+        tuple(int(part) for part in bound.strip("<>=").split(".")) for bound in _numba_compat.SUPPORTED_NUMBA
+    )
+    installed = tuple(int(part) for part in numba.__version__.split(".")[:2])
+    assert lowest <= installed < highest

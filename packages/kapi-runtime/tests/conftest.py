@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+# First of all, since the first device query fixes what is visible.
+import kapi_runtime  # noqa: F401
+import pytest
+
+GOVERNING = ("KAPI_FIND_DRIVER", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS", "ONEAPI_DEVICE_SELECTOR")
+
+
+@pytest.fixture
+def run_python():
+    """Run a program in a process of its own, with none of the variables that govern what is found."""
+
+    def run(program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        inherited = {name: value for name, value in os.environ.items() if name not in GOVERNING}
+        command = [sys.executable, *arguments] if arguments else [sys.executable, "-c", program]
+        return subprocess.run(
+            command, env=inherited | environment, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    return run
+
+
+@pytest.fixture
+def sub_devices():
+    """Two queues on two devices: the halves of the CPU."""
+    import dpctl
+
+    device = kapi_runtime.default_device()
+    half = device.max_compute_units // 2
+    return [dpctl.SyclQueue(part) for part in device.create_sub_devices(partition=[half, half])]

@@ -1,0 +1,196 @@
+"""Order with dpnp's work on the same queue, in both directions.
+
+The CPU's queues run their commands in the order of submission, mostly, so that a missing dependency does not show.  The
+gate makes it show: an event that stays pending while this thread keeps the GIL.  Work that waits for the gate is then
+overtaken by work that should wait for it and does not.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+
+import dpctl
+import dpnp
+import kapi_runtime as kapi
+import pytest
+from dpctl.utils import SequentialOrderManager
+from kapi_runtime import _keep_alive
+from kapi_runtime import launch as launch_module
+
+SIZE = 1000
+
+
+@kapi.kernel
+def double(item: kapi.Item, source, target):
+    i = item.get_id(0)
+    target[i] = source[i] * 2
+
+
+@contextmanager
+def gate():
+    """Give an event that is pending until this thread lets go of the GIL, as every wait does."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(100)
+    try:
+        yield dpctl.SyclQueue(kapi.default_device())._submit_keep_args_alive((object(),), [])
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def arrays(queue):
+    """Two arrays, of ones and zeros, of which nothing is pending, and a kernel compiled for them."""
+    source, target = dpnp.ones(SIZE, sycl_queue=queue), dpnp.zeros(SIZE, sycl_queue=queue)
+    kapi.call_kernel(double, kapi.Range(SIZE), target, dpnp.zeros(SIZE, sycl_queue=queue))
+    queue.wait()
+    return source, target
+
+
+def kernel_then_dpnp(queue):
+    """What dpnp computes of a kernel's pending output: 3 if it waited for the kernel, 1 if not."""
+    source, target = arrays(queue)
+    # Made before: an allocation lets go of the GIL.
+    result = dpnp.zeros(SIZE, sycl_queue=queue)
+    ones = dpnp.ones(SIZE, sycl_queue=queue)
+    queue.wait()
+    with gate() as event:
+        kapi.call_kernel_async(double, kapi.Range(SIZE), [event], source, target)
+        dpnp.add(target, ones, out=result)
+    queue.wait()
+    return set(result.asnumpy())
+
+
+def dpnp_then_kernel(queue):
+    """What a kernel computes of dpnp's pending output: 14 if it waited for dpnp, 2 if not."""
+    source, target = arrays(queue)
+    with gate() as event:
+        SequentialOrderManager[queue].add_event_pair(event, event)
+        source.fill(7)
+        kapi.call_kernel_async(double, kapi.Range(SIZE), [], source, target)
+    queue.wait()
+    return set(target.asnumpy())
+
+
+def kernel_then_kernel(queue):
+    """What a second kernel computes of the first one's pending output: 4 if it waited, 0 if not."""
+    source, target = arrays(queue)
+    result = dpnp.zeros(SIZE, sycl_queue=queue)
+    queue.wait()
+    with gate() as event:
+        kapi.call_kernel_async(double, kapi.Range(SIZE), [event], source, target)
+        kapi.call_kernel_async(double, kapi.Range(SIZE), [], target, result)
+    queue.wait()
+    return set(result.asnumpy())
+
+
+@pytest.fixture(params=["default", "out-of-order", "in-order"])
+def queue(request):
+    if request.param == "default":
+        return kapi.default_queue()
+    properties = {"property": "in_order"} if request.param == "in-order" else {}
+    return dpctl.SyclQueue(kapi.default_device(), **properties)
+
+
+@pytest.fixture
+def no_order(monkeypatch):
+    """Launches that neither wait for other work nor tell of their own."""
+
+    class Nothing:
+        submitted_events = ()
+
+        def add_event_pair(self, *events):
+            pass
+
+    class Manager:
+        def __class_getitem__(cls, queue):
+            return Nothing()
+
+    monkeypatch.setattr(launch_module, "SequentialOrderManager", Manager)
+
+
+def test_dpnp_waits_for_a_kernel(queue):
+    assert kernel_then_dpnp(queue) == {3}
+
+
+def test_kernel_waits_for_dpnp(queue):
+    assert dpnp_then_kernel(queue) == {14}
+
+
+def test_kernel_waits_for_a_kernel(queue):
+    assert kernel_then_kernel(queue) == {4}
+
+
+@pytest.mark.parametrize(
+    ("run", "unordered"), [(kernel_then_dpnp, {1}), (dpnp_then_kernel, {2}), (kernel_then_kernel, {0})],
+    ids=["kernel then dpnp", "dpnp then kernel", "kernel then kernel"],
+)
+def test_order_is_what_the_gate_tests(no_order, run, unordered):
+    assert run(kapi.default_queue()) == unordered
+
+
+def test_launch_does_not_wait_for_pending_work():
+    source, target = arrays(kapi.default_queue())
+    with gate() as event:
+        _, device_event = kapi.call_kernel_async(double, kapi.Range(SIZE), [event], source, target)
+        kapi.call_kernel_async(double, kapi.Range(SIZE), [], target, source)
+        assert device_event.execution_status != dpctl.event_status_type.complete
+    source.sycl_queue.wait()
+
+
+def test_alternating_launches_keep_their_order(queue):
+    values = dpnp.zeros(SIZE, dtype="int64", sycl_queue=queue)
+    expected = 0
+    for step in range(60):
+        kapi.call_kernel_async(double, kapi.Range(SIZE), [], values, values)
+        values += step
+        expected = expected * 2 + step
+        if expected > 2**40:
+            values //= 2**20
+            expected //= 2**20
+    assert set(values.asnumpy()) == {expected}
+
+
+def freed_while_pending():
+    """Whether memory that a pending kernel writes is given to the next allocation."""
+    source, target = arrays(kapi.default_queue())
+    nbytes, address = target.nbytes, target.get_array()._pointer
+    with gate() as event:
+        kapi.call_kernel_async(double, kapi.Range(SIZE), [event], source, target)
+        del source, target
+        taken = [dpctl.memory.MemoryUSMDevice(nbytes, queue=kapi.default_queue()) for _ in range(20)]
+        is_reused = address in [memory._pointer for memory in taken]
+    kapi.default_queue().wait()
+    return is_reused
+
+
+def test_arguments_stay_alive_while_a_kernel_is_pending():
+    assert not freed_while_pending()
+
+
+def test_keeping_alive_is_what_the_allocation_tests(monkeypatch):
+    monkeypatch.setattr(_keep_alive, "keep", lambda queue, event, owners: None)
+    assert freed_while_pending()
+
+
+def test_arguments_are_let_go_after_the_wait():
+    source, target = arrays(kapi.default_queue())
+    host_event, _ = kapi.call_kernel_async(double, kapi.Range(SIZE), [], source, target)
+    references = sys.getrefcount(source)
+    host_event.wait()
+    assert sys.getrefcount(source) < references
+    assert _keep_alive.in_flight() == 0
+
+
+def test_pending_launch_at_exit_ends_well(run_python, tmp_path):
+    program = tmp_path / "exits.py"
+    program.write_text(
+        "import kapi_runtime as kapi, dpnp\n"
+        "@kapi.kernel\n"
+        "def work(item: kapi.Item, a):\n"
+        "    i = item.get_id(0)\n"
+        "    for k in range(2000):\n"
+        "        a[i] = a[i] + k\n"
+        "kapi.call_kernel_async(work, kapi.Range(100000), [], dpnp.zeros(100000))\n"
+    )
+    done = run_python("", str(program))
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import dpctl
+import dpnp
+import kapi_runtime as kapi
+import numpy as np
+import pytest
+
+
+@kapi.kernel
+def add(item: kapi.Item, left, right, total):
+    i = item.get_id(0)
+    total[i] = left[i] + right[i]
+
+
+def launch(*arguments):
+    kapi.call_kernel(add, kapi.Range(4), *arguments)
+
+
+def test_kernel_runs_on_the_queue_of_its_arrays(sub_devices):
+    left, total = (dpnp.ones(4, sycl_queue=sub_devices[1]) for _ in range(2))
+    launch(left, left, total)
+    assert total.sycl_queue == sub_devices[1]
+    assert set(total.asnumpy()) == {2}
+
+
+def test_each_sub_device_runs_the_same_kernel(sub_devices):
+    for queue in sub_devices:
+        total = dpnp.zeros(4, sycl_queue=queue)
+        ones = dpnp.ones(4, sycl_queue=queue)
+        launch(ones, ones, total)
+        assert set(total.asnumpy()) == {2}
+
+
+def test_arrays_of_two_devices_are_refused_with_both_named(sub_devices):
+    left, right = (dpnp.ones(4, sycl_queue=queue) for queue in sub_devices)
+    with pytest.raises(kapi.ExecutionPlacementError) as caught:
+        launch(left, right, left)
+    message = str(caught.value)
+    assert "arguments `left` and `right` of kernel `add` must share one queue" in message
+    assert message.count("a sub-device of") == 2
+    assert "`right.sycl_queue.wait(); right = right.to_device(left.sycl_queue)`" in message
+
+
+def test_to_device_mends_the_placement(sub_devices):
+    left, right = (dpnp.ones(4, sycl_queue=queue) for queue in sub_devices)
+    right.sycl_queue.wait()
+    right = right.to_device(left.sycl_queue)
+    total = dpnp.zeros(4, sycl_queue=left.sycl_queue)
+    launch(left, right, total)
+    assert set(total.asnumpy()) == {2}
+
+
+def test_arrays_of_two_queues_of_one_device_are_refused():
+    ones = dpnp.ones(4)
+    other = dpnp.ones(4, sycl_queue=dpctl.SyclQueue(ones.sycl_device))
+    with pytest.raises(kapi.ExecutionPlacementError, match=r"`left` on queue 0x\w+ of .*\n  `total` on queue 0x"):
+        launch(ones, ones, other)
+
+
+def test_queue_made_from_a_capsule_counts_as_the_same():
+    ones = dpnp.ones(4)
+    same = dpnp.zeros(4, sycl_queue=dpctl.SyclQueue(ones.sycl_queue._get_capsule()))
+    launch(ones, ones, same)
+    assert set(same.asnumpy()) == {2}
+
+
+def test_no_array_at_all_is_refused():
+    with pytest.raises(kapi.ExecutionPlacementError, match="arguments of kernel `add` must hold a USM array"):
+        launch(1, 2, 3)
+
+
+def test_numpy_array_is_refused_with_the_call_that_copies_it():
+    ones = dpnp.ones(4)
+    with pytest.raises(kapi.ExecutionPlacementError) as caught:
+        launch(ones, np.ones(4), ones)
+    assert "argument `right` of kernel `add` must be a USM array, got a numpy.ndarray of float64 (4,)" in str(caught.value)
+    assert "while `left` is one on its device" in str(caught.value)
+    assert "`right = dpnp.asarray(right, sycl_queue=left.sycl_queue)`" in str(caught.value)
+
+
+def test_numpy_arrays_alone_are_refused():
+    with pytest.raises(kapi.ExecutionPlacementError, match=r"`left = dpnp.asarray\(left\)`"):
+        launch(np.ones(4), np.ones(4), np.ones(4))
+
+
+def test_placement_error_is_dpnp_s_own_too():
+    with pytest.raises(dpnp.exceptions.ExecutionPlacementError) as caught:
+        launch(1, 2, 3)
+    assert isinstance(caught.value, kapi.KapiError)
+    assert isinstance(caught.value, ValueError)
+
+
+class Foreign:
+    """An array of another library: the protocol, and nothing else."""
+
+    def __init__(self, array, owner):
+        self.array = array
+        self.owner = owner
+
+    @property
+    def __sycl_usm_array_interface__(self):
+        return dict(self.array.__sycl_usm_array_interface__) | {"syclobj": self.owner}
+
+
+def test_arrays_are_taken_by_protocol():
+    ones, total = dpnp.ones(4), dpnp.zeros(4)
+    queue = ones.sycl_queue
+    launch(Foreign(ones, queue), Foreign(ones, queue._get_capsule()), Foreign(total, queue))
+    assert set(total.asnumpy()) == {2}
+
+
+def test_array_that_names_no_queue_is_refused():
+    ones = dpnp.ones(4)
+    with pytest.raises(kapi.ExecutionPlacementError, match="argument `left` of kernel `add` must name its queue, got 'cpu'"):
+        launch(Foreign(ones, "cpu"), ones, ones)

@@ -1,0 +1,151 @@
+"""Indices outside their axes, each with a twin that is guarded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kapi_sim as kapi
+
+
+@kapi.kernel
+def copy(item: kapi.Item, a, b):
+    i = item.get_id(0)
+    b[i] = a[i]
+
+
+@kapi.kernel
+def guarded_copy(item: kapi.Item, a, b):
+    i = item.get_id(0)
+    if i < b.shape[0]:
+        b[i] = a[i]
+
+
+@kapi.kernel
+def left_neighbour(item: kapi.Item, a, b):
+    i = item.get_id(0)
+    b[i] = a[i - 1]
+
+
+@kapi.kernel
+def left_neighbour_guarded(item: kapi.Item, a, b):
+    i = item.get_id(0)
+    b[i] = a[i - 1] if i > 0 else 0.0
+
+
+@kapi.kernel
+def element(item: kapi.Item, a, i, j):
+    a[i, j] = 1
+
+
+@kapi.kernel
+def beyond_tile(nd_item: kapi.NdItem, tile, n):
+    tile[nd_item.get_local_id(0) + n] = 0
+
+
+def test_index_beyond_the_end():
+    with pytest.raises(
+        kapi.OutOfBoundsError, match="index of `b` along axis 0 must be from 0 to 3, got 4 in b"
+    ) as caught:
+        kapi.call_kernel(copy, kapi.Range(5), np.zeros(5), np.zeros(4))
+    text = str(caught.value)
+    assert "work-item global (4,)" in text
+    assert "test_bounds.py:14: `b[i] = a[i]`" in text
+    assert "guard the access with `if index < b.shape[0]`" in text
+    kapi.call_kernel(guarded_copy, kapi.Range(5), np.zeros(5), np.zeros(4))
+
+
+def test_negative_index_does_not_wrap_around():
+    with pytest.raises(kapi.OutOfBoundsError, match="kernels know no wrap-around: .* write a.shape\\[0\\] - 1"):
+        kapi.call_kernel(left_neighbour, kapi.Range(4), np.zeros(4), np.zeros(4))
+    kapi.call_kernel(left_neighbour_guarded, kapi.Range(4), np.zeros(4), np.zeros(4))
+
+
+@pytest.mark.parametrize(("i", "j", "axis"), [(2, 0, 0), (0, 3, 1), (-1, 0, 0), (1, -3, 1)])
+def test_each_axis_is_checked(i, j, axis):
+    with pytest.raises(kapi.OutOfBoundsError, match=f"along axis {axis}") as caught:
+        kapi.call_kernel(element, kapi.Range(1), np.zeros((2, 3)), i, j)
+    assert f"a[{i}, {j}]" in str(caught.value)
+    assert isinstance(caught.value, IndexError)
+
+
+@pytest.mark.parametrize(("i", "j"), [(0, 0), (1, 2), (np.int32(1), np.uint8(2))])
+def test_valid_indices_pass(i, j):
+    kapi.call_kernel(element, kapi.Range(1), np.zeros((2, 3)), i, j)
+
+
+def test_numpy_index_is_checked():
+    with pytest.raises(kapi.OutOfBoundsError, match="got -1"):
+        kapi.call_kernel(element, kapi.Range(1), np.zeros((2, 3)), np.int32(-1), 0)
+
+
+def test_local_memory_is_checked():
+    with pytest.raises(kapi.OutOfBoundsError, match="index of `tile`"):
+        kapi.call_kernel(beyond_tile, kapi.NdRange(4, 4), kapi.LocalAccessor(4, float), 1)
+    kapi.call_kernel(beyond_tile, kapi.NdRange(4, 4), kapi.LocalAccessor(4, float), 0)
+
+
+def test_too_many_components():
+    with pytest.raises(kapi.OutOfBoundsError, match="must have at most 1 components, got 2"):
+        kapi.call_kernel(element, kapi.Range(1), np.zeros(3), 0, 0)
+
+
+def test_empty_array_has_no_valid_index():
+    with pytest.raises(kapi.OutOfBoundsError, match="the axis has no elements"):
+        kapi.call_kernel(copy, kapi.Range(1), np.zeros(0), np.zeros(1))
+
+
+@pytest.mark.parametrize("index", [1.0, np.float32(0), True, "x"])
+def test_index_of_another_type(index):
+    with pytest.raises(kapi.DtypeError, match="index of `a` along axis 0 must be an integer, got"):
+        kapi.call_kernel(element, kapi.Range(1), np.zeros((2, 3)), index, 0) if index != "x" else kapi.call_kernel(
+            string_index, kapi.Range(1), np.zeros((2, 3))
+        )
+
+
+@kapi.kernel
+def string_index(item: kapi.Item, a):
+    a["x"] = 1
+
+
+@kapi.kernel
+def row_sums(item: kapi.Item, a, out):
+    i = item.get_id(0)
+    row = a[i]
+    total = 0.0
+    for k in range(len(row) + out.shape[1]):
+        total += row[k]
+    out[i, 0] = total
+
+
+def test_row_of_an_array_is_checked():
+    with pytest.raises(kapi.OutOfBoundsError, match=r"index of `a\[0\]` along axis 0 must be from 0 to 2, got 3"):
+        kapi.call_kernel(row_sums, kapi.Range(2), np.ones((2, 3)), np.zeros((2, 1)))
+
+
+@kapi.kernel
+def dimension(item: kapi.Item, out, dim):
+    out[0] = item.get_id(dim)
+
+
+@pytest.mark.parametrize("dim", [-1, 1, 3])
+def test_dimension_outside_the_index_space(dim):
+    with pytest.raises(kapi.OutOfBoundsError, match="dim must be an integer from 0 to 0"):
+        kapi.call_kernel(dimension, kapi.Range(1), np.zeros(1), dim)
+
+
+@kapi.kernel
+def whole_array(item: kapi.Item, a):
+    a[:] = 0
+
+
+@kapi.kernel
+def whole_value(item: kapi.Item, a):
+    np.add(a, 1)
+
+
+def test_whole_array_is_no_value():
+    with pytest.raises(kapi.DtypeError, match=r"`a` must be written element by element in a kernel, got .* a\[:\]"):
+        kapi.call_kernel(whole_array, kapi.Range(1), np.zeros(3))
+    with pytest.raises(kapi.DtypeError, match="`a` must be used element by element"):
+        kapi.call_kernel(whole_value, kapi.Range(1), np.zeros(3))

@@ -1,0 +1,168 @@
+"""Barriers that a part of a group reaches, each with its corrected twin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kapi_sim as kapi
+
+
+def launch(kernel, *args, n=8, local=4):
+    kapi.call_kernel(kernel, kapi.NdRange(n, local), *args)
+
+
+@kapi.kernel
+def in_a_branch(nd_item: kapi.NdItem, a):
+    if nd_item.get_local_id(0) < 3:
+        kapi.group_barrier(nd_item.get_group())
+    a[nd_item.get_global_id(0)] = 1
+
+
+@kapi.kernel
+def after_the_branch(nd_item: kapi.NdItem, a):
+    if nd_item.get_local_id(0) < 3:
+        a[nd_item.get_global_id(0)] = 1
+    kapi.group_barrier(nd_item.get_group())
+
+
+def test_barrier_in_a_divergent_branch():
+    with pytest.raises(kapi.BarrierDivergenceError, match="must be reached by all 4 work-items") as caught:
+        launch(in_a_branch, np.zeros(8))
+    text = str(caught.value)
+    assert "3 work-items (work-item global (0,), local (0,), group (0,); local (1,), local (2,)) wait" in text
+    assert "test_convergence.py:18: `kapi.group_barrier(nd_item.get_group())`" in text
+    assert "work-item global (3,), local (3,), group (0,) left the kernel without it" in text
+    launch(after_the_branch, np.zeros(8))
+
+
+@kapi.kernel
+def guard_returns(nd_item: kapi.NdItem, n):
+    if nd_item.get_global_id(0) >= n:
+        return
+    kapi.group_barrier(nd_item.get_group())
+
+
+@kapi.kernel
+def guard_works(nd_item: kapi.NdItem, n, a):
+    i = nd_item.get_global_id(0)
+    if i < n:
+        a[i] = 1
+    kapi.group_barrier(nd_item.get_group())
+
+
+def test_early_return_before_a_barrier():
+    with pytest.raises(kapi.BarrierDivergenceError, match=r"group \(1,\).* left the kernel"):
+        launch(guard_returns, 6)
+    launch(guard_returns, 4)
+    launch(guard_works, 6, np.zeros(6))
+
+
+@kapi.kernel
+def two_barriers(nd_item: kapi.NdItem):
+    group = nd_item.get_group()
+    if nd_item.get_local_id(0) % 2:
+        kapi.group_barrier(group)
+    else:
+        kapi.group_barrier(group)
+
+
+@kapi.kernel
+def one_barrier(nd_item: kapi.NdItem):
+    kapi.group_barrier(nd_item.get_group())
+
+
+def test_different_barriers_in_one_phase():
+    with pytest.raises(kapi.BarrierDivergenceError, match="must meet the same barrier: .* lines 65, 67") as caught:
+        launch(two_barriers)
+    assert "wait at test_convergence.py:65" in str(caught.value)
+    assert "wait at test_convergence.py:67" in str(caught.value)
+    launch(one_barrier)
+
+
+@kapi.kernel
+def loop_of_own_length(nd_item: kapi.NdItem):
+    for _ in range(nd_item.get_local_id(0) + 1):
+        kapi.group_barrier(nd_item.get_group())
+
+
+@kapi.kernel
+def loop_of_one_length(nd_item: kapi.NdItem):
+    for _ in range(nd_item.get_local_range(0)):
+        kapi.group_barrier(nd_item.get_group())
+
+
+def test_barrier_in_a_loop_of_different_lengths():
+    with pytest.raises(kapi.BarrierDivergenceError, match="left the kernel"):
+        launch(loop_of_own_length)
+    launch(loop_of_one_length)
+
+
+@kapi.device_func
+def meet(group):
+    kapi.group_barrier(group)
+
+
+@kapi.kernel
+def divergent_call(nd_item: kapi.NdItem):
+    if nd_item.get_group().leader:
+        meet(nd_item.get_group())
+
+
+@kapi.kernel
+def uniform_call(nd_item: kapi.NdItem):
+    meet(nd_item.get_group())
+
+
+def test_divergent_call_of_a_device_function():
+    with pytest.raises(kapi.BarrierDivergenceError, match="test_convergence.py:103"):
+        launch(divergent_call)
+    launch(uniform_call)
+
+
+@kapi.kernel
+def differing_scopes(nd_item: kapi.NdItem):
+    scope = kapi.MemoryScope.DEVICE if nd_item.get_local_id(0) else kapi.MemoryScope.WORK_GROUP
+    kapi.group_barrier(nd_item.get_group(), scope)
+
+
+def test_scopes_must_agree():
+    with pytest.raises(kapi.BarrierDivergenceError, match="one fence_scope"):
+        launch(differing_scopes)
+
+
+@kapi.kernel
+def wrong_group(nd_item: kapi.NdItem):
+    kapi.group_barrier(nd_item)
+
+
+def test_barrier_of_something_else():
+    with pytest.raises(kapi.KernelLaunchError, match="must be given the work-item's own group"):
+        launch(wrong_group)
+
+
+def test_divergence_passes_when_not_checked():
+    with kapi.simulation(checks="none"):
+        launch(in_a_branch, np.zeros(8))
+    with kapi.simulation(checks={"races"}):
+        launch(in_a_branch, np.zeros(8))
+
+
+@kapi.kernel
+def aliased(nd_item: kapi.NdItem):
+    meet_all = kapi.group_barrier
+    meet_all(nd_item.get_group())
+
+
+def test_barrier_under_a_name_that_cannot_be_followed():
+    with pytest.raises(kapi.KernelLaunchError, match="group_barrier must be called by its own name"):
+        launch(aliased)
+
+
+def test_barrier_needs_work_groups():
+    @kapi.kernel
+    def untyped(item):
+        kapi.group_barrier(item)
+
+    with pytest.raises(kapi.KernelLaunchError, match="must be launched over an NdRange, for it has a barrier"):
+        kapi.call_kernel(untyped, kapi.Range(2))

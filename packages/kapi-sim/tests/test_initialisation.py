@@ -1,0 +1,113 @@
+"""Reads of local memory that nobody wrote, and what fresh local memory holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kapi_sim as kapi
+
+
+@kapi.kernel
+def accumulate_wrong(nd_item: kapi.NdItem, a, out, tile):
+    k = nd_item.get_local_id(0)
+    i = nd_item.get_global_id(0)
+    tile[k] += a[i]
+    out[i] = tile[k]
+
+
+@kapi.kernel
+def accumulate_right(nd_item: kapi.NdItem, a, out, tile):
+    k = nd_item.get_local_id(0)
+    i = nd_item.get_global_id(0)
+    tile[k] = 0
+    tile[k] += a[i]
+    out[i] = tile[k]
+
+
+def launch(kernel, *args, n=8, local=4):
+    kapi.call_kernel(kernel, kapi.NdRange(n, local), *args)
+
+
+def test_unwritten_local_memory():
+    with pytest.raises(kapi.UninitializedReadError, match=r"tile\[0\] \(local memory\)") as caught:
+        launch(accumulate_wrong, np.ones(8), np.zeros(8), kapi.LocalAccessor(4, float))
+    assert "test_initialisation.py:15: `tile[k] += a[i]`" in str(caught.value)
+    assert "work-item global (0,), local (0,), group (0,)" in str(caught.value)
+    launch(accumulate_right, np.ones(8), np.zeros(8), kapi.LocalAccessor(4, float))
+
+
+@kapi.kernel
+def half_filled_wrong(nd_item: kapi.NdItem, out, tile):
+    k = nd_item.get_local_id(0)
+    if k < 2:
+        tile[k] = k
+    kapi.group_barrier(nd_item.get_group())
+    out[nd_item.get_global_id(0)] = tile[3 - k]
+
+
+@kapi.kernel
+def filled_right(nd_item: kapi.NdItem, out, tile):
+    k = nd_item.get_local_id(0)
+    tile[k] = k
+    kapi.group_barrier(nd_item.get_group())
+    out[nd_item.get_global_id(0)] = tile[3 - k]
+
+
+def test_partly_written_local_memory():
+    with pytest.raises(kapi.UninitializedReadError, match=r"tile\[3\]"):
+        launch(half_filled_wrong, np.zeros(8), kapi.LocalAccessor(4, float))
+    launch(filled_right, np.zeros(8), kapi.LocalAccessor(4, float))
+
+
+@kapi.kernel
+def read_before_other_writes(nd_item: kapi.NdItem, out, tile):
+    k = nd_item.get_local_id(0)
+    if k == 0:
+        out[nd_item.get_group().get_group_id(0)] = tile[0]
+    if k == 1:
+        tile[0] = 5
+
+
+def test_cell_written_by_another_in_the_same_phase_is_a_race():
+    with pytest.raises(kapi.DataRaceError, match=r"tile\[0\]"):
+        launch(read_before_other_writes, np.zeros(2), kapi.LocalAccessor(4, float))
+
+
+@kapi.kernel
+def left_by_the_group_before(nd_item: kapi.NdItem, out, tile):
+    group = nd_item.get_group().get_group_id(0)
+    if group == 0:
+        tile[0] = 1
+    else:
+        out[0] = tile[0]
+
+
+def test_local_memory_is_fresh_for_each_group():
+    with pytest.raises(kapi.UninitializedReadError, match=r"group \(1,\)"):
+        launch(left_by_the_group_before, np.zeros(1), kapi.LocalAccessor(1, float), n=2, local=1)
+
+
+@kapi.kernel
+def show(nd_item: kapi.NdItem, out, tile):
+    out[0] = tile[0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "poison"), [("float32", np.nan), ("float64", np.nan), ("int32", -842150451), ("uint8", 0xCD)]
+)
+def test_unchecked_local_memory_is_poisoned(dtype, poison):
+    out = np.zeros(1, dtype)
+    with kapi.simulation(checks="none"):
+        launch(show, out, kapi.LocalAccessor(1, dtype), n=1, local=1)
+    np.testing.assert_array_equal(out[0], poison)
+
+
+@kapi.kernel
+def garbage_index(nd_item: kapi.NdItem, out, tile):
+    out[tile[0]] = 1
+
+
+def test_garbage_used_as_an_index_is_reported_as_garbage():
+    with pytest.raises(kapi.UninitializedReadError, match=r"tile\[0\]"):
+        launch(garbage_index, np.zeros(4), kapi.LocalAccessor(1, np.int32), n=1, local=1)

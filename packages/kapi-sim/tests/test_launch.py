@@ -1,0 +1,430 @@
+"""Launches: their forms, what they validate, the order of work-items, exceptions, controls."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import subprocess
+import sys
+import textwrap
+import traceback
+
+import numpy as np
+import pytest
+
+import kapi_sim as kapi
+
+
+@kapi.kernel
+def fill(item: kapi.Item, a, value):
+    a[item.get_id(0)] = value
+
+
+@kapi.kernel
+def fill_groups(nd_item: kapi.NdItem, a, value):
+    a[nd_item.get_global_id(0)] = value + nd_item.get_group().get_group_id(0)
+
+
+def test_forms_of_a_launch():
+    a = np.zeros(4)
+    kapi.call_kernel(fill, kapi.Range(4), a, 1)
+    assert a.sum() == 4
+    fill[kapi.Range(4)](a, 2)
+    assert a.sum() == 8
+    fill[4, kapi.DEFAULT_LOCAL_SIZE](a, 3)
+    assert a.sum() == 12
+    fill[4](a, 4)
+    assert a.sum() == 16
+    fill_groups[4, 2](a, 5)
+    np.testing.assert_array_equal(a, [5, 5, 6, 6])
+    fill_groups[(4,), (1,)](a, 0)
+    np.testing.assert_array_equal(a, [0, 1, 2, 3])
+    first, second = kapi.call_kernel_async(fill, kapi.Range(4), [], a, 7)
+    first.wait()
+    kapi.call_kernel_async(fill, kapi.Range(4), (event for event in (first, second)), a, 8)[1].wait()
+    assert a.sum() == 32
+
+
+@pytest.mark.parametrize(
+    ("launch", "error", "message"),
+    [
+        (
+            lambda a: kapi.call_kernel(fill.py_func, kapi.Range(4), a, 1),
+            kapi.KernelLaunchError,
+            "must be a kernel made by",
+        ),
+        (
+            lambda a: kapi.call_kernel(fill, 4, a, 1),
+            kapi.KernelLaunchError,
+            "index_space must be a Range or an NdRange",
+        ),
+        (
+            lambda a: kapi.call_kernel(fill, kapi.Range(4), a),
+            kapi.KernelLaunchError,
+            r"with 2 arguments .*\(a, value\), got 1",
+        ),
+        (
+            lambda a: kapi.call_kernel(fill, kapi.NdRange(4, 2), a, 1),
+            kapi.KernelLaunchError,
+            "must suit its first parameter",
+        ),
+        (
+            lambda a: kapi.call_kernel(fill_groups, kapi.Range(4), a, 1),
+            kapi.KernelLaunchError,
+            "launch it over an NdRange",
+        ),
+        (lambda a: fill(a, 1), kapi.KernelLaunchError, "must be launched over an index space"),
+        (lambda a: fill[1, 2, 3], kapi.KernelLaunchError, "got 3 values"),
+        (lambda a: fill["x"], kapi.LimitError, "global size must be"),
+        (
+            lambda a: kapi.call_kernel_async(fill, kapi.Range(4), a, 1),
+            kapi.KernelLaunchError,
+            "dependent_events must be",
+        ),
+        (lambda a: kapi.call_kernel_async(fill, kapi.Range(4), 3, a, 1), kapi.KernelLaunchError, "dependent_events"),
+        (lambda a: fill[4](a, kapi.LocalAccessor(1, float)), kapi.LimitError, "must not be a LocalAccessor in a Range"),
+        (lambda a: kapi.kernel(3), kapi.KernelCompilationError, "must be a plain Python function"),
+        (lambda a: kapi.kernel(lambda: None), kapi.KernelCompilationError, "must take the work-item"),
+        (lambda a: kapi.device_func(np.sin), kapi.KernelCompilationError, "must be a plain Python function"),
+        (lambda a: fill[4](np.zeros((1,) * 7), 1), kapi.LimitError, "must have at most 6 axes"),
+    ],
+)
+def test_launch_that_cannot_be_made(launch, error, message):
+    with pytest.raises(error, match=message):
+        launch(np.zeros(4))
+
+
+def test_kernel_that_returns_a_value_or_yields():
+    @kapi.kernel
+    def returns(item: kapi.Item, a):
+        return a[0]
+
+    with pytest.raises(kapi.KernelCompilationError, match=r"test_launch.py:\d+: a kernel must return nothing"):
+        kapi.call_kernel(returns, kapi.Range(1), np.zeros(1))
+
+    @kapi.kernel
+    def yields(item: kapi.Item, a):
+        yield a[0]
+
+    with pytest.raises(kapi.KernelCompilationError, match="must not yield"):
+        kapi.call_kernel(yields, kapi.Range(1), np.zeros(1))
+
+
+def test_malformed_barrier_is_listed_with_its_line():
+    @kapi.kernel
+    def malformed(nd_item: kapi.NdItem):
+        kapi.group_barrier()
+
+    with pytest.raises(
+        kapi.KernelCompilationError, match=r"test_launch.py:\d+: group_barrier must be called with a group"
+    ):
+        kapi.call_kernel(malformed, kapi.NdRange(1, 1))
+
+
+@kapi.kernel
+def who(nd_item: kapi.NdItem):
+    print(nd_item.get_global_id(0), "a")
+    kapi.group_barrier(nd_item.get_group())
+    print(nd_item.get_global_id(0), "b")
+
+
+def test_program_order_is_the_default(capsys):
+    kapi.call_kernel(who, kapi.NdRange(4, 2))
+    assert capsys.readouterr().out.split() == "0 a 1 a 0 b 1 b 2 a 3 a 2 b 3 b".split()
+
+
+def test_seed_permutes_and_replays(capsys):
+    outputs = []
+    for seed in (1, 1, 2, 3):
+        with kapi.simulation(seed=seed):
+            kapi.call_kernel(who, kapi.NdRange(12, 4))
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+    assert len(set(outputs)) == 3
+    for output in outputs:
+        lines = output.split("\n")[:-1]
+        assert sorted(lines) == sorted(f"{i} {phase}" for i in range(12) for phase in "ab")
+        for start in range(0, 24, 8):
+            assert {line[-1] for line in lines[start : start + 4]} == {"a"}
+
+
+@kapi.kernel
+def last_writer(item: kapi.Item, out):
+    out[0] = item.get_id(0)
+
+
+def test_schedules_report_outputs_that_differ():
+    out = np.full(1, -1.0)
+    with (
+        kapi.simulation(checks={"bounds"}, schedules=4) as report,
+        pytest.warns(kapi.ScheduleDependenceWarning, match=r"`out` differ under simulation\(seed=\d\)"),
+    ):
+        kapi.call_kernel(last_writer, kapi.Range(8), out)
+    assert out[0] == 7
+    assert any("depend on the order" in note for note in report.notes)
+    with kapi.simulation(schedules=3) as report:
+        kapi.call_kernel(fill, kapi.Range(8), np.zeros(8), 1)
+    assert report.notes == []
+    assert report.launches[0].seeds == (None, 1, 2)
+
+
+@kapi.kernel
+def fails(nd_item: kapi.NdItem, a):
+    kapi.group_barrier(nd_item.get_group())
+    if nd_item.get_global_id(0) == 5:
+        raise ValueError("item five")
+
+
+@kapi.kernel
+def fails_without_barrier(item: kapi.Item, a):
+    if item.get_id(0) == 5:
+        raise ValueError("item five")
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+@pytest.mark.parametrize("kernel", [fails, fails_without_barrier])
+def test_exception_keeps_type_and_line_and_names_the_item(kernel, checks):
+    space = kapi.NdRange(8, 4) if kernel is fails else kapi.Range(8)
+    with kapi.simulation(checks=checks), pytest.raises(ValueError, match="item five") as caught:
+        kapi.call_kernel(kernel, space, np.zeros(1))
+    assert any("work-item global (5,)" in note for note in caught.value.__notes__)
+    frame = traceback.extract_tb(caught.value.__traceback__)[-1]
+    assert frame.filename == __file__
+    assert frame.line == 'raise ValueError("item five")'
+
+
+def test_local_variables_keep_their_names_in_tracebacks():
+    @kapi.kernel
+    def stops(item: kapi.Item, a):
+        here = item.get_id(0) * 2
+        a[here] //= 0
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        kapi.call_kernel(stops, kapi.Range(1), np.zeros(1, np.int32))
+    frames = [t for t in traceback.walk_tb(caught.value.__traceback__) if t[0].f_code.co_name == "stops"]
+    assert frames[0][0].f_locals["here"] == 0
+    assert linecache.getline(frames[0][0].f_code.co_filename, frames[0][1]).strip() == "a[here] //= 0"
+
+
+def test_kernel_without_source_runs_as_it_is():
+    names = {"kapi": kapi}
+    exec(  # what a prompt does
+        "import math\n@kapi.kernel\ndef prompt(item: kapi.Item, a):\n    i = item.get_id(0)\n    a[i] = math.sqrt(a[i])",
+        names,
+    )
+    a = np.full(3, 4.0, np.float32)
+    kapi.call_kernel(names["prompt"], kapi.Range(3), a)
+    np.testing.assert_array_equal(a, 2)
+    with pytest.raises(kapi.OutOfBoundsError, match="got 3"):
+        kapi.call_kernel(names["prompt"], kapi.Range(4), a)
+
+
+def test_barrier_without_source_is_refused():
+    names = {"kapi": kapi}
+    exec("@kapi.kernel\ndef prompt(nd: kapi.NdItem):\n    kapi.group_barrier(nd.get_group())", names)
+    with pytest.raises(kapi.KernelCompilationError, match="source of `prompt` must be available"):
+        kapi.call_kernel(names["prompt"], kapi.NdRange(1, 1))
+
+
+def helper_of_today(x):
+    return x
+
+
+changing = kapi.device_func(lambda x: x)
+
+
+@kapi.kernel
+def calls_what_changes(item: kapi.Item, out):
+    out[0] = changing(1)
+
+
+def test_redefined_device_function_is_seen(monkeypatch):
+    out = np.zeros(1)
+    kapi.call_kernel(calls_what_changes, kapi.Range(1), out)
+    assert out[0] == 1
+
+    @kapi.device_func
+    def other(x):
+        return x + 41
+
+    monkeypatch.setitem(globals(), "changing", other)
+    kapi.call_kernel(calls_what_changes, kapi.Range(1), out)
+    assert out[0] == 42
+
+
+def test_global_constant_is_read_at_the_launch(monkeypatch):
+    kapi.call_kernel(reads_a_global, kapi.Range(1), out := np.zeros(1))
+    monkeypatch.setitem(globals(), "CONSTANT", 5)
+    kapi.call_kernel(reads_a_global, kapi.Range(1), again := np.zeros(1))
+    assert (out[0], again[0]) == (3, 10)
+
+
+CONSTANT = 1.5
+
+
+@kapi.kernel
+def reads_a_global(item: kapi.Item, out):
+    out[0] = CONSTANT * 2
+
+
+@kapi.device_func
+def factorial(n):
+    return 1 if n < 2 else n * factorial(n - 1)
+
+
+def test_recursive_device_function():
+    @kapi.kernel
+    def factorials(item: kapi.Item, out):
+        out[item.get_id(0)] = factorial(item.get_id(0))
+
+    out = np.zeros(5)
+    kapi.call_kernel(factorials, kapi.Range(5), out)
+    np.testing.assert_array_equal(out, [1, 1, 2, 6, 24])
+
+
+def test_device_function_is_callable_on_the_host():
+    assert factorial(4) == 24
+    assert factorial.__name__ == "factorial"
+
+
+def test_barrier_in_a_local_function():
+    @kapi.kernel
+    def with_local(nd_item: kapi.NdItem, a, tile):
+        group = nd_item.get_group()
+        k = nd_item.get_local_id(0)
+
+        def exchange(value):
+            tile[k] = value
+            kapi.group_barrier(group)
+            return tile[1 - k]
+
+        i = nd_item.get_global_id(0)
+        a[i] = exchange(a[i])
+
+    a = np.arange(4.0)
+    kapi.call_kernel(with_local, kapi.NdRange(4, 2), a, kapi.LocalAccessor(2, float))
+    np.testing.assert_array_equal(a, [1, 0, 3, 2])
+
+
+def test_report_says_what_was_checked_and_what_not():
+    with kapi.simulation(checks={"bounds", "races"}) as report:
+        kapi.call_kernel(fill, kapi.Range(4), np.zeros(4), 1)
+    text = report.text()
+    assert "fill over Range(4): 4 work-items, program order" in text
+    assert "checked: bounds (each index against its axis), races" in text
+    assert "not checked: initialisation; convergence; limits" in text
+    assert "tracked: 4 elements" in text
+
+
+@pytest.mark.parametrize(
+    ("controls", "message"),
+    [
+        ({"checks": {"bound"}}, "checks must be 'all', 'none' or some of"),
+        ({"checks": "rases"}, "checks must be"),
+        ({"schedules": 0}, "schedules must be"),
+        ({"seed": 1.5}, "seed must be"),
+        ({"profile": "gpu"}, "profile must be"),
+    ],
+)
+def test_controls_are_validated(controls, message):
+    with pytest.raises(kapi.KernelLaunchError, match=message), kapi.simulation(**controls):
+        pass
+
+
+def test_profile_limits():
+    small = kapi.Profile(has_fp64=False, has_fp16=False, max_work_group_size=4, local_mem_size=16)
+    f32 = np.zeros(8, np.float32)
+    with kapi.simulation(profile=small):
+        kapi.call_kernel(fill_groups, kapi.NdRange(8, 4), f32, 1)
+        with pytest.raises(kapi.LimitError, match="at most 4 work-items on this device, got 8"):
+            kapi.call_kernel(fill_groups, kapi.NdRange(8, 8), f32, 1)
+        with pytest.raises(kapi.LimitError, match="at most 16 bytes on this device, got 32"):
+            kapi.call_kernel(fill_groups, kapi.NdRange(8, 4), f32, kapi.LocalAccessor(8, np.float32))
+        for value in (np.zeros(8), np.float64(1), np.zeros(8, np.complex128)):
+            with pytest.raises(kapi.DtypeError, match="argument `a` must not be .* on a device without fp64"):
+                kapi.call_kernel(fill_groups, kapi.NdRange(8, 4), value, 1)
+        with pytest.raises(kapi.DtypeError, match="without fp16"):
+            kapi.call_kernel(fill_groups, kapi.NdRange(8, 4), f32.astype(np.float16), 1)
+        kapi.call_kernel(fill_groups, kapi.NdRange(8, 4), f32, 1.0)
+
+
+class UsmDouble:
+    """What an array in unified shared memory looks like from outside."""
+
+    def __init__(self, host):
+        self.host = host
+        self.__sycl_usm_array_interface__ = {
+            "data": (host.__array_interface__["data"][0], False),
+            "shape": host.shape,
+            "strides": None,
+            "typestr": host.dtype.str,
+            "version": 1,
+            "syclobj": None,
+            "offset": 0,
+        }
+
+    def asnumpy(self):
+        return self.host.copy()
+
+    def __setitem__(self, index, value):
+        self.host[index] = value
+
+
+def test_usm_arrays_are_copied_in_and_out():
+    array = UsmDouble(np.zeros(4))
+    kapi.call_kernel(fill, kapi.Range(4), array, 3)
+    np.testing.assert_array_equal(array.host, 3)
+    with pytest.raises(kapi.OutOfBoundsError, match="`a`"):
+        kapi.call_kernel(fill, kapi.Range(5), array, 3)
+    base = np.zeros(6)
+    with pytest.raises(kapi.DtypeError, match="must not share unified shared memory"):
+        kapi.call_kernel(fill, kapi.Range(1), UsmDouble(base[:4]), UsmDouble(base[2:]))
+    device_only = UsmDouble(np.zeros(4))
+    device_only.asnumpy = None
+    with pytest.raises(kapi.DtypeError, match="must be able to copy itself to the host"):
+        kapi.call_kernel(fill, kapi.Range(4), device_only, 3)
+
+
+def in_a_fresh_python(code, **environment):
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_import_brings_numpy_and_nothing_else():
+    loaded = in_a_fresh_python("""
+        import numpy, sys
+        before = set(sys.modules)
+        import kapi_sim
+        new = {name.partition(".")[0] for name in set(sys.modules) - before}
+        print(" ".join(sorted(new - set(sys.stdlib_module_names) - {"kapi_sim"})))
+    """)
+    assert loaded.strip() == ""
+
+
+def test_import_is_quick():
+    times = in_a_fresh_python("""
+        import numpy, subprocess, sys, time
+        start = time.process_time()
+        import kapi_sim
+        print((time.process_time() - start) * 1e3)
+    """)
+    # The aim is 30 ms; a busy machine gets twice that.
+    assert float(times) < 60
+
+
+def test_environment_changes_the_default_checks():
+    out = in_a_fresh_python(
+        """
+        import kapi_sim.control
+        print(sorted(kapi_sim.control.current_settings().checks))
+        """,
+        KAPI_SIM_CHECKS="races, bounds",
+    )
+    assert out.strip() == "['bounds', 'races']"

@@ -1,0 +1,248 @@
+"""Number rules that only the simulator can show: what it reports, and what it wraps with checks off."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kapi_sim as kapi
+from kapi_sim.arithmetic import SUBSTITUTES, checked_ring, wrapped_ring
+
+
+@kapi.kernel
+def divide(item: kapi.Item, a, b, out):
+    out[0] = a[0] // b[0]
+
+
+@kapi.kernel
+def modulo(item: kapi.Item, a, b, out):
+    out[0] %= b[0]
+
+
+@pytest.mark.parametrize("kernel", [divide, modulo])
+def test_integer_division_by_zero_is_reported(kernel):
+    one, zero = np.ones(1, np.int32), np.zeros(1, np.int32)
+    with pytest.raises(ZeroDivisionError, match="must not be zero") as caught:
+        kapi.call_kernel(kernel, kapi.Range(1), one, zero, one.copy())
+    assert any("work-item global (0,)" in note for note in caught.value.__notes__)
+    kapi.call_kernel(kernel, kapi.Range(1), one, one, one.copy())
+
+
+def test_float_division_by_zero_is_not():
+    out = np.zeros(1)
+    kapi.call_kernel(divide, kapi.Range(1), np.ones(1), np.zeros(1), out)
+    assert out[0] == math.inf
+
+
+@kapi.kernel
+def large_literal(item: kapi.Item, a):
+    a[0] = a[0] + 300
+
+
+@kapi.kernel
+def large_store(item: kapi.Item, a, k):
+    a[0] = k
+
+
+def test_literal_that_does_not_fit_is_reported():
+    with pytest.raises(kapi.DtypeError, match="300 out of bounds for int8") as caught:
+        kapi.call_kernel(large_literal, kapi.Range(1), np.zeros(1, np.int8))
+    assert isinstance(caught.value, TypeError)
+    kapi.call_kernel(large_literal, kapi.Range(1), np.zeros(1, np.int16))
+    with pytest.raises(kapi.DtypeError, match="out of bounds for int32"):
+        kapi.call_kernel(large_store, kapi.Range(1), np.zeros(1, np.int32), 2**40)
+
+
+@kapi.kernel
+def grow(item: kapi.Item, out, k):
+    x = k
+    x = x * x
+    out[0] = x
+
+
+@kapi.kernel
+def passing_through(item: kapi.Item, out, k):
+    out[0] = k * k - k * k + k
+
+
+def test_weak_integer_beyond_64_bits_is_reported():
+    with pytest.raises(kapi.DtypeError, match="must fit 64 bits, got 1208925819614629174706176"):
+        kapi.call_kernel(grow, kapi.Range(1), np.zeros(1, np.int64), 2**40)
+    out = np.zeros(1, np.int64)
+    kapi.call_kernel(passing_through, kapi.Range(1), out, 2**40)
+    assert out[0] == 2**40
+
+
+def test_weak_integer_wraps_unchecked():
+    out = np.zeros(1, np.int64)
+    with kapi.simulation(checks="none"):
+        kapi.call_kernel(grow, kapi.Range(1), out, 2**40 + 1)
+    assert out[0] == np.int64((2**40 + 1) ** 2 - 2**80 + 0)
+
+
+@given(st.integers())
+def test_ring_wraps_to_64_bits(value):
+    wrapped = wrapped_ring(value)
+    assert (wrapped - value) % 2**64 == 0
+    assert -(2**63) <= wrapped < 2**63
+    if wrapped == value:
+        assert checked_ring(value) == value
+    else:
+        with pytest.raises(kapi.DtypeError):
+            checked_ring(value)
+
+
+def test_wrapping_gives_no_warning():
+    out = np.array([2**31 - 1], np.int32)
+
+    @kapi.kernel
+    def increment(item: kapi.Item, a):
+        a[0] += 1
+
+    kapi.call_kernel(increment, kapi.Range(1), out)
+    assert out[0] == -(2**31)
+
+
+ONE = [
+    name
+    for name in dir(math)
+    if id(getattr(math, name)) in SUBSTITUTES
+    and name
+    not in ("atan2", "pow", "hypot", "copysign", "fmod", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite")
+]
+
+
+@pytest.mark.parametrize("name", ONE)
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, float])
+def test_math_keeps_the_type(name, kind):
+    function = SUBSTITUTES[id(getattr(math, name))]
+    value = 1.5 if name == "acosh" else 0.5
+    assert type(function(kind(value))) is kind
+
+
+@pytest.mark.parametrize("name", ["floor", "ceil", "trunc"])
+def test_rounding_to_integers_gives_weak_ones(name):
+    function = SUBSTITUTES[id(getattr(math, name))]
+    assert type(function(np.float32(2.5))) is int
+    assert function(np.int32(-3)) == -3
+    with pytest.raises(kapi.DtypeError, match="64 bits"):
+        function(1e30)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "kind"),
+    [
+        (np.float32, np.float32, np.float32),
+        (np.float32, float, np.float32),
+        (float, np.float16, np.float16),
+        (np.float32, np.float64, np.float64),
+        (float, float, float),
+        (np.int32, float, np.float64),
+    ],
+)
+def test_math_of_two_arguments_promotes(left, right, kind):
+    assert type(SUBSTITUTES[id(math.hypot)](left(3), right(4))) is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("sqrt", (-1.0,), math.nan),
+        ("log", (0.0,), -math.inf),
+        ("log", (-1.0,), math.nan),
+        ("exp", (1000.0,), math.inf),
+        ("sinh", (-1000.0,), -math.inf),
+        ("atanh", (1.0,), math.inf),
+        ("acos", (2.0,), math.nan),
+        ("gamma", (0.0,), math.inf),
+        ("gamma", (-0.0,), -math.inf),
+        ("gamma", (-2.0,), math.nan),
+        ("gamma", (200.0,), math.inf),
+        ("lgamma", (-1.0,), math.inf),
+        ("pow", (-8.0, 0.5), math.nan),
+        ("pow", (0.0, -1.0), math.inf),
+        ("fmod", (1.0, 0.0), math.nan),
+        ("sin", (math.inf,), math.nan),
+    ],
+)
+def test_math_beyond_its_domain(name, arguments, expected):
+    with np.errstate(all="ignore"):
+        result = SUBSTITUTES[id(getattr(math, name))](*arguments)
+    np.testing.assert_equal(result, expected)
+
+
+from math import sqrt as root  # noqa: E402  a function imported by another name is replaced as well
+
+
+@kapi.kernel
+def renamed(item: kapi.Item, a, out):
+    out[0] = root(a[0]) + root(0.01)
+    out[1] = math.pi
+
+
+def test_function_imported_by_another_name():
+    out = np.zeros(2)
+    kapi.call_kernel(renamed, kapi.Range(1), np.array([2.0**48], np.float32), out)
+    np.testing.assert_array_equal(out, [2.0**24, math.pi])
+
+
+@kapi.kernel
+def once(item: kapi.Item, a, log):
+    a[next_index(log)] //= 2
+
+
+@kapi.device_func
+def next_index(log):
+    log[0] += 1
+    return 1
+
+
+def test_augmented_division_evaluates_its_index_once():
+    a, log = np.array([9, 9], np.int32), np.zeros(1, np.int32)
+    kapi.call_kernel(once, kapi.Range(1), a, log)
+    np.testing.assert_array_equal(a, [9, 4])
+    assert log[0] == 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        object(),
+        [1, 2],
+        "text",
+        {},
+        None,
+        np.zeros(2, object),
+        np.zeros(2, "U3"),
+        np.zeros(2, ">i4"),
+        np.zeros(2, np.longdouble),
+        np.datetime64("2020"),
+        2**63,
+    ],
+)
+def test_argument_of_another_type(value):
+    with pytest.raises(kapi.DtypeError, match="argument `k`"):
+        kapi.call_kernel(large_store, kapi.Range(1), np.zeros(1), value)
+
+
+def test_tuples_of_arrays_and_named_tuples():
+    from typing import NamedTuple
+
+    class Pair(NamedTuple):
+        data: object
+        factor: float
+
+    @kapi.kernel
+    def scale(item: kapi.Item, pair, nested):
+        i = item.get_id(0)
+        pair.data[i] = nested[0][0][i] * pair.factor
+
+    data = np.zeros(3)
+    kapi.call_kernel(scale, kapi.Range(3), Pair(data, 2.0), ((np.arange(3.0),), 1))
+    np.testing.assert_array_equal(data, [0, 2, 4])
+    with pytest.raises(kapi.OutOfBoundsError, match=r"`nested\[0\]\[0\]`"):
+        kapi.call_kernel(scale, kapi.Range(3), Pair(data, 2.0), ((np.arange(2.0),), 1))

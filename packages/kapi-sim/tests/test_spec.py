@@ -1,0 +1,143 @@
+"""The specification: tables without gaps, names that exist, values that check themselves."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import kapi_sim as kapi
+from kapi_sim import errors, items
+from kapi_sim.arithmetic import SUBSTITUTES
+from kapi_sim.spec import COMMON_NAMES, INTRINSICS, rows
+from kapi_sim.spec import index_space as stubs
+
+
+def test_intrinsic_keys_are_unique():
+    keys = [row.key for row in INTRINSICS]
+    assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize("row", rows(family="index"), ids=lambda row: row.key)
+def test_index_row_is_implemented(row):
+    stub = vars(getattr(stubs, row.owner))[row.name]
+    made = vars(getattr(items, f"Sim{row.owner}"))[row.name]
+    assert isinstance(stub, property) == isinstance(made, property) == (row.kind == "property")
+    assert stub.__doc__
+
+
+def test_index_table_is_complete():
+    for owner in ("Item", "NdItem", "Group"):
+        public = {name for name in vars(getattr(stubs, owner)) if not name.startswith("_")}
+        assert public == {row.name for row in rows(owner)}
+
+
+@pytest.mark.parametrize("row", rows(family="math"), ids=lambda row: row.key)
+def test_math_row_is_implemented(row):
+    assert id(getattr(math, row.name)) in SUBSTITUTES
+    assert row.spirv.startswith(("OpenCL.std ", "Op"))
+
+
+def test_each_row_is_described():
+    for row in INTRINSICS:
+        assert row.meaning
+        assert row.sycl.startswith("4.")
+        assert row.kind in ("method", "property", "function")
+
+
+def test_common_names_are_exported():
+    assert len(set(COMMON_NAMES)) == len(COMMON_NAMES)
+    assert set(COMMON_NAMES) <= set(kapi.__all__)
+
+
+def test_public_names_exist():
+    assert len(set(kapi.__all__)) == len(kapi.__all__)
+    for name in kapi.__all__:
+        assert getattr(kapi, name) is not None
+
+
+def test_error_table_is_complete_and_unique():
+    listed = [row.error for row in errors.ERRORS]
+    assert len(set(listed)) == len(listed)
+    defined = {
+        value
+        for value in vars(errors).values()
+        if isinstance(value, type) and issubclass(value, kapi.KapiError) and value is not kapi.KapiError
+    }
+    assert set(listed) == defined
+    for row in errors.ERRORS:
+        assert issubclass(row.error, row.builtin)
+        assert issubclass(row.error, kapi.KapiError)
+        assert row.error.__doc__
+        assert "Cure:" in row.error.__doc__
+
+
+def test_range_keeps_its_dimensions():
+    space = kapi.Range(4, 0, 5)
+    assert tuple(space) == (4, 0, 5)
+    assert (space.ndim, space.size) == (3, 0)
+    assert pickle.loads(pickle.dumps(space)) == copy.copy(space) == space
+    assert type(copy.copy(space)) is kapi.Range
+
+
+@pytest.mark.parametrize("extents", [(), (1, 2, 3, 4)])
+def test_range_has_one_to_three_dimensions(extents):
+    with pytest.raises(kapi.LimitError, match="must have one to three dimensions"):
+        kapi.Range(*extents)
+
+
+@pytest.mark.parametrize("extents", [(-1,), (2.5,), ("3",), (2, -3)])
+def test_range_extents_are_whole(extents):
+    with pytest.raises(kapi.LimitError, match="must be integers of at least 0, got"):
+        kapi.Range(*extents)
+
+
+def test_nd_range_reads_back():
+    space = kapi.NdRange((8, 6), (4, 3))
+    assert (space.global_range, space.local_range, space.group_range) == ((8, 6), (4, 3), (2, 2))
+    assert space == kapi.NdRange(kapi.Range(8, 6), kapi.Range(4, 3))
+    assert hash(space) == hash(kapi.NdRange((8, 6), (4, 3)))
+    assert space.ndim == 2
+
+
+@pytest.mark.parametrize(
+    ("whole", "local", "message"),
+    [
+        (100, 64, r"local_range must divide global_range, got \(64,\) and \(100,\): round .* up to \(128,\)"),
+        ((8, 8), 8, "must have as many dimensions"),
+        (8, 0, "must be at least 1"),
+        ("x", 1, "must be a Range"),
+        (8, 16, "must divide"),
+    ],
+)
+def test_nd_range_checks_its_ranges(whole, local, message):
+    with pytest.raises(kapi.LimitError, match=message):
+        kapi.NdRange(whole, local)
+
+
+def test_local_accessor_reads_back():
+    local = kapi.LocalAccessor((4, 8), np.float32)
+    assert (local.shape, local.dtype, local.ndim, local.nbytes) == ((4, 8), np.float32, 2, 128)
+    assert local == kapi.LocalAccessor([4, 8], "float32")
+
+
+@pytest.mark.parametrize("shape", [(), 0, (4, -1), 2.5, (1,) * 7])
+def test_local_accessor_checks_its_shape(shape):
+    with pytest.raises(kapi.LimitError, match="shape of a LocalAccessor"):
+        kapi.LocalAccessor(shape, np.float32)
+
+
+@pytest.mark.parametrize("dtype", [object, "U4", ">f4", "nonsense", np.longdouble])
+def test_local_accessor_checks_its_dtype(dtype):
+    with pytest.raises(kapi.DtypeError, match="dtype of a LocalAccessor"):
+        kapi.LocalAccessor(4, dtype)
+
+
+def test_queries_outside_a_kernel_say_so():
+    with pytest.raises(kapi.KernelLaunchError, match="must be asked inside a kernel"):
+        kapi.Item().get_id(0)
+    with pytest.raises(kapi.KernelLaunchError, match="must be called by its own name inside a kernel"):
+        kapi.group_barrier(kapi.Group())

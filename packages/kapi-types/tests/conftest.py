@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from kapi_types._numba_compat import FunctionPass, register_pass
+from kapi_types.kernel_typing import TARGET_NAME, KernelCompiler, KernelTypingContext, kernel_flags
+
+
+class UsmArray:
+    """Stands in for a USM array: the protocol over NumPy memory, and nothing else."""
+
+    def __init__(self, array, queue="a queue"):
+        base = array
+        while isinstance(base.base, np.ndarray):
+            base = base.base
+        first = array.__array_interface__["data"][0]
+        offset, misaligned = divmod(first - base.__array_interface__["data"][0], array.itemsize)
+        assert not misaligned
+        is_plain = array.flags.c_contiguous and offset == 0
+        self.array = array
+        self.__sycl_usm_array_interface__ = {
+            "data": (base.__array_interface__["data"][0], not array.flags.writeable),
+            "shape": array.shape,
+            # As dpctl's arrays do: no strides where the shape implies them.
+            "strides": None if is_plain else tuple(stride // array.itemsize for stride in array.strides),
+            "offset": offset,
+            "typestr": array.dtype.str,
+            "version": 1,
+            "syclobj": queue,
+        }
+
+
+@pytest.fixture
+def usm_array():
+    """Wrap a NumPy array in the USM array protocol."""
+    return UsmArray
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _StopHere(FunctionPass):
+    """Stands in for a back end's lowering: what was inferred is the result."""
+
+    _name = "kapi_test_stop_here"
+
+    def __init__(self):
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state):
+        state.cr = Inferred(state)
+        return False
+
+
+class Inferred:
+    """The types that inference found: of what the function returns, and of each variable, all its definitions."""
+
+    def __init__(self, state):
+        self.returned = state.return_type
+        self.variables = {}
+        for name, type_ in state.typemap.items():
+            if name.isidentifier() or name.split(".")[0].isidentifier():
+                self.variables.setdefault(name.split(".")[0], set()).add(type_)
+
+    def __getitem__(self, name):
+        """The one type that all definitions of the variable have."""
+        (type_,) = self.variables[name]
+        return type_
+
+
+class _NoTargetContext:
+    """What Numba's compiler asks of a back end before any of its passes run."""
+
+    target = TARGET_NAME
+    call_conv = None
+
+    def refresh(self):
+        pass
+
+    def subtarget(self, **settings):
+        return self
+
+
+class FrontEnd(KernelCompiler):
+    def add_lowering(self, passes):
+        passes.add_pass(_StopHere, "nothing more")
+
+
+@pytest.fixture(scope="session")
+def typing_context():
+    return KernelTypingContext()
+
+
+@pytest.fixture(scope="session")
+def infer(typing_context):
+    """Run the front end alone; with `returns=types.none` the function is a kernel, else a device function."""
+
+    def run(function, *args, returns=None):
+        def compile_(callee, callee_args, callee_returns=None):
+            compiler = FrontEnd(
+                typing_context, _NoTargetContext(), None, callee_args, callee_returns, kernel_flags(), {}
+            )
+            return compiler.compile_extra(callee)
+
+        with typing_context.compiling(lambda callee, callee_args: compile_(callee, callee_args).returned):
+            return compile_(function, args, returns)
+
+    return run
+
+
+@pytest.fixture
+def pickled():
+    """A copy that went through pickle."""
+    return lambda value: pickle.loads(pickle.dumps(value))
