@@ -22,13 +22,13 @@ if __name__ == "__main__":
     sys.exit(bootstrap.main(Path(__file__).resolve(), sys.argv[1:]))
 
 import nox
+from tools import places
 
 nox.needs_version = ">=2026.10"
 nox.options.default_venv_backend = "uv"  # only uv has exact installs and lowest versions
 nox.options.reuse_venv = "yes"  # `--exact` installs keep what is reused true to its declaration
 nox.options.sessions = ["tests"]
-# One set of environments for each Python that this file is run with: nox would reuse one for another.
-nox.options.envdir = str(ROOT / ".nox" / f"py{sys.version_info.major}.{sys.version_info.minor}")
+nox.options.envdir = str(places.environments(ROOT))
 os.environ.setdefault("UV_PYTHON_DOWNLOADS", "never")  # the Python that runs nox is the one tested
 
 # The lowest layer first.

@@ -52,6 +52,10 @@ def test_wheel_without_a_member_is_reported(wheel, member):
     assert line.endswith(f"must contain {member}, but does not")
 
 
+def test_wheel_may_hold_a_private_module_beside_the_package(wheel):
+    assert archives.check_wheel(wheel(COMPLETE | {"_kapi_hooks.py": ""})) == []
+
+
 def test_wheel_with_foreign_members_is_reported(wheel):
     (line,) = archives.check_wheel(wheel(COMPLETE | {"tests/test_x.py": ""}))
     assert "must hold kapi_sim only, got tests too" in line

@@ -35,7 +35,9 @@ def test_expression_result_is_dpnps(left, right):
     assert_same(add(a, b), a + b)
 
 
-@pytest.mark.parametrize("shapes", [((3, 4), (4,)), ((2, 1, 3), (5, 1)), ((), (4,)), ((2, 1, 3, 1, 2), (2,)), ((0,), (0,))])
+@pytest.mark.parametrize(
+    "shapes", [((3, 4), (4,)), ((2, 1, 3), (5, 1)), ((), (4,)), ((2, 1, 3, 1, 2), (2,)), ((0,), (0,))]
+)
 def test_expression_broadcasts(shapes):
     """Shapes of any rank are broadcast as NumPy broadcasts them."""
     a, b = (dpnp.ones(shape, dtype="float32") * 3 for shape in shapes)

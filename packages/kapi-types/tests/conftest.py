@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from kapi_types._numba_compat import FunctionPass, register_pass
+from kapi_types._numba_compat import FunctionPass, register_pass, target_registry
 from kapi_types.kernel_typing import TARGET_NAME, KernelCompiler, KernelTypingContext, kernel_flags
 
 
@@ -71,7 +71,7 @@ class Inferred:
 class _NoTargetContext:
     """What Numba's compiler asks of a back end before any of its passes run."""
 
-    target = TARGET_NAME
+    target = target_registry[TARGET_NAME]
     call_conv = None
 
     def refresh(self):

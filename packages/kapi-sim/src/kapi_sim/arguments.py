@@ -58,11 +58,14 @@ class Bound:
         """Return copies of the arrays in global memory."""
         return {name: array.copy() for name, array in self.arrays.items()}
 
-    def restart(self, contents: dict[str, np.ndarray[Any, Any]]) -> None:
-        """Give the arrays these contents, and forget the accesses made."""
+    def restore(self, contents: dict[str, np.ndarray[Any, Any]]) -> None:
+        """Give the arrays in global memory these contents."""
         for name, array in self.arrays.items():
             if array.flags.writeable:
                 array[...] = contents[name]
+
+    def forget(self) -> None:
+        """Go back to the start of the launch, before any access."""
         self.clock.restart()
         for trail in (self.trail, self.local_trail):
             if trail is not None:

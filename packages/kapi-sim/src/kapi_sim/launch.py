@@ -66,6 +66,8 @@ def execute(kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...])
             _compare(kernel, space, bound, settings, seeds)
     finally:
         bound.copy_back()
+        if settings.report is not None:
+            settings.report.notes += bound.notes()
     if settings.report is not None:
         whole = space if isinstance(space, Range) else space.global_range
         settings.report.launches.append(
@@ -85,10 +87,6 @@ def _run(kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: S
     except Exception as error:
         _complete(error, kernel, bound)
         raise
-    finally:
-        if settings.report is not None:
-            for trail in (bound.trail, bound.local_trail):
-                settings.report.notes += trail.notes.values() if trail is not None else ()
 
 
 def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
@@ -122,7 +120,8 @@ def _compare(
     first = before
     for order, seed in enumerate(seeds):
         if order > 0:
-            bound.restart(before)
+            bound.restore(before)
+            bound.forget()
         _run(kernel, space, bound, settings, seed)
         after = bound.snapshot()
         if order == 0:
@@ -131,7 +130,7 @@ def _compare(
         different = [name for name in first if first[name].tobytes() != after[name].tobytes()]
         if different:
             _note_difference(kernel, settings, different, seed)
-    bound.restart(first)
+    bound.restore(first)
 
 
 def _note_difference(kernel: Instrumented, settings: Settings, names: list[str], seed: int | None) -> None:

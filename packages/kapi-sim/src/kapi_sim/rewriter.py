@@ -166,7 +166,7 @@ class Rewriter(ast.NodeTransformer):
     # Arithmetic.
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        if type(node.op) in _DIVISIONS:
+        if _may_divide_by_zero(node.op, node.right):
             return self._call(_DIVISIONS[type(node.op)], [self.visit(node.left), self.visit(node.right)], node)
         if isinstance(node.op, _RING):
             needs_look = self._needs_look(node)
@@ -216,7 +216,7 @@ class Rewriter(ast.NodeTransformer):
         return made
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:
-        is_division = type(node.op) in _DIVISIONS
+        is_division = _may_divide_by_zero(node.op, node.value)
         target = node.target
         if isinstance(target, ast.Name) and (is_division or isinstance(node.op, _RING)):
             read = ast.copy_location(ast.Name(target.id, ast.Load()), target)
@@ -265,6 +265,12 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(value, DeviceFunction):
             return self._callees.has_barrier(value.py_func)
         return value is group_barrier
+
+
+def _may_divide_by_zero(operation: ast.operator, right: ast.expr) -> bool:
+    if type(operation) not in _DIVISIONS:
+        return False
+    return not (isinstance(right, ast.Constant) and isinstance(right.value, (int, float)) and right.value != 0)
 
 
 def _load(name: ast.Name) -> ast.Name:

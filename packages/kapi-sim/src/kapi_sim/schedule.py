@@ -6,13 +6,12 @@ each work-item runs until it yields at a barrier, and the group goes on when all
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from types import GeneratorType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kapi_sim.arguments import Bound
 from kapi_sim.checks.convergence import Arrival, check_arrivals
@@ -24,6 +23,9 @@ from kapi_sim.memory import poison
 from kapi_sim.source import Site
 from kapi_sim.spec.index_space import NdRange, Range
 from kapi_sim.spec.memory import MemoryScope
+
+if TYPE_CHECKING:
+    from random import Random
 
 __all__ = ["Schedule"]
 
@@ -63,13 +65,13 @@ class Schedule:
 
     def run(self, space: Range | NdRange) -> None:
         """Run every work-item."""
-        shuffler = None if self.seed is None else random.Random(self.seed)
+        shuffler = None if self.seed is None else _shuffler(self.seed)
         if isinstance(space, Range):
             self._run_range(space, shuffler)
         else:
             self._run_groups(space, shuffler)
 
-    def _run_range(self, space: Range, shuffler: random.Random | None) -> None:
+    def _run_range(self, space: Range, shuffler: Random | None) -> None:
         if self.has_barrier:
             raise KernelLaunchError(
                 f"kernel `{self.function.__name__}` must be launched over an NdRange, for it has a barrier, "
@@ -92,7 +94,7 @@ class Schedule:
             clock.uid = linear(item.id, space)
             raise
 
-    def _run_groups(self, space: NdRange, shuffler: random.Random | None) -> None:
+    def _run_groups(self, space: NdRange, shuffler: Random | None) -> None:
         cluster = Cluster(space)
         clock = self.clock
         trail = self.bound.local_trail
@@ -113,12 +115,12 @@ class Schedule:
             if error is not None:
                 raise error
 
-    def _group_in_a_loop(self, cluster: Cluster) -> Callable[[int, random.Random | None], None]:
+    def _group_in_a_loop(self, cluster: Cluster) -> Callable[[int, Random | None], None]:
         item = SimNdItem(cluster, cluster.id)
         clock = self.clock
         call = partial(self.function, item, *self.bound.values)
 
-        def run(base: int, shuffler: random.Random | None) -> None:
+        def run(base: int, shuffler: Random | None) -> None:
             numbered = _permuted(enumerate(_indices(cluster.local_range), base), shuffler)
             if self.is_checked:
                 for clock.uid, item.local in numbered:
@@ -133,12 +135,12 @@ class Schedule:
 
         return run
 
-    def _group_with_barriers(self, cluster: Cluster) -> Callable[[int, random.Random | None], None]:
+    def _group_with_barriers(self, cluster: Cluster) -> Callable[[int, Random | None], None]:
         items = [SimNdItem(cluster, local) for local in _indices(cluster.local_range)]
         values = self.bound.values
         function = self.function
 
-        def run(base: int, shuffler: random.Random | None) -> None:
+        def run(base: int, shuffler: Random | None) -> None:
             generators = [function(item, *values) for item in items]
             if self.is_checked:
                 self._run_checked(base, generators, cluster, shuffler)
@@ -148,13 +150,14 @@ class Schedule:
         return run
 
     def _run_unchecked(
-        self, base: int, generators: list[GeneratorType[Arrival, None, None]], shuffler: random.Random | None
+        self, base: int, generators: list[GeneratorType[Arrival, None, None]], shuffler: Random | None
     ) -> None:
         running = generators
         try:
             while running:
                 if shuffler is not None:
-                    shuffler.shuffle(running := list(running))
+                    running = list(running)
+                    shuffler.shuffle(running)
                 running = [generator for generator in running if next(generator, None) is not None]
         except BaseException:
             # Of this turn's generators, those after the one that failed have not run yet.
@@ -167,7 +170,7 @@ class Schedule:
         base: int,
         generators: list[GeneratorType[Arrival, None, None]],
         cluster: Cluster,
-        shuffler: random.Random | None,
+        shuffler: Random | None,
     ) -> None:
         clock = self.clock
         order = list(range(len(generators)))
@@ -196,13 +199,20 @@ class Schedule:
             order = [local for local in order if local in arrivals]
 
 
+def _shuffler(seed: int) -> Random:
+    # Imported when first asked for: most launches run in program order.
+    from random import Random
+
+    return Random(seed)
+
+
 def _indices(extents: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Yield all indices, the last dimension the fastest."""
     # `product` would first make a tuple of its only range.
     return zip(range(extents[0])) if len(extents) == 1 else product(*map(range, extents))
 
 
-def _permuted(values: Iterable[Any], shuffler: random.Random | None) -> Iterable[Any]:
+def _permuted(values: Iterable[Any], shuffler: Random | None) -> Iterable[Any]:
     if shuffler is None:
         return values
     shuffled = list(values)

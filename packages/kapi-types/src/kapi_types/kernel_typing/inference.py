@@ -1,12 +1,16 @@
 """Type inference over weak and strong types, every problem reported at once.
 
 Numba's type variables only widen. A variable that starts weak and turns strong can therefore leave a wider type in a
-variable computed from it before the turn; inference is repeated with the settled types until none is left.
+variable computed from it before the turn: in a loop, `t = s * i16[i]` is float64 while `s = 0.0` has no other type,
+and float32 once `s = f32[i]` is seen. So inference is repeated, with the types that such variables turned out to have
+assumed from the start, until what is assigned to each is what was assumed of it.
 """
 
 from __future__ import annotations
 
 import builtins
+import functools
+import itertools
 from typing import Any
 
 from kapi_types._numba_compat import FunctionPass, errors, ir, register_pass, typeinfer, types
@@ -34,7 +38,7 @@ _REFUSED = {
 _NO_TRY = "a kernel cannot use try: nothing in it raises"
 _TRY_MARKS = ("mark_try_block", "end_try_block", "exception_check", "exception_match")
 _RAISES = (ir.Raise, ir.StaticRaise, ir.DynamicRaise, ir.TryRaise, ir.StaticTryRaise, ir.DynamicTryRaise)
-_MOST_ROUNDS = 16  # each round settles at least one variable; no kernel seen needed more than three
+_FREE_ROUNDS = 8  # no kernel seen needed more than three; afterwards assumptions only widen, which comes to an end
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -125,19 +129,17 @@ class InferTypes(FunctionPass):
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        seeds: dict[str, types.Type] = {}
+        assumed: dict[str, types.Type] = {}
         state["kapi_returns"] = state.return_type
         problems = list(state["kapi_problems"])
-        for _round in range(_MOST_ROUNDS):
-            inferred, first_types = self._infer(state, seeds, problems)
-            settled = {
-                name: inferred.typemap[name]
-                for name, first in first_types.items()
-                if is_weak(first) and not is_weak(inferred.typemap[name])
-            }
-            if settled == seeds:
+        for count in itertools.count():
+            inferred, settled = self._infer(state, assumed, problems)
+            if count >= _FREE_ROUNDS:
+                pairs = ((name, settled.get(name, type_), type_) for name, type_ in assumed.items())
+                settled |= {name: state.typingctx.unify_pairs(now, before) for name, now, before in pairs}
+            if settled == assumed:
                 break
-            seeds = settled
+            assumed = settled
         state.typemap = inferred.typemap
         state.calltypes = inferred.calltypes
         state.return_type = inferred.return_type
@@ -149,16 +151,15 @@ class InferTypes(FunctionPass):
 
     @staticmethod
     def _infer(
-        state: Any, seeds: dict[str, types.Type], problems: list[Problem]
+        state: Any, assumed: dict[str, types.Type], problems: list[Problem]
     ) -> tuple[_Inferred, dict[str, types.Type]]:
         warnings = errors.WarningsFixer(errors.NumbaWarning)
-        infer = _FirstTypes(state.typingctx, state.func_ir, warnings)
+        infer = _AssumingInferer(state.typingctx, state.func_ir, warnings, assumed)
         frame = state.typingctx.callstack.register(state.targetctx.target, infer, state.func_id, state.args)
         with frame, warnings:
             for index, (name, type_) in enumerate(zip(state.func_ir.arg_names, state.args, strict=True)):
                 infer.seed_argument(name, index, type_)
-            for name, type_ in seeds.items():
-                infer.add_type(name, type_, loc=state.func_ir.loc)
+            infer.assume(state.func_ir.loc)
             try:
                 infer.build_constraint()
                 found = infer.propagate(raise_errors=False) or []
@@ -172,7 +173,7 @@ class InferTypes(FunctionPass):
                 own = problems or _own_problems(error)
                 loc = getattr(error, "loc", None) or state.func_ir.loc
                 raise ProblemsFound(own or [_problem(loc, first_words(error))]) from None
-        return _Inferred(typemap, return_type, calltypes), infer.first_types
+        return _Inferred(typemap, return_type, calltypes), infer.settled(typemap)
 
 
 class _Inferred:
@@ -195,13 +196,33 @@ class _Constraints(typeinfer.ConstraintNetwork):
         return found
 
 
-class _FirstTypes(typeinfer.TypeInferer):
-    """Numba's type inference, which also remembers the first type that each variable had."""
+class _AssumingInferer(typeinfer.TypeInferer):
+    """Numba's type inference, in which some variables have an assumed type, whatever is assigned to them.
 
-    def __init__(self, context: KernelTypingContext, func_ir: Any, warnings: Any) -> None:
+    What is assigned to these is collected beside it, the last type from each source counting.
+    """
+
+    def __init__(
+        self, context: KernelTypingContext, func_ir: Any, warnings: Any, assumed: dict[str, types.Type]
+    ) -> None:
         super().__init__(context, func_ir, warnings)
-        self.first_types: dict[str, types.Type] = {}
         self.constraints = _Constraints()
+        self._assumed = assumed
+        self._assigned: dict[str, dict[str | None, types.Type]] = {name: {} for name in assumed}
+        self._first_types: dict[str, types.Type] = {}
+
+    def assume(self, loc: Any) -> None:
+        """Give the assumed types to their variables."""
+        for name, type_ in self._assumed.items():
+            super().add_type(name, type_, loc)
+
+    def settled(self, typemap: dict[str, types.Type]) -> dict[str, types.Type]:
+        """The type of each variable that began weak and turned strong, from what is assigned to it."""
+        settled = {name: typemap[name] for name, first in self._first_types.items() if is_weak(first)}
+        for name, sources in self._assigned.items():
+            if sources:
+                settled[name] = functools.reduce(self.context.unify_pairs, sources.values())
+        return {name: type_ for name, type_ in settled.items() if not is_weak(type_)}
 
     def resolve_value_type(self, inst: Any, val: Any) -> types.Type:
         if isinstance(val, _Unknown):
@@ -209,13 +230,20 @@ class _FirstTypes(typeinfer.TypeInferer):
         return super().resolve_value_type(inst, val)
 
     def add_type(self, var: str, tp: types.Type, loc: Any, unless_locked: bool = False) -> None:
+        if var in self._assumed:
+            self._assigned[var][None] = tp
+            return
         super().add_type(var, tp, loc, unless_locked=unless_locked)
-        self.first_types.setdefault(var, tp)
+        self._first_types.setdefault(var, tp)
 
     def copy_type(self, src_var: str, dest_var: str, loc: Any) -> None:
         source = self.typevars[src_var]
+        if dest_var in self._assumed:
+            if source.defined:
+                self._assigned[dest_var][src_var] = source.getone()
+            return
         if source.defined:
-            self.first_types.setdefault(dest_var, source.getone())
+            self._first_types.setdefault(dest_var, source.getone())
         super().copy_type(src_var, dest_var, loc)
 
 
