@@ -40,8 +40,8 @@ def gate():
 
 def arrays(queue):
     """Two arrays, of ones and zeros, of which nothing is pending, and a kernel compiled for them."""
-    source, target = dpnp.ones(SIZE, sycl_queue=queue), dpnp.zeros(SIZE, sycl_queue=queue)
-    kapi.call_kernel(double, kapi.Range(SIZE), target, dpnp.zeros(SIZE, sycl_queue=queue))
+    source, target = (fill(SIZE, dtype="int64", sycl_queue=queue) for fill in (dpnp.ones, dpnp.zeros))
+    kapi.call_kernel(double, kapi.Range(SIZE), target, target)
     queue.wait()
     return source, target
 
@@ -49,9 +49,9 @@ def arrays(queue):
 def kernel_then_dpnp(queue):
     """What dpnp computes of a kernel's pending output: 3 if it waited for the kernel, 1 if not."""
     source, target = arrays(queue)
-    # Made before: an allocation lets go of the GIL.
-    result = dpnp.zeros(SIZE, sycl_queue=queue)
-    ones = dpnp.ones(SIZE, sycl_queue=queue)
+    # Made before, and of integers: an allocation lets go of the GIL, and dpnp adds floats by a call that waits.
+    result = dpnp.zeros(SIZE, dtype="int64", sycl_queue=queue)
+    ones = dpnp.ones(SIZE, dtype="int64", sycl_queue=queue)
     queue.wait()
     with gate() as event:
         kapi.call_kernel_async(double, kapi.Range(SIZE), [event], source, target)
@@ -74,7 +74,7 @@ def dpnp_then_kernel(queue):
 def kernel_then_kernel(queue):
     """What a second kernel computes of the first one's pending output: 4 if it waited, 0 if not."""
     source, target = arrays(queue)
-    result = dpnp.zeros(SIZE, sycl_queue=queue)
+    result = dpnp.zeros(SIZE, dtype="int64", sycl_queue=queue)
     queue.wait()
     with gate() as event:
         kapi.call_kernel_async(double, kapi.Range(SIZE), [event], source, target)

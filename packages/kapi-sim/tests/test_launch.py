@@ -209,7 +209,7 @@ def test_local_variables_keep_their_names_in_tracebacks():
 def test_kernel_without_source_runs_as_it_is():
     names = {"kapi": kapi}
     exec(  # what a prompt does
-        "import math\n@kapi.kernel\ndef prompt(item: kapi.Item, a):\n    i = item.get_id(0)\n    a[i] = math.sqrt(a[i])",
+        "import math\n@kapi.kernel\ndef prompt(item, a):\n    i = item.get_id(0)\n    a[i] = math.sqrt(a[i])",
         names,
     )
     a = np.full(3, 4.0, np.float32)
@@ -348,6 +348,17 @@ def test_profile_limits():
         kapi.call_kernel(fill_groups, kapi.NdRange(8, 4), f32, 1.0)
 
 
+@kapi.kernel
+def copy(item: kapi.Item, a, b):
+    b[item.get_id(0)] = a[item.get_id(0)]
+
+
+@kapi.kernel
+def add(item: kapi.Item, a, b, out):
+    i = item.get_id(0)
+    out[i] = a[i] + b[i]
+
+
 class UsmDouble:
     """What an array in unified shared memory looks like from outside."""
 
@@ -376,9 +387,13 @@ def test_usm_arrays_are_copied_in_and_out():
     np.testing.assert_array_equal(array.host, 3)
     with pytest.raises(kapi.OutOfBoundsError, match="`a`"):
         kapi.call_kernel(fill, kapi.Range(5), array, 3)
-    base = np.zeros(6)
+    base = np.arange(6.0)
     with pytest.raises(kapi.DtypeError, match="must not share unified shared memory"):
-        kapi.call_kernel(fill, kapi.Range(1), UsmDouble(base[:4]), UsmDouble(base[2:]))
+        kapi.call_kernel(copy, kapi.Range(4), UsmDouble(base[:4]), UsmDouble(base[2:]))
+    out = UsmDouble(np.zeros(2))
+    base[:] = np.arange(6)
+    kapi.call_kernel(add, kapi.Range(2), UsmDouble(base[:4]), UsmDouble(base[2:]), out)
+    np.testing.assert_array_equal(out.host, [2, 4])
     device_only = UsmDouble(np.zeros(4))
     device_only.asnumpy = None
     with pytest.raises(kapi.DtypeError, match="must be able to copy itself to the host"):

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 from kapi_types._numba_compat import FunctionPass, register_pass, target_registry
 from kapi_types.kernel_typing import TARGET_NAME, KernelCompiler, KernelTypingContext, kernel_flags
 

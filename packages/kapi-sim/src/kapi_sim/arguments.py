@@ -16,7 +16,7 @@ from kapi_sim.control import Settings
 from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError
 from kapi_sim.memory import View
 from kapi_sim.spec import MAX_RANK, Item, LocalAccessor, NdItem, NdRange, Range, is_kernel_dtype
-from kapi_sim.usm import copy_in, copy_out, is_usm_array, memory_span
+from kapi_sim.usm import HostCopy, copy_in, copy_out_changed, is_usm_array
 
 __all__ = ["Bound", "bind", "check_parameters"]
 
@@ -39,6 +39,8 @@ class Bound:
         Local memory, to be poisoned for each group.
     trail, local_trail : Trail or None
         Where accesses are recorded.
+    usm : dict of int to HostCopy
+        Arrays in unified shared memory, by the `id` of the argument.
     """
 
     clock: Clock
@@ -47,7 +49,7 @@ class Bound:
     local_arrays: list[np.ndarray[Any, Any]] = field(default_factory=list)
     trail: Trail | None = None
     local_trail: Trail | None = None
-    usm: dict[int, tuple[Any, np.ndarray[Any, Any], str]] = field(default_factory=dict)
+    usm: dict[int, HostCopy] = field(default_factory=dict)
 
     @property
     def elements_tracked(self) -> int:
@@ -71,10 +73,14 @@ class Bound:
             if trail is not None:
                 trail.clear()
 
+    def notes(self) -> list[str]:
+        """Return what was found and is no error."""
+        trails = [trail for trail in (self.trail, self.local_trail) if trail is not None]
+        return [note for trail in trails for note in trail.notes.values()]
+
     def copy_back(self) -> None:
-        """Write host copies of unified shared memory back to where they came from."""
-        for value, host, _ in self.usm.values():
-            copy_out(value, host)
+        """Write what changed of unified shared memory back to where it came from."""
+        copy_out_changed(list(self.usm.values()))
 
 
 def check_parameters(function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
@@ -98,7 +104,7 @@ def check_parameters(function: Callable[..., Any], space: Range | NdRange, args:
             f"kernel `{function.__name__}` must be launched with {len(names)} arguments after the work-item "
             f"({', '.join(names)}), got {len(args)}"
         )
-    annotation = function.__annotations__.get(first)
+    annotation = _annotation(function, first)
     if isinstance(annotation, str):
         annotation = {"Item": Item, "NdItem": NdItem}.get(annotation.rpartition(".")[2])
     wanted = Item if isinstance(space, Range) else NdItem
@@ -110,6 +116,13 @@ def check_parameters(function: Callable[..., Any], space: Range | NdRange, args:
             f"{wanted.__name__}`"
         )
     return names
+
+
+def _annotation(function: Callable[..., Any], parameter: str) -> Any:
+    try:
+        return function.__annotations__.get(parameter)
+    except NameError:  # Python 3.14 evaluates annotations when they are asked for
+        return None
 
 
 def bind(names: list[str], args: tuple[Any, ...], space: Range | NdRange, clock: Clock, settings: Settings) -> Bound:
@@ -199,18 +212,9 @@ class _Binder:
     def _inspect_usm(self, name: str, value: Any) -> None:
         if id(value) in self.bound.usm:
             return
-        low, high = memory_span(value)
-        for other, _, other_name in self.bound.usm.values():
-            start, end = memory_span(other)
-            if low < end and start < high:
-                raise DtypeError(
-                    f"arguments `{other_name}` and `{name}` must not share unified shared memory in the "
-                    "simulator, "
-                    "which works on copies, got two views of one buffer: pass NumPy arrays"
-                )
         host = copy_in(value, name)
         self._inspect_array(name, host)
-        self.bound.usm[id(value)] = (value, host, name)
+        self.bound.usm[id(value)] = HostCopy(name, value, host, host.copy())
 
     def wrap(self, name: str, value: Any) -> Any:
         """Return what the parameter called `name` holds in the kernel."""
@@ -225,7 +229,7 @@ class _Binder:
         if isinstance(value, np.ndarray):
             return self._viewed(value.view(np.ndarray), name, self.bound.trail, self.granule)
         if id(value) in self.bound.usm:
-            return self._viewed(self.bound.usm[id(value)][1], name, self.bound.trail, self.granule)
+            return self._viewed(self.bound.usm[id(value)].host, name, self.bound.trail, self.granule)
         return value
 
     def _viewed(self, array: np.ndarray[Any, Any], name: str, trail: Trail | None, granule: int) -> Any:

@@ -6,13 +6,14 @@ and be assigned to (``array[...] = values``) is taken.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kapi_sim.errors import DtypeError
 
-__all__ = ["copy_in", "copy_out", "is_usm_array", "memory_span"]
+__all__ = ["HostCopy", "copy_in", "copy_out_changed", "is_usm_array", "memory_span"]
 
 
 def is_usm_array(value: object) -> bool:
@@ -55,6 +56,48 @@ def copy_in(value: Any, name: str) -> np.ndarray[Any, Any]:
     return np.array(copier())
 
 
-def copy_out(value: Any, host: np.ndarray[Any, Any]) -> None:
-    """Write the host copy back to the array."""
-    value[...] = host
+@dataclass(frozen=True, slots=True)
+class HostCopy:
+    """An array in unified shared memory, and its copy that the kernel works on.
+
+    Attributes
+    ----------
+    name : str
+        The kernel's name for it.
+    array : object
+        The array.
+    host, before : numpy.ndarray
+        The copy, and what it held at first.
+    """
+
+    name: str
+    array: Any
+    host: np.ndarray[Any, Any]
+    before: np.ndarray[Any, Any]
+
+    def has_changed(self) -> bool:
+        """Whether the kernel changed the copy."""
+        return self.host.tobytes() != self.before.tobytes()
+
+
+def copy_out_changed(copies: list[HostCopy]) -> None:
+    """Write the copies that a kernel changed back to their arrays.
+
+    Raises
+    ------
+    DtypeError
+        If a changed array shares memory with another argument: each was a copy of its own, so the
+        kernel did not see what it would see on a device.
+    """
+    changed = [copy for copy in copies if copy.has_changed()]
+    for copy in changed:
+        low, high = memory_span(copy.array)
+        for other in copies:
+            start, end = memory_span(other.array)
+            if other is not copy and low < end and start < high:
+                raise DtypeError(
+                    f"argument `{copy.name}` must not share unified shared memory with `{other.name}` if the kernel "
+                    "writes it in the simulator, which works on copies, got two views of one buffer: pass NumPy arrays"
+                )
+    for copy in changed:
+        copy.array[...] = copy.host

@@ -213,10 +213,12 @@ def array_type(fields: UsmArrayFields) -> UsmArrayType:
     TypeError
         If a kernel cannot hold the element type.
     """
+    if fields.dtype.kind not in "biufc":
+        raise TypeError(f"array dtype must be a number or bool, got {fields.dtype}")
     try:
         element = from_dtype(fields.dtype)
     except Exception as error:
-        raise TypeError(f"array dtype must be a number or bool, got {fields.dtype}") from error
+        raise TypeError(f"array dtype must be one that kernels have, got {fields.dtype}") from error
     return UsmArrayType(element, len(fields.shape), fields.layout, readonly=fields.readonly)
 
 

@@ -189,6 +189,10 @@ def _broadcast(array: Any) -> Any:
     return array.__array_namespace__().broadcast_to(array, (3, 4))
 
 
+def _reversed_axes(array: Any) -> Any:
+    return array.__array_namespace__().permute_dims(array, (2, 1, 0))
+
+
 _VIEWS: tuple[tuple[str, Any, np.ndarray[Any, Any], Any], ...] = (
     ("1d-step", _copy_1, _ramp(11), lambda a: a[::3]),
     ("1d-reversed", _copy_1, _ramp(7), lambda a: a[::-1]),
@@ -197,7 +201,7 @@ _VIEWS: tuple[tuple[str, Any, np.ndarray[Any, Any], Any], ...] = (
     ("2d-column", _copy_1, _ramp(4, 3), lambda a: a[:, 1]),
     ("2d-steps-and-reversed", _copy_2, _ramp(6, 8), lambda a: a[::2, ::-3]),
     ("3d-inner", _copy_3, _ramp(3, 4, 5), lambda a: a[1:, ::-2, 1:4]),
-    ("3d-transposed", _copy_3, _ramp(2, 3, 4), lambda a: a.T),
+    ("3d-transposed", _copy_3, _ramp(2, 3, 4), _reversed_axes),
 )
 
 

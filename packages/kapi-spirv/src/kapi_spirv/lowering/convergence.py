@@ -35,10 +35,9 @@ _EXECUTE_IN_WORK_GROUP = 2
 _ACQUIRE_RELEASE, _WORK_GROUP_MEMORY, _CROSS_WORK_GROUP_MEMORY = 0x8, 0x100, 0x200
 
 
-@registry.lower(kapi_sim.group_barrier, GroupType)
 @registry.lower(kapi_sim.group_barrier, GroupType, ConstantType)
 def _group_barrier(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
-    scope = sig.args[1].value if len(sig.args) > 1 else MemoryScope.WORK_GROUP
+    scope = sig.args[1].value
     semantics = _ACQUIRE_RELEASE | _WORK_GROUP_MEMORY | _CROSS_WORK_GROUP_MEMORY
     call_builtin(
         builder,

@@ -75,8 +75,9 @@ class KernelTypingContext(TypingContext):
         if self._compile_device_function is None:
             raise KernelTypeProblem(f"{function.__name__}() is called outside of a kernel's compilation")
         key = (function, args)
-        if key in self._device_functions:
-            returned = self._device_functions[key]
+        is_running = self.callstack.match(function, args) is not None
+        if is_running or key in self._device_functions:
+            returned = self._device_functions.get(key)
             if returned is None:
                 raise KernelTypeProblem(
                     f"{function.__name__}() calls itself; the kernel language has no recursion, as SYCL has none: "
@@ -190,7 +191,8 @@ class KernelTypingContext(TypingContext):
                 return None
             pairs = [self._unify(a, b) for a, b in zip(first.types, second.types, strict=True)]
             return None if None in pairs else types.Tuple(tuple(pairs))
-        return super().unify_pairs(first, second)
+        unified = super().unify_pairs(first, second)
+        return None if isinstance(unified, types.Optional) else unified
 
 
 _SETITEM = operator.setitem
@@ -238,4 +240,6 @@ def _describe_indexing(args: tuple[types.Type, ...]) -> str:
         if not all(isinstance(each, types.Integer) for each in indices):
             return f"index must be made of integers, got {', '.join(spell_type(each) for each in indices)}"
         return f"an element of a {spell_type(container)} must be a number, got {spell_type(args[2])}"
+    if isinstance(container, types.BaseTuple) and isinstance(index, types.Integer):
+        return f"index of a {spell_type(container)}, whose members differ in type, must be a constant in its range"
     return f"{spell_type(container)} must be an array or tuple to be indexed, got an index of {spell_type(index)}"

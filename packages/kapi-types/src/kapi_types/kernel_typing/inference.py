@@ -52,14 +52,18 @@ class CheckNames(FunctionPass):
 
     def run_pass(self, state: Any) -> bool:
         problems: list[Problem] = []
+        whole: list[Problem] = []
         for block in state.func_ir.blocks.values():
             for statement in block.body:
                 if isinstance(statement, ir.Assign):
                     self._check(state, statement, problems)
                 elif isinstance(statement, ir.Print):
-                    problems.append(_problem(statement.loc, "print() works in the simulator only"))
+                    whole.append(_problem(statement.loc, "print() works in the simulator only"))
                 elif isinstance(statement, _RAISES):
-                    problems.append(_problem(statement.loc, "a kernel cannot raise: nothing could catch it"))
+                    whole.append(_problem(statement.loc, "a kernel cannot raise: nothing could catch it"))
+        # What such a line holds, texts above all, is no mistake of its own.
+        lines = {problem.line for problem in whole}
+        problems = whole + [problem for problem in problems if problem.line not in lines]
         if any(problem.text == _NO_TRY for problem in problems):
             # Of a try block only the first line is the author's; the rest is how Numba spells it.
             problems = [min((each for each in problems if each.text == _NO_TRY), key=lambda each: each.line)]
@@ -72,10 +76,14 @@ class CheckNames(FunctionPass):
         if isinstance(value, ir.Const):
             # Literal types would bypass the typing context, and with it the weak types.
             value.use_literal_type = False
+            if type(value.value) is int and not -(2**63) <= value.value < 2**64:
+                problems.append(_problem(statement.loc, f"constant must fit 64 bits, got {value.value}"))
             self._check_value(state, statement, value.value, f"constant {value.value!r}", problems)
         elif isinstance(value, (ir.Global, ir.FreeVar)):
             if isinstance(value.value, (bool, int, float, complex, tuple)):
                 statement.value = ir.Const(value.value, value.loc, use_literal_type=False)
+                if type(value.value) is int and not -(2**63) <= value.value < 2**64:
+                    problems.append(_problem(statement.loc, f"{value.name} must fit 64 bits, got {value.value}"))
             if value.name in _TRY_MARKS:
                 problems.append(_problem(statement.loc, _NO_TRY))
             elif _is_exception(value.value):
@@ -144,7 +152,7 @@ class InferTypes(FunctionPass):
         state.calltypes = inferred.calltypes
         state.return_type = inferred.return_type
         state.typing_errors = []
-        problems = _returned_values(state) + _literals_out_of_range(state)
+        problems = inferred.problems + _literals_out_of_range(state)
         if problems:
             raise ProblemsFound(problems)
         return True
@@ -154,7 +162,7 @@ class InferTypes(FunctionPass):
         state: Any, assumed: dict[str, types.Type], problems: list[Problem]
     ) -> tuple[_Inferred, dict[str, types.Type]]:
         warnings = errors.WarningsFixer(errors.NumbaWarning)
-        infer = _AssumingInferer(state.typingctx, state.func_ir, warnings, assumed)
+        infer = _AssumingInferer(state.typingctx, state.func_ir, warnings, assumed, state["kapi_returns"])
         frame = state.typingctx.callstack.register(state.targetctx.target, infer, state.func_id, state.args)
         with frame, warnings:
             for index, (name, type_) in enumerate(zip(state.func_ir.arg_names, state.args, strict=True)):
@@ -173,12 +181,12 @@ class InferTypes(FunctionPass):
                 own = problems or _own_problems(error)
                 loc = getattr(error, "loc", None) or state.func_ir.loc
                 raise ProblemsFound(own or [_problem(loc, first_words(error))]) from None
-        return _Inferred(typemap, return_type, calltypes), infer.settled(typemap)
+        return _Inferred(typemap, return_type, calltypes, infer.problems), infer.settled(typemap)
 
 
 class _Inferred:
-    def __init__(self, typemap: Any, return_type: types.Type, calltypes: Any) -> None:
-        self.typemap, self.return_type, self.calltypes = typemap, return_type, calltypes
+    def __init__(self, typemap: Any, return_type: types.Type, calltypes: Any, problems: list[Problem]) -> None:
+        self.typemap, self.return_type, self.calltypes, self.problems = typemap, return_type, calltypes, problems
 
 
 class _Constraints(typeinfer.ConstraintNetwork):
@@ -203,9 +211,16 @@ class _AssumingInferer(typeinfer.TypeInferer):
     """
 
     def __init__(
-        self, context: KernelTypingContext, func_ir: Any, warnings: Any, assumed: dict[str, types.Type]
+        self,
+        context: KernelTypingContext,
+        func_ir: Any,
+        warnings: Any,
+        assumed: dict[str, types.Type],
+        returns: types.Type | None,
     ) -> None:
         super().__init__(context, func_ir, warnings)
+        self._returns = returns
+        self.problems: list[Problem] = []
         self.constraints = _Constraints()
         self._assumed = assumed
         self._assigned: dict[str, dict[str | None, types.Type]] = {name: {} for name in assumed}
@@ -223,6 +238,24 @@ class _AssumingInferer(typeinfer.TypeInferer):
             if sources:
                 settled[name] = functools.reduce(self.context.unify_pairs, sources.values())
         return {name: type_ for name, type_ in settled.items() if not is_weak(type_)}
+
+    def get_return_type(self, typemap: dict[str, types.Type]) -> types.Type:
+        """The type given for a kernel, which may return nothing else; else the one that all returns have."""
+        if self._returns is not None:
+            self.problems = self._returned_values(typemap)
+            return self._returns
+        try:
+            return super().get_return_type(typemap)
+        except KernelTypeProblem as problem:
+            raise KernelTypeProblem(problem.text.replace("a variable must have", "a function must return")) from None
+
+    def _returned_values(self, typemap: dict[str, types.Type]) -> list[Problem]:
+        returns = [block.terminator for block in self.blocks.values() if isinstance(block.terminator, ir.Return)]
+        return [
+            _problem(each.loc, f"a kernel cannot return a value, got {spell_type(typemap[each.value.name])}")
+            for each in returns
+            if not isinstance(typemap[each.value.name], types.NoneType)
+        ]
 
     def resolve_value_type(self, inst: Any, val: Any) -> types.Type:
         if isinstance(val, _Unknown):
@@ -262,22 +295,6 @@ def _own_problems(error: BaseException) -> list[Problem]:
             return list(cause.problems)
         cause = cause.__cause__
     return []
-
-
-def _returned_values(state: Any) -> list[Problem]:
-    """Returns of a value from a kernel, which has nobody to return it to; device functions have no type given."""
-    if state["kapi_returns"] is not types.none:
-        return []
-    returned = [
-        (statement.loc, state.typemap[statement.value.name])
-        for block in state.func_ir.blocks.values()
-        for statement in block.find_insts(ir.Return)
-    ]
-    return [
-        _problem(loc, f"a kernel cannot return a value, got a {spell_type(type_)}")
-        for loc, type_ in returned
-        if not isinstance(type_, types.NoneType)
-    ]
 
 
 def _literals_out_of_range(state: Any) -> list[Problem]:

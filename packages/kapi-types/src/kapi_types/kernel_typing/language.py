@@ -36,17 +36,18 @@ def _returned(word: str, receiver: KernelApiType | None) -> types.Type:
     return {"weak int": weak_int, "bool": weak_bool, "weak bool": weak_bool, "none": types.none}[word]
 
 
-def _bind(row: Intrinsic, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> tuple[types.Type, ...] | None:
-    """Arguments in the order of the row's parameters, defaults filled in; None if they do not fit."""
-    names = [name for name, *_ in row.parameters]
-    if len(args) > len(names) or not set(kws) <= set(names[len(args) :]):
+def _bind(
+    names: inspect.Signature, args: tuple[types.Type, ...], kws: dict[str, types.Type]
+) -> tuple[types.Type, ...] | None:
+    """Types in the order of the parameters; None if the arguments do not fit them."""
+    try:
+        bound = names.bind(*args, **kws)
+    except TypeError:
         return None
-    bound = list(args)
-    for name in names[len(args) :]:
-        if name not in kws:
-            return None
-        bound.append(kws[name])
-    return tuple(bound)
+    return tuple(
+        bound.arguments[name] if name in bound.arguments else ConstantType(parameter.default)
+        for name, parameter in names.parameters.items()
+    )
 
 
 class _Method(templates.AbstractTemplate):
@@ -56,11 +57,14 @@ class _Method(templates.AbstractTemplate):
     this: KernelApiType
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        bound = _bind(self.row, args, kws)
+        names = inspect.Signature(
+            [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name, *_ in self.row.parameters]
+        )
+        bound = _bind(names, args, kws)
         if bound is None or not all(isinstance(arg, types.Integer) for arg in bound):
             return None
         result = _returned(self.row.returns, self.this)
-        return templates.signature(result, *[weak_int] * len(bound), recvr=self.this)
+        return templates.signature(result, *[weak_int] * len(bound), recvr=self.this).replace(pysig=names)
 
 
 class _KernelApiAttributes(templates.AttributeTemplate):
@@ -90,17 +94,13 @@ class _GroupBarrier(templates.AbstractTemplate):
     key = kapi_sim.group_barrier
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        try:
-            bound = inspect.signature(kapi_sim.group_barrier).bind(*args, **kws).arguments
-        except TypeError:
+        names = inspect.signature(kapi_sim.group_barrier)
+        bound = _bind(names, args, kws)
+        if bound is None or not isinstance(bound[0], GroupType):
             return None
-        group = bound["group"]
-        scope = bound.get("fence_scope", ConstantType(kapi_sim.MemoryScope.WORK_GROUP))
-        if not isinstance(group, GroupType):
+        if not isinstance(bound[1], ConstantType) or not isinstance(bound[1].value, kapi_sim.MemoryScope):
             return None
-        if not isinstance(scope, ConstantType) or not isinstance(scope.value, kapi_sim.MemoryScope):
-            return None
-        return templates.signature(types.none, *args, *kws.values())
+        return templates.signature(types.none, *bound).replace(pysig=names)
 
 
 registry.register_global(kapi_sim.group_barrier)(_GroupBarrier)

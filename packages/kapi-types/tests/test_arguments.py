@@ -1,0 +1,90 @@
+"""From a kernel's argument to its type."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import types
+
+from kapi_sim import AddressSpace, LocalAccessor
+from kapi_sim.errors import DtypeError
+from kapi_types import UsmArrayType, typeof_argument, weak_bool, weak_float, weak_int
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [
+        (True, weak_bool),
+        (3, weak_int),
+        (-(2**63), weak_int),
+        (2**63 - 1, weak_int),
+        (0.5, weak_float),
+        (np.bool_(True), types.boolean),
+        (np.int8(1), types.int8),
+        (np.uint64(2**64 - 1), types.uint64),
+        (np.float16(1), types.float16),
+        (np.float32(1), types.float32),
+        (np.float64(1), types.float64),
+        (np.complex64(1), types.complex64),
+    ],
+    ids=repr,
+)
+def test_typeof_argument_of_numbers(value, type_):
+    """Python's numbers are weak and NumPy's strong; float64, a subclass of float, is NumPy's."""
+    assert typeof_argument(value) == type_
+
+
+def test_typeof_argument_of_arrays(usm_array):
+    """An array's type says its element, rank and layout."""
+    array = np.zeros((3, 4), np.float32)
+    assert typeof_argument(usm_array(array)) == UsmArrayType(types.float32, 2, "C")
+    assert typeof_argument(usm_array(array.T)) == UsmArrayType(types.float32, 2, "F")
+    assert typeof_argument(usm_array(array[::2])) == UsmArrayType(types.float32, 2, "A")
+
+
+def test_typeof_argument_of_local_memory():
+    """Local memory is contiguous, in its own address space."""
+    wanted = UsmArrayType(types.int64, 2, "C", address_space=AddressSpace.LOCAL)
+    assert typeof_argument(LocalAccessor((4, 8), np.int64)) == wanted
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1])
+def test_typeof_argument_refuses_ints_of_more_than_64_bits(value):
+    """The message shows the type that holds the upper half."""
+    with pytest.raises(DtypeError, match=f"int argument must fit 64 bits, got {value}; pass numpy.uint64"):
+        typeof_argument(value)
+
+
+def test_typeof_argument_refuses_numpy_arrays():
+    """No device owns NumPy memory; the message says how to copy it."""
+    with pytest.raises(DtypeError, match=r"must be a USM array, got a numpy.ndarray.*`dpnp.asarray\(array\)`"):
+        typeof_argument(np.zeros(3))
+
+
+@pytest.mark.parametrize("value", ["text", None, [1], 1j, object], ids=repr)
+def test_typeof_argument_refuses_everything_else(value):
+    """The message lists what kernels take."""
+    with pytest.raises(
+        DtypeError,
+        match=f"must be a USM array, LocalAccessor, NumPy scalar, bool, int or float, got {type(value).__name__}",
+    ):
+        typeof_argument(value)
+
+
+@pytest.mark.parametrize("value", [np.datetime64("2020-01-01"), np.str_("a"), np.void(b"ab")], ids=repr)
+def test_typeof_argument_refuses_scalars_that_are_no_numbers(value):
+    """Dates, text and raw bytes have no meaning in a kernel."""
+    with pytest.raises(DtypeError, match="dtype must be a number or bool, got"):
+        typeof_argument(value)
+
+
+def test_typeof_argument_refuses_wide_floats():
+    """No device has the extended floats of the host."""
+    with pytest.raises(DtypeError, match="dtype must be one that kernels have, got"):
+        typeof_argument(np.longdouble(1))
+
+
+def test_typeof_argument_refuses_arrays_of_structures(usm_array):
+    """What is wrong with an array is a DtypeError, as for a scalar."""
+    with pytest.raises(DtypeError, match="array dtype must be a number or bool, got"):
+        typeof_argument(usm_array(np.zeros(2, dtype=[("a", "i4")])))

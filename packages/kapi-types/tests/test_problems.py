@@ -1,0 +1,369 @@
+"""What is wrong with a kernel is told all at once, each with its line, in words for its author."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numba import types
+
+import kapi_sim
+from kapi_sim import AddressSpace, MemoryScope, group_barrier
+from kapi_types import GroupType, ItemType, NdItemType, UsmArrayType, weak_bool, weak_float, weak_int
+from kapi_types.kernel_api import ConstantType, EnumerationType
+from kapi_types.kernel_typing import Problem, ProblemsFound, describe_problems, first_words, spell_type
+
+A = UsmArrayType(types.float32, 2, "C")
+B = UsmArrayType(types.int32, 1, "C")
+READONLY = UsmArrayType(types.float32, 1, "C", readonly=True)
+BIG = 2**70
+TEXT = "text"
+
+
+def many(item, a, b):
+    i = item.get_id(0)
+    a[i] = 3
+    b[i] = undefined_name  # noqa: F821
+    x = item.foo  # noqa: F841
+    y = [1, 2, 3]  # noqa: F841
+    z = a[0, 0] << 2  # noqa: F841
+    b[i] = "text"
+
+
+def test_problems_of_a_kernel_are_found_at_once(infer):
+    """Six mistakes, six problems, each on its own line."""
+    with pytest.raises(ProblemsFound) as caught:
+        infer(many, ItemType(1), A, B, returns=types.none)
+    first = many.__code__.co_firstlineno
+    told = sorted((problem.line - first, problem.text) for problem in caught.value.problems)
+    assert told == [
+        (2, "index must have one integer for each of 2 axes, got 1"),
+        (3, "name 'undefined_name' is not defined"),
+        (4, "Item has no 'foo' in a kernel"),
+        (5, "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument"),
+        (6, "operator << must have operands that NumPy has it for, got float32 << Python int"),
+        (7, "constant 'text' is a str, which kernels lack"),
+    ]
+    assert {problem.filename for problem in caught.value.problems} == {__file__}
+
+
+def literal_too_large(item, a, b):
+    b[0] = b[0] + 3_000_000_000
+
+
+def literal_too_small(item, a, b):
+    b[0] -= -2_147_483_649
+
+
+def literal_of_many_bits(item, a, b):
+    b[0] = 1180591620717411303424
+
+
+def global_of_many_bits(item, a, b):
+    b[0] = BIG
+
+
+def returned_value(item, a, b):
+    return b[0]
+
+
+def value_returned_once(item, a, b):
+    if item.get_id(0) > 3:
+        return
+    return a[0, 0]
+
+
+def array_or_array(item, a, b):
+    x = b if item.get_id(0) > 1 else a  # noqa: F841
+
+
+def function_of_python(item, a, b):
+    b[0] = sum(a)
+
+
+def function_of_numpy(item, a, b):
+    a[0, 0] = np.linalg.norm(a)
+
+
+def text_in_a_global(item, a, b):
+    b[0] = TEXT
+
+
+def trying(item, a, b):
+    try:
+        b[0] = 1
+    except ValueError:
+        pass
+
+
+def raising(item, a, b):
+    raise ValueError("a text, which is no second problem")
+
+
+def asserting(item, a, b):
+    assert b[0] > 1, "a text, which is no second problem"
+
+
+def yielding(item, a, b):
+    yield 3
+
+
+def printing(item, a, b):
+    print(b[0], "a text, which is no second problem")
+
+
+def loop_over_an_array(item, a, b):
+    for x in b:
+        a[0, 0] = x
+
+
+def barrier_of_an_item(item, a, b):
+    group_barrier(item)
+
+
+def id_of_a_text(item, a, b):
+    b[0] = item.get_id("x")
+
+
+def id_of_nothing(item, a, b):
+    b[0] = item.get_id()
+
+
+def group_of_an_item(item, a, b):
+    b[0] = item.get_group().get_group_id(0)
+
+
+def mixed_tuple(item, a, b):
+    members = (1, 2.0, b[0])
+    for i in range(3):
+        a[0, i] = members[i]
+
+
+def attribute_of_an_array(item, a, b):
+    b[0] = a.T[0, 0]
+
+
+def attribute_of_a_number(item, a, b):
+    b[0] = b[0].real
+
+
+def slice_of_an_array(item, a, b):
+    b[1:3] = 2
+
+
+def index_by_a_float(item, a, b):
+    b[b[0] / 2] = 1
+
+
+def too_many_indices(item, a, b):
+    b[0, 0] = 1
+
+
+def array_as_element(item, a, b):
+    b[0] = a
+
+
+def operator_on_arrays(item, a, b):
+    b[0] = (a + b)[0]
+
+
+def negated_tuple(item, a, b):
+    b[0] = -(1, 2)
+
+
+def unary_of_bool(item, a, b):
+    b[0] = -np.bool_(True)
+
+
+def indexed_number(item, a, b):
+    b[0] = b[0][0]
+
+
+def called_number(item, a, b):
+    b[0] = BIG_INDEX(3)
+
+
+def mathematics_of_an_array(item, a, b):
+    a[0, 0] = math.sqrt(a)
+
+
+def mathematics_of_two(item, a, b):
+    a[0, 0] = math.sqrt(a[0, 0], 2.0)
+
+
+def dictionary(item, a, b):
+    x = {1: 2}
+    b[0] = x[1]
+
+
+def a_set(item, a, b):
+    b[0] = 1 in {1, 2}
+
+
+def a_string(item, a, b):
+    x = f"{b[0]}"  # noqa: F841
+
+
+def range_of_floats(item, a, b):
+    for i in range(2.0):
+        b[i] = 1
+
+
+def length_of_a_number(item, a, b):
+    b[0] = len(b[0])
+
+
+def an_undefined_module(item, a, b):
+    b[0] = nowhere.float32(3)  # noqa: F821
+
+
+BIG_INDEX = 3
+
+
+@pytest.mark.parametrize(
+    ("kernel", "line", "text"),
+    [
+        (literal_too_large, 1, "literal must fit int32, got 3000000000"),
+        (literal_too_small, 1, "literal must fit int32, got -2147483649"),
+        (literal_of_many_bits, 1, "constant must fit 64 bits, got 1180591620717411303424"),
+        (global_of_many_bits, 1, "BIG must fit 64 bits, got 1180591620717411303424"),
+        (returned_value, 1, "a kernel cannot return a value, got int32"),
+        (value_returned_once, 3, "a kernel cannot return a value, got float32"),
+        (
+            array_or_array,
+            1,
+            "a variable must have one type throughout a kernel, got float32 array of rank 2 and int32 array of rank 1",
+        ),
+        (function_of_python, 1, "sum is no function that kernels have"),
+        (function_of_numpy, 1, "numpy.linalg.norm is no function that kernels have"),
+        (text_in_a_global, 1, "TEXT is a str, which kernels lack"),
+        (trying, 2, "a kernel cannot use try: nothing in it raises"),
+        (raising, 1, "a kernel cannot raise: nothing could catch it"),
+        (asserting, 1, "a kernel cannot raise: nothing could catch it"),
+        (yielding, 1, "a kernel cannot yield"),
+        (printing, 1, "print() works in the simulator only"),
+        (
+            loop_over_an_array,
+            1,
+            "a loop must be over range(...) or a tuple of values of one type, got one over a int32 array of rank 1",
+        ),
+        (barrier_of_an_item, 1, "group_barrier() must be called with arguments that it has in a kernel, got (Item)"),
+        (id_of_nothing, 1, "Item.get_id() must be called with arguments that it has in a kernel, got ()"),
+        (id_of_a_text, 1, "constant 'x' is a str, which kernels lack"),
+        (group_of_an_item, 1, "Item has no 'get_group' in a kernel"),
+        (
+            mixed_tuple,
+            3,
+            "index of a tuple (Python int, Python float, int32), whose members differ in type, must be a constant in "
+            "its range",
+        ),
+        (attribute_of_an_array, 1, "float32 array of rank 2 has no 'T' in a kernel"),
+        (attribute_of_a_number, 1, "int32 has no 'real' in a kernel"),
+        (slice_of_an_array, 1, "slice is no function that kernels have"),
+        (index_by_a_float, 1, "index must be made of integers, got float64"),
+        (too_many_indices, 1, "index must have one integer for each of 1 axes, got 2"),
+        (array_as_element, 1, "an element of a int32 array of rank 1 must be a number, got float32 array of rank 2"),
+        (
+            operator_on_arrays,
+            1,
+            "operator + must have operands that NumPy has it for, got float32 array of rank 2 + int32 array of rank 1",
+        ),
+        (
+            negated_tuple,
+            1,
+            "operator - must have an operand that NumPy has it for, got -tuple (Python int, Python int)",
+        ),
+        (unary_of_bool, 1, "operator - must have an operand that NumPy has it for, got -bool"),
+        (indexed_number, 1, "int32 must be an array or tuple to be indexed, got an index of Python int"),
+        (mathematics_of_an_array, 1, "sqrt() must be called with arguments that it has in a kernel, got (float32"),
+        (mathematics_of_two, 1, "sqrt() must be called with arguments that it has in a kernel, got (float32, Python"),
+        (dictionary, 1, "a dict cannot be made in a kernel"),
+        (a_set, 1, "a set cannot be made in a kernel"),
+        (a_string, 1, "a string cannot be made in a kernel"),
+        (range_of_floats, 1, "range() must be called with arguments that it has in a kernel, got (Python float)"),
+        (length_of_a_number, 1, "len() must be called with arguments that it has in a kernel, got (int32)"),
+        (an_undefined_module, 1, "name 'nowhere' is not defined"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_mistake_is_one_problem(infer, kernel, line, text):
+    """One mistake is told once, with its line and in plain words."""
+    with pytest.raises(ProblemsFound) as caught:
+        infer(kernel, ItemType(1), A, B, returns=types.none)
+    (problem,) = caught.value.problems
+    assert problem.text.startswith(text)
+    assert problem.line == kernel.__code__.co_firstlineno + line
+
+
+def test_store_to_a_readonly_array_is_refused(infer):
+    """What its owner forbids to write, a kernel does not write."""
+
+    def store(item, r):
+        r[0] = 1
+
+    with pytest.raises(ProblemsFound, match="array must be writable to be assigned to, got a read-only float32 array"):
+        infer(store, ItemType(1), READONLY, returns=types.none)
+
+
+def test_barrier_needs_a_memory_scope(infer):
+    """A scope of another kind is none."""
+
+    def barrier(item):
+        group_barrier(item.get_group(), AddressSpace.LOCAL)
+
+    with pytest.raises(ProblemsFound, match=r"group_barrier\(\) must be called with .* got \(Group, "):
+        infer(barrier, NdItemType(1), returns=types.none)
+
+
+def test_problems_in_a_file_that_is_gone_have_no_source_line():
+    """Of what was never in a file there is no text to show."""
+    text = describe_problems([Problem("<nowhere>", 3, "second"), Problem("<nowhere>", 1, "first")])
+    assert text == "<nowhere>:1: first\n<nowhere>:3: second"
+
+
+def test_describe_problems_shows_source_in_the_order_of_lines():
+    """`file:line`, what is wrong, and the line itself."""
+    first = many.__code__.co_firstlineno
+    text = describe_problems([Problem(__file__, first + 7, "later"), Problem(__file__, first + 2, "sooner")])
+    assert text == f'{__file__}:{first + 2}: sooner\n    a[i] = 3\n{__file__}:{first + 7}: later\n    b[i] = "text"'
+
+
+def test_problems_found_holds_each_once():
+    """What several rounds of inference meet is told once."""
+    problem = Problem("f.py", 1, "twice")
+    assert ProblemsFound([problem, problem]).problems == (problem,)
+
+
+def test_first_words_leaves_out_stages():
+    """Numba says where it was; the author wants what it was."""
+    error = RuntimeError("Failed in kapi_kernel mode pipeline (step: types)\n\nno such thing. Raised from None\nadvice")
+    assert first_words(error) == "no such thing"
+    assert first_words(RuntimeError()) == "RuntimeError"
+
+
+@pytest.mark.parametrize(
+    ("type_", "spelled"),
+    [
+        (A, "float32 array of rank 2"),
+        (READONLY, "read-only float32 array of rank 1"),
+        (UsmArrayType(types.int8, 1, "C", address_space=AddressSpace.LOCAL), "int8 local array of rank 1"),
+        (weak_int, "Python int"),
+        (weak_float, "Python float"),
+        (weak_bool, "Python bool"),
+        (types.int32, "int32"),
+        (types.boolean, "bool"),
+        (types.none, "None"),
+        (ItemType(1), "Item"),
+        (GroupType(2), "Group"),
+        (ConstantType(MemoryScope.DEVICE), str(MemoryScope.DEVICE)),
+        (EnumerationType(MemoryScope), "MemoryScope"),
+        (types.Tuple([weak_int, types.int8]), "tuple (Python int, int8)"),
+        (types.Module(math), "module math"),
+        (types.Module(kapi_sim), "module kapi_sim"),
+    ],
+    ids=str,
+)
+def test_spell_type_is_what_an_author_would_say(type_, spelled):
+    """No type appears by Numba's own name."""
+    assert spell_type(type_) == spelled
