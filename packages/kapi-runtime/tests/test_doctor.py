@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dpctl
+
 import kapi_runtime as kapi
 from kapi_runtime import doctor
 

@@ -4,6 +4,7 @@ import importlib.metadata
 from pathlib import Path
 
 import pytest
+
 from kapi_runtime import _drivers
 
 LIBRARY = next(

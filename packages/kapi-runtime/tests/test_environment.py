@@ -3,8 +3,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import kapi_runtime as kapi
 import pytest
+
+import kapi_runtime as kapi
 from kapi_runtime import _drivers, environment
 
 PLACEHOLDER = "/the/builder/lib/libintelocl.so\n"

@@ -74,7 +74,7 @@ def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any]) -> A
         If one is a NumPy array, which lives on no device.
     """
     read: list[Any] = []
-    key: list[Hashable] = []
+    key: list[Any] = []
     for name, value in zip(names, given, strict=True):
         if is_usm_array(value):
             fields = _fields(value)

@@ -11,11 +11,12 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
+import operator
 from typing import Any
 
 from kapi_types._numba_compat import FunctionPass, errors, ir, register_pass, typeinfer, types
 from kapi_types.kernel_typing.context import KernelTypingContext
-from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE
+from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
 from kapi_types.kernel_typing.problems import (
     CONSEQUENCE,
     KernelTypeProblem,
@@ -35,6 +36,10 @@ _REFUSED = {
     "build_string": "a string cannot be made in a kernel",
     "make_function": "a function that is passed around cannot be made in a kernel; call it where it is defined",
 }
+_LACKING = {
+    "is_": "is", "is_not": "is not", "contains": "in", "delitem": "del", "matmul": "@", "imatmul": "@=",
+}  # fmt: skip
+_OTHER_OPERATORS = (operator.not_, operator.getitem, operator.setitem)
 _NO_TRY = "a kernel cannot use try: nothing in it raises"
 _TRY_MARKS = ("mark_try_block", "end_try_block", "exception_check", "exception_match")
 _RAISES = (ir.Raise, ir.StaticRaise, ir.DynamicRaise, ir.TryRaise, ir.StaticTryRaise, ir.DynamicTryRaise)
@@ -260,6 +265,8 @@ class _AssumingInferer(typeinfer.TypeInferer):
     def resolve_value_type(self, inst: Any, val: Any) -> types.Type:
         if isinstance(val, _Unknown):
             return types.undefined
+        if inst is None and val not in (*BINARY, *UNARY, *COMPARISONS, *IN_PLACE, *_OTHER_OPERATORS):
+            raise KernelTypeProblem(f"operator {_LACKING.get(val.__name__, val.__name__)} is none that kernels have")
         return super().resolve_value_type(inst, val)
 
     def add_type(self, var: str, tp: types.Type, loc: Any, unless_locked: bool = False) -> None:
