@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -161,7 +162,11 @@ def caught(kapi: Any, title: str, launch: Callable[[], None]) -> None:
         launch()
     except kapi.KapiError as error:
         print(f"\n   {title}")
-        print("     " + emphasis(f"{type(error).__name__}: ") + str(error).replace("\n", "\n     "))
+        kind = type(error).__name__
+        for line in f"{kind}: {error}".splitlines():
+            indent = 5 + len(line) - len(line.lstrip())
+            wrapped = textwrap.fill(line, 105, initial_indent=" " * 5, subsequent_indent=" " * (indent + 2))
+            print(wrapped.replace(kind, emphasis(kind), 1))
     else:
         raise RuntimeError(f"the simulator must refuse a wrong launch, got none refused: {title}")
 
@@ -251,7 +256,7 @@ def heading(number: int, text: str) -> None:
 
 def fact(name: str, text: str) -> None:
     """Print one line of a section."""
-    print(f"   {name:<11}{text}")
+    print(f"   {name:<12}{text}")
 
 
 def emphasis(text: str) -> str:

@@ -44,7 +44,7 @@ def by_matrix_product(namespace: Any, x: Any) -> Any:
     distance *= -2
     distance += squares[:, None]
     distance += squares
-    namespace.maximum(distance, 0, out=distance)
+    distance = namespace.clip(distance, 0, None, out=distance)
     return namespace.sqrt(distance, out=distance)
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from kapi_spirv import compile_kernel
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import kapi_sim
 import numpy as np
 import pytest
+from numba import from_dtype
+
+import kapi_sim
 from kapi_sim.testing.case import Local, Strided
 from kapi_sim.testing.conformance import CASES
 from kapi_spirv import SpirvTarget
 from kapi_types import ItemType, NdItemType, UsmArrayType, typeof_argument
-from numba import from_dtype
 
 
 def signature(case):

@@ -13,7 +13,7 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload.arrays import broadcast, empty_result, result_dtype
 from kapi_runtime.placement import execution_queue, placement_error
-from kapi_types import is_usm_array
+from kapi_types import array_fields, is_usm_array
 
 __all__ = ["ArrayExpression"]
 
@@ -63,7 +63,7 @@ class ArrayExpression:
                 )
         arrays = [arg for arg, array in zip(args, is_array, strict=True) if array]
         owners = [
-            (name, arg.__sycl_usm_array_interface__["syclobj"])
+            (name, array_fields(arg).queue)
             for name, arg, array in zip(self.names, args, is_array, strict=True)
             if array
         ]

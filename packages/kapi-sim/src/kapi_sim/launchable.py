@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 from kapi_sim.device_function import DeviceFunction
 from kapi_sim.errors import KernelCompilationError, KernelLaunchError
-from kapi_sim.spec import NdRange, Range, as_range
+from kapi_sim.spec import Item, NdItem, NdRange, Range, as_range
 
 __all__ = [
     "DEFAULT_LOCAL_SIZE",
     "ConfiguredKernel",
     "Launchable",
+    "parameters_for_launch",
     "require_index_space",
     "require_kernel",
     "require_kernel_function",
@@ -139,3 +141,45 @@ def require_index_space(value: object) -> None:
     """Raise KernelLaunchError unless `value` is a Range or an NdRange."""
     if not isinstance(value, (Range, NdRange)):
         raise KernelLaunchError(f"index_space must be a Range or an NdRange, got {value!r}: write kapi.Range(n)")
+
+
+def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
+    """Return the names of the kernel's parameters after the work-item.
+
+    Raises
+    ------
+    KernelLaunchError
+        If the number of arguments is not that of the parameters, or the kernel's work-item is not of
+        the kind that the index space has.
+    """
+    code = function.__code__
+    first, *names = code.co_varnames[: code.co_argcount]
+    optional = len(function.__defaults__ or ())
+    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
+        raise KernelLaunchError(
+            f"kernel `{function.__name__}` must have plain positional parameters only, got * or keyword-only ones"
+        )
+    if not len(names) - optional <= len(args) <= len(names):
+        raise KernelLaunchError(
+            f"kernel `{function.__name__}` must be launched with {len(names)} arguments after the work-item "
+            f"({', '.join(names)}), got {len(args)}"
+        )
+    annotation = _annotation(function, first)
+    if isinstance(annotation, str):
+        annotation = {"Item": Item, "NdItem": NdItem}.get(annotation.rpartition(".")[2])
+    wanted = Item if isinstance(space, Range) else NdItem
+    if annotation in (Item, NdItem) and annotation is not wanted:
+        cure = "launch it over an NdRange" if wanted is Item else "launch it over a Range"
+        raise KernelLaunchError(
+            f"index space of kernel `{function.__name__}` must suit its first parameter "
+            f"`{first}: {annotation.__name__}`, got {space!r}: {cure}, or declare `{first}: "
+            f"{wanted.__name__}`"
+        )
+    return names
+
+
+def _annotation(function: Callable[..., Any], parameter: str) -> Any:
+    try:
+        return function.__annotations__.get(parameter)
+    except NameError:  # Python 3.14 evaluates annotations when they are asked for
+        return None
