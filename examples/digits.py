@@ -22,8 +22,6 @@ from types import ModuleType
 from typing import Any
 
 import dpnp
-import kapi_runtime
-import kapi_sim
 import numpy as np
 from digits_picture import draw
 from digits_rivals import interleaved, rivals

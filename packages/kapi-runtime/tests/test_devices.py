@@ -13,9 +13,12 @@ from kapi_runtime.queues import default_queue, describe_queue, queue_of
 
 def pretended(name, score, has_usm=True):
     return SimpleNamespace(
-        name=name, default_selector_score=score,
-        has_aspect_usm_device_allocations=has_usm, has_aspect_usm_shared_allocations=has_usm,
-        filter_string=f"opencl:cpu:{name}", sycl_platform=SimpleNamespace(name="Pretended"),
+        name=name,
+        default_selector_score=score,
+        has_aspect_usm_device_allocations=has_usm,
+        has_aspect_usm_shared_allocations=has_usm,
+        filter_string=f"opencl:cpu:{name}",
+        sycl_platform=SimpleNamespace(name="Pretended"),
     )
 
 

@@ -191,8 +191,12 @@ def test_default_of_a_parameter_is_used():
 @pytest.mark.parametrize(
     "view",
     [
-        lambda a: a[::2], lambda a: a[::-1], lambda a: a[3:9], lambda a: a[-1:3:-3],
-        lambda a: a.reshape(10, 10)[:, 4], lambda a: a.reshape(10, 10).T[7],
+        lambda a: a[::2],
+        lambda a: a[::-1],
+        lambda a: a[3:9],
+        lambda a: a[-1:3:-3],
+        lambda a: a.reshape(10, 10)[:, 4],
+        lambda a: a.reshape(10, 10).T[7],
     ],
     ids=["step", "reversed", "offset", "negative step", "column", "transposed"],
 )

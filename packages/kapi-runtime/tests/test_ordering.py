@@ -122,7 +122,8 @@ def test_kernel_waits_for_a_kernel(queue):
 
 
 @pytest.mark.parametrize(
-    ("run", "unordered"), [(kernel_then_dpnp, {1}), (dpnp_then_kernel, {2}), (kernel_then_kernel, {0})],
+    ("run", "unordered"),
+    [(kernel_then_dpnp, {1}), (dpnp_then_kernel, {2}), (kernel_then_kernel, {0})],
     ids=["kernel then dpnp", "dpnp then kernel", "kernel then kernel"],
 )
 def test_order_is_what_the_gate_tests(no_order, run, unordered):

@@ -81,7 +81,7 @@ FATAL = {
     "dynamic alloca": (DYNAMIC_ARRAY, "an array of a size known only at run time"),
     "indirect call": (INDIRECT_CALL, "An indirect call is encountered but SPIR-V without extensions"),
     "atomicrmw fadd": (ATOMIC_FLOAT_ADD, "requires the following SPIR-V extension: SPV_EXT_shader_atomic_float_add"),
-    "inline assembly": (INLINE_ASSEMBLY, "requires the following SPIR-V extension: SPV_INTEL_inline_assembly"),
+    "inline assembly": (INLINE_ASSEMBLY, "require the following SPIR-V extension: SPV_INTEL_inline_assembly"),
     "variadic call": (VARIADIC_CALL, "SPIR-V does not support variadic functions"),
 }
 
@@ -106,21 +106,12 @@ def test_emission_names(construct):
         emit([source], "k", SpirvTarget())
 
 
-@pytest.mark.parametrize("name", ["smul", "umul", "uadd", "usub"])
+@pytest.mark.parametrize("name", ["smul", "umul"])
 def test_emission_refuses_what_drivers_cannot_link(name):
-    """The back end makes SPIR-V of these, but Intel's runtime has no function for the multiplications."""
+    """The back end makes SPIR-V of these, for which Intel's runtime has no function."""
     assert raw(overflowing(name)).returncode == 0
-    operation = name if "mul" in name else ".add|sub".replace(".", name[0])
-    with pytest.raises(EmissionError, match=rf"overflow-checking arithmetic \(llvm.({operation}|{name}|sadd)"):
+    with pytest.raises(EmissionError, match=rf"overflow-checking arithmetic \(llvm.{name}.with.overflow\)"):
         emit([overflowing(name)], "k", SpirvTarget())
-
-
-def test_emission_takes_small_odd_widths(validate):
-    """Widths below 32 bits are promoted by the back end, but refused while others end the process."""
-    with pytest.raises(EmissionError, match="3-bit integers"):
-        emit([WIDE.replace("i128", "i3").replace("zext i64 %n to i3", "trunc i64 %n to i3")
-              .replace("trunc i3 %high to i64", "zext i3 %high to i64").replace("64\n", "1\n")], "k",
-             SpirvTarget(), optimise=False)
 
 
 def test_emission_is_not_misled_by_names():
@@ -180,6 +171,12 @@ def test_backend_gives_labels_ids_of_other_things(emitted_in_one_process, valida
 
 
 def test_renumbered_labels_have_ids_of_their_own(emitted_in_one_process, validate):
-    """Of all that the back end made of one kernel, one valid module is left."""
-    (code,) = {renumber_labels(code) for code in emitted_in_one_process}
-    assert validate(code) == ""
+    """Of all that the back end made of one kernel, nothing invalid is left."""
+    assert {validate(renumber_labels(code)) for code in set(emitted_in_one_process)} == {""}
+
+
+def test_backend_numbers_ids_by_addresses(emitted_in_one_process):
+    """Fails when LLVM's output depends on its input alone: then modules, too, can be compared byte by byte."""
+    renumbered = {renumber_labels(code) for code in emitted_in_one_process}
+    assert len(renumbered) > 1, "LLVM's SPIR-V back end is deterministic"
+    assert len({len(code) for code in renumbered}) == 1

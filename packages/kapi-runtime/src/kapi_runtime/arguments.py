@@ -42,8 +42,11 @@ class Arguments:
     @property
     def owners(self) -> list[tuple[str, Any]]:
         """Name and ``syclobj`` of each array."""
-        return [(n, value.queue) for n, value in zip(self.names, self.read, strict=True) if isinstance(value,
-        UsmArrayFields)]
+        return [
+            (n, value.queue)
+            for n, value in zip(self.names, self.read, strict=True)
+            if isinstance(value, UsmArrayFields)
+        ]
 
     @property
     def accessors(self) -> tuple[LocalAccessor, ...]:

@@ -79,9 +79,7 @@ def submitted_range(
     return list(whole), list(space.local_range)
 
 
-def rounded_range(
-    space: Range, compute_units: int, max_work_group_size: int
-) -> tuple[list[int], list[int] | None]:
+def rounded_range(space: Range, compute_units: int, max_work_group_size: int) -> tuple[list[int], list[int] | None]:
     """Return the range to submit for a `Range`, and the work-group where the driver would choose a bad one.
 
     Parameters

@@ -138,9 +138,9 @@ def _members(context: SpirvTargetContext, parameters: Sequence[Parameter], layou
         for each in parameters
         if each.kind == "array"
     }
-    return [
-        pointers[each.owner] if each.role == "pointer" else _LLVM_OF_CODE[each.code] for each in layout.fields
-    ] or [I64]
+    return [pointers[each.owner] if each.role == "pointer" else _LLVM_OF_CODE[each.code] for each in layout.fields] or [
+        I64
+    ]
 
 
 class _FieldReader:

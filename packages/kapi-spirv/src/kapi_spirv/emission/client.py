@@ -176,6 +176,7 @@ _current: _Helper | None = None
 def _helper() -> _Helper:
     global _current
     if _current is None or not _current.is_usable():
+        _stop()
         _current = _Helper()
     return _current
 

@@ -323,7 +323,5 @@ def _literals_out_of_range(state: Any) -> list[Problem]:
             if value is None or not isinstance(type_, types.Integer) or is_weak(type_):
                 continue
             if not type_.minval <= value <= type_.maxval:
-                problems.append(
-                    _problem(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
-                )
+                problems.append(_problem(expression.loc, f"literal must fit {spell_type(type_)}, got {value}"))
     return problems
