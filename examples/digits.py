@@ -230,8 +230,8 @@ def compare(found: Found, digits: Array, rounds: int) -> None:
         first = found.first if name == ours else each.first
         ratio = each.median / timings[ours].median
         print(f"   {name:<{width}}  {each.median * 1e3:9.1f}  {ratio:13.2f}  {first * 1e3:13.0f}")
-    print("\n   The first call includes compilation.  The matrix product computes |a|^2 + |b|^2 - 2ab, which is exact for")
-    print("   small whole numbers as these pixels are; the others sum squared differences.")
+    print("\n   The first call includes compilation.  The matrix product computes |a|^2 + |b|^2 - 2ab, which is")
+    print("   exact for small whole numbers, as these pixels are; the others sum squared differences.")
 
 
 def largest_error(distance: Array, expected: Array) -> float:

@@ -39,8 +39,8 @@ def draw(path: Path, digits: Array, label: Array, distance: Array, neighbour: Ar
         bar.update()
         wrong = np.flatnonzero(label[neighbour] != label)
         right = _one_of_each_class(label, np.flatnonzero(label[neighbour] == label))
-        share = 1 - len(wrong) / len(label)
-        _pairs(figure, 0.905, f"{share:.1%} have a neighbour of their own class", RIGHT, right, digits, label, neighbour)
+        most = f"{1 - len(wrong) / len(label):.1%} have a neighbour of their own class"
+        _pairs(figure, 0.905, most, RIGHT, right, digits, label, neighbour)
         shown = f", {COLUMNS * ROWS} of them shown" if len(wrong) > COLUMNS * ROWS else ""
         _pairs(figure, 0.45, f"{len(wrong)} do not{shown}", WRONG, wrong, digits, label, neighbour)
         bar.update()

@@ -81,7 +81,7 @@ def test_device_example_runs_in_the_simulator_with_one_line_changed(example, tmp
     assert shown in output(swapped(example, tmp_path, exchanges))
 
 
-DISTANCE = '''
+DISTANCE = """
 import math
 
 import kapi_sim as kapi
@@ -99,7 +99,7 @@ def pairwise_distance(item: kapi.Item, data, distance):
 
 def compute(n, data, distance):
     kapi.call_kernel(pairwise_distance, kapi.Range(n, n), data, distance)
-'''
+"""
 
 
 @pytest.fixture(params=["float32", "float64"])

@@ -192,7 +192,7 @@ def test_kernel_with_a_switch_compiles(validated_compile):
 
 
 def test_kernel_that_exchanges_loop_variables_compiles(validated_compile):
-    """`a, b = b, a + b`: no loop variable is another one's value of the iteration before."""
+    """`a, b = b, a + b`: no loop variable is another one's value of the iteration before, which crashes a driver."""
 
     def fibonacci(item, out, n):
         a, b = 0, 1
@@ -200,7 +200,12 @@ def test_kernel_that_exchanges_loop_variables_compiles(validated_compile):
             a, b = b, a + b
         out[item.get_id(0)] = a
 
-    validated_compile(fibonacci, [ItemType(1), UsmArrayType(types.int64, 1, "C"), weak_int])
+    module = validated_compile(fibonacci, [ItemType(1), UsmArrayType(types.int64, 1, "C"), weak_int])
+    phis = dict(re.findall(r"(%\S+) = phi i64 (.*)", module.optimized_llvm_ir))
+    assert len(phis) >= 2
+    for name, incoming in phis.items():
+        taken = {value for value, _block in re.findall(r"\[ ([^,]+), (%[^\]]+) \]", incoming)}
+        assert not taken & (set(phis) - {name})
 
 
 def test_kernel_sums_of_indices_stay_in_64_bits(validated_compile):
@@ -352,3 +357,11 @@ def test_compile_kernel_refuses_parameters_that_kernels_lack():
         KernelCompilationError, match="kernel saxpy: parameter 'a' must be an array, local memory or a number, got none"
     ):
         compile_kernel(saxpy, [ItemType(1), types.none, F32, F32])
+
+
+@pytest.mark.parametrize("element", [types.float16, types.complex64, types.complex128], ids=str)
+def test_compile_kernel_refuses_elements_that_it_does_not_lower(element):
+    """The message names the parameter and lists the types that arrays may have."""
+    message = f"elements of parameter 'x' must be bools, integers of 8 to 64 bits, float32 or float64, got {element}"
+    with pytest.raises(KernelCompilationError, match=message):
+        compile_kernel(saxpy, [ItemType(1), types.float32, UsmArrayType(element, 1, "C"), F32])
