@@ -165,7 +165,9 @@ def compiled(_=None):
     return compile_kernel(double, [ItemType(1), UsmArrayType(types.float32, 1, "C")]).code
 """
 
-FORK = KERNEL + """
+FORK = (
+    KERNEL
+    + """
 import threading
 from kapi_spirv.emission import client
 before = compiled()
@@ -177,6 +179,7 @@ client._lock.release()
 _, status = os.waitpid(child, 0)
 print(os.waitstatus_to_exitcode(status), compiled() == before)
 """
+)
 
 
 def test_emission_after_a_fork(run_python):
@@ -184,7 +187,9 @@ def test_emission_after_a_fork(run_python):
     assert run_python(FORK).split() == ["0", "True"]
 
 
-POOL = KERNEL + """
+POOL = (
+    KERNEL
+    + """
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 if __name__ == "__main__":
@@ -192,6 +197,7 @@ if __name__ == "__main__":
         codes = set(pool.map(compiled, range(4)))
     print(len(codes), codes == {compiled()})
 """
+)
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
@@ -200,11 +206,14 @@ def test_emission_in_a_process_pool(run_python, method):
     assert run_python(POOL, method).split() == ["1", "True"]
 
 
-LEFT_BEHIND = KERNEL + """
+LEFT_BEHIND = (
+    KERNEL
+    + """
 from kapi_spirv.emission import client
 compiled()
 print(client._current._process.pid)
 """
+)
 
 
 def test_helper_process_ends_with_its_parent(run_python):

@@ -221,6 +221,51 @@ def an_undefined_module(item, a, b):
     b[0] = nowhere.float32(3)  # noqa: F821
 
 
+def returned_constant(item, a, b):
+    return 1
+
+
+def power_of_constants(item, a, b):
+    b[0] = 2**70
+
+
+def shift_of_constants(item, a, b):
+    b[0] = 1 << 100
+
+
+def negative_index(item, a, b):
+    b[-1] = 1
+
+
+def negative_index_of_an_axis(item, a, b):
+    b[0] = a[item.get_id(0), -2] + 1
+
+
+def negative_indices(item, a, b):
+    b[0] = a[-3, 0] + 1
+
+
+def dimension_too_large(item, a, b):
+    b[item.get_id(1)] = 1
+
+
+def dimension_below_zero(item, a, b):
+    b[item.get_id(dim=-1)] = 1
+
+
+def context_manager(item, a, b):
+    with a:
+        b[0] = 1
+
+
+def attribute_assigned(item, a, b):
+    a.x = 1
+
+
+def imaginary(item, a, b):
+    b[0] = 1j
+
+
 BIG_INDEX = 3
 
 
@@ -232,6 +277,17 @@ BIG_INDEX = 3
         (literal_of_many_bits, 1, "constant must fit 64 bits, got 1180591620717411303424"),
         (global_of_many_bits, 1, "BIG must fit 64 bits, got 1180591620717411303424"),
         (returned_value, 1, "a kernel cannot return a value, got int32"),
+        (returned_constant, 1, "a kernel cannot return a value, got Python int"),
+        (power_of_constants, 1, "constant must fit 64 bits, got 2 power 70"),
+        (shift_of_constants, 1, "constant must fit 64 bits, got "),
+        (negative_index, 1, "index must not be negative, got -1; count from the end with `array.shape[axis] - 1`"),
+        (negative_index_of_an_axis, 1, "index must not be negative, got -2; count from the end"),
+        (negative_indices, 1, "index must not be negative, got -3; count from the end"),
+        (dimension_too_large, 1, "dim must be from 0 to 0 in a space of 1 dimensions, got 1"),
+        (dimension_below_zero, 1, "dim must be from 0 to 0 in a space of 1 dimensions, got -1"),
+        (context_manager, 1, "a kernel cannot use with"),
+        (attribute_assigned, 1, "a kernel cannot assign to attributes"),
+        (imaginary, 1, "constant 1j is a complex, which kernels lack"),
         (value_returned_once, 3, "a kernel cannot return a value, got float32"),
         (
             array_or_array,
