@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import subprocess
 import sys
@@ -19,7 +18,9 @@ def run(program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(MODULES)), ids=", ".join)
+@pytest.mark.parametrize(
+    "order", [(first, *(each for each in MODULES if each != first)) for first in MODULES], ids=", ".join
+)
 def test_driver_is_found_in_any_order_of_imports(order):
     imports = "\n".join(f"import {name}" for name in order)
     done = run(f"{imports}\nimport dpnp\nprint(dpnp.arange(4).sum())")

@@ -16,6 +16,8 @@ from kapi_spirv import SpirvTarget
 from kapi_spirv.binary import renumber_labels
 from kapi_spirv.emission import EmissionError, emit
 
+pytestmark = pytest.mark.process
+
 RAW = """
 import sys
 import llvmlite.binding as llvm

@@ -13,6 +13,8 @@ from kapi_spirv import SpirvTarget
 from kapi_spirv.binary import read_header, renumber_labels
 from kapi_types import ItemType, UsmArrayType, weak_int
 
+pytestmark = pytest.mark.process
+
 LABEL, BRANCH, SWITCH, NAME, FUNCTION = 248, 249, 251, 5, 54
 
 
