@@ -181,7 +181,8 @@ def wheels(session: nox.Session) -> Path:
         WHEELS.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=WHEELS) as fresh:
             for dist in PACKAGES:
-                session.run("uv", "build", "--wheel", "--quiet", "--out-dir", fresh, f"packages/{dist}")
+                command = ("build", "--wheel", "--quiet", "--out-dir", fresh, f"packages/{dist}")
+                session.run(str(Path(sys.executable).with_name("uv")), *command, external=True)
             kept = [keep(built) for built in sorted(Path(fresh).glob("*.whl"))]
         constraints = WHEELS / "constraints.txt"
         lines = [f"{wheel.name.split('-')[0]} @ {wheel.as_uri()}\n" for wheel in kept]

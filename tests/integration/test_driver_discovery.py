@@ -10,6 +10,7 @@ import pytest
 
 GOVERNING = ("KAPI_FIND_DRIVER", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS", "ONEAPI_DEVICE_SELECTOR")
 MODULES = ("dpnp", "numba", "kapi_runtime")
+ORDERS = [(first, *(each for each in MODULES if each != first)) for first in MODULES]
 
 
 def run(program: str) -> subprocess.CompletedProcess[str]:

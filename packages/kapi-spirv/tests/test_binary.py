@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numba import types
 
 from kapi_spirv import SpirvTarget
-from kapi_spirv.binary import read_header, renumber_labels
+from kapi_spirv.binary import has_duplicate_ids, read_header
 from kapi_types import ItemType, UsmArrayType, weak_int
 
 pytestmark = pytest.mark.process
@@ -80,32 +80,18 @@ def test_header_of_any_instructions_is_read(instructions):
     assert header.capabilities == ("Kernel",)
 
 
-def test_renumbering_tells_labels_of_two_functions_apart():
-    """A label's id that came twice, and that a name uses too, is unique afterwards."""
-    code = binary(
-        (NAME, 7, 0x61),
-        (FUNCTION, 1, 2, 0, 3), (LABEL, 7), (BRANCH, 8), (LABEL, 8), (253,), (56,),
-        (FUNCTION, 1, 4, 0, 3), (LABEL, 7), (BRANCH, 8), (LABEL, 8), (253,), (56,),
-    )  # fmt: skip
-    result = words(renumber_labels(code))
-    assert result[3] == 104
-    labels = [result[index + 1] for index, word in enumerate(result) if word == 2 << 16 | LABEL]
-    assert labels == [100, 101, 102, 103]
-    branches = [result[index + 1] for index, word in enumerate(result) if word == 2 << 16 | BRANCH]
-    assert branches == [101, 103]
-    assert 3 << 16 | NAME not in result
+def test_duplicate_ids_of_two_labels_are_found():
+    """Two blocks of one function with one id: a branch could go to either."""
+    assert has_duplicate_ids(binary((FUNCTION, 1, 2, 0, 3), (LABEL, 7), (BRANCH, 7), (LABEL, 7), (253,)))
 
 
-def test_renumbering_refuses_switches():
-    """Their operands cannot be read without types; LLVM lowers them first."""
-    code = binary((FUNCTION, 1, 2, 0, 3), (LABEL, 7), (SWITCH, 9, 7))
-    with pytest.raises(ValueError, match="code must have no OpSwitch, got one; LLVM's pass that lowers switches"):
-        renumber_labels(code)
+def test_duplicate_ids_of_a_label_and_a_type_are_found():
+    """An id of another section counts as much."""
+    assert has_duplicate_ids(binary((19, 7), (FUNCTION, 7, 2, 0, 3), (LABEL, 7), (253,)))
 
 
-def test_renumbering_again_changes_ids_only(validated_compile, validate):
-    """A renumbered module is valid, and may be renumbered again."""
-    module = validated_compile(loop, [ItemType(1), UsmArrayType(types.float32, 1, "C"), weak_int])
-    again = renumber_labels(module.code)
-    assert validate(again) == ""
-    assert len(again) == len(module.code)
+def test_duplicate_ids_are_not_seen_in_operands(validated_compile):
+    """What names an id does not define it."""
+    assert not has_duplicate_ids(binary((19, 7), (FUNCTION, 7, 2, 0, 3), (LABEL, 8), (BRANCH, 9), (LABEL, 9), (253,)))
+    module = validated_compile(loop, [ItemType(1), UsmArrayType(types.float64, 1, "C"), weak_int])
+    assert not has_duplicate_ids(module.code)

@@ -1,4 +1,4 @@
-"""SPIR-V binaries as words: what a module declares of itself, and ids for its labels.
+"""SPIR-V binaries as words: what a module declares of itself, and whether its ids are its own.
 
 References
 ----------
@@ -11,13 +11,61 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["ModuleHeader", "read_header", "renumber_labels"]
+__all__ = ["ModuleHeader", "has_duplicate_ids", "read_header"]
 
 _MAGIC = 0x07230203
 _HEADER_WORDS = 5
-_OP_NAME, _OP_EXTENSION, _OP_MEMORY_MODEL, _OP_CAPABILITY = 5, 10, 14, 17
-_OP_FUNCTION, _OP_PHI, _OP_LOOP_MERGE, _OP_SELECTION_MERGE, _OP_LABEL = 54, 245, 246, 247, 248
-_OP_BRANCH, _OP_BRANCH_CONDITIONAL, _OP_SWITCH = 249, 250, 251
+_OP_EXTENSION, _OP_MEMORY_MODEL, _OP_CAPABILITY = 10, 14, 17
+# Names, decorations, modes; stores and copies; barriers; the ends of blocks and functions.
+_WITHOUT_RESULT = frozenset(
+    (
+        0,
+        2,
+        3,
+        4,
+        5,
+        6,
+        8,
+        10,
+        14,
+        15,
+        16,
+        17,
+        39,
+        56,
+        62,
+        63,
+        64,
+        71,
+        72,
+        74,
+        75,
+        99,
+        224,
+        225,
+        228,
+        246,
+        247,
+        249,
+        250,
+        251,
+        252,
+        253,
+        254,
+        255,
+        256,
+        257,
+        260,
+        317,
+        330,
+        331,
+        332,
+        5630,
+        5632,
+        5633,
+    )
+)
+_RESULT_WITHOUT_TYPE = frozenset((7, 11, 73, 248, *range(19, 39)))  # strings, imports, groups, labels, types
 
 _CAPABILITIES = {
     0: "Matrix", 1: "Shader", 4: "Addresses", 5: "Linkage", 6: "Kernel", 7: "Vector16", 8: "Float16Buffer",
@@ -57,58 +105,28 @@ def read_header(code: bytes) -> ModuleHeader:
     return ModuleHeader(f"{version >> 16 & 255}.{version >> 8 & 255}", tuple(capabilities), tuple(extensions))
 
 
-def renumber_labels(code: bytes) -> bytes:
-    """The module with an id of its own for every label.
+def has_duplicate_ids(code: bytes) -> bool:
+    """Whether two things in the module have one id.
 
     LLVM 22 keeps the ids of basic blocks from one module to the next in the same process, by the address of the
-    function they were in. Where an address comes again, labels get ids that other things have too
-    (https://github.com/llvm/llvm-project/issues/160613). Labels are named by few instructions, all inside of their
-    function, so they can be told apart; with ids above the bound the result also no longer depends on addresses.
-    Remove this when `test_backend_limits` says that LLVM is mended.
+    function they were in (https://github.com/llvm/llvm-project/issues/160613). Where an address comes again, blocks
+    get ids that other things have, too. Such a module may look valid and branch to the wrong place.
 
     Raises
     ------
     ValueError
-        If `code` is not SPIR-V, or has an OpSwitch, whose operands cannot be read without types.
+        If `code` is not SPIR-V.
     """
-    words = list(_words(code))
-    instructions = list(_instructions(words))
-    labels = {words[start + 1] for operation, start, _end in instructions if operation == _OP_LABEL}
-    following = words[3]
-    new_ids: dict[int, int] = {}
-    for position, (operation, start, end) in enumerate(instructions):
-        if operation == _OP_FUNCTION:
-            new_ids = {}
-            for later, label, _end in instructions[position + 1 :]:
-                if later == _OP_FUNCTION:
-                    break
-                if later == _OP_LABEL:
-                    new_ids[words[label + 1]] = following
-                    following += 1
-        for index in _label_operands(operation, start, end):
-            words[index] = new_ids[words[index]]
-    words[3] = following
-    kept = list(words[:_HEADER_WORDS])
-    for operation, start, end in instructions:
-        # A name given to an id that a label had may have meant something else by the same id.
-        if operation != _OP_NAME or words[start + 1] not in labels:
-            kept += words[start:end]
-    return struct.pack(f"<{len(kept)}I", *kept)
-
-
-def _label_operands(operation: int, start: int, end: int) -> range | tuple[int, ...]:
-    """Where an instruction names labels."""
-    if operation in (_OP_LABEL, _OP_BRANCH, _OP_SELECTION_MERGE):
-        return (start + 1,)
-    if operation == _OP_BRANCH_CONDITIONAL:
-        return (start + 2, start + 3)
-    if operation == _OP_LOOP_MERGE:
-        return (start + 1, start + 2)
-    if operation == _OP_PHI:
-        return range(start + 4, end, 2)
-    if operation == _OP_SWITCH:
-        raise ValueError("code must have no OpSwitch, got one; LLVM's pass that lowers switches must run before")
-    return ()
+    words = _words(code)
+    seen = set()
+    for operation, start, _end in _instructions(words):
+        if operation in _WITHOUT_RESULT:
+            continue
+        result = words[start + (1 if operation in _RESULT_WITHOUT_TYPE else 2)]
+        if result in seen:
+            return True
+        seen.add(result)
+    return False
 
 
 def _words(code: bytes) -> tuple[int, ...]:

@@ -38,6 +38,7 @@ def forbidden_constructs(text: str) -> list[str]:
 
 
 _BLOCK = re.compile(r"^(?:([-\w.$]+)|\"([^\"]*)\"):")
+_TERMINATOR = re.compile(r"^  (?:br|switch|ret|unreachable)\b")
 _PHI = re.compile(r"^  (%\S+) = phi (\S+|ptr addrspace\(\d\)) (\[.*\])")
 _INCOMING = re.compile(r"\[ (%?[^,\]]+), (%[^\]]+) \]")
 _SIZE_OF = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "half": 16, "float": 32, "double": 64}
@@ -100,14 +101,13 @@ def _with_copies(lines: list[str], copies: dict[tuple[str, str], list[str]], ent
     """The lines with each block's copies before its terminator, and the zero at the entry point's start."""
     result: list[str] = []
     function, block, is_first = "", "", False
-    for position, line in enumerate(lines):
+    for line in lines:
         label = _BLOCK.match(line)
         if line.startswith("define "):
             function, is_first = line, True
         elif label and function:
             block = f'%"{label.group(2)}"' if label.group(2) is not None else f"%{label.group(1)}"
-        following = lines[position + 1] if position + 1 < len(lines) else ""
-        if line.startswith("  ") and (not following or following == "}" or _BLOCK.match(following)):
+        if _TERMINATOR.match(line):
             result += copies.get((function, block), [])
         result.append(line)
         if label and is_first:
@@ -138,10 +138,6 @@ def optimise(request: dict[str, Any], sources: list[str]) -> tuple[Any, Any]:
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
         builder = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
-    # What numbers the labels afterwards cannot read a switch.
-    finish = llvm.create_new_module_pass_manager()
-    finish.add_lower_switch_pass()
-    finish.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     return module, machine
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kapi_spirv.binary import renumber_labels
+from kapi_spirv.binary import has_duplicate_ids
 from kapi_spirv.target import SpirvTarget
 
 __all__ = ["EmissionError", "Emitted", "emit"]
@@ -82,12 +82,16 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, optim
     with _lock:
         try:
             header, body = _ask(request, b"".join(sources))
+            if not header["problems"] and has_duplicate_ids(body[: header["code"]]):
+                # What the helper's LLVM remembers of earlier modules got into this one; a new helper remembers none.
+                _stop()
+                header, body = _ask(request, b"".join(sources))
         except _HelperDied as death:
             raise EmissionError([death.last_words], "\n".join(modules)) from None
     if header["problems"]:
         raise EmissionError(header["problems"], body.decode())
     size = header["code"]
-    return Emitted(renumber_labels(body[:size]), body[size:].decode())
+    return Emitted(body[:size], body[size:].decode())
 
 
 def _ask(request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
