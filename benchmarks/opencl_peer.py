@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,9 @@ class Peer:
         devices = [device for platform in cl.get_platforms() for device in platform.get_devices()]
         self.context = cl.Context(devices[:1])
         self.queue = cl.CommandQueue(self.context)
-        program = cl.Program(self.context, source).build(options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cl.CompilerWarning)  # the driver says that it has compiled
+            program = cl.Program(self.context, source).build(options)
         (self.kernel,) = program.all_kernels()
         self._buffers: list[Any] = []  # a kernel does not keep its arguments alive
 
