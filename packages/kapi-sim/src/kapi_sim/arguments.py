@@ -14,7 +14,7 @@ from kapi_sim.checks.races import Trail
 from kapi_sim.clock import Clock
 from kapi_sim.control import Settings
 from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError
-from kapi_sim.memory import View
+from kapi_sim.memory import SaturatingArray, View
 from kapi_sim.spec import MAX_RANK, Item, LocalAccessor, NdItem, NdRange, Range, is_kernel_dtype
 from kapi_sim.usm import HostCopy, copy_in, copy_out_changed, is_usm_array
 
@@ -234,7 +234,7 @@ class _Binder:
 
     def _viewed(self, array: np.ndarray[Any, Any], name: str, trail: Trail | None, granule: int) -> Any:
         if not self._is_viewed:
-            return array
+            return array.view(SaturatingArray) if array.dtype.kind in "iu" else array
         return View(array, name, self._clock, trail, self._has_bounds, granule)
 
 

@@ -32,6 +32,8 @@ class Settings:
         The pretended device; `None` has no limits but the language's.
     report : Report or None
         Where launches are noted.
+    spin_limit : int
+        Turns of a loop after which it is given up.
     """
 
     checks: frozenset[str]
@@ -39,6 +41,7 @@ class Settings:
     schedules: int = 1
     profile: Profile | None = None
     report: Report | None = None
+    spin_limit: int = 1_000_000
 
 
 _settings: ContextVar[Settings | None] = ContextVar("kapi_sim_settings", default=None)
@@ -61,6 +64,7 @@ def simulation(
     seed: int | None = None,
     schedules: int = 1,
     profile: Profile | None = None,
+    spin_limit: int = 1_000_000,
 ) -> Iterator[Report]:
     """Govern the launches inside a ``with`` block, and report on them.
 
@@ -76,6 +80,9 @@ def simulation(
         them.  The arrays hold the first order's outputs afterwards.
     profile : Profile, optional
         The device to pretend.
+    spin_limit : int
+        Turns of a ``while`` loop, between two barriers, after which it counts as one that never ends and
+        is a `DeadlockError`.  A thousandth of it is what a work-item gets before others of its group run.
 
     Yields
     ------
@@ -105,8 +112,10 @@ def simulation(
         raise KernelLaunchError(f"seed must be an integer or None, got {seed!r}")
     if not (profile is None or isinstance(profile, Profile)):
         raise KernelLaunchError(f"profile must be a kapi_sim.Profile or None, got {profile!r}")
+    if not isinstance(spin_limit, int) or spin_limit < 1:
+        raise KernelLaunchError(f"spin_limit must be an integer of at least 1, got {spin_limit!r}")
     report = Report()
-    token = _settings.set(Settings(names, seed, schedules, profile, report))
+    token = _settings.set(Settings(names, seed, schedules, profile, report, spin_limit))
     try:
         yield report
     finally:

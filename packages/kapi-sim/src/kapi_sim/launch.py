@@ -15,6 +15,7 @@ from kapi_sim.control import Settings, current_settings
 from kapi_sim.errors import (
     BarrierDivergenceError,
     DataRaceError,
+    DeadlockError,
     DtypeError,
     KapiError,
     OutOfBoundsError,
@@ -26,10 +27,11 @@ from kapi_sim.report import LaunchRecord
 from kapi_sim.rewrite import Instrumented
 from kapi_sim.schedule import Schedule
 from kapi_sim.spec.index_space import NdRange, Range
+from kapi_sim.watchdog import SpinningError, deadlock, set_limit
 
 __all__ = ["execute"]
 
-_NAME_WORK_ITEMS = (BarrierDivergenceError, DataRaceError, UninitializedReadError)
+_NAME_WORK_ITEMS = (BarrierDivergenceError, DataRaceError, DeadlockError, UninitializedReadError)
 """Errors about several work-items, which their messages name."""
 
 
@@ -78,8 +80,17 @@ def execute(kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...])
 def _run(kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: Settings, seed: int | None) -> None:
     """Run one order."""
     checks = settings.checks
-    compiled = kernel.compiled("limits" in checks)
-    schedule = Schedule(compiled.function, compiled.has_barrier, bound, bool(checks), "convergence" in checks, seed)
+    compiled = kernel.compiled("limits" in checks, bool(checks) and isinstance(space, NdRange))
+    schedule = Schedule(
+        compiled.function,
+        compiled.has_barrier,
+        compiled.is_generator,
+        bound,
+        bool(checks),
+        "convergence" in checks,
+        seed,
+    )
+    set_limit(settings.spin_limit)
     try:
         # A device computes on through overflow, division of floats by zero and nan.
         with np.errstate(all="ignore"):
@@ -91,6 +102,8 @@ def _run(kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: S
 
 def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
     """Say which work-item an exception came from, and replace those that only follow from something else."""
+    if isinstance(error, SpinningError):
+        raise deadlock(bound, {bound.clock.uid: error.loop}, []).with_traceback(error.__traceback__) from None
     trail = bound.local_trail
     if trail is not None and (not isinstance(error, KapiError) or isinstance(error, OutOfBoundsError)):
         # Garbage from unwritten memory is what such an error usually comes from.

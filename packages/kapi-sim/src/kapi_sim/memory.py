@@ -1,4 +1,4 @@
-"""Arrays as checked kernels see them, and the poison that fresh local memory holds."""
+"""Arrays as kernels see them, and the poison that fresh local memory holds."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from kapi_sim.arithmetic import saturated
 from kapi_sim.checks.bounds import fail_outside, fail_rank, spell
 from kapi_sim.checks.races import Trail
 from kapi_sim.clock import Clock
 from kapi_sim.errors import DtypeError
 from kapi_sim.source import Site, site_of
 
-__all__ = ["View", "poison"]
+__all__ = ["SaturatingArray", "View", "poison"]
 
 _getframe = sys._getframe
 
@@ -28,6 +29,13 @@ def poison(array: np.ndarray[Any, Any]) -> None:
         array.fill(True)
     else:
         array.view(np.uint8).fill(0xCD)
+
+
+class SaturatingArray(np.ndarray[Any, np.dtype[Any]]):
+    """An array of integers in an unchecked kernel: floats stored to it saturate, as on a device."""
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        super().__setitem__(index, saturated(value, self.dtype))
 
 
 class View:
@@ -56,6 +64,7 @@ class View:
         "_clock",
         "_granule",
         "_has_bounds",
+        "_is_integer",
         "_is_vector",
         "_length",
         "_span",
@@ -81,6 +90,7 @@ class View:
         self._has_bounds = has_bounds
         self._granule = granule
         self._span = 1 if granule >= array.itemsize else array.itemsize
+        self._is_integer = array.dtype.kind in "iu"
         self._is_vector = array.ndim == 1
         self._length = array.shape[0] if array.ndim else 0
         self._stride = array.strides[0] if array.ndim else 0
@@ -136,6 +146,10 @@ class View:
             f"at {self._site(_getframe(1))}: loop over its elements"
         )
 
+    def peek(self, index: Any) -> Any:
+        """Return what the element holds, without an access of a work-item."""
+        return self._array[index]
+
     def __repr__(self) -> str:
         return f"<{self.name}: array of shape {self.shape}, {self.dtype}>"
 
@@ -154,6 +168,8 @@ class View:
                 self._set_part(index, value, frame)
                 return
             address, index = found
+        if self._is_integer:
+            value = saturated(value, self._array.dtype)
         trail = self._trail
         if trail is None:
             self._array[index] = value

@@ -8,10 +8,10 @@ from types import CellType
 from typing import Any, Protocol
 
 from kapi_sim.arithmetic import SUBSTITUTES
-from kapi_sim.device_function import DeviceFunction
-from kapi_sim.names import MISSING, bound_names, dotted_path, resolve
+from kapi_sim.names import MISSING, bound_names, called_function, dotted_path, resolve
 from kapi_sim.spec.convergence import group_barrier
 from kapi_sim.spec.memory import MemoryScope
+from kapi_sim.watchdog import SPIN, SPIN_LIMIT, SPIN_TURN, spin
 
 __all__ = ["Callees", "Rewriter"]
 
@@ -24,9 +24,14 @@ class Callees(Protocol):
     """What the rewriter asks about the device functions that are called."""
 
     dependencies: list[tuple[Callable[..., Any], tuple[str, ...], object]]
+    hands_over: bool
 
     def has_barrier(self, function: Callable[..., Any]) -> bool:
         """Tell whether calling `function` may reach a barrier."""
+        ...
+
+    def is_generator(self, function: Callable[..., Any]) -> bool:
+        """Tell whether `function` is rewritten to a generator function."""
         ...
 
     def cell(self, function: Callable[..., Any]) -> CellType:
@@ -63,6 +68,7 @@ class Rewriter(ast.NodeTransformer):
         self._scopes: list[set[str]] = []
         self._generators: set[str] = set()
         self._temporaries = 0
+        self._hands_over = callees.hands_over
         self.cells: dict[str, CellType] = {}
         self.problems: list[str] = []
         self.has_changed = False
@@ -133,12 +139,13 @@ class Rewriter(ast.NodeTransformer):
         value = self._lookup(node.func)
         if value is group_barrier:
             return self._barrier(node)
-        if isinstance(value, DeviceFunction):
+        called = called_function(value)
+        if called is not None:
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
-            name = f"_kapi_device_{value.__name__}_{id(value.py_func)}"
-            node.func = self._inject(name, self._callees.cell(value.py_func), node.func)
-            if self._callees.has_barrier(value.py_func):
+            name = f"_kapi_device_{_identifier(called)}_{id(called)}"
+            node.func = self._inject(name, self._callees.cell(called), node.func)
+            if self._callees.is_generator(called):
                 return ast.copy_location(ast.YieldFrom(node), node)
             return node
         self.generic_visit(node)
@@ -163,7 +170,47 @@ class Rewriter(ast.NodeTransformer):
         parts = [site, self.visit(given["group"]), self.visit(scope)]
         return ast.copy_location(ast.Yield(ast.Tuple(parts, ast.Load())), node)
 
+    # Loops.
+
+    def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
+        """Count the turns of a loop that no barrier counts."""
+        # A turn that always comes to a barrier is counted by the scheduler.
+        has_continue = any(isinstance(part, ast.Continue) for part in ast.walk(node))
+        is_counted = not has_continue and any(self._is_barrier(statement) for statement in node.body)
+        first, last = node.lineno, node.end_lineno or node.lineno
+        self.generic_visit(node)
+        if is_counted:
+            return node
+        self.has_changed = True
+        self._temporaries += 1
+        turns = f"_kapi_turns_{self._temporaries}"
+        file = self._function.__code__.co_filename
+        if self._hands_over and len(self._scopes) == 1:
+            self.cells["_kapi_spin_turn"] = SPIN_TURN
+            text = (
+                f"{turns} += 1\nif {turns} >= _kapi_spin_turn:\n"
+                f"    yield ({file!r}, {first}, {last}), None, {SPIN}\n    {turns} = 0"
+            )
+        else:
+            self.cells["_kapi_spin_limit"] = SPIN_LIMIT
+            self.cells["_kapi_spin"] = CellType(spin)
+            text = f"{turns} += 1\nif {turns} > _kapi_spin_limit:\n    _kapi_spin({file!r}, {first}, {last})"
+        start, *counting = (_placed(statement, node) for statement in ast.parse(f"{turns} = 0\n{text}").body)
+        node.body = [*counting, *node.body]
+        return [start, node]
+
+    def _is_barrier(self, statement: ast.stmt) -> bool:
+        if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+            return False
+        return self._lookup(statement.value.func) is group_barrier
+
     # Arithmetic.
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        if self._is_checked and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
+            return self._call("_kapi_ring", [node], node)
+        return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         if _may_divide_by_zero(node.op, node.right):
@@ -262,9 +309,24 @@ class Rewriter(ast.NodeTransformer):
         if path[0] in self._generators:
             return True
         value = self._lookup(call.func)
-        if isinstance(value, DeviceFunction):
-            return self._callees.has_barrier(value.py_func)
+        called = called_function(value)
+        if called is not None:
+            return self._callees.is_generator(called)
         return value is group_barrier
+
+
+def _placed(statement: ast.stmt, node: ast.AST) -> ast.stmt:
+    """Give all of `statement` the line of `node`: a debugger sees no line of its own."""
+    place = {name: getattr(node, name) for name in ("lineno", "col_offset")}
+    for part in ast.walk(statement):
+        for name, value in place.items():
+            setattr(part, name, value)
+            setattr(part, f"end_{name}", value)
+    return statement
+
+
+def _identifier(function: Callable[..., Any]) -> str:
+    return function.__name__ if function.__name__.isidentifier() else "lambda"
 
 
 def _may_divide_by_zero(operation: ast.operator, right: ast.expr) -> bool:

@@ -13,21 +13,27 @@ from itertools import product
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kapi_sim.arguments import Bound
-from kapi_sim.checks.convergence import Arrival, check_arrivals
+from kapi_sim.checks.convergence import Arrival, Yielded, call_sites, check_arrivals, describe_arrivals
 from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.clock import Clock
-from kapi_sim.errors import KernelLaunchError
+from kapi_sim.errors import DeadlockError, KernelLaunchError
 from kapi_sim.items import Cluster, SimGroup, SimItem, SimNdItem, linear
 from kapi_sim.memory import poison
 from kapi_sim.source import Site
 from kapi_sim.spec.index_space import NdRange, Range
 from kapi_sim.spec.memory import MemoryScope
+from kapi_sim.watchdog import SPIN, SPIN_LIMIT, TURNS, Loop, deadlock
 
 if TYPE_CHECKING:
     from random import Random
 
 __all__ = ["Schedule"]
+
+_MOST_PATIENCE = 4
+"""Of a group that turns in loops, so many work-items may use up the turns of one."""
 
 
 @dataclass(slots=True)
@@ -39,6 +45,8 @@ class Schedule:
     function : function
         The rewritten kernel.
     has_barrier : bool
+        Whether it may reach a barrier.
+    is_generator : bool
         Whether it is a generator function.
     bound : Bound
         The arguments, with the clock, which is kept at the running work-item; with no checks only
@@ -53,6 +61,7 @@ class Schedule:
 
     function: Callable[..., Any]
     has_barrier: bool
+    is_generator: bool
     bound: Bound
     is_checked: bool
     checks_convergence: bool
@@ -98,7 +107,7 @@ class Schedule:
         cluster = Cluster(space)
         clock = self.clock
         trail = self.bound.local_trail
-        run_group = self._group_with_barriers(cluster) if self.has_barrier else self._group_in_a_loop(cluster)
+        run_group = self._group_with_barriers(cluster) if self.is_generator else self._group_in_a_loop(cluster)
         for number, cluster.id in _permuted(enumerate(_indices(space.group_range)), shuffler):
             clock.start_group()
             for array in self.bound.local_arrays:
@@ -150,15 +159,19 @@ class Schedule:
         return run
 
     def _run_unchecked(
-        self, base: int, generators: list[GeneratorType[Arrival, None, None]], shuffler: Random | None
+        self, base: int, generators: list[GeneratorType[Yielded, None, None]], shuffler: Random | None
     ) -> None:
         running = generators
+        phases = 0
         try:
             while running:
                 if shuffler is not None:
                     running = list(running)
                     shuffler.shuffle(running)
                 running = [generator for generator in running if next(generator, None) is not None]
+                phases += 1
+                if phases > SPIN_LIMIT.cell_contents:
+                    raise _endless(phases)
         except BaseException:
             # Of this turn's generators, those after the one that failed have not run yet.
             failed = [generator for generator in running if generator.gi_frame is None]
@@ -168,27 +181,31 @@ class Schedule:
     def _run_checked(
         self,
         base: int,
-        generators: list[GeneratorType[Arrival, None, None]],
+        generators: list[GeneratorType[Yielded, None, None]],
         cluster: Cluster,
         shuffler: Random | None,
     ) -> None:
         clock = self.clock
         order = list(range(len(generators)))
         left: list[int] = []
+        phases = 0
         while order:
             if shuffler is not None:
                 shuffler.shuffle(order)
             arrivals: dict[int, Arrival] = {}
+            spinning: dict[int, Loop] = {}
             for local in order:
                 clock.uid = base + local
                 generator = generators[local]
-                arrival = next(generator, None)
-                if arrival is None:
+                yielded = next(generator, None)
+                if yielded is None:
                     left.append(local)
-                    continue
-                if not isinstance(arrival[1], SimGroup) or arrival[1].cluster is not cluster:
-                    generator.throw(_wrong_group(arrival[1]))
-                arrivals[local] = arrival
+                elif yielded[2] is SPIN:
+                    spinning[local] = yielded[0]
+                else:
+                    arrivals[local] = _arrival(generator, yielded, cluster)
+            if spinning:
+                self._run_spinning(base, generators, cluster, spinning, arrivals, left)
             self._end_phase()
             if not arrivals:
                 return
@@ -197,6 +214,76 @@ class Schedule:
             (file, line, _), _, scope = next(iter(arrivals.values()))
             clock.pass_barrier(scope >= MemoryScope.WORK_GROUP, Site(file, line))
             order = [local for local in order if local in arrivals]
+            phases += 1
+            if phases > SPIN_LIMIT.cell_contents:
+                raise _endless(phases)
+
+    def _run_spinning(
+        self,
+        base: int,
+        generators: list[GeneratorType[Yielded, None, None]],
+        cluster: Cluster,
+        spinning: dict[int, Loop],
+        arrivals: dict[int, Arrival],
+        left: list[int],
+    ) -> None:
+        """Let the work-items that turn in loops run in turns, until each came to a barrier or to its end."""
+        turns = len(spinning)
+        known: dict[int, object] = {}
+        while spinning:
+            states = {local: self._state(generators[local]) for local in spinning}
+            # Work-items that come round to where they were, with nothing written, do so for ever.
+            is_stuck = known == states and None not in states.values()
+            known = states
+            for local in list(spinning):
+                self.clock.uid = base + local
+                generator = generators[local]
+                yielded = next(generator, None)
+                turns += 1
+                if yielded is not None and yielded[2] is SPIN:
+                    spinning[local] = yielded[0]
+                    if not is_stuck and turns < TURNS * min(len(spinning), _MOST_PATIENCE):
+                        continue
+                    others = describe_arrivals(self.clock, base, arrivals, left)
+                    stuck = {base + number: loop for number, loop in spinning.items()}
+                    generator.throw(deadlock(self.bound, stuck, others))
+                del spinning[local]
+                turns = 0
+                is_stuck = False
+                if yielded is None:
+                    left.append(local)
+                else:
+                    arrivals[local] = _arrival(generator, yielded, cluster)
+
+
+    def _state(self, generator: Any) -> object:
+        """What a work-item that turns in a loop depends on; `None` if that is not recorded."""
+        bound = self.bound
+        if bound.trail is None or bound.local_trail is None:
+            return None
+        while generator.gi_yieldfrom is not None:
+            generator = generator.gi_yieldfrom
+        held = generator.gi_frame.f_locals.items()
+        state = {name: _held(value) for name, value in held if not name.startswith("_kapi_")}
+        return state, bound.trail.changes, bound.local_trail.changes
+
+
+def _held(value: Any) -> object:
+    return (value.__class__, value) if isinstance(value, (int, float, complex, np.generic)) else id(value)
+
+
+def _arrival(generator: GeneratorType[Yielded, None, None], yielded: Yielded, cluster: Cluster) -> Arrival:
+    site, group, scope = yielded
+    if not isinstance(group, SimGroup) or group.cluster is not cluster:
+        generator.throw(_wrong_group(group))
+    return Arrival(site, call_sites(generator), int(scope))
+
+
+def _endless(phases: int) -> DeadlockError:
+    return DeadlockError(
+        f"a loop with a barrier must end, got one that the whole group passed {phases} times: make its condition "
+        "change, or allow it more turns with simulation(spin_limit=...)"
+    )
 
 
 def _shuffler(seed: int) -> Random:
