@@ -34,7 +34,7 @@ from kapi_sim.errors import (
     UsmAllocationError,
 )
 from kapi_sim.kernel import DEFAULT_LOCAL_SIZE, Kernel, call_kernel, call_kernel_async, kernel
-from kapi_sim.profile import Profile
+from kapi_sim.profile import PROFILES, Profile
 from kapi_sim.spec import (
     AddressSpace,
     Group,
@@ -52,6 +52,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DEFAULT_LOCAL_SIZE",
+    "PROFILES",
     "AddressSpace",
     "BarrierDivergenceError",
     "BenignRaceWarning",

@@ -157,9 +157,10 @@ class _Binder:
         self._space = space
         self._clock = clock
         self._profile = settings.profile if "limits" in checks else None
+        self._has_fp64 = self._profile is None or self._profile.has_fp64
         self._has_bounds = "bounds" in checks
         races, unwritten = "races" in checks, "initialisation" in checks
-        self._is_viewed = self._has_bounds or races or unwritten
+        self._is_viewed = self._has_bounds or races or unwritten or not self._has_fp64
         if races:
             self.bound.trail = Trail(clock, "global", races, False)
         if races or unwritten:
@@ -235,7 +236,7 @@ class _Binder:
     def _viewed(self, array: np.ndarray[Any, Any], name: str, trail: Trail | None, granule: int) -> Any:
         if not self._is_viewed:
             return array.view(SaturatingArray) if array.dtype.kind in "iu" else array
-        return View(array, name, self._clock, trail, self._has_bounds, granule)
+        return View(array, name, self._clock, trail, self._has_bounds, granule, self._has_fp64)
 
 
 def _granule(arrays: list[np.ndarray[Any, Any]]) -> int:

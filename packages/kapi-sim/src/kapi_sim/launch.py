@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.arguments import Bound, bind, check_parameters
+from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.checks.limits import check_index_space
 from kapi_sim.clock import Clock
@@ -135,23 +136,54 @@ def _compare(
         if order > 0:
             bound.restore(before)
             bound.forget()
-        _run(kernel, space, bound, settings, seed)
+        try:
+            _run(kernel, space, bound, settings, seed)
+        except Exception as error:
+            if order > 0:
+                attach_note(error, f"in the order that simulation(seed={seed}) replays")
+            raise
         after = bound.snapshot()
         if order == 0:
             first = after
             continue
-        different = [name for name in first if first[name].tobytes() != after[name].tobytes()]
+        different = {
+            name: (first[name], after[name]) for name in first if first[name].tobytes() != after[name].tobytes()
+        }
         if different:
-            _note_difference(kernel, settings, different, seed)
+            _note_difference(kernel, settings, different, seeds[0], seed)
     bound.restore(first)
 
 
-def _note_difference(kernel: Instrumented, settings: Settings, names: list[str], seed: int | None) -> None:
+def _note_difference(
+    kernel: Instrumented,
+    settings: Settings,
+    different: dict[str, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]],
+    first: int | None,
+    seed: int | None,
+) -> None:
+    lines = [_difference(name, *contents, first, seed) for name, contents in different.items()]
     text = (
         f"outputs of kernel `{kernel.name}` depend on the order of its work-items: "
-        f"{', '.join(f'`{name}`' for name in names)} differ under simulation(seed={seed}); silence this with "
-        "warnings.filterwarnings('ignore', category=kapi_sim.errors.ScheduleDependenceWarning)"
+        f"{', '.join(f'`{name}`' for name in different)} differ under simulation(seed={seed})\n"
+        + "\n".join(f"  {line}" for line in lines)
+        + "\n  silence this with warnings.filterwarnings('ignore', category=kapi_sim.errors.ScheduleDependenceWarning)"
     )
     if settings.report is not None:
         settings.report.notes.append(text)
     warnings.warn(text, ScheduleDependenceWarning, stacklevel=2)
+
+
+def _difference(
+    name: str, first: np.ndarray[Any, Any], after: np.ndarray[Any, Any], seed: int | None, other: int | None
+) -> str:
+    """Name the first element of an output that differs between two orders."""
+    # By bytes: nan is equal to itself here, and -0.0 is not 0.0.
+    one, two = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (first, after))
+    where = np.unique(np.nonzero(one != two)[0] // max(first.itemsize, 1))
+    index = np.unravel_index(int(where[0]), first.shape)
+    order = "program order" if seed is None else f"seed {seed}"
+    more = f", and {len(where) - 1} more elements differ" if len(where) > 1 else ""
+    return (
+        f"{spell(name, tuple(int(i) for i in index))} is {first[index]} in {order} "
+        f"and {after[index]} under seed {other}{more}"
+    )

@@ -11,6 +11,7 @@ import numpy as np
 
 from kapi_sim.arithmetic import saturated
 from kapi_sim.checks.bounds import fail_outside, fail_rank, spell
+from kapi_sim.checks.limits import fail_wide
 from kapi_sim.checks.races import Trail
 from kapi_sim.clock import Clock
 from kapi_sim.errors import DtypeError
@@ -18,6 +19,7 @@ from kapi_sim.source import Site, site_of
 
 __all__ = ["SaturatingArray", "View", "poison"]
 
+_WIDE = (np.float64, np.complex128)
 _getframe = sys._getframe
 
 
@@ -56,6 +58,8 @@ class View:
     granule : int
         Bytes that one recorded address stands for; the itemsize where elements of different arrays
         either coincide or are disjoint, else 1.
+    has_fp64 : bool
+        Whether the pretended device computes in float64; if not, a stored float64 is an error.
     """
 
     __slots__ = (
@@ -64,6 +68,7 @@ class View:
         "_clock",
         "_granule",
         "_has_bounds",
+        "_has_fp64",
         "_is_integer",
         "_is_vector",
         "_length",
@@ -82,6 +87,7 @@ class View:
         trail: Trail | None,
         has_bounds: bool,
         granule: int,
+        has_fp64: bool = True,
     ) -> None:
         self._array = array
         self._base: int = array.__array_interface__["data"][0]
@@ -89,6 +95,7 @@ class View:
         self._trail = trail
         self._has_bounds = has_bounds
         self._granule = granule
+        self._has_fp64 = has_fp64
         self._span = 1 if granule >= array.itemsize else array.itemsize
         self._is_integer = array.dtype.kind in "iu"
         self._is_vector = array.ndim == 1
@@ -170,6 +177,8 @@ class View:
             address, index = found
         if self._is_integer:
             value = saturated(value, self._array.dtype)
+        if not self._has_fp64 and value.__class__ in _WIDE:
+            fail_wide(spell(self.name, index), value, self._clock, self._site(frame))
         trail = self._trail
         if trail is None:
             self._array[index] = value
@@ -241,7 +250,7 @@ class View:
         return (address, tuple(place)) if len(place) == len(self.shape) else None
 
     def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
-        return View(array, name, self._clock, self._trail, self._has_bounds, self._granule)
+        return View(array, name, self._clock, self._trail, self._has_bounds, self._granule, self._has_fp64)
 
     def _part(self, index: Any, frame: FrameType) -> View:
         components = index if isinstance(index, tuple) else (index,)
