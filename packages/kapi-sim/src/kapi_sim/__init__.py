@@ -47,6 +47,7 @@ from kapi_sim.spec import (
     Range,
     group_barrier,
 )
+from kapi_sim.tracing import trace
 
 __version__ = "0.1.0"
 
@@ -92,4 +93,5 @@ __all__ = [
     "group_barrier",
     "kernel",
     "simulation",
+    "trace",
 ]

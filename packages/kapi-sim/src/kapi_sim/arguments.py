@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError
 from kapi_sim.memory import SaturatingArray, View
 from kapi_sim.spec import MAX_RANK, Item, LocalAccessor, NdItem, NdRange, Range, is_kernel_dtype
 from kapi_sim.usm import HostCopy, copy_in, copy_out_changed, is_usm_array
+
+if TYPE_CHECKING:
+    from kapi_sim.tracing.recorder import Recorder
 
 __all__ = ["Bound", "bind", "check_parameters"]
 
@@ -41,6 +44,8 @@ class Bound:
         Where accesses are recorded.
     usm : dict of int to HostCopy
         Arrays in unified shared memory, by the `id` of the argument.
+    recorder : Recorder or None
+        Where events are noted, in a launch that is traced.
     """
 
     clock: Clock
@@ -50,6 +55,7 @@ class Bound:
     trail: Trail | None = None
     local_trail: Trail | None = None
     usm: dict[int, HostCopy] = field(default_factory=dict)
+    recorder: Recorder | None = None
 
     @property
     def elements_tracked(self) -> int:
@@ -125,7 +131,14 @@ def _annotation(function: Callable[..., Any], parameter: str) -> Any:
         return None
 
 
-def bind(names: list[str], args: tuple[Any, ...], space: Range | NdRange, clock: Clock, settings: Settings) -> Bound:
+def bind(
+    names: list[str],
+    args: tuple[Any, ...],
+    space: Range | NdRange,
+    clock: Clock,
+    settings: Settings,
+    recorder: Recorder | None = None,
+) -> Bound:
     """Check the arguments and wrap what the checks have to see.
 
     Raises
@@ -137,6 +150,7 @@ def bind(names: list[str], args: tuple[Any, ...], space: Range | NdRange, clock:
         many axes.
     """
     binder = _Binder(space, clock, settings)
+    binder.bound.recorder = recorder
     for name, value in zip(names, args, strict=False):
         binder.inspect(name, value)
     if settings.profile is not None and "limits" in settings.checks:
@@ -234,6 +248,13 @@ class _Binder:
         return value
 
     def _viewed(self, array: np.ndarray[Any, Any], name: str, trail: Trail | None, granule: int) -> Any:
+        recorder = self.bound.recorder
+        if recorder is not None:
+            from kapi_sim.tracing.recorder import TracedView
+
+            is_local = any(array is local for local in self.bound.local_arrays)
+            view = TracedView(array, name, self._clock, trail, self._has_bounds, granule, self._has_fp64)
+            return view.trace(recorder, "local" if is_local else "global")
         if not self._is_viewed:
             return array.view(SaturatingArray) if array.dtype.kind in "iu" else array
         return View(array, name, self._clock, trail, self._has_bounds, granule, self._has_fp64)

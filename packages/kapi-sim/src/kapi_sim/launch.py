@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,12 @@ from kapi_sim.report import LaunchRecord
 from kapi_sim.rewrite import Instrumented
 from kapi_sim.schedule import Schedule
 from kapi_sim.spec.index_space import NdRange, Range
+from kapi_sim.tracing.switch import LINE, active_trace
 from kapi_sim.watchdog import SpinningError, deadlock, set_limit
+
+if TYPE_CHECKING:
+    from kapi_sim.tracing.recorder import Recorder
+    from kapi_sim.tracing.trace import Trace
 
 __all__ = ["execute"]
 
@@ -61,7 +66,10 @@ def execute(kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...])
         check_index_space(space, settings.profile)
     first = settings.seed
     seeds = (first, *((first or 0) + i for i in range(1, settings.schedules)))
-    bound = bind(names, args, space, Clock(space), settings)
+    clock = Clock(space)
+    trace = active_trace.get()
+    recorder = None if trace is None else _recorder(trace, kernel, clock, settings)
+    bound = bind(names, args, space, clock, settings, recorder)
     try:
         if len(seeds) == 1:
             _run(kernel, space, bound, settings, first)
@@ -78,16 +86,28 @@ def execute(kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...])
         )
 
 
+def _recorder(trace: Trace, kernel: Instrumented, clock: Clock, settings: Settings) -> Recorder:
+    from kapi_sim.tracing.recorder import Recorder
+
+    sizes = (32,) if settings.profile is None else settings.profile.sub_group_sizes
+    return Recorder(trace.start(kernel.name, clock, max(sizes)), clock)
+
+
 def _run(kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: Settings, seed: int | None) -> None:
     """Run one order."""
     checks = settings.checks
-    compiled = kernel.compiled("limits" in checks, bool(checks) and isinstance(space, NdRange))
+    recorder = bound.recorder
+    # A trace needs to know which work-item runs, as checks do.
+    is_followed = bool(checks) or recorder is not None
+    compiled = kernel.compiled("limits" in checks, is_followed and isinstance(space, NdRange), recorder is not None)
+    if recorder is not None:
+        LINE.cell_contents = recorder.note_line
     schedule = Schedule(
         compiled.function,
         compiled.has_barrier,
         compiled.is_generator,
         bound,
-        bool(checks),
+        is_followed,
         "convergence" in checks,
         seed,
     )

@@ -164,7 +164,9 @@ class View:
         return self._get(index, _getframe(1))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        frame = _getframe(1)
+        self._set(index, value, _getframe(1))
+
+    def _set(self, index: Any, value: Any, frame: FrameType) -> None:
         if index.__class__ is int and self._is_vector:
             if not 0 <= index < self._length:
                 index = self._outside(index, 0, index, frame)

@@ -67,25 +67,34 @@ class Instrumented:
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         self.py_func = py_func
-        self._compiled: dict[tuple[bool, bool], Compiled] = {}
+        self._compiled: dict[tuple[bool, bool, bool], Compiled] = {}
 
     @property
     def name(self) -> str:
         """The kernel's name."""
         return self.py_func.__name__
 
-    def compiled(self, is_checked: bool, hands_over: bool) -> Compiled:
-        """Return the form with or without checked arithmetic, and with loops that hand over or that do not.
+    def compiled(self, is_checked: bool, hands_over: bool, marks_lines: bool) -> Compiled:
+        """Return the form for these needs.
+
+        Parameters
+        ----------
+        is_checked : bool
+            Whether arithmetic is checked.
+        hands_over : bool
+            Whether a loop that turns for long hands over to other work-items.
+        marks_lines : bool
+            Whether each line is told to a trace.
 
         Raises
         ------
         KernelCompilationError
             If the kernel has what no kernel may have, or its source is needed and cannot be had.
         """
-        key = (is_checked, hands_over)
+        key = (is_checked, hands_over, marks_lines)
         known = self._compiled.get(key)
         if known is None or not known.is_current():
-            compilation = _Compilation(is_checked, hands_over)
+            compilation = _Compilation(*key)
             known = compilation.compile(self.py_func, is_kernel=True)
             compilation.raise_problems(self.name)
             self._compiled[key] = known
@@ -95,9 +104,10 @@ class Instrumented:
 class _Compilation:
     """Rewrites one function and, with it, the device functions that it calls."""
 
-    def __init__(self, is_checked: bool, hands_over: bool) -> None:
+    def __init__(self, is_checked: bool, hands_over: bool, marks_lines: bool) -> None:
         self._is_checked = is_checked
         self.hands_over = hands_over
+        self.marks_lines = marks_lines
         self._cells: dict[int, CellType] = {}
         self._has_barrier: dict[int, bool] = {}
         self._has_loop: dict[int, bool] = {}

@@ -11,6 +11,7 @@ from kapi_sim.arithmetic import SUBSTITUTES
 from kapi_sim.names import MISSING, bound_names, called_function, dotted_path, resolve
 from kapi_sim.spec.convergence import group_barrier
 from kapi_sim.spec.memory import MemoryScope
+from kapi_sim.tracing.switch import LINE
 from kapi_sim.watchdog import SPIN, SPIN_LIMIT, SPIN_TURN, spin
 
 __all__ = ["Callees", "Rewriter"]
@@ -25,6 +26,7 @@ class Callees(Protocol):
 
     dependencies: list[tuple[Callable[..., Any], tuple[str, ...], object]]
     hands_over: bool
+    marks_lines: bool
 
     def has_barrier(self, function: Callable[..., Any]) -> bool:
         """Tell whether calling `function` may reach a barrier."""
@@ -69,6 +71,8 @@ class Rewriter(ast.NodeTransformer):
         self._generators: set[str] = set()
         self._temporaries = 0
         self._hands_over = callees.hands_over
+        self._marks_lines = callees.marks_lines
+        self._first_line = 0
         self.cells: dict[str, CellType] = {}
         self.problems: list[str] = []
         self.has_changed = False
@@ -85,13 +89,38 @@ class Rewriter(ast.NodeTransformer):
         # A default that was stripped must not leave a keyword-only parameter required by the code
         # object: the function made of it takes the original's own defaults.
         self._scopes.append(bound_names(tree))
+        self._first_line = tree.lineno
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
+        if self._marks_lines:
+            self._mark(tree)
         self._scopes.pop()
         return tree
 
     def _statements(self, node: ast.stmt) -> list[ast.stmt]:
         made = self.visit(node)
         return made if isinstance(made, list) else [made]
+
+    def _mark(self, tree: ast.FunctionDef) -> None:
+        """Put a call before each statement that tells its line."""
+        self.has_changed = True
+        self.cells["_kapi_line"] = LINE
+        pending: list[ast.AST] = [tree]
+        while pending:
+            node = pending.pop()
+            pending.extend(ast.iter_child_nodes(node))
+            for name in ("body", "orelse"):
+                block = getattr(node, name, None)
+                if isinstance(block, list):
+                    setattr(node, name, [made for statement in block for made in self._marked(statement)])
+
+    def _marked(self, statement: ast.stmt) -> list[ast.stmt]:
+        is_own = isinstance(statement, (ast.FunctionDef, ast.Nonlocal, ast.Global))
+        is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if is_own or is_docstring:
+            return [statement]
+        file = self._function.__code__.co_filename
+        call = ast.parse(f"_kapi_line({file!r}, {self._first_line}, {statement.lineno})").body[0]
+        return [_placed(call, statement), statement]
 
     def _lookup(self, node: ast.AST) -> Any:
         """The object that an expression names, or `MISSING`."""

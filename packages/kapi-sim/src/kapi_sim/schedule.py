@@ -107,9 +107,12 @@ class Schedule:
         cluster = Cluster(space)
         clock = self.clock
         trail = self.bound.local_trail
+        recorder = self.bound.recorder
         run_group = self._group_with_barriers(cluster) if self.is_generator else self._group_in_a_loop(cluster)
         for number, cluster.id in _permuted(enumerate(_indices(space.group_range)), shuffler):
             clock.start_group()
+            if recorder is not None:
+                recorder.start_group()
             for array in self.bound.local_arrays:
                 poison(array)
             if trail is not None:
@@ -189,6 +192,7 @@ class Schedule:
         order = list(range(len(generators)))
         left: list[int] = []
         phases = 0
+        recorder = self.bound.recorder
         while order:
             if shuffler is not None:
                 shuffler.shuffle(order)
@@ -206,6 +210,9 @@ class Schedule:
                     arrivals[local] = _arrival(generator, yielded, cluster)
             if spinning:
                 self._run_spinning(base, generators, cluster, spinning, arrivals, left)
+            if recorder is not None:
+                for local, arrival in arrivals.items():
+                    recorder.note_barrier(base + local, arrival.site[0], arrival.site[1])
             self._end_phase()
             if not arrivals:
                 return
@@ -213,6 +220,8 @@ class Schedule:
                 check_arrivals(clock, base, arrivals, left)
             (file, line, _), _, scope = next(iter(arrivals.values()))
             clock.pass_barrier(scope >= MemoryScope.WORK_GROUP, Site(file, line))
+            if recorder is not None:
+                recorder.pass_barrier()
             order = [local for local in order if local in arrivals]
             phases += 1
             if phases > SPIN_LIMIT.cell_contents:
