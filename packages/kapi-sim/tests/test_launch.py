@@ -219,13 +219,6 @@ def test_kernel_without_source_runs_as_it_is():
         kapi.call_kernel(names["prompt"], kapi.Range(4), a)
 
 
-def test_barrier_without_source_is_refused():
-    names = {"kapi": kapi}
-    exec("@kapi.kernel\ndef prompt(nd: kapi.NdItem):\n    kapi.group_barrier(nd.get_group())", names)
-    with pytest.raises(kapi.KernelCompilationError, match="source of `prompt` must be available"):
-        kapi.call_kernel(names["prompt"], kapi.NdRange(1, 1))
-
-
 def helper_of_today(x):
     return x
 

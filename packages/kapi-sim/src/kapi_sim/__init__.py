@@ -9,6 +9,7 @@ run unchanged on a device.
 from __future__ import annotations
 
 from kapi_sim.control import simulation
+from kapi_sim.debugging import debug
 from kapi_sim.device_function import DeviceFunction, device_func
 from kapi_sim.errors import (
     BarrierDivergenceError,
@@ -89,6 +90,7 @@ __all__ = [
     "UsmAllocationError",
     "call_kernel",
     "call_kernel_async",
+    "debug",
     "device_func",
     "group_barrier",
     "kernel",

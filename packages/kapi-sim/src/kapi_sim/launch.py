@@ -13,6 +13,7 @@ from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.checks.limits import check_index_space
 from kapi_sim.clock import Clock
 from kapi_sim.control import Settings, current_settings
+from kapi_sim.debugging import is_debugged, start_clock
 from kapi_sim.errors import (
     BarrierDivergenceError,
     DataRaceError,
@@ -97,8 +98,8 @@ def _run(kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: S
     """Run one order."""
     checks = settings.checks
     recorder = bound.recorder
-    # A trace needs to know which work-item runs, as checks do.
-    is_followed = bool(checks) or recorder is not None
+    # A trace and a breakpoint need to know which work-item runs, as checks do.
+    is_followed = bool(checks) or recorder is not None or is_debugged()
     compiled = kernel.compiled("limits" in checks, is_followed and isinstance(space, NdRange), recorder is not None)
     if recorder is not None:
         LINE.cell_contents = recorder.note_line
@@ -106,12 +107,14 @@ def _run(kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: S
         compiled.function,
         compiled.has_barrier,
         compiled.is_generator,
+        compiled.on_threads,
         bound,
         is_followed,
         "convergence" in checks,
         seed,
     )
     set_limit(settings.spin_limit)
+    start_clock(bound.clock)
     try:
         # A device computes on through overflow, division of floats by zero and nan.
         with np.errstate(all="ignore"):

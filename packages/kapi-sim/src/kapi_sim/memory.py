@@ -208,7 +208,8 @@ class View:
                 return self._part(index, frame)
             address, index = found
         trail = self._trail
-        if trail is not None:
+        # What is evaluated at a debugger's prompt is no access of the work-item.
+        if trail is not None and frame.f_code.co_name != "<module>":
             trail.note_read(address, self, index, frame)
             for offset in range(1, self._span):
                 trail.note_read(address + offset, self, index, frame)

@@ -40,6 +40,8 @@ class Compiled:
         Whether a barrier may be reached.
     is_generator : bool
         Whether `function` is a generator function, which yields at barriers and in loops that spin.
+    on_threads : bool
+        Whether each work-item needs a thread of its own, for a source is missing.
     dependencies : list
         Function, path and object of each name that decided the rewriting.
     """
@@ -47,6 +49,7 @@ class Compiled:
     function: Callable[..., Any]
     has_barrier: bool
     is_generator: bool
+    on_threads: bool
     dependencies: list[Dependency] = field(default_factory=list)
 
     def is_current(self) -> bool:
@@ -95,6 +98,9 @@ class Instrumented:
         known = self._compiled.get(key)
         if known is None or not known.is_current():
             compilation = _Compilation(*key)
+            if compilation.lacks_source(self.py_func):
+                # A loop cannot hand over there, for nothing that calls it could be rewritten.
+                compilation = _Compilation(is_checked, False, marks_lines, on_threads=True)
             known = compilation.compile(self.py_func, is_kernel=True)
             compilation.raise_problems(self.name)
             self._compiled[key] = known
@@ -104,10 +110,11 @@ class Instrumented:
 class _Compilation:
     """Rewrites one function and, with it, the device functions that it calls."""
 
-    def __init__(self, is_checked: bool, hands_over: bool, marks_lines: bool) -> None:
+    def __init__(self, is_checked: bool, hands_over: bool, marks_lines: bool, on_threads: bool = False) -> None:
         self._is_checked = is_checked
         self.hands_over = hands_over
         self.marks_lines = marks_lines
+        self.on_threads = on_threads
         self._cells: dict[int, CellType] = {}
         self._has_barrier: dict[int, bool] = {}
         self._has_loop: dict[int, bool] = {}
@@ -120,26 +127,22 @@ class _Compilation:
         has_barrier = self.has_barrier(function)
         tree = self._tree(function)
         if tree is None:
-            if has_barrier:
-                raise KernelCompilationError(
-                    f"source of `{function.__name__}` must be available, for it contains a barrier, "
-                    "got a function without a source file: put it in a file"
-                )
-            return Compiled(self._as_is(function), False, False, self.dependencies)
+            return Compiled(self._as_is(function), has_barrier, False, self.on_threads, self.dependencies)
         is_generator = self.is_generator(function)
         self._problems += find_problems(tree, function, is_kernel)
         rewriter = Rewriter(function, self, self._is_checked)
         body = rewriter.rewrite(tree)
         self._problems += rewriter.problems
         if self._problems or not rewriter.has_changed:
-            return Compiled(function, has_barrier, is_generator, self.dependencies)
+            return Compiled(function, has_barrier, is_generator, self.on_threads, self.dependencies)
         injected = {
             "_kapi_floor_divide": CellType(floor_divide),
             "_kapi_remainder": CellType(remainder),
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
             **rewriter.cells,
         }
-        return Compiled(_build(function, body, injected), has_barrier, is_generator, self.dependencies)
+        built = _build(function, body, injected)
+        return Compiled(built, has_barrier, is_generator, self.on_threads, self.dependencies)
 
     def raise_problems(self, kernel: str) -> None:
         """Raise for all that was found in a kernel and in the functions that it calls."""
@@ -172,7 +175,24 @@ class _Compilation:
 
     def is_generator(self, function: Callable[..., Any]) -> bool:
         """Tell whether `function` yields: at barriers, or in loops that hand over."""
+        if self.on_threads:
+            return False
         return self.has_barrier(function) or (self.hands_over and self._has_loop_in(function))
+
+    def lacks_source(self, function: Callable[..., Any]) -> bool:
+        """Tell whether a function with a barrier, reached from `function`, cannot be rewritten."""
+        pending, seen = [function], set()
+        while pending:
+            each = pending.pop()
+            if id(each) in seen or not self.has_barrier(each):
+                continue
+            seen.add(id(each))
+            tree = self._tree(each)
+            if tree is None:
+                return True
+            called = map(called_function, _called_objects(each, tree))
+            pending += [inner for inner in called if inner is not None]
+        return False
 
     def _has_loop_in(self, function: Callable[..., Any]) -> bool:
         known = self._has_loop.get(id(function))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable
 from types import CellType
 from typing import Any, Protocol
 
 from kapi_sim.arithmetic import SUBSTITUTES
+from kapi_sim.debugging import stops
 from kapi_sim.names import MISSING, bound_names, called_function, dotted_path, resolve
 from kapi_sim.spec.convergence import group_barrier
 from kapi_sim.spec.memory import MemoryScope
@@ -27,6 +29,7 @@ class Callees(Protocol):
     dependencies: list[tuple[Callable[..., Any], tuple[str, ...], object]]
     hands_over: bool
     marks_lines: bool
+    on_threads: bool
 
     def has_barrier(self, function: Callable[..., Any]) -> bool:
         """Tell whether calling `function` may reach a barrier."""
@@ -166,8 +169,12 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         value = self._lookup(node.func)
-        if value is group_barrier:
+        if value is group_barrier and not self._callees.on_threads:
             return self._barrier(node)
+        if value is builtins.breakpoint:
+            self.cells["_kapi_stops"] = CellType(stops)
+            test = self._call("_kapi_stops", [], node)
+            return ast.copy_location(ast.IfExp(test, node, ast.copy_location(ast.Constant(None), node)), node)
         called = called_function(value)
         if called is not None:
             node.args = [self.visit(argument) for argument in node.args]
@@ -341,7 +348,7 @@ class Rewriter(ast.NodeTransformer):
         called = called_function(value)
         if called is not None:
             return self._callees.is_generator(called)
-        return value is group_barrier
+        return value is group_barrier and not self._callees.on_threads
 
 
 def _placed(statement: ast.stmt, node: ast.AST) -> ast.stmt:

@@ -48,6 +48,8 @@ class Schedule:
         Whether it may reach a barrier.
     is_generator : bool
         Whether it is a generator function.
+    on_threads : bool
+        Whether each work-item needs a thread, for want of a source.
     bound : Bound
         The arguments, with the clock, which is kept at the running work-item; with no checks only
         when an error ends the run.
@@ -62,6 +64,7 @@ class Schedule:
     function: Callable[..., Any]
     has_barrier: bool
     is_generator: bool
+    on_threads: bool
     bound: Bound
     is_checked: bool
     checks_convergence: bool
@@ -108,7 +111,8 @@ class Schedule:
         clock = self.clock
         trail = self.bound.local_trail
         recorder = self.bound.recorder
-        run_group = self._group_with_barriers(cluster) if self.is_generator else self._group_in_a_loop(cluster)
+        can_wait = self.is_generator or self.on_threads
+        run_group = self._group_with_barriers(cluster) if can_wait else self._group_in_a_loop(cluster)
         for number, cluster.id in _permuted(enumerate(_indices(space.group_range)), shuffler):
             clock.start_group()
             if recorder is not None:
@@ -150,14 +154,23 @@ class Schedule:
     def _group_with_barriers(self, cluster: Cluster) -> Callable[[int, Random | None], None]:
         items = [SimNdItem(cluster, local) for local in _indices(cluster.local_range)]
         values = self.bound.values
-        function = self.function
+        function: Callable[..., Any] = self.function
+        if self.on_threads:
+            from kapi_sim.threads import ThreadedItem
+
+            function = partial(ThreadedItem, function)
 
         def run(base: int, shuffler: Random | None) -> None:
             generators = [function(item, *values) for item in items]
-            if self.is_checked:
-                self._run_checked(base, generators, cluster, shuffler)
-            else:
-                self._run_unchecked(base, generators, shuffler)
+            try:
+                if self.is_checked:
+                    self._run_checked(base, generators, cluster, shuffler)
+                else:
+                    self._run_unchecked(base, generators, shuffler)
+            finally:
+                if self.on_threads:
+                    for generator in generators:
+                        generator.close()
 
         return run
 
@@ -270,6 +283,7 @@ class Schedule:
         bound = self.bound
         if bound.trail is None or bound.local_trail is None:
             return None
+        # Only generators turn in loops: a thread cannot hand over there.
         while generator.gi_yieldfrom is not None:
             generator = generator.gi_yieldfrom
         held = generator.gi_frame.f_locals.items()

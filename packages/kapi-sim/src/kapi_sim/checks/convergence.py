@@ -37,6 +37,9 @@ class Arrival(NamedTuple):
 
 def call_sites(generator: Any) -> tuple[tuple[str, int, int], ...]:
     """Return where the calls stand by which a waiting work-item came to its barrier."""
+    on_thread = getattr(generator, "calls", None)
+    if on_thread is not None:
+        return tuple(on_thread)
     calls = []
     while (inner := getattr(generator, "gi_yieldfrom", None)) is not None:
         frame = generator.gi_frame
