@@ -28,6 +28,7 @@ from kapi_sim.errors import (
 from kapi_sim.report import LaunchRecord
 from kapi_sim.rewrite import Instrumented
 from kapi_sim.schedule import Schedule
+from kapi_sim.source import Site
 from kapi_sim.spec.index_space import NdRange, Range
 from kapi_sim.tracing.switch import LINE, active_trace
 from kapi_sim.watchdog import SpinningError, deadlock, set_limit
@@ -134,7 +135,8 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         unwritten = unwritten_read(trail)
         if unwritten is not None:
             raise unwritten from error
-    note = f"in {bound.clock.describe()} of kernel `{kernel.name}`"
+    where = _user_site(error)
+    note = f"in {bound.clock.describe()} of kernel `{kernel.name}`" + (f", at {where}" if where else "")
     if isinstance(error, OverflowError) and str(error).startswith("Python integer"):
         raised = DtypeError(
             f"a Python number must fit the type that it meets, got: {error}: convert it, or compute in a wider type"
@@ -143,6 +145,19 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         raise raised from error
     if not isinstance(error, _NAME_WORK_ITEMS):
         attach_note(error, note)
+
+
+def _user_site(error: Exception) -> Site | None:
+    """Return the innermost line of the user's own that an exception came through."""
+    found = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        module = traceback.tb_frame.f_globals.get("__name__") or ""
+        is_own = module.partition(".")[0] in ("kapi_sim", "numpy") and not module.startswith("kapi_sim.testing.")
+        if not is_own:
+            found = Site(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return found
 
 
 def _compare(
