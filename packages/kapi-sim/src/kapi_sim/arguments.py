@@ -46,6 +46,8 @@ class Bound:
         Arrays in unified shared memory, by the `id` of the argument.
     recorder : Recorder or None
         Where events are noted, in a launch that is traced.
+    has_floats : bool
+        Whether any argument is or holds a float.
     """
 
     clock: Clock
@@ -56,6 +58,11 @@ class Bound:
     local_trail: Trail | None = None
     usm: dict[int, HostCopy] = field(default_factory=dict)
     recorder: Recorder | None = None
+    has_floats: bool = False
+
+    def values_of(self, makes_floats: bool) -> list[Any]:
+        """Return the values for a kernel that does, or does not, make floats itself."""
+        return [_saturating(value) for value in self.values] if makes_floats or self.has_floats else self.values
 
     @property
     def elements_tracked(self) -> int:
@@ -205,7 +212,9 @@ class _Binder:
                 )
         elif is_usm_array(value):
             self._inspect_usm(name, value)
-        elif not isinstance(value, (float, complex)):
+        elif isinstance(value, (float, complex)):
+            self.bound.has_floats = True
+        else:
             raise DtypeError(f"argument `{name}` must be {_KINDS}, got {value!r} of type {type(value).__name__}")
 
     def _inspect_dtype(self, name: str, dtype: np.dtype[Any]) -> None:
@@ -215,6 +224,7 @@ class _Binder:
                 "native "
                 f"byte order, got {dtype!r}: convert it with astype"
             )
+        self.bound.has_floats |= dtype.kind in "fc"
         if self._profile is not None:
             check_dtype(name, dtype, self._profile)
 
@@ -256,8 +266,18 @@ class _Binder:
             view = TracedView(array, name, self._clock, trail, self._has_bounds, granule, self._has_fp64)
             return view.trace(recorder, "local" if is_local else "global")
         if not self._is_viewed:
-            return array.view(SaturatingArray) if array.dtype.kind in "iu" else array
+            return array
         return View(array, name, self._clock, trail, self._has_bounds, granule, self._has_fp64)
+
+
+def _saturating(value: Any) -> Any:
+    """Return an argument whose integer arrays take floats as a device does, if it is not watched anyway."""
+    if isinstance(value, tuple):
+        elements = [_saturating(element) for element in value]
+        return type(value)(*elements) if hasattr(value, "_fields") else tuple(elements)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
+        return value.view(SaturatingArray)
+    return value
 
 
 def _granule(arrays: list[np.ndarray[Any, Any]]) -> int:

@@ -109,6 +109,7 @@ def _run(kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: S
         compiled.has_barrier,
         compiled.is_generator,
         compiled.on_threads,
+        bound.values_of(compiled.makes_floats),
         bound,
         is_followed,
         "convergence" in checks,

@@ -17,6 +17,7 @@ from typing import Any
 
 from kapi_sim.arithmetic import SUBSTITUTES, checked_ring, floor_divide, remainder, wrapped_ring
 from kapi_sim.errors import KernelCompilationError
+from kapi_sim.floats import may_make_floats
 from kapi_sim.language import find_problems
 from kapi_sim.names import bound_names, called_function, dotted_path, resolve
 from kapi_sim.rewriter import Rewriter
@@ -42,6 +43,8 @@ class Compiled:
         Whether `function` is a generator function, which yields at barriers and in loops that spin.
     on_threads : bool
         Whether each work-item needs a thread of its own, for a source is missing.
+    makes_floats : bool
+        Whether a float may come of integers.
     dependencies : list
         Function, path and object of each name that decided the rewriting.
     """
@@ -50,6 +53,7 @@ class Compiled:
     has_barrier: bool
     is_generator: bool
     on_threads: bool
+    makes_floats: bool
     dependencies: list[Dependency] = field(default_factory=list)
 
     def is_current(self) -> bool:
@@ -119,6 +123,7 @@ class _Compilation:
         self._has_barrier: dict[int, bool] = {}
         self._has_loop: dict[int, bool] = {}
         self._problems: list[str] = []
+        self._makes_floats = False
         self._trees: dict[int, ast.FunctionDef | None] = {}
         self.dependencies: list[Dependency] = []
 
@@ -127,22 +132,28 @@ class _Compilation:
         has_barrier = self.has_barrier(function)
         tree = self._tree(function)
         if tree is None:
-            return Compiled(self._as_is(function), has_barrier, False, self.on_threads, self.dependencies)
+            self._makes_floats = True
+            return Compiled(self._as_is(function), has_barrier, False, self.on_threads, True, self.dependencies)
         is_generator = self.is_generator(function)
+        self._makes_floats = self._makes_floats or may_make_floats(tree, function)
         self._problems += find_problems(tree, function, is_kernel)
         rewriter = Rewriter(function, self, self._is_checked)
         body = rewriter.rewrite(tree)
         self._problems += rewriter.problems
         if self._problems or not rewriter.has_changed:
-            return Compiled(function, has_barrier, is_generator, self.on_threads, self.dependencies)
+            return self._made(function, has_barrier, is_generator)
         injected = {
             "_kapi_floor_divide": CellType(floor_divide),
             "_kapi_remainder": CellType(remainder),
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
             **rewriter.cells,
         }
-        built = _build(function, body, injected)
-        return Compiled(built, has_barrier, is_generator, self.on_threads, self.dependencies)
+        return self._made(_build(function, body, injected), has_barrier, is_generator)
+
+    def _made(self, function: Callable[..., Any], has_barrier: bool, is_generator: bool) -> Compiled:
+        return Compiled(
+            function, has_barrier, is_generator, self.on_threads, self._makes_floats, self.dependencies
+        )
 
     def raise_problems(self, kernel: str) -> None:
         """Raise for all that was found in a kernel and in the functions that it calls."""

@@ -200,6 +200,9 @@ class Rewriter(ast.NodeTransformer):
             )
             return node
         self.has_changed = True
+        if not self._hands_over:
+            # With nothing to check, that a barrier is met is all the scheduler has to know.
+            return ast.copy_location(ast.Yield(ast.copy_location(ast.Constant(True), node)), node)
         scope = given.get("fence_scope", ast.Constant(int(MemoryScope.WORK_GROUP)))
         place: Any = (self._function.__code__.co_filename, node.lineno, node.col_offset)
         site = ast.Constant(place)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import compress, product, repeat
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,8 @@ class Schedule:
         Whether it is a generator function.
     on_threads : bool
         Whether each work-item needs a thread, for want of a source.
+    values : list
+        What the kernel is called with after the work-item.
     bound : Bound
         The arguments, with the clock, which is kept at the running work-item; with no checks only
         when an error ends the run.
@@ -65,6 +67,7 @@ class Schedule:
     has_barrier: bool
     is_generator: bool
     on_threads: bool
+    values: list[Any]
     bound: Bound
     is_checked: bool
     checks_convergence: bool
@@ -91,7 +94,7 @@ class Schedule:
             )
         item = SimItem(space)
         clock = self.clock
-        call = partial(self.function, item, *self.bound.values)
+        call = partial(self.function, item, *self.values)
         try:
             if not self.is_checked:
                 for item.id in _permuted(_indices(space), shuffler):
@@ -134,7 +137,7 @@ class Schedule:
     def _group_in_a_loop(self, cluster: Cluster) -> Callable[[int, Random | None], None]:
         item = SimNdItem(cluster, cluster.id)
         clock = self.clock
-        call = partial(self.function, item, *self.bound.values)
+        call = partial(self.function, item, *self.values)
 
         def run(base: int, shuffler: Random | None) -> None:
             numbered = _permuted(enumerate(_indices(cluster.local_range), base), shuffler)
@@ -153,7 +156,7 @@ class Schedule:
 
     def _group_with_barriers(self, cluster: Cluster) -> Callable[[int, Random | None], None]:
         items = [SimNdItem(cluster, local) for local in _indices(cluster.local_range)]
-        values = self.bound.values
+        values = self.values
         function: Callable[..., Any] = self.function
         if self.on_threads:
             from kapi_sim.threads import ThreadedItem
@@ -184,7 +187,8 @@ class Schedule:
                 if shuffler is not None:
                     running = list(running)
                     shuffler.shuffle(running)
-                running = [generator for generator in running if next(generator, None) is not None]
+                # What is yielded is true; the loop over the work-items is not Python's.
+                running = list(compress(running, map(next, running, repeat(None))))
                 phases += 1
                 if phases > SPIN_LIMIT.cell_contents:
                     raise _endless(phases)
