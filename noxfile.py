@@ -22,7 +22,7 @@ if __name__ == "__main__":
     sys.exit(bootstrap.main(Path(__file__).resolve(), sys.argv[1:]))
 
 import nox
-from tools import places
+from tools import lanes, places
 
 nox.needs_version = ">=2026.10"
 nox.options.default_venv_backend = "uv"  # only uv has exact installs and lowest versions
@@ -36,6 +36,7 @@ PACKAGES = ("kapi-sim", "kapi-types", "kapi-spirv", "kapi-runtime", "kapi-numba-
 SOURCES = [f"packages/{dist}/src" for dist in PACKAGES]
 EACH_PACKAGE = [nox.param(dist, id=dist) for dist in PACKAGES]
 WHEELS = ROOT / ".nox" / "wheels"
+BUILT = "KAPI_BUILT_WHEELS"  # tells a session run by another which constraints file that one has written
 
 
 # ----------------------------------------------------------------------------------------- the jobs of a user
@@ -51,11 +52,17 @@ def demo(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
     """Everything that must hold: all the sessions below but bench and nightly, the quick ones first."""
+    quick = ["lint", "imports", "house", "types"]
+    # The longest first, so that no lane is left alone with one at the end.
     latest = [f"isolated({dist})" for dist in PACKAGES]
-    lowest = [f"minimums({dist})" for dist in PACKAGES]
-    quick = ["lint", "imports", "house", "types", "build"]
-    for name in [*quick, *latest, "integration", "docs", *lowest]:
-        session.notify(name)
+    names = [*quick, "integration", *reversed(latest), "minimums", "docs", "build"]
+    run = [sys.executable, "-m", "nox", "--noxfile", str(ROOT / "noxfile.py"), "--session"]
+    built = {BUILT: str(wheels(session))}
+    outcomes = lanes.run({name: [*run, name] for name in names}, built)
+    print("\n" + "\n".join(map(str, outcomes)))
+    failed = [each.name for each in outcomes if each.status]
+    if failed:
+        session.error(f"failed: {', '.join(failed)}")
 
 
 # -------------------------------------------------------------------------------------- checks of the sources
@@ -115,15 +122,16 @@ def isolated(session: nox.Session, dist: str) -> None:
 
 
 @nox.session
-@nox.parametrize("dist", EACH_PACKAGE)
-def minimums(session: nox.Session, dist: str) -> None:
-    """The same with the lowest versions that the package and its siblings declare."""
+def minimums(session: nox.Session) -> None:
+    """All five packages with the lowest versions that they declare: their tests of what versions decide."""
     # As requirements files the projects' dependencies count as direct, which is what "lowest-direct" lowers.
-    siblings = PACKAGES[: PACKAGES.index(dist) + 1]
-    projects = [part for name in siblings for part in ("--requirements", f"packages/{name}/pyproject.toml")]
-    lowest = ("--resolution", "lowest-direct", "--all-extras")
-    install(session, dist, *projects, *lowest, "--group", f"packages/{dist}/pyproject.toml:test")
-    run_package(session, dist)
+    projects = [part for dist in PACKAGES for part in ("--requirements", f"packages/{dist}/pyproject.toml")]
+    groups = [part for dist in PACKAGES for part in ("--group", f"packages/{dist}/pyproject.toml:test")]
+    install(session, *PACKAGES, *projects, "--resolution", "lowest-direct", "--all-extras", *groups)
+    for dist in PACKAGES:
+        tests_folder = ROOT / "packages" / dist / "tests"
+        run_tests(session, tests_folder, "-m", "not process and not nightly", *session.posargs)
+        run_examples(session, dist)
 
 
 @nox.session
@@ -167,6 +175,8 @@ _constraints: list[Path] = []  # the file that `wheels` wrote, once it has
 
 def wheels(session: nox.Session) -> Path:
     """Build the five wheels, once per run, and return a constraints file that ties each name to its wheel."""
+    if BUILT in os.environ:
+        return Path(os.environ[BUILT])
     if not _constraints:
         WHEELS.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=WHEELS) as fresh:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 import dpnp
+
 import kapi_runtime as kapi
 
 __all__ = ["launch_costs"]

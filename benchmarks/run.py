@@ -9,10 +9,11 @@ from opencl_peer import share_driver_with_pyopencl
 
 share_driver_with_pyopencl()  # before anything asks for devices
 
-import kapi_runtime as kapi  # noqa: E402
 from launch_cost import launch_costs  # noqa: E402
 from timing import interleaved  # noqa: E402
 from workloads import pairwise_distance, saxpy  # noqa: E402
+
+import kapi_runtime as kapi  # noqa: E402
 
 WORKLOADS = (pairwise_distance, saxpy)
 

@@ -1,7 +1,7 @@
-"""The kernels of the digits demo, written for the simulator.
+"""The kernels of the digits demo, as they run in the simulator.
 
-Replace the import below by ``import kapi_runtime as kapi``, and the same kernels are compiled for the device
-that holds their arrays.  That one line is the difference: `digits.py` makes the exchange before your eyes.
+Write ``kapi_runtime`` for ``kapi_sim`` in the one import below, and the same kernels are compiled for the
+device that holds their arrays.  `digits.py` does exactly that, and runs both.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import kapi_sim as kapi
 
 
 @kapi.kernel
-def pairwise_distance(item: kapi.Item, data, distance):
-    # The last dimension is the fastest: neighbouring work-items write neighbouring elements.
+def pairwise_distance(item: kapi.Item, pixels, distance):
+    # The last dimension is the fastest: neighbours (j) read and write neighbouring elements.
     i = item.get_id(0)
     j = item.get_id(1)
-    total = data.dtype.type(0.0)
-    for k in range(data.shape[1]):
-        t = data[i, k] - data[j, k]
+    total = pixels.dtype.type(0.0)
+    for k in range(pixels.shape[0]):
+        t = pixels[k, i] - pixels[k, j]
         total += t * t
     distance[i, j] = math.sqrt(total)
 
 
 @kapi.kernel
 def nearest_neighbour(item: kapi.Item, distance, label, neighbour, predicted):
-    # Distances are symmetric, so down column i is along row i, and neighbours read neighbours.
+    # Distances are symmetric: column i holds what row i holds, and neighbours read neighbours.
     i = item.get_id(0)
     nearest = 1 if i == 0 else 0
     for j in range(distance.shape[0]):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import dpnp
-import kapi_runtime as kapi
 import numba
 import numpy as np
 from opencl_peer import Peer
+
+import kapi_runtime as kapi
 from workloads import Workload
 
 __all__ = ["build"]

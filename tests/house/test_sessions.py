@@ -24,7 +24,7 @@ def test_listing_has_every_session_with_help(listing):
     assert all(line.endswith(".") for line in listing.values())
 
 
-@pytest.mark.parametrize("session", ["isolated", "minimums"])
+@pytest.mark.parametrize("session", ["isolated"])
 def test_listing_has_a_session_for_each_package(listing, projects, session):
     assert [name for name in listing if name.startswith(session)] == [f"{session}({dist})" for dist in projects]
 

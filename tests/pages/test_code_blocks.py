@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("packages/*/README.md")), *sorted(ROOT.glob("docs/**/*.md"))]
+OUTPUT = re.compile(r"^```python\n.*?^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -42,12 +43,15 @@ def test_pages_have_code_blocks():
 
 
 @pytest.mark.parametrize("page", with_blocks(), ids=name)
-def test_code_blocks_run(page, tmp_path, monkeypatch):
+def test_code_blocks_run(page, tmp_path, monkeypatch, capsys):
     # As a file of its own, so that a kernel's source can be looked up as in any other program.
     script = tmp_path / f"{page.stem.lower()}_{page.parent.name.replace('-', '_')}.py"
     script.write_text(program(page), "utf-8")
     monkeypatch.chdir(tmp_path)
     names = runpy.run_path(str(script))
+    printed = capsys.readouterr().out
+    for shown in OUTPUT.findall(page.read_text("utf-8")):
+        assert shown in printed, f"{name(page)}: the output shown below a block is not what it prints"
 
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     for above, code in blocks(page):

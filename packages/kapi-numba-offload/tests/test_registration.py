@@ -16,10 +16,7 @@ def run(code):
 
 def test_registration_happens_by_installation():
     """Plain njit offloads in a program that imports nothing of kapi but the runtime."""
-    done = run(
-        "import kapi_runtime, dpnp, numba\n"
-        "print(numba.njit(lambda a, b: a + b)(dpnp.ones(2), dpnp.ones(2)))"
-    )
+    done = run("import kapi_runtime, dpnp, numba\nprint(numba.njit(lambda a, b: a + b)(dpnp.ones(2), dpnp.ones(2)))")
     assert (done.stdout.strip(), done.returncode) == ("[2. 2.]", 0), done.stderr
 
 

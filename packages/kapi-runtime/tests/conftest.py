@@ -4,9 +4,10 @@ import os
 import subprocess
 import sys
 
-# First of all, since the first device query fixes what is visible.
-import kapi_runtime  # noqa: F401
 import pytest
+
+# First of all, since the first device query fixes what is visible.
+import kapi_runtime
 
 GOVERNING = ("KAPI_FIND_DRIVER", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS", "ONEAPI_DEVICE_SELECTOR")
 

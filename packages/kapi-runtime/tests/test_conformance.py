@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import dpnp
-import kapi_runtime
 import numpy as np
 import pytest
+
+import kapi_runtime
 from kapi_sim.testing.conformance import CASES
 
 

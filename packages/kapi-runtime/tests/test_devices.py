@@ -4,17 +4,21 @@ from types import SimpleNamespace
 
 import dpctl
 import dpnp
-import kapi_runtime as kapi
 import pytest
+
+import kapi_runtime as kapi
 from kapi_runtime import devices
 from kapi_runtime.queues import default_queue, describe_queue, queue_of
 
 
 def pretended(name, score, has_usm=True):
     return SimpleNamespace(
-        name=name, default_selector_score=score,
-        has_aspect_usm_device_allocations=has_usm, has_aspect_usm_shared_allocations=has_usm,
-        filter_string=f"opencl:cpu:{name}", sycl_platform=SimpleNamespace(name="Pretended"),
+        name=name,
+        default_selector_score=score,
+        has_aspect_usm_device_allocations=has_usm,
+        has_aspect_usm_shared_allocations=has_usm,
+        filter_string=f"opencl:cpu:{name}",
+        sycl_platform=SimpleNamespace(name="Pretended"),
     )
 
 
@@ -28,6 +32,11 @@ def test_default_queue_is_the_one_that_dpnp_uses():
 
 def test_default_queue_of_a_named_device_is_its_own():
     assert default_queue("cpu").sycl_device.is_cpu
+
+
+def test_default_queue_of_an_unknown_device_is_an_error():
+    with pytest.raises(kapi.DeviceNotFoundError, match="must be the filter string of a device, got 'level_zero:gpu:9'"):
+        default_queue("level_zero:gpu:9")
 
 
 def test_default_device_leaves_out_devices_without_usm(monkeypatch):

@@ -1,15 +1,28 @@
 from __future__ import annotations
 
 import dpctl
+import pytest
+
 import kapi_runtime as kapi
-from kapi_runtime import doctor
+from kapi_runtime import _drivers, doctor
+
+pytestmark = pytest.mark.process
 
 
 def test_doctor_prints_devices_and_versions_and_finds_nothing_wrong(run_python):
     done = run_python("", "-m", "kapi_runtime")
     assert done.returncode == 0, done.stdout + done.stderr
-    for word in ("devices", "(default)", "versions", "Python", "dpctl", "numba", "llvmlite", "intel-opencl-rt",
-                 "found by kapi_runtime in the environment's wheels"):
+    for word in (
+        "devices",
+        "(default)",
+        "versions",
+        "Python",
+        "dpctl",
+        "numba",
+        "llvmlite",
+        "intel-opencl-rt",
+        "found by kapi_runtime in the environment's wheels",
+    ):
         assert word in done.stdout
     assert done.stdout.endswith("problems\n  none\n")
 
@@ -47,3 +60,16 @@ def test_doctor_reports_a_device_that_cannot_allocate(monkeypatch):
 
     monkeypatch.setattr(doctor, "default_queue", fail)
     assert doctor._trial() == ["the default device must allocate and copy memory, got MemoryError: none left"]
+
+
+def test_doctor_names_a_driver_path_with_a_space(monkeypatch):
+    """Intel's driver in such a path lists a device that nothing can be done with."""
+    search = _drivers.DriverSearch("wheel", "/home/a user/lib/libintelocl.so", "found")
+    monkeypatch.setattr(_drivers, "driver_search", lambda: search)
+
+    def fails():
+        raise dpctl.SyclQueueCreationError("no context")
+
+    monkeypatch.setattr(doctor, "default_queue", fails)
+    problems = "\n".join(doctor.diagnose().problems)
+    assert "the driver's path must have no spaces, got '/home/a user/lib/libintelocl.so'" in problems

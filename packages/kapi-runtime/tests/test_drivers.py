@@ -4,7 +4,10 @@ import importlib.metadata
 from pathlib import Path
 
 import pytest
+
 from kapi_runtime import _drivers
+
+pytestmark = pytest.mark.process
 
 LIBRARY = next(
     str(Path(str(file.locate())).resolve().parent / file.name)
@@ -42,7 +45,8 @@ def without_usm(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "imports", ["import kapi_runtime as kapi, dpnp", "import dpnp; import kapi_runtime as kapi"],
+    "imports",
+    ["import kapi_runtime as kapi, dpnp", "import dpnp; import kapi_runtime as kapi"],
     ids=["kapi first", "dpnp first"],
 )
 def test_driver_of_the_wheel_is_found_without_a_variable(run_python, imports):
@@ -68,7 +72,8 @@ def test_driver_search_is_turned_off_by_its_switch(run_python):
     done = run_python(
         "import os, kapi_runtime as kapi\n"
         "print(kapi.is_available(), 'OCL_ICD_FILENAMES' in os.environ)\nkapi.default_device()",
-        KAPI_FIND_DRIVER="0", OCL_ICD_VENDORS="/nowhere",
+        KAPI_FIND_DRIVER="0",
+        OCL_ICD_VENDORS="/nowhere",
     )
     assert done.stdout.split() == ["False", "False"]
     assert done.returncode == 1
@@ -89,7 +94,8 @@ def test_driver_folder_named_by_the_user_wins(run_python, tmp_path):
 def test_driver_library_named_by_the_user_wins(run_python):
     done = run_python(
         "import os, kapi_runtime as kapi\nprint(os.environ['OCL_ICD_FILENAMES'])\nkapi.default_device()",
-        OCL_ICD_FILENAMES="/nowhere/libmine.so", OCL_ICD_VENDORS="/nowhere",
+        OCL_ICD_FILENAMES="/nowhere/libmine.so",
+        OCL_ICD_VENDORS="/nowhere",
     )
     assert done.stdout.strip() == "/nowhere/libmine.so"
     assert "OCL_ICD_FILENAMES is set and was left as it is: /nowhere/libmine.so" in done.stderr
@@ -100,9 +106,7 @@ def test_driver_folder_with_a_broken_driver_does_not_end_the_process(run_python,
     broken.write_bytes(b"no library")
     (tmp_path / "a.icd").write_text(str(broken))
     (tmp_path / "b.icd").write_text(LIBRARY)
-    done = run_python(
-        f"import dpnp, kapi_runtime as kapi\n{USE_DEVICE}", OCL_ICD_VENDORS=str(tmp_path)
-    )
+    done = run_python(f"import dpnp, kapi_runtime as kapi\n{USE_DEVICE}", OCL_ICD_VENDORS=str(tmp_path))
     assert done.stdout.split() == ["55.", "True"], done.stderr
 
 

@@ -3,9 +3,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import kapi_runtime as kapi
 import pytest
+
+import kapi_runtime as kapi
 from kapi_runtime import _drivers, environment
+
+pytestmark = pytest.mark.process
 
 PLACEHOLDER = "/the/builder/lib/libintelocl.so\n"
 

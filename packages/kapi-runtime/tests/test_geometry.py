@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from kapi_runtime.geometry import MAX_WORK_ITEMS, rounded_range
 from kapi_sim import Range
 

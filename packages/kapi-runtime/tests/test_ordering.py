@@ -12,11 +12,14 @@ from contextlib import contextmanager
 
 import dpctl
 import dpnp
-import kapi_runtime as kapi
 import pytest
 from dpctl.utils import SequentialOrderManager
+
+import kapi_runtime as kapi
 from kapi_runtime import _keep_alive
 from kapi_runtime import launch as launch_module
+
+pytestmark = pytest.mark.process
 
 SIZE = 1000
 
@@ -121,11 +124,13 @@ def test_kernel_waits_for_a_kernel(queue):
 
 
 @pytest.mark.parametrize(
-    ("run", "unordered"), [(kernel_then_dpnp, {1}), (dpnp_then_kernel, {2}), (kernel_then_kernel, {0})],
+    ("run", "unordered"),
+    [(kernel_then_dpnp, {1}), (dpnp_then_kernel, {2}), (kernel_then_kernel, {0})],
     ids=["kernel then dpnp", "dpnp then kernel", "kernel then kernel"],
 )
 def test_order_is_what_the_gate_tests(no_order, run, unordered):
-    assert run(kapi.default_queue()) == unordered
+    # Now and then the GIL is let go of all the same, and the gate opens too early to show anything.
+    assert unordered in [run(kapi.default_queue()) for _ in range(10)]
 
 
 def test_launch_does_not_wait_for_pending_work():
@@ -167,18 +172,26 @@ def test_arguments_stay_alive_while_a_kernel_is_pending():
     assert not freed_while_pending()
 
 
-def test_keeping_alive_is_what_the_allocation_tests(monkeypatch):
-    monkeypatch.setattr(_keep_alive, "keep", lambda queue, event, owners: None)
-    assert freed_while_pending()
+def test_keeping_alive_is_what_the_allocation_tests(run_python):
+    # In a process of its own: it writes to memory that is somebody else's, and may end by it.
+    done = run_python(
+        "import runpy, kapi_runtime\n"
+        "from kapi_runtime import _keep_alive\n"
+        "_keep_alive.keep = lambda queue, event, owners: None\n"
+        f"pending = runpy.run_path({__file__!r})['freed_while_pending']\n"
+        "print(any(pending() for _ in range(10)))"
+    )
+    assert done.returncode != 0 or done.stdout.strip() == "True"
 
 
 def test_arguments_are_let_go_after_the_wait():
     source, target = arrays(kapi.default_queue())
-    host_event, _ = kapi.call_kernel_async(double, kapi.Range(SIZE), [], source, target)
-    references = sys.getrefcount(source)
+    with gate() as event:
+        host_event, _ = kapi.call_kernel_async(double, kapi.Range(SIZE), [event], source, target)
+        before = sys.getrefcount(source), _keep_alive.in_flight()
     host_event.wait()
-    assert sys.getrefcount(source) < references
-    assert _keep_alive.in_flight() == 0
+    after = sys.getrefcount(source), _keep_alive.in_flight()
+    assert after == (before[0] - 1, before[1] - 1)
 
 
 def test_pending_launch_at_exit_ends_well(run_python, tmp_path):

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import dpctl
 import dpnp
-import kapi_runtime as kapi
 import numpy as np
 import pytest
+
+import kapi_runtime as kapi
 
 
 @kapi.kernel
@@ -74,7 +75,8 @@ def test_numpy_array_is_refused_with_the_call_that_copies_it():
     ones = dpnp.ones(4)
     with pytest.raises(kapi.ExecutionPlacementError) as caught:
         launch(ones, np.ones(4), ones)
-    assert "argument `right` of kernel `add` must be a USM array, got a numpy.ndarray of float64 (4,)" in str(caught.value)
+    message = "argument `right` of kernel `add` must be a USM array, got a numpy.ndarray of float64 (4,)"
+    assert message in str(caught.value)
     assert "while `left` is one on its device" in str(caught.value)
     assert "`right = dpnp.asarray(right, sycl_queue=left.sycl_queue)`" in str(caught.value)
 
@@ -112,5 +114,6 @@ def test_arrays_are_taken_by_protocol():
 
 def test_array_that_names_no_queue_is_refused():
     ones = dpnp.ones(4)
-    with pytest.raises(kapi.ExecutionPlacementError, match="argument `left` of kernel `add` must name its queue, got 'cpu'"):
+    message = "argument `left` of kernel `add` must name its queue, got 'cpu'"
+    with pytest.raises(kapi.ExecutionPlacementError, match=message):
         launch(Foreign(ones, "cpu"), ones, ones)

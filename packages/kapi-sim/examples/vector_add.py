@@ -28,6 +28,8 @@ def main() -> None:
     print(f"c[0] = {c[0]}, c[-1] = {c[-1]}, right everywhere: {np.array_equal(c, a + b)}")
     print(report)
 
+    if kapi.__name__ != "kapi_sim":
+        return  # a device checks no index
     print("\nOne work-item too many:")
     try:
         kapi.call_kernel(vector_add, kapi.Range(n + 1), a, b, c)

@@ -345,3 +345,13 @@ def test_assigning_an_array_of_another_layout_forgets_it(infer):
 
     inferred = infer(either, F32_2D, UsmArrayType(types.float32, 2, "F"), types.boolean)
     assert UsmArrayType(types.float32, 2, "A") in inferred.variables["x"]
+
+
+def test_literals_of_64_bits_are_unsigned(infer):
+    """What needs the 64th bit is uint64; smaller literals are weak."""
+
+    def mask(a):
+        return 18446744073709551615, 9223372036854775807, a[0] & 9223372036854775808
+
+    wanted = [types.uint64, weak_int, types.uint64]
+    assert list(infer(mask, UsmArrayType(types.uint64, 1, "C")).returned.types) == wanted

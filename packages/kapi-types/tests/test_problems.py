@@ -101,10 +101,6 @@ def raising(item, a, b):
     raise ValueError("a text, which is no second problem")
 
 
-def asserting(item, a, b):
-    assert b[0] > 1, "a text, which is no second problem"
-
-
 def yielding(item, a, b):
     yield 3
 
@@ -193,12 +189,19 @@ def mathematics_of_two(item, a, b):
 
 
 def dictionary(item, a, b):
-    x = {1: 2}
-    b[0] = x[1]
+    x = {b[0]: 2}  # noqa: F841
 
 
 def a_set(item, a, b):
-    b[0] = 1 in {1, 2}
+    x = {1, b[0]}  # noqa: F841
+
+
+def membership(item, a, b):
+    b[0] = b[1] in (1, 2)
+
+
+def identity(item, a, b):
+    b[0] = b is not None
 
 
 def a_string(item, a, b):
@@ -218,6 +221,51 @@ def an_undefined_module(item, a, b):
     b[0] = nowhere.float32(3)  # noqa: F821
 
 
+def returned_constant(item, a, b):
+    return 1
+
+
+def power_of_constants(item, a, b):
+    b[0] = 2**70
+
+
+def shift_of_constants(item, a, b):
+    b[0] = 1 << 100
+
+
+def negative_index(item, a, b):
+    b[-1] = 1
+
+
+def negative_index_of_an_axis(item, a, b):
+    b[0] = a[item.get_id(0), -2] + 1
+
+
+def negative_indices(item, a, b):
+    b[0] = a[-3, 0] + 1
+
+
+def dimension_too_large(item, a, b):
+    b[item.get_id(1)] = 1
+
+
+def dimension_below_zero(item, a, b):
+    b[item.get_id(dim=-1)] = 1
+
+
+def context_manager(item, a, b):
+    with a:
+        b[0] = 1
+
+
+def attribute_assigned(item, a, b):
+    a.x = 1
+
+
+def imaginary(item, a, b):
+    b[0] = 1j
+
+
 BIG_INDEX = 3
 
 
@@ -229,6 +277,17 @@ BIG_INDEX = 3
         (literal_of_many_bits, 1, "constant must fit 64 bits, got 1180591620717411303424"),
         (global_of_many_bits, 1, "BIG must fit 64 bits, got 1180591620717411303424"),
         (returned_value, 1, "a kernel cannot return a value, got int32"),
+        (returned_constant, 1, "a kernel cannot return a value, got Python int"),
+        (power_of_constants, 1, "constant must fit 64 bits, got 2 power 70"),
+        (shift_of_constants, 1, "constant must fit 64 bits, got "),
+        (negative_index, 1, "index must not be negative, got -1; count from the end with `array.shape[axis] - 1`"),
+        (negative_index_of_an_axis, 1, "index must not be negative, got -2; count from the end"),
+        (negative_indices, 1, "index must not be negative, got -3; count from the end"),
+        (dimension_too_large, 1, "dim must be from 0 to 0 in a space of 1 dimensions, got 1"),
+        (dimension_below_zero, 1, "dim must be from 0 to 0 in a space of 1 dimensions, got -1"),
+        (context_manager, 1, "a kernel cannot use with"),
+        (attribute_assigned, 1, "a kernel cannot assign to attributes"),
+        (imaginary, 1, "constant 1j is a complex, which kernels lack"),
         (value_returned_once, 3, "a kernel cannot return a value, got float32"),
         (
             array_or_array,
@@ -240,7 +299,6 @@ BIG_INDEX = 3
         (text_in_a_global, 1, "TEXT is a str, which kernels lack"),
         (trying, 2, "a kernel cannot use try: nothing in it raises"),
         (raising, 1, "a kernel cannot raise: nothing could catch it"),
-        (asserting, 1, "a kernel cannot raise: nothing could catch it"),
         (yielding, 1, "a kernel cannot yield"),
         (printing, 1, "print() works in the simulator only"),
         (
@@ -279,8 +337,10 @@ BIG_INDEX = 3
         (mathematics_of_an_array, 1, "sqrt() must be called with arguments that it has in a kernel, got (float32"),
         (mathematics_of_two, 1, "sqrt() must be called with arguments that it has in a kernel, got (float32, Python"),
         (dictionary, 1, "a dict cannot be made in a kernel"),
+        (membership, 1, "operator in is none that kernels have"),
+        (identity, 1, "operator is not is none that kernels have"),
         (a_set, 1, "a set cannot be made in a kernel"),
-        (a_string, 1, "a string cannot be made in a kernel"),
+        (a_string, 1, "str is no function that kernels have"),
         (range_of_floats, 1, "range() must be called with arguments that it has in a kernel, got (Python float)"),
         (length_of_a_number, 1, "len() must be called with arguments that it has in a kernel, got (int32)"),
         (an_undefined_module, 1, "name 'nowhere' is not defined"),
@@ -294,6 +354,15 @@ def test_mistake_is_one_problem(infer, kernel, line, text):
     (problem,) = caught.value.problems
     assert problem.text.startswith(text)
     assert problem.line == kernel.__code__.co_firstlineno + line
+
+
+def test_assertion_is_refused(infer):
+    """`assert` raises; its text is no second problem."""
+    namespace = {}
+    exec("def kernel(item, b):\n    assert b[0] > 1, 'text'\n", namespace)  # pytest rewrites those of a test file
+    with pytest.raises(ProblemsFound) as caught:
+        infer(namespace["kernel"], ItemType(1), B, returns=types.none)
+    assert [problem.text for problem in caught.value.problems] == ["a kernel cannot raise: nothing could catch it"]
 
 
 def test_store_to_a_readonly_array_is_refused(infer):

@@ -33,9 +33,7 @@ def result_dtype(function: Callable[..., Any], args: Sequence[Any]) -> np.dtype[
     TypeError
         Where NumPy refuses the operands.
     """
-    stand_ins = [
-        np.empty((0,) * max(1, len(arg.shape)), arg.dtype) if is_usm_array(arg) else arg for arg in args
-    ]
+    stand_ins = [np.empty((0,) * max(1, len(arg.shape)), arg.dtype) if is_usm_array(arg) else arg for arg in args]
     return np.asarray(function(*stand_ins)).dtype
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload.arrays import broadcast, empty_result, result_dtype
 from kapi_runtime.placement import execution_queue, placement_error
-from kapi_types import is_usm_array
+from kapi_types import array_fields, is_usm_array
 
 __all__ = ["ArrayExpression"]
 
@@ -63,7 +63,7 @@ class ArrayExpression:
                 )
         arrays = [arg for arg, array in zip(args, is_array, strict=True) if array]
         owners = [
-            (name, arg.__sycl_usm_array_interface__["syclobj"])
+            (name, array_fields(arg).queue)
             for name, arg, array in zip(self.names, args, is_array, strict=True)
             if array
         ]
@@ -92,10 +92,11 @@ def _elementwise_kernel(
     function: Callable[..., Any], ndim: int, names: Sequence[str], is_array: Sequence[bool]
 ) -> kapi_runtime.Kernel:
     """The kernel that stores `function` of the elements at each index of its first argument."""
+    name = function.__name__ if function.__name__.isidentifier() else "expression"  # not so for a lambda
     index = ", ".join(f"item.get_id({axis})" for axis in range(ndim)) or "()"
     operands = [f"{name}[at]" if array else name for name, array in zip(names, is_array, strict=True)]
     source = (
-        f"def {function.__name__}(item, result, {', '.join(names)}):\n"
+        f"def {name}(item, result, {', '.join(names)}):\n"
         f"    at = {index}\n"
         f"    result[at] = function({', '.join(operands)})\n"
     )
@@ -103,4 +104,4 @@ def _elementwise_kernel(
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     namespace: dict[str, Any] = {"function": function}
     exec(compile(source, filename, "exec"), namespace)
-    return kapi_runtime.kernel(namespace[function.__name__])
+    return kapi_runtime.kernel(namespace[name])

@@ -129,19 +129,34 @@ def search(environment: Mapping[str, str]) -> DriverSearch:
     if usable:
         beside = len(registered) > len(usable)
         return DriverSearch(
-            "system", usable[0], f"registered with the system, in {SYSTEM_VENDORS}", searched,
-            ((FILENAMES, usable[0]),) if beside else (), too_late, lacking,
+            "system",
+            usable[0],
+            f"registered with the system, in {SYSTEM_VENDORS}",
+            searched,
+            ((FILENAMES, usable[0]),) if beside else (),
+            too_late,
+            lacking,
         )
     for place in places:
         if os.path.exists(place):
             return DriverSearch(
-                "wheel", place, "found by kapi_runtime in the environment's wheels", searched,
-                ((FILENAMES, place),), too_late, lacking,
+                "wheel",
+                place,
+                "found by kapi_runtime in the environment's wheels",
+                searched,
+                ((FILENAMES, place),),
+                too_late,
+                lacking,
             )
     hide = lacking and len(lacking) == len(registered) and not environment.get(SELECTOR)
     return DriverSearch(
-        "none", None, "no OpenCL CPU driver was found", searched,
-        ((SELECTOR, "level_zero:*"),) if hide else (), too_late, lacking,
+        "none",
+        None,
+        "no OpenCL CPU driver was found",
+        searched,
+        ((SELECTOR, "level_zero:*"),) if hide else (),
+        too_late,
+        lacking,
     )
 
 

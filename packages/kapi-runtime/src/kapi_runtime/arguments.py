@@ -42,8 +42,11 @@ class Arguments:
     @property
     def owners(self) -> list[tuple[str, Any]]:
         """Name and ``syclobj`` of each array."""
-        return [(n, value.queue) for n, value in zip(self.names, self.read, strict=True) if isinstance(value,
-        UsmArrayFields)]
+        return [
+            (n, value.queue)
+            for n, value in zip(self.names, self.read, strict=True)
+            if isinstance(value, UsmArrayFields)
+        ]
 
     @property
     def accessors(self) -> tuple[LocalAccessor, ...]:
@@ -74,10 +77,10 @@ def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any]) -> A
         If one is a NumPy array, which lives on no device.
     """
     read: list[Any] = []
-    key: list[Hashable] = []
+    key: list[Any] = []
     for name, value in zip(names, given, strict=True):
         if is_usm_array(value):
-            fields = _fields(value)
+            fields = array_fields(value)
             read.append(fields)
             key.append((fields.dtype, len(fields.shape), fields.layout, fields.readonly))
         elif isinstance(value, np.ndarray):
@@ -126,21 +129,6 @@ def native_arguments(module: SpirvModule, extents: Sequence[int], arguments: Arg
             f"arguments of kernel `{module.name}` must fit their types, got {arguments.describe()}: {error}"
         ) from error
     return [dpctl.RawKernelArg(bytearray(packed)), *native]
-
-
-def _fields(array: Any) -> UsmArrayFields:
-    """Read an array without waiting for the work that fills it.
-
-    The property of the protocol waits for the array's queue, in the array type that dpnp wraps; its
-    attributes tell the same and do not wait.  Other libraries' arrays are read by the protocol.
-    """
-    inner = array.get_array() if hasattr(array, "get_array") else array
-    pointer = getattr(inner, "_pointer", None)
-    if not isinstance(pointer, int) or not hasattr(inner, "sycl_queue"):
-        return array_fields(array)
-    return UsmArrayFields(
-        pointer, inner.shape, inner.strides, inner.dtype, not inner.flags.writable, inner.sycl_queue
-    )
 
 
 def _local_memory(accessor: LocalAccessor) -> Any:

@@ -219,10 +219,7 @@ def _way_out(found: _drivers.DriverSearch) -> str:
         return f"unset that variable, or let {_drivers.FILENAMES} name {_drivers.LIBRARY}"
     if found.how in ("wheel", "system"):
         return f"the driver {found.library} could not be loaded: reinstall it with `{_INSTALL}`"
-    return (
-        f"install a driver: `{_INSTALL}` brings Intel's OpenCL runtime for CPUs; "
-        "a GPU needs its vendor's driver"
-    )
+    return f"install a driver: `{_INSTALL}` brings Intel's OpenCL runtime for CPUs; a GPU needs its vendor's driver"
 
 
 def _best(devices: list[Any]) -> Any:

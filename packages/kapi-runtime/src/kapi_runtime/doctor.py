@@ -19,8 +19,18 @@ from kapi_runtime.queues import default_queue
 __all__ = ["Diagnosis", "diagnose"]
 
 _PACKAGES = (
-    "kapi-runtime", "kapi-numba-offload", "kapi-spirv", "kapi-types", "kapi-sim",
-    "dpctl", "dpnp", "intel-sycl-rt", "intel-opencl-rt", "numba", "llvmlite", "numpy",
+    "kapi-runtime",
+    "kapi-numba-offload",
+    "kapi-spirv",
+    "kapi-types",
+    "kapi-sim",
+    "dpctl",
+    "dpnp",
+    "intel-sycl-rt",
+    "intel-opencl-rt",
+    "numba",
+    "llvmlite",
+    "numpy",
 )
 _SETTINGS = (_drivers.SWITCH, _drivers.FILENAMES, _drivers.VENDORS, _drivers.SELECTOR)
 
@@ -115,8 +125,18 @@ def _trial() -> list[str]:
         if bytes(memory.copy_to_host()) != bytes(range(64)):
             return ["memory of the default device must hold what was written to it, got other values back"]
     except Exception as error:
-        return [f"the default device must allocate and copy memory, got {type(error).__name__}: {error}"]
+        return [f"the default device must allocate and copy memory, got {type(error).__name__}: {error}", *_bad_path()]
     return []
+
+
+def _bad_path() -> list[str]:
+    """Intel's driver reads its own path up to the first space; it then lists a device that cannot be used."""
+    library = _drivers.driver_search().library
+    if library is None or " " not in library:
+        return []
+    return [
+        f"the driver's path must have no spaces, got {library!r}: make the environment in a folder whose path has none"
+    ]
 
 
 def _version(distribution: str) -> str:

@@ -48,7 +48,8 @@ def install() -> list[str]:
         If there is no driver in the environment, or a file cannot be written.
     """
     environment = {
-        name: value for name, value in os.environ.items()
+        name: value
+        for name, value in os.environ.items()
         if name not in (_drivers.SWITCH, _drivers.FILENAMES, _drivers.VENDORS, _drivers.SELECTOR)
     }
     found = _drivers.search(environment)
@@ -57,7 +58,7 @@ def install() -> list[str]:
     if found.library is None:
         raise DriverError(
             "an OpenCL CPU driver must be installed in this environment, got none in "
-            f"{', '.join(found.searched) or 'any place'}: `pip install \"kapi-runtime[cpu]\"` brings one"
+            f'{", ".join(found.searched) or "any place"}: `pip install "kapi-runtime[cpu]"` brings one'
         )
     done = [_write(pth_file(), _start_line(found.library))]
     icd = _icd_file()

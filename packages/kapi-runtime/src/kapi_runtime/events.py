@@ -57,14 +57,12 @@ def device_events(events: Iterable[Any]) -> list[Any]:
         given = [events]
         if isinstance(events, (HostEvent, dpctl.SyclEvent)):
             raise KernelLaunchError(
-                "dependent_events must be an iterable of events, got one event: pass "
-                f"[{type(events).__name__}]"
+                f"dependent_events must be an iterable of events, got one event: pass [{type(events).__name__}]"
             ) from None
     resolved = [event.device_event if isinstance(event, HostEvent) else event for event in given]
     for event in resolved:
         if not isinstance(event, dpctl.SyclEvent):
             raise KernelLaunchError(
-                f"dependent_events must be an iterable of events, got {event!r}: pass [] if the launch "
-                "depends on none"
+                f"dependent_events must be an iterable of events, got {event!r}: pass [] if the launch depends on none"
             )
     return resolved

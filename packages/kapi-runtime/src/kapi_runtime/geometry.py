@@ -23,6 +23,8 @@ Work-groups of a fixed size gain nothing where the last extent is 64 or more.
 
 from __future__ import annotations
 
+from math import prod
+
 from kapi_runtime.program import DeviceKernel
 from kapi_sim import KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
 
@@ -77,9 +79,7 @@ def submitted_range(
     return list(whole), list(space.local_range)
 
 
-def rounded_range(
-    space: Range, compute_units: int, max_work_group_size: int
-) -> tuple[list[int], list[int] | None]:
+def rounded_range(space: Range, compute_units: int, max_work_group_size: int) -> tuple[list[int], list[int] | None]:
     """Return the range to submit for a `Range`, and the work-group where the driver would choose a bad one.
 
     Parameters
@@ -94,7 +94,7 @@ def rounded_range(
     last = space[-1]
     if last >= _MULTIPLE:
         rounded = [*space[:-1], _up(last, _MULTIPLE)]
-        return (rounded if _size(rounded) <= MAX_WORK_ITEMS else list(space)), None
+        return (rounded if prod(rounded) <= MAX_WORK_ITEMS else list(space)), None
     # Enough groups for every unit come before large groups.
     budget = min(_GROUP_SIZE, max_work_group_size, max(1, space.size // (_GROUPS_PER_UNIT * compute_units)))
     if len(space) == 1 or budget < 2 * last:
@@ -105,7 +105,7 @@ def rounded_range(
         local[dim] = 1 << (min(budget, space[dim]).bit_length() - 1)
         budget //= local[dim]
     rounded = [_up(extent, step) for extent, step in zip(space, local, strict=True)]
-    return (rounded, local) if _size(rounded) <= MAX_WORK_ITEMS else (list(space), None)
+    return (rounded, local) if prod(rounded) <= MAX_WORK_ITEMS else (list(space), None)
 
 
 def _check_work_group(local: Range, kernel: DeviceKernel) -> None:
@@ -136,7 +136,3 @@ def _check_local_memory(accessors: tuple[LocalAccessor, ...], kernel: DeviceKern
 
 def _up(number: int, multiple: int) -> int:
     return -(-number // multiple) * multiple
-
-
-def _size(extents: list[int]) -> int:
-    return Range(*extents).size

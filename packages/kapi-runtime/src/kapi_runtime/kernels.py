@@ -11,25 +11,22 @@ from kapi_runtime.arguments import Arguments, read_arguments
 from kapi_runtime.controls import note_launch
 from kapi_runtime.events import HostEvent
 from kapi_runtime.launch import launch
-from kapi_sim import (
-    DEFAULT_LOCAL_SIZE,
-    DeviceFunction,
-    KernelCompilationError,
-    KernelLaunchError,
-    NdRange,
-    Range,
+from kapi_sim import DtypeError, NdRange, Range
+from kapi_sim.launchable import (
+    Launchable,
+    parameters_for_launch,
+    require_index_space,
+    require_kernel,
+    require_kernel_function,
 )
-from kapi_sim.arguments import check_parameters
-from kapi_sim.errors import DtypeError
-from kapi_sim.spec import as_range
 from kapi_spirv import SpirvModule, SpirvTarget, compile_kernel
 from kapi_types import ItemType, NdItemType, typeof_argument
 from kapi_types.usm_array import UsmArrayFields, array_type
 
-__all__ = ["ConfiguredKernel", "Kernel", "call_kernel", "call_kernel_async", "kernel"]
+__all__ = ["Kernel", "call_kernel", "call_kernel_async", "kernel"]
 
 
-class Kernel:
+class Kernel(Launchable):
     """A function that runs once for each work-item of an index space, compiled at its first launch.
 
     Parameters
@@ -50,42 +47,22 @@ class Kernel:
     contiguous. Other values, shapes, queues and devices compile nothing.
     """
 
-    py_func: Callable[..., None]
-    __name__: str
-
     def __init__(self, py_func: Callable[..., None], target: SpirvTarget | None = None) -> None:
-        functools.update_wrapper(self, py_func)
-        self.py_func = py_func
+        super().__init__(py_func)
         self.target = target or SpirvTarget()
         self._modules: dict[Hashable, SpirvModule] = {}
         self._lock = threading.Lock()
 
-    def __getitem__(self, configuration: Any) -> ConfiguredKernel:
-        """Return the kernel with an index space, to be called with the arguments.
-
-        Parameters
-        ----------
-        configuration : Range or NdRange or int or tuple
-            An index space; a global size; or a pair of global and local size, each an integer or a tuple of
-            integers, the local size also `DEFAULT_LOCAL_SIZE`.
-        """
-        return ConfiguredKernel(self, _index_space(configuration))
-
-    def __call__(self, *args: object, **kwargs: object) -> None:
-        """Say how a kernel is launched."""
-        raise KernelLaunchError(
-            f"kernel `{self.__name__}` must be launched over an index space, got a plain call: "
-            f"write call_kernel({self.__name__}, Range(n), ...) or {self.__name__}[Range(n)](...)"
-        )
-
-    def __repr__(self) -> str:
-        return f"<kernel {self.__name__}>"
+    def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
+        """Launch on the device of the arrays, and wait."""
+        host_event, _ = self.submit(index_space, (), args)
+        host_event.wait()
 
     def submit(
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
     ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
-        names = check_parameters(self.py_func, space, given)
+        names = parameters_for_launch(self.py_func, space, given)
         if len(given) < len(names):
             given = (*given, *(self.py_func.__defaults__ or ())[len(given) - len(names) :])
         arguments = read_arguments(self.__name__, names, given)
@@ -108,23 +85,6 @@ class Kernel:
         return module
 
 
-class ConfiguredKernel:
-    """A kernel and its index space; calling it launches, and waits."""
-
-    __slots__ = ("index_space", "kernel")
-
-    def __init__(self, kernel: Kernel, index_space: Range | NdRange) -> None:
-        self.kernel = kernel
-        self.index_space = index_space
-
-    def __call__(self, *args: Any) -> None:
-        """Launch with these arguments and wait."""
-        call_kernel(self.kernel, self.index_space, *args)
-
-    def __repr__(self) -> str:
-        return f"<kernel {self.kernel.__name__} over {self.index_space!r}>"
-
-
 def kernel(function: Callable[..., None]) -> Kernel:
     """Make `function` a kernel: its first parameter is an Item or NdItem, and it returns None.
 
@@ -142,14 +102,7 @@ def kernel(function: Callable[..., None]) -> Kernel:
     KernelCompilationError
         If `function` is not a plain Python function, or has no parameter for the work-item.
     """
-    if isinstance(function, (Kernel, DeviceFunction)) or not hasattr(function, "__code__"):
-        raise KernelCompilationError(f"a kernel must be a plain Python function, got {function!r}")
-    if function.__code__.co_argcount == 0:
-        raise KernelCompilationError(
-            f"kernel `{function.__name__}` must take the work-item as its first parameter, got no "
-            "parameters: "
-            "write `item: kapi.Item` or `nd_item: kapi.NdItem` first"
-        )
+    require_kernel_function(function)
     return Kernel(function)
 
 
@@ -180,8 +133,9 @@ def call_kernel(kernel: Kernel, index_space: Range | NdRange, *args: Any) -> Non
     DriverError
         If the driver refuses the kernel.
     """
-    host_event, _ = call_kernel_async(kernel, index_space, (), *args)
-    host_event.wait()
+    require_kernel(kernel, Kernel)
+    require_index_space(index_space)
+    kernel.run(index_space, args)
 
 
 def call_kernel_async(
@@ -215,15 +169,8 @@ def call_kernel_async(
     KernelLaunchError
         As `call_kernel`; also if something in `dependent_events` is no event.
     """
-    if not isinstance(kernel, Kernel):
-        raise KernelLaunchError(
-            f"the first argument of a launch must be a kernel made by kapi_runtime.kernel, got {kernel!r}: "
-            "decorate the function with @kapi.kernel, from the module that launches it"
-        )
-    if not isinstance(index_space, (Range, NdRange)):
-        raise KernelLaunchError(
-            f"index_space must be a Range or an NdRange, got {index_space!r}: write kapi.Range(n)"
-        )
+    require_kernel(kernel, Kernel)
+    require_index_space(index_space)
     return kernel.submit(index_space, dependent_events, args)
 
 
@@ -236,17 +183,3 @@ def _signature(name: str, space: Range | NdRange, arguments: Arguments) -> tuple
         except (DtypeError, TypeError) as error:
             raise DtypeError(f"argument `{parameter}` of kernel `{name}`: {error}") from error
     return tuple(signature)
-
-
-def _index_space(configuration: Any) -> Range | NdRange:
-    if isinstance(configuration, (Range, NdRange)):
-        return configuration
-    if isinstance(configuration, tuple):
-        if len(configuration) != 2:
-            raise KernelLaunchError(
-                "kernel[...] must be given an index space or a global and a local size, "
-                f"got {len(configuration)} values: {configuration}"
-            )
-        whole, local = configuration
-        return as_range(whole, "global size") if local is DEFAULT_LOCAL_SIZE else NdRange(whole, local)
-    return as_range(configuration, "global size")

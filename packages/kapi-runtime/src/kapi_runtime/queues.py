@@ -7,6 +7,7 @@ from typing import Any
 import dpctl
 
 from kapi_runtime.devices import default_device, describe_device
+from kapi_sim.errors import DeviceNotFoundError
 
 __all__ = ["default_queue", "describe_queue", "queue_of"]
 
@@ -27,11 +28,16 @@ def default_queue(device: Any = None) -> Any:
     Raises
     ------
     DeviceNotFoundError
-        If there is no device.
+        If there is no device, or none of this filter string.
     """
     chosen = default_device() if device is None else device
     if isinstance(chosen, str):
-        chosen = dpctl.SyclDevice(chosen)
+        try:
+            chosen = dpctl.SyclDevice(chosen)
+        except (dpctl.SyclDeviceCreationError, ValueError) as error:
+            raise DeviceNotFoundError(
+                f"device must be the filter string of a device, got {device!r}: `python -m kapi_runtime` lists them"
+            ) from error
     return dpctl.get_device_cached_queue(chosen)
 
 

@@ -34,7 +34,8 @@ from kapi_sim.errors import (
     UninitializedReadError,
     UsmAllocationError,
 )
-from kapi_sim.kernel import DEFAULT_LOCAL_SIZE, Kernel, call_kernel, call_kernel_async, kernel
+from kapi_sim.kernel import Kernel, call_kernel, call_kernel_async, kernel
+from kapi_sim.launchable import DEFAULT_LOCAL_SIZE
 from kapi_sim.profile import PROFILES, Profile
 from kapi_sim.spec import (
     AddressSpace,

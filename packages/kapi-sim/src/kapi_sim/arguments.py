@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +11,15 @@ from kapi_sim.checks.limits import check_dtype, check_local_memory
 from kapi_sim.checks.races import Trail
 from kapi_sim.clock import Clock
 from kapi_sim.control import Settings
-from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError
+from kapi_sim.errors import DtypeError, LimitError
 from kapi_sim.memory import SaturatingArray, View
-from kapi_sim.spec import MAX_RANK, Item, LocalAccessor, NdItem, NdRange, Range, is_kernel_dtype
+from kapi_sim.spec import MAX_RANK, LocalAccessor, NdRange, Range, is_kernel_dtype
 from kapi_sim.usm import HostCopy, copy_in, copy_out_changed, is_usm_array
 
 if TYPE_CHECKING:
     from kapi_sim.tracing.recorder import Recorder
 
-__all__ = ["Bound", "bind", "check_parameters"]
+__all__ = ["Bound", "bind"]
 
 _KINDS = "an array, a number, a bool, a LocalAccessor or a tuple of these"
 
@@ -94,48 +92,6 @@ class Bound:
     def copy_back(self) -> None:
         """Write what changed of unified shared memory back to where it came from."""
         copy_out_changed(list(self.usm.values()))
-
-
-def check_parameters(function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
-    """Return the names of the kernel's parameters after the work-item.
-
-    Raises
-    ------
-    KernelLaunchError
-        If the number of arguments is not that of the parameters, or the kernel's work-item is not of
-        the kind that the index space has.
-    """
-    code = function.__code__
-    first, *names = code.co_varnames[: code.co_argcount]
-    optional = len(function.__defaults__ or ())
-    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
-        raise KernelLaunchError(
-            f"kernel `{function.__name__}` must have plain positional parameters only, got * or keyword-only ones"
-        )
-    if not len(names) - optional <= len(args) <= len(names):
-        raise KernelLaunchError(
-            f"kernel `{function.__name__}` must be launched with {len(names)} arguments after the work-item "
-            f"({', '.join(names)}), got {len(args)}"
-        )
-    annotation = _annotation(function, first)
-    if isinstance(annotation, str):
-        annotation = {"Item": Item, "NdItem": NdItem}.get(annotation.rpartition(".")[2])
-    wanted = Item if isinstance(space, Range) else NdItem
-    if annotation in (Item, NdItem) and annotation is not wanted:
-        cure = "launch it over an NdRange" if wanted is Item else "launch it over a Range"
-        raise KernelLaunchError(
-            f"index space of kernel `{function.__name__}` must suit its first parameter "
-            f"`{first}: {annotation.__name__}`, got {space!r}: {cure}, or declare `{first}: "
-            f"{wanted.__name__}`"
-        )
-    return names
-
-
-def _annotation(function: Callable[..., Any], parameter: str) -> Any:
-    try:
-        return function.__annotations__.get(parameter)
-    except NameError:  # Python 3.14 evaluates annotations when they are asked for
-        return None
 
 
 def bind(

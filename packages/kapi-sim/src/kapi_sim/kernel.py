@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kapi_sim.device_function import DeviceFunction
-from kapi_sim.errors import KernelCompilationError, KernelLaunchError
+from kapi_sim.errors import KernelLaunchError
 from kapi_sim.launch import execute
+from kapi_sim.launchable import Launchable, require_index_space, require_kernel, require_kernel_function
 from kapi_sim.rewrite import Instrumented
-from kapi_sim.spec import NdRange, Range, as_range
+from kapi_sim.spec import NdRange, Range
 
-__all__ = [
-    "DEFAULT_LOCAL_SIZE",
-    "ConfiguredKernel",
-    "Event",
-    "Kernel",
-    "call_kernel",
-    "call_kernel_async",
-    "kernel",
-]
+__all__ = ["Event", "Kernel", "call_kernel", "call_kernel_async", "kernel"]
 
 
-class _DefaultLocalSize:
-    """Type of `DEFAULT_LOCAL_SIZE`."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "DEFAULT_LOCAL_SIZE"
-
-
-DEFAULT_LOCAL_SIZE = _DefaultLocalSize()
-"""In ``kernel[n, DEFAULT_LOCAL_SIZE]``: no work-groups of the kernel's own, a `Range` launch."""
-
-
-class Kernel:
+class Kernel(Launchable):
     """A function that runs once for each work-item of an index space.
 
     Attributes
@@ -57,67 +35,13 @@ class Kernel:
     array([0, 2, 4, 6], dtype=int32)
     """
 
-    py_func: Callable[..., None]
-    __name__: str
-
     def __init__(self, py_func: Callable[..., None]) -> None:
-        functools.update_wrapper(self, py_func)
-        self.py_func = py_func
+        super().__init__(py_func)
         self.instrumented = Instrumented(py_func)
 
-    def __getitem__(self, configuration: Any) -> ConfiguredKernel:
-        """Return the kernel with an index space, to be called with the arguments.
-
-        Parameters
-        ----------
-        configuration : Range or NdRange or int or tuple
-            An index space; a global size; or a pair of global and local size, each an integer or a
-            tuple of integers, the local size also `DEFAULT_LOCAL_SIZE`.
-        """
-        return ConfiguredKernel(self, _index_space(configuration))
-
-    def __call__(self, *args: object, **kwargs: object) -> None:
-        """Say how a kernel is launched."""
-        raise KernelLaunchError(
-            f"kernel `{self.__name__}` must be launched over an index space, got a plain call: "
-            f"write call_kernel({self.__name__}, Range(n), ...) or {self.__name__}[Range(n)](...)"
-        )
-
-    def __repr__(self) -> str:
-        return f"<kernel {self.__name__}>"
-
-
-class ConfiguredKernel:
-    """A kernel and its index space; calling it launches."""
-
-    __slots__ = ("index_space", "kernel")
-
-    def __init__(self, kernel: Kernel, index_space: Range | NdRange) -> None:
-        self.kernel = kernel
-        self.index_space = index_space
-
-    def __call__(self, *args: Any) -> None:
-        """Launch with these arguments and wait."""
-        execute(self.kernel.instrumented, self.index_space, args)
-
-    def __repr__(self) -> str:
-        return f"<kernel {self.kernel.__name__} over {self.index_space!r}>"
-
-
-def _index_space(configuration: Any) -> Range | NdRange:
-    if isinstance(configuration, (Range, NdRange)):
-        return configuration
-    if isinstance(configuration, tuple):
-        if len(configuration) != 2:
-            raise KernelLaunchError(
-                "kernel[...] must be given an index space or a global and a local size, "
-                f"got {len(configuration)} values: {configuration}"
-            )
-        whole, local = configuration
-        if isinstance(local, _DefaultLocalSize):
-            return as_range(whole, "global size")
-        return NdRange(whole, local)
-    return as_range(configuration, "global size")
+    def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
+        """Run the kernel for each work-item of `index_space`."""
+        execute(self.instrumented, index_space, args)
 
 
 def kernel(function: Callable[..., None]) -> Kernel:
@@ -137,14 +61,7 @@ def kernel(function: Callable[..., None]) -> Kernel:
     KernelCompilationError
         If `function` is not a plain Python function, or has no parameter for the work-item.
     """
-    if isinstance(function, (Kernel, DeviceFunction)) or not hasattr(function, "__code__"):
-        raise KernelCompilationError(f"a kernel must be a plain Python function, got {function!r}")
-    if function.__code__.co_argcount == 0:
-        raise KernelCompilationError(
-            f"kernel `{function.__name__}` must take the work-item as its first parameter, got no "
-            "parameters: "
-            "write `item: kapi.Item` or `nd_item: kapi.NdItem` first"
-        )
+    require_kernel_function(function)
     return Kernel(function)
 
 
@@ -169,9 +86,9 @@ def call_kernel(kernel: Kernel, index_space: Range | NdRange, *args: Any) -> Non
     KapiError
         What a check finds: see `kapi_sim.errors.ERRORS`.
     """
-    _require_kernel(kernel)
-    _require_index_space(index_space)
-    execute(kernel.instrumented, index_space, args)
+    require_kernel(kernel, Kernel)
+    require_index_space(index_space)
+    kernel.run(index_space, args)
 
 
 class Event:
@@ -212,8 +129,8 @@ def call_kernel_async(
     KernelLaunchError
         As `call_kernel`; also if something in `dependent_events` cannot be waited for.
     """
-    _require_kernel(kernel)
-    _require_index_space(index_space)
+    require_kernel(kernel, Kernel)
+    require_index_space(index_space)
     try:
         events = list(dependent_events)
     except TypeError:
@@ -226,18 +143,5 @@ def call_kernel_async(
             )
     for event in events:
         event.wait()
-    execute(kernel.instrumented, index_space, args)
+    kernel.run(index_space, args)
     return Event(), Event()
-
-
-def _require_kernel(value: object) -> None:
-    if not isinstance(value, Kernel):
-        raise KernelLaunchError(
-            f"the first argument of a launch must be a kernel made by kapi_sim.kernel, got {value!r}: "
-            "decorate the function with @kapi.kernel, from the module that launches it"
-        )
-
-
-def _require_index_space(value: object) -> None:
-    if not isinstance(value, (Range, NdRange)):
-        raise KernelLaunchError(f"index_space must be a Range or an NdRange, got {value!r}: write kapi.Range(n)")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kapi_sim.arguments import Bound, bind, check_parameters
+from kapi_sim.arguments import Bound, bind
 from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.checks.limits import check_index_space
@@ -25,6 +25,7 @@ from kapi_sim.errors import (
     UninitializedReadError,
     attach_note,
 )
+from kapi_sim.launchable import parameters_for_launch
 from kapi_sim.report import LaunchRecord
 from kapi_sim.rewrite import Instrumented
 from kapi_sim.schedule import Schedule
@@ -63,7 +64,7 @@ def execute(kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...])
         What the kernel raises, with the work-item added as a note.
     """
     settings = current_settings()
-    names = check_parameters(kernel.py_func, space, args)
+    names = parameters_for_launch(kernel.py_func, space, args)
     if settings.profile is not None and "limits" in settings.checks:
         check_index_space(space, settings.profile)
     first = settings.seed

@@ -135,9 +135,7 @@ def _checked(
     return function, args
 
 
-def _lower(
-    function: FunctionType, args: tuple[types.Type, ...], entry_point: str, parameters: Any, layout: Any
-) -> Any:
+def _lower(function: FunctionType, args: tuple[types.Type, ...], entry_point: str, parameters: Any, layout: Any) -> Any:
     """The library of a kernel's LLVM modules, entry point included."""
     typing_context, target_context = _contexts()
 
@@ -148,9 +146,7 @@ def _lower(
         return compiled.return_type
 
     def _compile(python_function: FunctionType, types_: tuple[types.Type, ...], returns: Any = None) -> Any:
-        compiler = _SpirvCompiler(
-            typing_context, target_context, None, types_, returns, kernel_flags(), {}
-        )
+        compiler = _SpirvCompiler(typing_context, target_context, None, types_, returns, kernel_flags(), {})
         try:
             compiler.compile_extra(python_function)
         except ProblemsFound:
@@ -167,9 +163,7 @@ def _lower(
         with typing_context.compiling(compile_device_function):
             kernel = _compile(function, args, types.none)
             kernel.library.add_linking_library(kernel.library)
-            build_entry_point(
-                target_context, kernel.library, entry_point, kernel.fndesc, args, parameters, layout
-            )
+            build_entry_point(target_context, kernel.library, entry_point, kernel.fndesc, args, parameters, layout)
     except ProblemsFound as found:
         raise KernelCompilationError(
             f"kernel {function.__name__} ({_place(function)}) cannot be compiled:\n{describe_problems(found.problems)}"

@@ -22,12 +22,15 @@ __all__ = ["build_entry_point", "describe_parameters", "packed_layout"]
 
 _SCALAR_CODES = {
     "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q",
-    "float16": "e", "float32": "f", "float64": "d", "bool": "B", "weak_bool": "B", "weak_int": "q", "weak_float": "d",
+    "float32": "f", "float64": "d", "bool": "B", "weak_bool": "B", "weak_int": "q", "weak_float": "d",
 }  # fmt: skip
 _LLVM_OF_CODE = {
     "b": ir.IntType(8), "B": ir.IntType(8), "h": ir.IntType(16), "H": ir.IntType(16), "i": I32, "I": I32, "q": I64,
-    "Q": I64, "e": ir.HalfType(), "f": ir.FloatType(), "d": ir.DoubleType(),
+    "Q": I64, "f": ir.FloatType(), "d": ir.DoubleType(),
 }  # fmt: skip
+
+
+_ELEMENTS = "bools, integers of 8 to 64 bits, float32 or float64"
 
 
 def describe_parameters(names: Sequence[str], args: Sequence[types.Type]) -> tuple[Parameter, ...]:
@@ -43,6 +46,8 @@ def describe_parameters(names: Sequence[str], args: Sequence[types.Type]) -> tup
 
 def _describe(name: str, type_: types.Type) -> Parameter:
     if isinstance(type_, UsmArrayType):
+        if str(type_.dtype) not in _SCALAR_CODES:
+            raise TypeError(f"elements of parameter {name!r} must be {_ELEMENTS}, got {type_.dtype}")
         is_local = type_.address_space is AddressSpace.LOCAL
         return Parameter(name, "local" if is_local else "array", type_, has_strides=type_.has_strides)
     if str(type_) in _SCALAR_CODES:
@@ -138,9 +143,9 @@ def _members(context: SpirvTargetContext, parameters: Sequence[Parameter], layou
         for each in parameters
         if each.kind == "array"
     }
-    return [
-        pointers[each.owner] if each.role == "pointer" else _LLVM_OF_CODE[each.code] for each in layout.fields
-    ] or [I64]
+    return [pointers[each.owner] if each.role == "pointer" else _LLVM_OF_CODE[each.code] for each in layout.fields] or [
+        I64
+    ]
 
 
 class _FieldReader:

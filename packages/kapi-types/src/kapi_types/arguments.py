@@ -45,9 +45,7 @@ def typeof_argument(value: Any) -> types.Type:
     if isinstance(value, float):
         return weak_float
     if isinstance(value, LocalAccessor):
-        return UsmArrayType(
-            _strong(value.dtype), len(value.shape), "C", address_space=AddressSpace.LOCAL
-        )
+        return UsmArrayType(_strong(value.dtype), len(value.shape), "C", address_space=AddressSpace.LOCAL)
     if is_usm_array(value):
         try:
             return array_type(array_fields(value))

@@ -169,7 +169,10 @@ def is_usm_array(value: object) -> bool:
 
 
 def array_fields(value: Any) -> UsmArrayFields:
-    """Read the USM array protocol of `value`.
+    """Read where the array `value` is, without waiting for the work that fills it.
+
+    The property of the protocol waits for the array's queue in the array type that dpnp wraps; that type's attributes
+    tell the same and do not wait. Other libraries' arrays are read by the protocol.
 
     Parameters
     ----------
@@ -185,6 +188,11 @@ def array_fields(value: Any) -> UsmArrayFields:
     TypeError
         If `value` has no such attribute.
     """
+    inner = value.get_array() if hasattr(value, "get_array") else value
+    if isinstance(getattr(inner, "_pointer", None), int) and hasattr(inner, "sycl_queue"):
+        return UsmArrayFields(
+            inner._pointer, inner.shape, inner.strides, inner.dtype, not inner.flags.writable, inner.sycl_queue
+        )
     interface = getattr(value, _PROTOCOL, None)
     if interface is None:
         raise TypeError(

@@ -56,7 +56,8 @@ def break_recurrences(text: str, entry_point: str) -> str:
     """
     lines = text.split("\n")
     copies: dict[tuple[str, str], list[str]] = {}  # function and block, to what goes before the block's terminator
-    function, phis, where = "", {}, []
+    function, where = "", []
+    phis: dict[str, int] = {}
     for number, line in enumerate(lines):
         if line.startswith("define "):
             function, phis = line, {}

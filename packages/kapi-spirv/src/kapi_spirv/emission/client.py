@@ -81,7 +81,7 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, optim
     }
     with _lock:
         try:
-            header, body = _helper().ask(request, b"".join(sources))
+            header, body = _ask(request, b"".join(sources))
         except _HelperDied as death:
             raise EmissionError([death.last_words], "\n".join(modules)) from None
     if header["problems"]:
@@ -90,9 +90,19 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, optim
     return Emitted(renumber_labels(body[:size]), body[size:].decode())
 
 
+def _ask(request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    """The helper's answer; of a second one if the first was ended without a word, as by another program."""
+    try:
+        return _helper().ask(request, body)
+    except _HelperDied as death:
+        if death.was_heard:
+            raise
+    return _helper().ask(request, body)
+
+
 class _HelperDied(Exception):
-    def __init__(self, last_words: str) -> None:
-        self.last_words = last_words
+    def __init__(self, last_words: str, was_heard: bool) -> None:
+        self.last_words, self.was_heard = last_words, was_heard
         super().__init__(last_words)
 
 
@@ -132,17 +142,18 @@ class _Helper:
             # An interrupted exchange leaves the answer in the pipe: this helper's next one would be wrong.
             self.stop()
             raise
-        raise _HelperDied(self._last_words())
+        raise self._death()
 
-    def _last_words(self) -> str:
+    def _death(self) -> _HelperDied:
+        """What the helper said last."""
         status = self._process.wait()
         assert self._process.stderr is not None
         said = self._process.stderr.read().decode(errors="replace").strip()
         self.stop()
         for line in said.splitlines():
             if "LLVM ERROR" in line:
-                return line.split("LLVM ERROR:", 1)[-1].strip()
-        return said[-_LAST_WORDS:] or f"LLVM ended without a word (status {status})"
+                return _HelperDied(line.split("LLVM ERROR:", 1)[-1].strip(), True)
+        return _HelperDied(said[-_LAST_WORDS:] or f"LLVM ended without a word (status {status})", bool(said))
 
     def stop(self) -> None:
         """End the helper and wait for its end; nothing of it is left behind."""
@@ -165,6 +176,7 @@ _current: _Helper | None = None
 def _helper() -> _Helper:
     global _current
     if _current is None or not _current.is_usable():
+        _stop()
         _current = _Helper()
     return _current
 

@@ -87,9 +87,7 @@ for _function, _emit_name in {
     _binary(_function, types.Integer)(_instruction(_emit_name))
 
 
-def _safe_divisor(
-    builder: ir.IRBuilder, type_: types.Type, divisor: ir.Value
-) -> tuple[ir.Value, ir.Value, ir.Value]:
+def _safe_divisor(builder: ir.IRBuilder, type_: types.Type, divisor: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
     """Whether the divisor is 0, whether it is -1, and the divisor with 1 in the place of both."""
     is_zero = builder.icmp_unsigned("==", divisor, divisor.type(0))
     is_minus_one = builder.icmp_signed("==", divisor, divisor.type(-1)) if type_.signed else cgutils.false_bit

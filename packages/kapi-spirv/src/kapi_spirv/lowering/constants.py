@@ -29,8 +29,10 @@ def _float(context: Any, builder: ir.IRBuilder, type_: Any, value: Any) -> ir.Co
 @registry.lower_constant(types.BaseTuple)
 def _tuple(context: Any, builder: ir.IRBuilder, type_: Any, value: Any) -> ir.Value:
     members = [context.get_constant_generic(builder, each, item) for each, item in zip(type_.types, value, strict=True)]
-    return ir.Constant.literal_struct(members) if not isinstance(type_, types.UniTuple) else ir.Constant(
-        context.get_value_type(type_), members
+    return (
+        ir.Constant.literal_struct(members)
+        if not isinstance(type_, types.UniTuple)
+        else ir.Constant(context.get_value_type(type_), members)
     )
 
 

@@ -48,5 +48,3 @@ def _group_barrier(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> 
         attributes=("nounwind", "convergent"),
     )
     return context.get_dummy_value()
-
-

@@ -107,6 +107,8 @@ class KernelTypingContext(TypingContext):
             return types.none
         if isinstance(val, (ConstantType, UsmArrayType)):
             return val
+        if type(val) is int and val > _WEAK_INT_MAX:
+            return types.uint64  # what needs the 64th bit is meant for uint64, and would be negative as a weak int
         if type(val) in _WEAK_OF:
             return _WEAK_OF[type(val)]
         if isinstance(val, tuple):
@@ -125,6 +127,8 @@ class KernelTypingContext(TypingContext):
         except ValueError:
             lacking = "is no function that kernels have" if callable(val) else _lacking(val)
             raise ValueError(lacking) from None
+        if isinstance(resolved, types.Complex):
+            raise ValueError(_lacking(val))
         if is_scalar(resolved) or isinstance(resolved, (types.NumberClass, types.DType)):
             return resolved
         raise ValueError(_lacking(val))
@@ -196,6 +200,7 @@ class KernelTypingContext(TypingContext):
 
 
 _SETITEM = operator.setitem
+_WEAK_INT_MAX = 2**63 - 1
 _WEAK_OF: dict[type, types.Type] = {int: weak_int, float: weak_float, bool: weak_bool}
 
 

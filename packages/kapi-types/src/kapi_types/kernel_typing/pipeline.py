@@ -21,7 +21,8 @@ from kapi_types._numba_compat import (
     RewriteSemanticConstants,
     TranslateByteCode,
 )
-from kapi_types.kernel_typing.inference import CheckNames, InferTypes
+from kapi_types.kernel_typing.inference import InferTypes
+from kapi_types.kernel_typing.names import CheckNames
 
 __all__ = ["KernelCompiler", "kernel_flags"]
 

@@ -20,6 +20,7 @@ __all__ = [
     "ProblemsFound",
     "describe_problems",
     "first_words",
+    "problem_at",
     "spell_type",
 ]
 
@@ -45,6 +46,11 @@ class Problem:
     filename: str
     line: int
     text: str
+
+
+def problem_at(loc: Any, text: str) -> Problem:
+    """A problem at a place of Numba's, which has `filename` and `line`."""
+    return Problem(loc.filename, loc.line, text)
 
 
 class KernelTypeProblem(errors.TypingError):

@@ -1,0 +1,266 @@
+"""Which handwritten digit is nearest to which?  One kernel, in the simulator and on the device.
+
+    python digits.py [--quick] [--output digits.png]
+
+The kernels stand in `digits_kernels.py`.  They run in the simulator first, every check on, over a few of
+scikit-learn's digits; then one import line is exchanged, and the same source is compiled for the default device
+and runs over all of them.  Results are compared with SciPy's and scikit-learn's, times with NumPy's, Numba's and
+dpnp's, and the picture shows what was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import dpnp
+import numpy as np
+from digits_picture import draw
+from digits_rivals import interleaved, rivals
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_digits
+from sklearn.neighbors import KNeighborsClassifier
+
+Array = np.ndarray[Any, Any]
+
+KERNELS = Path(__file__).with_name("digits_kernels.py")
+IMPORT = "import {} as kapi"
+TOLERANCE = 1e-4  # of distances up to about 80, in float32
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much of everything.
+
+    Attributes
+    ----------
+    digits, simulated : int
+        How many digits are compared on the device, and in the simulator.
+    rounds : int
+        How many timed runs the medians are of.
+    """
+
+    digits: int
+    simulated: int
+    rounds: int
+
+
+FULL = Settings(digits=1797, simulated=48, rounds=15)
+QUICK = Settings(digits=600, simulated=24, rounds=3)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the device found.
+
+    Attributes
+    ----------
+    distance : numpy.ndarray, shape (n, n), float32
+        Between all pairs of digits.
+    neighbour, predicted : numpy.ndarray, shape (n,), int64
+        Each digit's nearest neighbour, and that one's class.
+    first : float
+        Time of the first call of `pairwise_distance`, compilation included, in seconds.
+    again : function
+        Computes the distances once more, and returns them on the device.
+    """
+
+    distance: Array
+    neighbour: Array
+    predicted: Array
+    first: float
+    again: Callable[[], Any]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Simulate, run, compare and draw."""
+    parser = argparse.ArgumentParser(description="Distances and nearest neighbours of handwritten digits, with kapi.")
+    parser.add_argument("--quick", action="store_true", help="fewer digits and runs")
+    parser.add_argument("--output", type=Path, default=Path("digits.png"), help="the picture (default: digits.png)")
+    options = parser.parse_args(arguments)
+    settings = QUICK if options.quick else FULL
+    start = time.perf_counter()
+
+    bunch = load_digits()
+    digits = bunch.data[: settings.digits].astype(np.float32)
+    label = bunch.target[: settings.digits].astype(np.int64)
+    n = len(digits)
+    print(f"{n} handwritten digits of 8 x 8 pixels: which is nearest to which?")
+
+    simulate(digits[: settings.simulated], label[: settings.simulated])
+    found = run(digits, label)
+    verify(found, digits, label)
+    compare(found, digits, settings.rounds)
+
+    heading(5, "The picture")
+    draw(options.output, digits, label, found.distance, found.neighbour)
+    print(f"   {options.output}")
+    print(f"\nAll of it took {time.perf_counter() - start:.1f} s.")
+
+
+def kernels(module: str) -> ModuleType:
+    """Return the kernels of `digits_kernels.py` with kapi imported from `module`: one line is the difference."""
+    source = KERNELS.read_text("utf-8")
+    line = IMPORT.format("kapi_sim") + "\n"
+    require(source.count(line) == 1, f"{KERNELS.name} must import kapi in one line, got {source.count(line)}")
+    world = ModuleType(f"{KERNELS.stem} with {module}")
+    exec(compile(source.replace(line, IMPORT.format(module) + "\n"), str(KERNELS), "exec"), vars(world))
+    return world
+
+
+def simulate(digits: Array, label: Array) -> None:
+    """Run both kernels in the simulator, then two mistakes that it finds."""
+    heading(1, "In the simulator: plain Python, every check on")
+    world = kernels("kapi_sim")
+    kapi = world.kapi
+    n = len(digits)
+    pixels = np.ascontiguousarray(digits.T)
+    distance = np.zeros((n, n), np.float32)
+    neighbour, predicted = np.zeros(n, np.int64), np.zeros(n, np.int64)
+
+    print(f"     {IMPORT.format('kapi_sim')}\n")
+    start = time.perf_counter()
+    with kapi.simulation() as report:
+        kapi.call_kernel(world.pairwise_distance, kapi.Range(n, n), pixels, distance)
+        kapi.call_kernel(world.nearest_neighbour, kapi.Range(n), distance, label, neighbour, predicted)
+    elapsed = time.perf_counter() - start
+    error = largest_error(distance, cdist(digits, digits))
+    items = sum(launch.work_items for launch in report.launches)
+    checks = set().union(*(launch.checks for launch in report.launches))
+    fact("kernels", ", ".join(f"{launch.kernel} over {launch.index_space}" for launch in report.launches))
+    fact("ran", f"{items} work-items in {elapsed:.2f} s, one after the other")
+    fact("checked", f"{', '.join(sorted(checks))}: {'; '.join(report.notes) or 'nothing found'}")
+    fact("verified", f"largest difference from SciPy {error:.1e}")
+
+    print("\n   It catches what would go wrong silently.")
+    caught(
+        kapi,
+        f"One column too many, Range({n}, {n + 1}):",
+        lambda: kapi.call_kernel(world.pairwise_distance, kapi.Range(n, n + 1), pixels, distance),
+    )
+    mistakes = np.zeros(1, np.int64)
+    caught(
+        kapi,
+        "All work-items count in one element:",
+        lambda: kapi.call_kernel(world.count_mistakes, kapi.Range(n), label, predicted, mistakes),
+    )
+
+
+def caught(kapi: Any, title: str, launch: Callable[[], None]) -> None:
+    """Launch what is wrong, and print what the simulator says of it."""
+    try:
+        launch()
+    except kapi.KapiError as error:
+        print(f"\n   {title}")
+        kind = type(error).__name__
+        for line in f"{kind}: {error}".splitlines():
+            indent = 5 + len(line) - len(line.lstrip())
+            wrapped = textwrap.fill(line, 105, initial_indent=" " * 5, subsequent_indent=" " * (indent + 2))
+            print(wrapped.replace(kind, emphasis(kind), 1))
+    else:
+        raise RuntimeError(f"the simulator must refuse a wrong launch, got none refused: {title}")
+
+
+def run(digits: Array, label: Array) -> Found:
+    """Run both kernels on the default device, over all digits."""
+    heading(2, "On the device: the same source, one line exchanged")
+    world = kernels("kapi_runtime")
+    kapi = world.kapi
+    print(f"   - {IMPORT.format('kapi_sim')}\n   + {IMPORT.format('kapi_runtime')}\n")
+    device = next(each for each in kapi.list_devices() if each.is_default)
+    fact("device", f"{device.name}, {device.compute_units} compute units, {device.filter_string}")
+    fact("driver", f"{device.platform}, version {device.driver_version}")
+    fact("found", device.found_by.removeprefix("found "))
+
+    n = len(digits)
+    pixels = dpnp.asarray(np.ascontiguousarray(digits.T))
+    distance = dpnp.empty((n, n), dtype=dpnp.float32)
+    classes = dpnp.asarray(label)
+    neighbour, predicted = dpnp.empty_like(classes), dpnp.empty_like(classes)
+
+    def again() -> Any:
+        kapi.call_kernel(world.pairwise_distance, kapi.Range(n, n), pixels, distance)
+        return distance
+
+    start = time.perf_counter()
+    again()
+    first = time.perf_counter() - start
+    kapi.call_kernel(world.nearest_neighbour, kapi.Range(n), distance, classes, neighbour, predicted)
+    fact("ran", f"{n * n:,} distances in {first:.2f} s, most of it spent compiling")
+    return Found(distance.asnumpy(), neighbour.asnumpy(), predicted.asnumpy(), first, again)
+
+
+def verify(found: Found, digits: Array, label: Array) -> None:
+    """Compare the device's distances with SciPy's, and its classes with NumPy's and scikit-learn's."""
+    heading(3, "Is it right?")
+    expected = cdist(digits.astype(np.float64), digits.astype(np.float64))
+    error = largest_error(found.distance, expected)
+    fact("distances", f"largest difference from SciPy's cdist in float64: {error:.1e}, of {expected.max():.1f} at most")
+
+    np.fill_diagonal(expected, np.inf)
+    require(np.array_equal(found.neighbour, expected.argmin(axis=1)), "neighbours must be those that NumPy finds")
+    # Asked without points, scikit-learn gives the neighbours of those it was fitted to, themselves left out.
+    fitted = KNeighborsClassifier(n_neighbors=1).fit(digits, label)
+    others = label[fitted.kneighbors(return_distance=False)[:, 0]]
+    require(np.array_equal(found.predicted, others), "classes must be those that scikit-learn predicts")
+    fact("neighbours", f"all {len(label)} as NumPy's argmin and scikit-learn's classifier have them")
+    right = int(np.count_nonzero(found.predicted == label))
+    fact("accuracy", emphasis(f"{right / len(label):.4f}") + f", leave one out: {len(label) - right} mistakes")
+
+
+def compare(found: Found, digits: Array, rounds: int) -> None:
+    """Time the distances against the rivals, verify each, and print the table."""
+    heading(4, "How fast?")
+    ours = "kapi, the ten-line kernel"
+    timings = interleaved({ours: found.again, **rivals(digits)}, rounds)
+    expected = cdist(digits.astype(np.float64), digits.astype(np.float64))
+    width = max(map(len, timings))
+    print(f"   {len(digits)} x {len(digits)} distances, interleaved, medians of {rounds} runs, each result verified\n")
+    print(emphasis(f"   {'':<{width}}  median ms  ratio to kapi  first call ms"))
+    for name, each in timings.items():
+        largest_error(each.result, expected)
+        first = found.first if name == ours else each.first
+        ratio = each.median / timings[ours].median
+        print(f"   {name:<{width}}  {each.median * 1e3:9.1f}  {ratio:13.2f}  {first * 1e3:13.0f}")
+    print("\n   The first call includes compilation.  The matrix product computes |a|^2 + |b|^2 - 2ab, which is")
+    print("   exact for small whole numbers, as these pixels are; the others sum squared differences.")
+
+
+def largest_error(distance: Array, expected: Array) -> float:
+    """Return the largest difference of two distance matrices; it must be within the tolerance."""
+    error = float(np.abs(distance - expected).max())
+    require(error < TOLERANCE, f"distances must be within {TOLERANCE} of SciPy's, got a difference of {error}")
+    return error
+
+
+def require(holds: bool, message: str) -> None:
+    """Raise unless a claim of the demo holds."""
+    if not holds:
+        raise RuntimeError(message)
+
+
+def heading(number: int, text: str) -> None:
+    """Begin a section."""
+    print("\n" + emphasis(f"{number}. {text}"))
+
+
+def fact(name: str, text: str) -> None:
+    """Print one line of a section."""
+    print(f"   {name:<12}{text}")
+
+
+def emphasis(text: str) -> str:
+    """Return the text bold where a terminal shows it, plain in a pipe."""
+    return f"\x1b[1m{text}\x1b[0m" if sys.stdout.isatty() and "NO_COLOR" not in os.environ else text
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import warnings
+
+import dpnp
+import pytest
+
+import kapi_runtime as kapi
+import kapi_sim
+from kapi_sim.spec import COMMON_NAMES
+
+HOST_API = {"DeviceSummary", "HostEvent", "default_device", "default_queue", "is_available", "list_devices"}
+LANGUAGE_CLASSES = {"DeviceFunction", "Kernel"}
+
+
+def test_surface_is_the_common_names_and_the_host_api():
+    assert set(kapi.__all__) == set(COMMON_NAMES) | HOST_API | LANGUAGE_CLASSES
+
+
+@pytest.mark.parametrize("name", sorted(COMMON_NAMES))
+def test_common_name_is_there(name):
+    assert hasattr(kapi, name)
+    assert name in dir(kapi)
+
+
+def test_vocabulary_is_kapi_sim_s_own():
+    own = {"Kernel", "Profile", "call_kernel", "call_kernel_async", "kernel", "simulation"}
+    for name in set(COMMON_NAMES) - own:
+        assert getattr(kapi, name) is getattr(kapi_sim, name)
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'kapi_runtime' has no attribute 'nothing'"):
+        _ = kapi.nothing
+
+
+@pytest.mark.parametrize("module", ["devices", "queues", "events", "doctor", "_drivers", "environment", "_build_log"])
+def test_host_api_imports_no_numba_and_no_compiler(run_python, module):
+    done = run_python(
+        f"import sys, kapi_runtime.{module}, kapi_runtime as k\n"
+        "k.is_available(), k.list_devices(), k.default_queue()\n"
+        "print([n for n in sys.modules if n.split('.')[0] in ('numba', 'llvmlite', 'kapi_spirv', 'kapi_types', 'dpnp')"
+        " or n in ('kapi_runtime.launch', 'kapi_runtime.kernels')])"
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_diagnosis_imports_no_numba(run_python):
+    done = run_python(
+        "import sys; from kapi_runtime.doctor import diagnose; diagnose()\n"
+        "print([n for n in ('numba', 'llvmlite', 'kapi_spirv', 'dpnp') if n in sys.modules])"
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_kernel_side_imports_no_dpnp(run_python):
+    done = run_python("import sys, kapi_runtime as k; k.kernel, k.simulation; print('dpnp' in sys.modules)")
+    assert done.stdout.strip() == "False", done.stderr
+
+
+@kapi.kernel
+def fill(item: kapi.Item, target):
+    target[item.get_id(0)] = 1.0
+
+
+def test_simulation_reports_that_nothing_was_checked(monkeypatch):
+    from kapi_runtime import controls
+
+    monkeypatch.setattr(controls, "_warned", set())
+    with (
+        pytest.warns(kapi.SimulatorOnlyWarning, match="`simulation` must be used with kapi_sim to have an effect"),
+        kapi.simulation(seed=3) as report,
+    ):
+        fill[4](dpnp.zeros(4))
+    assert str(report) == "fill over Range(4): ran on device, nothing checked"
+
+
+def test_simulator_control_warns_once(monkeypatch):
+    from kapi_runtime import controls
+
+    monkeypatch.setattr(controls, "_warned", {"simulation"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with kapi.simulation() as report:
+            pass
+    assert str(report) == "ran on device, nothing checked"
+
+
+def test_profile_is_taken_with_a_warning(monkeypatch):
+    from kapi_runtime import controls
+
+    monkeypatch.setattr(controls, "_warned", {"simulation"})
+    with pytest.warns(kapi.SimulatorOnlyWarning, match="`Profile`"):
+        profile = kapi.Profile(has_fp64=False)
+    with kapi.simulation(profile=profile):
+        fill[4](dpnp.zeros(4))
+    assert not profile.has_fp64
+
+
+def test_simulation_validates_its_controls():
+    message = "schedules must be an integer of at least 1"
+    with pytest.raises(kapi.KernelLaunchError, match=message), kapi.simulation(schedules=0):
+        pass

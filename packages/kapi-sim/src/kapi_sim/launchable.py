@@ -1,0 +1,185 @@
+"""What a kernel is on the host, in every back end: a function with an index space to be launched over."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from kapi_sim.device_function import DeviceFunction
+from kapi_sim.errors import KernelCompilationError, KernelLaunchError
+from kapi_sim.spec import Item, NdItem, NdRange, Range, as_range
+
+__all__ = [
+    "DEFAULT_LOCAL_SIZE",
+    "ConfiguredKernel",
+    "Launchable",
+    "parameters_for_launch",
+    "require_index_space",
+    "require_kernel",
+    "require_kernel_function",
+]
+
+
+class _DefaultLocalSize:
+    """Type of `DEFAULT_LOCAL_SIZE`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "DEFAULT_LOCAL_SIZE"
+
+
+DEFAULT_LOCAL_SIZE = _DefaultLocalSize()
+"""In ``kernel[n, DEFAULT_LOCAL_SIZE]``: no work-groups of the kernel's own, a `Range` launch."""
+
+
+class Launchable(ABC):
+    """A function that runs once for each work-item of an index space; a back end says how.
+
+    Parameters
+    ----------
+    py_func : function
+        A plain Python function whose first parameter is the work-item.
+
+    Attributes
+    ----------
+    py_func : function
+        The function as written.
+    """
+
+    py_func: Callable[..., None]
+    __name__: str
+
+    def __init__(self, py_func: Callable[..., None]) -> None:
+        functools.update_wrapper(self, py_func)
+        self.py_func = py_func
+
+    @abstractmethod
+    def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
+        """Launch over `index_space` with these arguments, and wait."""
+
+    def __getitem__(self, configuration: Any) -> ConfiguredKernel:
+        """Return the kernel with an index space, to be called with the arguments.
+
+        Parameters
+        ----------
+        configuration : Range or NdRange or int or tuple
+            An index space; a global size; or a pair of global and local size, each an integer or a
+            tuple of integers, the local size also `DEFAULT_LOCAL_SIZE`.
+        """
+        return ConfiguredKernel(self, _index_space(configuration))
+
+    def __call__(self, *args: object, **kwargs: object) -> None:
+        """Say how a kernel is launched."""
+        raise KernelLaunchError(
+            f"kernel `{self.__name__}` must be launched over an index space, got a plain call: "
+            f"write call_kernel({self.__name__}, Range(n), ...) or {self.__name__}[Range(n)](...)"
+        )
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__name__}>"
+
+
+class ConfiguredKernel:
+    """A kernel and its index space; calling it launches, and waits."""
+
+    __slots__ = ("index_space", "kernel")
+
+    def __init__(self, kernel: Launchable, index_space: Range | NdRange) -> None:
+        self.kernel = kernel
+        self.index_space = index_space
+
+    def __call__(self, *args: Any) -> None:
+        """Launch with these arguments and wait."""
+        self.kernel.run(self.index_space, args)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.kernel.__name__} over {self.index_space!r}>"
+
+
+def _index_space(configuration: Any) -> Range | NdRange:
+    if isinstance(configuration, (Range, NdRange)):
+        return configuration
+    if isinstance(configuration, tuple):
+        if len(configuration) != 2:
+            raise KernelLaunchError(
+                "kernel[...] must be given an index space or a global and a local size, "
+                f"got {len(configuration)} values: {configuration}"
+            )
+        whole, local = configuration
+        if isinstance(local, _DefaultLocalSize):
+            return as_range(whole, "global size")
+        return NdRange(whole, local)
+    return as_range(configuration, "global size")
+
+
+def require_kernel_function(function: Any) -> None:
+    """Raise KernelCompilationError unless `@kernel` can decorate `function`."""
+    if isinstance(function, (Launchable, DeviceFunction)) or not hasattr(function, "__code__"):
+        raise KernelCompilationError(f"a kernel must be a plain Python function, got {function!r}")
+    if function.__code__.co_argcount == 0:
+        raise KernelCompilationError(
+            f"kernel `{function.__name__}` must take the work-item as its first parameter, got no parameters: "
+            "write `item: kapi.Item` or `nd_item: kapi.NdItem` first"
+        )
+
+
+def require_kernel(value: object, kind: type[Launchable]) -> None:
+    """Raise KernelLaunchError unless `value` is a kernel of the back end whose kernels are of class `kind`."""
+    if not isinstance(value, kind):
+        module = kind.__module__.split(".", 1)[0]
+        raise KernelLaunchError(
+            f"the first argument of a launch must be a kernel made by {module}.kernel, got {value!r}: "
+            "decorate the function with @kapi.kernel, from the module that launches it"
+        )
+
+
+def require_index_space(value: object) -> None:
+    """Raise KernelLaunchError unless `value` is a Range or an NdRange."""
+    if not isinstance(value, (Range, NdRange)):
+        raise KernelLaunchError(f"index_space must be a Range or an NdRange, got {value!r}: write kapi.Range(n)")
+
+
+def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
+    """Return the names of the kernel's parameters after the work-item.
+
+    Raises
+    ------
+    KernelLaunchError
+        If the number of arguments is not that of the parameters, or the kernel's work-item is not of
+        the kind that the index space has.
+    """
+    code = function.__code__
+    first, *names = code.co_varnames[: code.co_argcount]
+    optional = len(function.__defaults__ or ())
+    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
+        raise KernelLaunchError(
+            f"kernel `{function.__name__}` must have plain positional parameters only, got * or keyword-only ones"
+        )
+    if not len(names) - optional <= len(args) <= len(names):
+        raise KernelLaunchError(
+            f"kernel `{function.__name__}` must be launched with {len(names)} arguments after the work-item "
+            f"({', '.join(names)}), got {len(args)}"
+        )
+    annotation = _annotation(function, first)
+    if isinstance(annotation, str):
+        annotation = {"Item": Item, "NdItem": NdItem}.get(annotation.rpartition(".")[2])
+    wanted = Item if isinstance(space, Range) else NdItem
+    if annotation in (Item, NdItem) and annotation is not wanted:
+        cure = "launch it over an NdRange" if wanted is Item else "launch it over a Range"
+        raise KernelLaunchError(
+            f"index space of kernel `{function.__name__}` must suit its first parameter "
+            f"`{first}: {annotation.__name__}`, got {space!r}: {cure}, or declare `{first}: "
+            f"{wanted.__name__}`"
+        )
+    return names
+
+
+def _annotation(function: Callable[..., Any], parameter: str) -> Any:
+    try:
+        return function.__annotations__.get(parameter)
+    except NameError:  # Python 3.14 evaluates annotations when they are asked for
+        return None

@@ -1,0 +1,184 @@
+"""What LLVM's SPIR-V back end cannot do: a test here fails when LLVM can, and the workaround should go.
+
+Each construct is given to the back end unrewritten, in a process of its own, since the back end ends the process it
+gives up in. Beside that, kapi's own validation names the construct in an exception.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from kapi_spirv import SpirvTarget
+from kapi_spirv.binary import renumber_labels
+from kapi_spirv.emission import EmissionError, emit
+
+pytestmark = pytest.mark.process
+
+RAW = """
+import sys
+import llvmlite.binding as llvm
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+module = llvm.parse_assembly(sys.stdin.read())
+machine = llvm.Target.from_triple("spirv64v1.2-unknown-unknown").create_target_machine(opt=2)
+module.triple, module.data_layout = "spirv64v1.2-unknown-unknown", str(machine.target_data)
+sys.stdout.buffer.write(machine.emit_object(module))
+"""
+
+
+def kernel(body, declaration=""):
+    lines = "\n".join(f"  {line.strip()}" for line in body.strip().splitlines())
+    return f"{declaration}\ndefine spir_kernel void @k(ptr addrspace(1) %p, i64 %n) {{\n{lines}\n  ret void\n}}\n"
+
+
+def overflowing(name):
+    """An addition or the like that tells whether it overflowed."""
+    return kernel(
+        f"""
+        %pair = call {{i64, i1}} @llvm.{name}.with.overflow.i64(i64 %n, i64 3)
+        %value = extractvalue {{i64, i1}} %pair, 0
+        %overflows = extractvalue {{i64, i1}} %pair, 1
+        %chosen = select i1 %overflows, i64 0, i64 %value
+        store i64 %chosen, ptr addrspace(1) %p
+        """,
+        f"declare {{i64, i1}} @llvm.{name}.with.overflow.i64(i64, i64)",
+    )
+
+
+WIDE = kernel("""
+    %wide = zext i64 %n to i128
+    %product = mul i128 %wide, %wide
+    %high = lshr i128 %product, 64
+    %result = trunc i128 %high to i64
+    store i64 %result, ptr addrspace(1) %p
+""")
+ODD = WIDE.replace("i128", "i65")
+BIT_REVERSAL = kernel(
+    "%bits = call i64 @llvm.bitreverse.i64(i64 %n)\nstore i64 %bits, ptr addrspace(1) %p",
+    "declare i64 @llvm.bitreverse.i64(i64)",
+)
+ATOMIC_NAND = kernel("%old = atomicrmw nand ptr addrspace(1) %p, i32 3 seq_cst")
+DYNAMIC_ARRAY = kernel("""
+    %array = alloca i32, i64 %n
+    store volatile i32 1, ptr %array
+""")
+INDIRECT_CALL = kernel("""
+    %function = load ptr, ptr addrspace(1) %p
+    call spir_func void %function(i64 %n)
+""")
+ATOMIC_FLOAT_ADD = kernel("%old = atomicrmw fadd ptr addrspace(1) %p, float 3.0 seq_cst")
+INLINE_ASSEMBLY = kernel('call void asm sideeffect "nop", ""()')
+VARIADIC_CALL = kernel("call spir_func void (i64, ...) @f(i64 %n, i64 2)", "declare spir_func void @f(i64, ...)")
+
+FATAL = {
+    "128-bit integers": (WIDE, "128-bit integers (i128)"),
+    "odd widths": (ODD, "65-bit integers (i65)"),
+    "sadd.with.overflow": (overflowing("sadd"), "overflow-checking arithmetic"),
+    "bitreverse": (BIT_REVERSAL, "bit reversal (llvm.bitreverse)"),
+    "atomicrmw nand": (ATOMIC_NAND, "atomic nand"),
+    "dynamic alloca": (DYNAMIC_ARRAY, "an array of a size known only at run time"),
+    "indirect call": (INDIRECT_CALL, "An indirect call is encountered but SPIR-V without extensions"),
+    "atomicrmw fadd": (ATOMIC_FLOAT_ADD, "requires the following SPIR-V extension: SPV_EXT_shader_atomic_float_add"),
+    "inline assembly": (INLINE_ASSEMBLY, "require the following SPIR-V extension: SPV_INTEL_inline_assembly"),
+    "variadic call": (VARIADIC_CALL, "SPIR-V does not support variadic functions"),
+}
+
+
+def raw(source):
+    return subprocess.run([sys.executable, "-c", RAW], input=source.encode(), capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("construct", FATAL)
+def test_backend_ends_the_process_on(construct):
+    """Fails when LLVM has mended it: then its validation rule or rewriting may go."""
+    done = raw(FATAL[construct][0])
+    assert done.returncode != 0, f"LLVM's SPIR-V back end has learned {construct}"
+    assert b"error" in done.stderr.lower()
+
+
+@pytest.mark.parametrize("construct", FATAL)
+def test_emission_names(construct):
+    """In this process the same is an exception that says what stood in the way."""
+    source, words = FATAL[construct]
+    with pytest.raises(EmissionError, match=re.escape(words)):
+        emit([source], "k", SpirvTarget())
+
+
+@pytest.mark.parametrize("name", ["smul", "umul"])
+def test_emission_refuses_what_drivers_cannot_link(name):
+    """The back end makes SPIR-V of these, for which Intel's runtime has no function."""
+    assert raw(overflowing(name)).returncode == 0
+    with pytest.raises(EmissionError, match=rf"overflow-checking arithmetic \(llvm.{name}.with.overflow\)"):
+        emit([overflowing(name)], "k", SpirvTarget())
+
+
+def test_emission_is_not_misled_by_names():
+    """Only constructs are refused, not names or texts that look like them."""
+    source = kernel("%i128 = add i64 %n, 1\nstore i64 %i128, ptr addrspace(1) %p")
+    assert emit([source], "k", SpirvTarget(), optimise=False).code
+
+
+DUPLICATES = """
+import struct, sys
+import llvmlite.binding as llvm
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+source = sys.stdin.read()
+for _ in range(int(sys.argv[1])):
+    machine = llvm.Target.from_triple("spirv64v1.2-unknown-unknown").create_target_machine(opt=2)
+    module = llvm.parse_assembly(source)
+    module.triple, module.data_layout = "spirv64v1.2-unknown-unknown", str(machine.target_data)
+    code = machine.emit_object(module)
+    sys.stdout.buffer.write(struct.pack("<I", len(code)) + code)
+"""
+
+
+def loop(item, a, b, c):
+    i = item.get_id(0)
+    for k in range(b.shape[0]):
+        if a[i] > b[k]:
+            a[i] = a[i] % b[k]
+        else:
+            c[i] = c[i] // b[k]
+
+
+@pytest.fixture(scope="module")
+def emitted_in_one_process(validated_compile):
+    """What the back end makes of one kernel, time after time in one process."""
+    from numba import types
+
+    from kapi_types import ItemType, UsmArrayType
+
+    array = UsmArrayType(types.int64, 1, "C")
+    source = validated_compile(loop, [ItemType(1), array, array, array]).optimized_llvm_ir
+    command = [sys.executable, "-c", DUPLICATES, "80"]
+    output = subprocess.run(command, input=source.encode(), capture_output=True, check=True).stdout
+    codes = []
+    while output:
+        size = int.from_bytes(output[:4], "little")
+        codes.append(output[4 : 4 + size])
+        output = output[4 + size :]
+    return codes
+
+
+def test_backend_gives_labels_ids_of_other_things(emitted_in_one_process, validate):
+    """Fails when LLVM has mended it: then `renumber_labels` may go."""
+    assert len(emitted_in_one_process) == 80
+    invalid = [code for code in set(emitted_in_one_process) if validate(code)]
+    assert invalid, "LLVM's SPIR-V back end gives labels ids of their own"
+
+
+def test_renumbered_labels_have_ids_of_their_own(emitted_in_one_process, validate):
+    """Of all that the back end made of one kernel, nothing invalid is left."""
+    assert {validate(renumber_labels(code)) for code in set(emitted_in_one_process)} == {""}
+
+
+def test_backend_numbers_ids_by_addresses(emitted_in_one_process):
+    """Fails when LLVM's output depends on its input alone: then modules, too, can be compared byte by byte."""
+    renumbered = {renumber_labels(code) for code in emitted_in_one_process}
+    assert len(renumbered) > 1, "LLVM's SPIR-V back end is deterministic"
+    assert len({len(code) for code in renumbered}) == 1

@@ -1,0 +1,44 @@
+"""Every kernel of the conformance suite compiles to a valid module; no device is needed for that."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import from_dtype
+
+import kapi_sim
+from kapi_sim.testing.case import Local, Strided
+from kapi_sim.testing.conformance import CASES
+from kapi_spirv import SpirvTarget
+from kapi_types import ItemType, NdItemType, UsmArrayType, typeof_argument
+
+
+def signature(case):
+    """The types of a case's arguments, as a device's arrays would have them."""
+    index_type = ItemType if len(case.space) == 1 else NdItemType
+    return [index_type(len(case.space[0])), *map(_type, case.inputs())]
+
+
+def _type(value):
+    if isinstance(value, Strided):
+        value = value.view(value.base)
+    if isinstance(value, Local):
+        value = kapi_sim.LocalAccessor(value.shape, value.dtype)
+    if not isinstance(value, np.ndarray):
+        return typeof_argument(value)
+    layout = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "A"
+    return UsmArrayType(from_dtype(value.dtype), value.ndim, layout)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_conformance_kernel_compiles(validated_compile, case):
+    """To a module that spirv-val accepts, with a parameter for each argument."""
+    kernel = case.make(kapi_sim).py_func
+    module = validated_compile(kernel, signature(case))
+    assert len(module.parameters) == len(case.inputs())
+    assert set(module.extensions) <= set(SpirvTarget().extensions)
+
+
+def test_conformance_suite_is_not_empty():
+    """A suite that lost its cases tests nothing."""
+    assert len(CASES) >= 35

@@ -1,0 +1,113 @@
+"""What is wrong with the constants of a kernel, known once every variable has a type."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+from kapi_types._numba_compat import ir, types
+from kapi_types.kernel_api import KernelApiType
+from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE
+from kapi_types.kernel_typing.problems import Problem, problem_at, spell_type
+from kapi_types.usm_array import UsmArrayType
+from kapi_types.weak import is_weak
+
+__all__ = ["constant_problems"]
+
+
+def constant_problems(state: Any) -> list[Problem]:
+    """Constants that do not fit what they meet: a strong integer, an axis, a dimension.
+
+    Parameters
+    ----------
+    state : numba.core.compiler.StateDict
+        A compilation after type inference.
+    """
+    definitions = _definitions(state.func_ir)
+    problems: list[Problem] = []
+    for expression, signature in state.calltypes.items():
+        if signature is None:
+            continue
+        kind = getattr(expression, "op", None)
+        if kind in ("binop", "inplace_binop"):
+            problems += _operands_out_of_range(definitions, expression, signature)
+        elif kind == "call" and isinstance(signature.recvr, KernelApiType):
+            problems += _dimensions_out_of_range(definitions, expression, signature.recvr)
+        elif isinstance(expression, (ir.SetItem, ir.StaticSetItem)) or kind in ("getitem", "static_getitem"):
+            if isinstance(signature.args[0], UsmArrayType):
+                problems += _negative_indices(definitions, expression)
+    return problems
+
+
+def _definitions(func_ir: Any) -> dict[str, Any]:
+    """What each variable is assigned, for those assigned once."""
+    found: dict[str, Any] = {}
+    for block in func_ir.blocks.values():
+        for statement in block.find_insts(ir.Assign):
+            name = statement.target.name
+            found[name] = None if name in found else statement.value
+    return found
+
+
+def _constant(definitions: dict[str, Any], variable: Any) -> int | None:
+    """The Python int that a variable always holds, or None."""
+    value = definitions.get(getattr(variable, "name", ""))
+    while isinstance(value, ir.Var):
+        value = definitions.get(value.name)
+    if isinstance(value, ir.Const) and type(value.value) is int:
+        return value.value
+    return None
+
+
+def _operands_out_of_range(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[Problem]:
+    """NumPy raises OverflowError for these."""
+    operation = IN_PLACE.get(expression.fn, expression.fn)
+    if operation in COMPARISONS or operation not in BINARY:
+        return
+    left, right = (_constant(definitions, operand) for operand in (expression.lhs, expression.rhs))
+    are_known = left is not None and right is not None and is_weak(signature.return_type)
+    if are_known and _leaves_64_bits(operation, left, right):
+        text = f"constant must fit 64 bits, got {left} {BINARY[operation].__name__} {right}"
+        yield problem_at(expression.loc, text)
+    for value, type_ in zip((left, right), signature.args, strict=True):
+        if value is None or not isinstance(type_, types.Integer) or is_weak(type_):
+            continue
+        if not type_.minval <= value <= type_.maxval:
+            yield problem_at(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
+
+
+def _leaves_64_bits(operation: Any, left: Any, right: Any) -> bool:
+    """Whether an operator on two Python ints gives one that no 64-bit integer holds."""
+    if operation in (operator.pow, operator.lshift) and right > 64:
+        return abs(left) > 1 or (operation is operator.lshift and left != 0)
+    try:
+        value = operation(left, right)
+    except (ArithmeticError, ValueError):  # by zero, or a shift by less than nothing: the operator's own rules
+        return False
+    return isinstance(value, int) and not -(2**63) <= value < 2**64
+
+
+def _dimensions_out_of_range(
+    definitions: dict[str, Any], expression: Any, receiver: KernelApiType
+) -> Iterator[Problem]:
+    for variable in (*expression.args, *(each for _name, each in expression.kws)):
+        dim = _constant(definitions, variable)
+        if dim is not None and not 0 <= dim < receiver.ndim:
+            last = receiver.ndim - 1
+            text = f"dim must be from 0 to {last} in a space of {receiver.ndim} dimensions, got {dim}"
+            yield problem_at(expression.loc, text)
+
+
+def _negative_indices(definitions: dict[str, Any], expression: Any) -> Iterator[Problem]:
+    """Python would count these from the end; kernels do not."""
+    is_static = isinstance(expression, ir.StaticSetItem) or getattr(expression, "op", None) == "static_getitem"
+    index = expression.index_var if is_static else expression.index
+    made = definitions.get(getattr(index, "name", ""))
+    axes = made.items if isinstance(made, ir.Expr) and made.op == "build_tuple" else (index,)
+    values = made.value if isinstance(made, ir.Const) and isinstance(made.value, tuple) else ()
+    constants = [*values, *(_constant(definitions, axis) for axis in axes)]
+    for value in constants:
+        if isinstance(value, int) and value < 0:
+            text = f"index must not be negative, got {value}; count from the end with `array.shape[axis] - {-value}`"
+            yield problem_at(expression.loc, text)

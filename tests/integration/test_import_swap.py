@@ -1,0 +1,140 @@
+"""One import line is the difference between simulator and device, in every example.
+
+An example over dpnp arrays needs nothing else: the simulator takes them, too.  One over NumPy arrays, which no device
+holds, makes its arrays with dpnp as well.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import dpnp
+import numpy as np
+import pytest
+
+import kapi_runtime
+import kapi_sim
+
+ROOT = Path(__file__).parents[2]
+IMPORT = "import {} as kapi\n"
+
+# What an example prints in both worlds, up to the place where only the simulator has more to say.
+SHOWN = {
+    "kapi-sim/race": "right, checked in four orders: [3. 2. 1. 0. 7. 6. 5. 4.]",
+    "kapi-sim/vector_add": "c[0] = 1.0, c[-1] = 2.0, right everywhere: True",
+    "kapi-runtime/vector_add": "added 1000003 float32 pairs on ",
+}
+
+
+def examples(module: str) -> list[Path]:
+    """The example scripts that import kapi from `module`."""
+    files = [*sorted(ROOT.glob("packages/*/examples/*.py")), *sorted(ROOT.glob("examples/*.py"))]
+    return [path for path in files if IMPORT.format(module) in path.read_text("utf-8").splitlines(keepends=True)]
+
+
+def name(path: Path) -> str:
+    parts = path.relative_to(ROOT).parts
+    return f"{parts[1] if parts[0] == 'packages' else parts[0]}/{path.stem}"
+
+
+def output(script: Path) -> str:
+    """What a script prints; this process has told its children where the driver is."""
+    command = [sys.executable, "-W", "error", "-W", "ignore::UserWarning", str(script)]
+    result = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def swapped(example: Path, folder: Path, exchanges: dict[str, str]) -> Path:
+    text = example.read_text("utf-8")
+    for before, after in exchanges.items():
+        assert text.count(before) <= 1, f"{example} must have `{before.strip()}` once"
+        text = text.replace(before, after)
+    script = folder / example.name
+    script.write_text(text, "utf-8")
+    return script
+
+
+def test_examples_of_both_worlds_are_found():
+    found = {name(path) for path in examples("kapi_sim") + examples("kapi_runtime")}
+    assert found >= {*SHOWN, "examples/digits_kernels"}
+
+
+@pytest.mark.parametrize("example", examples("kapi_sim"), ids=name)
+def test_simulator_example_runs_on_the_device(example, tmp_path):
+    exchanges = {
+        IMPORT.format("kapi_sim"): IMPORT.format("kapi_runtime"),
+        "import numpy as np\n": "import dpnp as np\n",
+    }
+    shown = SHOWN.get(name(example), "")
+    assert shown in output(example)
+    assert shown in output(swapped(example, tmp_path, exchanges))
+
+
+@pytest.mark.parametrize("example", examples("kapi_runtime"), ids=name)
+def test_device_example_runs_in_the_simulator_with_one_line_changed(example, tmp_path):
+    exchanges = {IMPORT.format("kapi_runtime"): IMPORT.format("kapi_sim")}
+    shown = SHOWN.get(name(example), "")
+    assert shown in output(example)
+    assert shown in output(swapped(example, tmp_path, exchanges))
+
+
+DISTANCE = """
+import math
+
+import kapi_sim as kapi
+
+
+@kapi.kernel
+def pairwise_distance(item: kapi.Item, data, distance):
+    i = item.get_id(0); j = item.get_id(1)
+    d = data.dtype.type(0.0)
+    for k in range(data.shape[1]):
+        t = data[i, k] - data[j, k]
+        d += t * t
+    distance[i, j] = math.sqrt(d)      # last dimension fastest: neighbours write neighbours
+
+
+def compute(n, data, distance):
+    kapi.call_kernel(pairwise_distance, kapi.Range(n, n), data, distance)
+"""
+
+
+@pytest.fixture(params=["float32", "float64"])
+def points(request):
+    return np.random.default_rng(5).integers(-20, 20, (13, 3)).astype(request.param)
+
+
+def distances(module: str, folder: Path, data, distance):
+    """The distances by the kernel above, with its import line changed to `module`."""
+    script = folder / f"distance_with_{module}.py"
+    script.write_text(DISTANCE.replace("kapi_sim as", f"{module} as"), "utf-8")
+    names: dict[str, object] = {"__name__": script.stem}
+    exec(compile(script.read_text("utf-8"), str(script), "exec"), names)
+    assert names["kapi"] is sys.modules[module]
+    names["compute"](len(data), data, distance)
+    return distance
+
+
+def test_distances_of_both_worlds_are_equal(points, tmp_path):
+    shape = (len(points), len(points))
+    simulated = distances("kapi_sim", tmp_path, points, np.zeros(shape, points.dtype))
+    on_device = distances("kapi_runtime", tmp_path, dpnp.asarray(points), dpnp.zeros(shape, dtype=points.dtype))
+    expected = np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))
+    np.testing.assert_array_equal(simulated, expected)
+    np.testing.assert_array_max_ulp(on_device.asnumpy(), expected, maxulp=3)
+
+
+def test_distances_in_the_simulator_take_arrays_of_a_device(points, tmp_path):
+    shape = (len(points), len(points))
+    on_device = distances("kapi_sim", tmp_path, dpnp.asarray(points), dpnp.zeros(shape, dtype=points.dtype))
+    expected = np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))
+    np.testing.assert_array_equal(on_device.asnumpy(), expected)
+
+
+def test_exported_kernel_language_is_the_same_in_both_worlds():
+    from kapi_sim.spec import COMMON_NAMES
+
+    assert set(COMMON_NAMES) <= set(kapi_sim.__all__) & set(kapi_runtime.__all__)

@@ -1,0 +1,194 @@
+"""Numbers on the device are NumPy's: every operator, every pair of types, conversions, and math within its bounds."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import math
+import warnings
+
+import dpnp
+import numpy as np
+import pytest
+
+import kapi_runtime as kapi
+from kapi_sim.spec.intrinsics import rows
+
+OPERATORS = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide, "%": np.remainder,
+    "**": np.power, "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift,
+    ">>": np.right_shift, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
+    "==": np.equal, "!=": np.not_equal,
+}  # fmt: skip
+DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
+CORE = {"?", "u1", "i4", "i8", "u8", "f4", "f8"}  # each kind and width that a promotion rule tells apart
+PAIRS = [
+    pytest.param(left, right, marks=() if {left, right} <= CORE else pytest.mark.nightly)
+    for left, right in itertools.product(DTYPES, DTYPES)
+]
+COUNT = 2000
+
+
+def values(dtype, seed):
+    """Random values of a dtype: over its range, near zero, and its special ones."""
+    rng, dtype = np.random.default_rng(seed), np.dtype(dtype)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, COUNT).astype(dtype)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        result = rng.integers(info.min, info.max, COUNT, dtype=dtype, endpoint=True)
+        special = [info.min, info.max, info.max - 1, 0, 1, 2, 3]
+        special += [-1, -2, -3, info.min + 1] if dtype.kind == "i" else []
+        small = rng.integers(-10 if dtype.kind == "i" else 0, 10, COUNT).astype(dtype)
+    else:
+        result = (rng.standard_normal(COUNT) * 10.0 ** rng.integers(-5, 6, COUNT)).astype(dtype)
+        special = [0.0, -0.0, 1, -1, 2, 0.5, -0.5, 3, np.inf, -np.inf, np.nan]
+        small = rng.integers(-9, 10, COUNT).astype(dtype)
+    chosen = rng.random(COUNT)
+    result = np.where(chosen < 0.3, rng.choice(np.array(special, dtype), COUNT), result)
+    return np.where(chosen > 0.7, small, result)
+
+
+def kernel(lines, parameters):
+    """A kernel whose body is `lines`, on the work-item `i`."""
+    source = f"def kernel(item, {', '.join(parameters)}):\n    i = item.get_id(0)\n"
+    source += "".join(f"    {line}\n" for line in lines)
+    filename = f"<kernel {hash(source)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    namespace = {"math": math, "np": np}
+    exec(compile(source, filename, "exec"), namespace)
+    return kapi.kernel(namespace["kernel"])
+
+
+def run(lines, inputs, outputs):
+    """What the outputs, arrays of the given dtypes, hold after the kernel has run on the inputs."""
+    arrays = {name: dpnp.asarray(value) for name, value in inputs.items()}
+    arrays |= {name: dpnp.zeros(COUNT, dtype=dtype) for name, dtype in outputs.items()}
+    kapi.call_kernel(kernel(lines, list(arrays)), kapi.Range(COUNT), *arrays.values())
+    return {name: arrays[name].asnumpy() for name in outputs}
+
+
+def same(got, wanted):
+    """Equal in value and in the sign of zero, nan being nan."""
+    equal = (got == wanted) | ((got != got) & (wanted != wanted))
+    if wanted.dtype.kind == "f":
+        equal &= (np.signbit(got) == np.signbit(wanted)) | np.isnan(wanted)
+    return equal
+
+
+def expected(symbol, left, right):
+    """What NumPy gives for arrays, and where it gives anything; None where it has no such operation."""
+    defined = np.ones(COUNT, bool)
+    if symbol == "**" and np.result_type(left, right).kind in "iu":
+        # NumPy refuses negative exponents of integers; kernels give 0.
+        defined = right >= 0
+        right = np.where(defined, right, right.dtype.type(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return OPERATORS[symbol](left, right), defined
+        except TypeError:
+            return None
+
+
+@pytest.mark.parametrize(("left", "right"), PAIRS)
+def test_operators_agree_with_numpy(left, right):
+    """Every operator that NumPy has for the pair, bit by bit; powers of floats to a few units."""
+    x, y = values(left, 1), values(right, 2)
+    wanted = {symbol: expected(symbol, x, y) for symbol in OPERATORS}
+    wanted = {symbol: found for symbol, found in wanted.items() if found is not None}
+    names = {symbol: f"out{number}" for number, symbol in enumerate(wanted)}
+    lines = ["x = a[i]", "y = b[i]", *(f"{names[symbol]}[i] = x {symbol} y" for symbol in wanted)]
+    outputs = {names[symbol]: result.dtype for symbol, (result, _) in wanted.items()}
+    got = run(lines, {"a": x, "b": y}, outputs)
+    wrong = {}
+    for symbol, (result, defined) in wanted.items():
+        found = got[names[symbol]]
+        agrees = same(found, result) | ~defined
+        if symbol == "**" and result.dtype.kind == "f":
+            agrees |= np.isclose(found, result, rtol=16 * np.finfo(result.dtype).eps)
+        if not agrees.all():
+            first = int(np.argmin(agrees))
+            wrong[symbol] = (x[first], y[first], found[first], result[first])
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("source", DTYPES)
+def test_stores_convert_as_numpy_does(source):
+    """Integers wrap, bools are 0 or 1, floats round; floats to integers saturate and nan gives 0."""
+    x = values(source, 3)
+    targets = {f"out{number}": np.dtype(target) for number, target in enumerate(DTYPES)}
+    got = run([f"{name}[i] = a[i]" for name in targets], {"a": x}, targets)
+    for name, target in targets.items():
+        with np.errstate(all="ignore"):
+            wanted = saturated(x, target) if x.dtype.kind == "f" and target.kind in "iu" else x.astype(target)
+        np.testing.assert_array_equal(got[name], wanted, err_msg=f"{source} to {target}")
+
+
+def saturated(x, target):
+    """Each float's integer part, exact by Python's integers, held to the target's range."""
+    info = np.iinfo(target)
+
+    def convert(value):
+        if math.isnan(value):
+            return 0
+        if math.isinf(value):
+            return info.max if value > 0 else info.min
+        return min(max(int(value), info.min), info.max)
+
+    return np.array([convert(float(value)) for value in x], target)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_python_conversions_agree_with_python(dtype):
+    """`bool(x)`, `float(x)`, and `int(x)` where 64 bits hold it."""
+    x = values(dtype, 4)
+    outputs = {"b": np.bool_, "f": np.float64, "n": np.int64}
+    got = run(["b[i] = bool(a[i])", "f[i] = float(a[i])", "n[i] = int(a[i])"], {"a": x}, outputs)
+    np.testing.assert_array_equal(got["b"], [bool(value) for value in x])
+    np.testing.assert_array_equal(got["f"], [float(value) for value in x])
+    whole = saturated(x, np.dtype(np.int64)) if x.dtype.kind == "f" else x.astype(np.int64)
+    np.testing.assert_array_equal(got["n"], whole)
+
+
+# Where each function has values; others take any number.
+DOMAINS = {
+    "sqrt": (0, 1e6), "exp": (-80, 80), "expm1": (-50, 80), "exp2": (-120, 120), "log": (1e-6, 1e6),
+    "log1p": (-0.99, 1e6), "log2": (1e-6, 1e6), "log10": (1e-6, 1e6), "asin": (-1, 1), "acos": (-1, 1),
+    "sinh": (-80, 80), "cosh": (-80, 80), "acosh": (1, 1e6), "atanh": (-0.999, 0.999), "pow": (0.01, 20),
+    "gamma": (0.5, 30), "erfc": (-5, 5),
+}  # fmt: skip
+BOUNDED = [row for row in rows(owner="math") if row.ulp is not None and row.returns == "argument float"]
+
+
+def reference(row, operands):
+    """The function in the widest float of this machine, or by Python's `math` in float64."""
+    name = {"pow": "power", "gamma": None, "erf": None, "erfc": None, "atan2": "arctan2"}.get(row.name, row.name)
+    name = f"arc{name[1:]}" if name and name[0] == "a" and name not in ("arctan2",) else name
+    if name and hasattr(np, name):
+        return getattr(np, name)(*(operand.astype(np.longdouble) for operand in operands))
+    function = getattr(math, row.name)
+    return np.array([function(*map(float, each)) for each in zip(*operands, strict=True)])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("row", BOUNDED, ids=lambda row: row.name)
+def test_math_functions_keep_opencls_bounds(row, dtype):
+    """Each function's error in units in the last place, against a wider reference."""
+    low, high = DOMAINS.get(row.name, (-1000, 1000))
+    rng = np.random.default_rng(5)
+    operands = [rng.uniform(low, high, COUNT).astype(dtype) for _ in row.parameters]
+    names = "ab"[: len(operands)]
+    call = f"math.{row.name}({', '.join(f'{name}[i]' for name in names)})"
+    got = run([f"out[i] = {call}"], dict(zip(names, operands, strict=True)), {"out": dtype})["out"]
+    wanted = reference(row, operands)
+    last_place = np.spacing(np.abs(wanted).astype(dtype)).astype(np.longdouble)
+    error = np.abs(got.astype(np.longdouble) - wanted) / last_place
+    # Half a unit for the reference's own rounding; Python's gamma and error functions are themselves a few units off.
+    slack = 0.5 if dtype is np.float32 or wanted.dtype == np.longdouble else 8
+    assert error.max() <= row.ulp + slack, f"{call}: {float(error.max()):.2f} ulp"
+
+
+def test_math_functions_are_tested():
+    """A table without bounds tests nothing."""
+    assert len(BOUNDED) > 25
