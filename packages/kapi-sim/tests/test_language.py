@@ -116,3 +116,27 @@ def test_undecorated_functions_are_device_functions():
         kapi.call_kernel(divides_by_zero, kapi.Range(1), np.array([1, 0], np.int32))
 
 
+
+
+@kapi.kernel
+def barrier_in_a_lambda(nd_item: kapi.NdItem):
+    meet = lambda: kapi.group_barrier(nd_item.get_group())  # noqa: E731
+    meet()
+
+
+@kapi.kernel
+def lambda_without_a_barrier(nd_item: kapi.NdItem, a):
+    half = lambda x: plain_divide(x, 2)  # noqa: E731
+    a[nd_item.get_global_id(0)] = half(7)
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+def test_barrier_in_a_lambda_is_refused(checks):
+    with (
+        kapi.simulation(checks=checks),
+        pytest.raises(kapi.KernelCompilationError, match="must not stand in a lambda.*write a local function"),
+    ):
+        kapi.call_kernel(barrier_in_a_lambda, kapi.NdRange(2, 2))
+    a = np.zeros(2)
+    kapi.call_kernel(lambda_without_a_barrier, kapi.NdRange(2, 2), a)
+    np.testing.assert_array_equal(a, 3)

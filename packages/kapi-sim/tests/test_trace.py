@@ -221,3 +221,17 @@ def test_trace_of_a_launch_that_fails_shows_how_it_came_to_it():
         kapi.call_kernel(races, kapi.NdRange(2, 2), np.zeros(1))
     assert [event.item for event in trace.launches[0].events] == [0, 0, 1]
     assert "races over NdRange" in trace.text()
+
+
+def test_of_several_orders_the_first_is_shown():
+    full = len(traced_sum().launches[0].events)
+    with kapi.simulation(schedules=3), kapi.trace() as trace:
+        kapi.call_kernel(
+            tree_sum,
+            kapi.NdRange(16, 8),
+            np.arange(16, dtype=np.float32),
+            np.zeros(2, np.float32),
+            kapi.LocalAccessor(8, np.float32),
+        )
+    assert [len(launch.events) for launch in trace.launches] == [full]
+    assert trace.launches[0].dropped == 0

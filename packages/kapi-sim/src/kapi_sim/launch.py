@@ -176,6 +176,8 @@ def _compare(
         if order > 0:
             bound.restore(before)
             bound.forget()
+            if bound.recorder is not None:
+                bound.recorder.stop()
         try:
             _run(kernel, space, bound, settings, seed)
         except Exception as error:

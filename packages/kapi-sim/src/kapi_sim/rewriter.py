@@ -73,6 +73,7 @@ class Rewriter(ast.NodeTransformer):
         self._scopes: list[set[str]] = []
         self._generators: set[str] = set()
         self._temporaries = 0
+        self._lambdas = 0
         self._hands_over = callees.hands_over
         self._marks_lines = callees.marks_lines
         self._first_line = 0
@@ -182,6 +183,7 @@ class Rewriter(ast.NodeTransformer):
             name = f"_kapi_device_{_identifier(called)}_{id(called)}"
             node.func = self._inject(name, self._callees.cell(called), node.func)
             if self._callees.is_generator(called):
+                self._refuse_in_lambda(node)
                 return ast.copy_location(ast.YieldFrom(node), node)
             return node
         self.generic_visit(node)
@@ -189,7 +191,24 @@ class Rewriter(ast.NodeTransformer):
             return ast.copy_location(ast.YieldFrom(node), node)
         return node
 
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        self._lambdas += 1
+        self._scopes.append(bound_names(node))
+        node.body = self.visit(node.body)
+        self._scopes.pop()
+        self._lambdas -= 1
+        return node
+
+    def _refuse_in_lambda(self, node: ast.Call) -> None:
+        # A lambda that yields would be called, but never run.
+        if self._lambdas:
+            self.problems.append(
+                f"{self._function.__code__.co_filename}:{node.lineno}: a barrier, or a function with a barrier or a "
+                f"`while` loop, must not stand in a lambda, got `{ast.unparse(node)}`: write a local function"
+            )
+
     def _barrier(self, node: ast.Call) -> ast.expr:
+        self._refuse_in_lambda(node)
         given = dict(zip(("group", "fence_scope"), node.args, strict=False))
         given.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
         if "group" not in given or set(given) - {"group", "fence_scope"} or len(node.args) > 2:

@@ -21,7 +21,7 @@ __all__ = ["trace"]
 
 @contextmanager
 def trace(limit: int = 100_000) -> Iterator[Trace]:
-    """Record what the kernels launched inside a ``with`` block do.
+    """Record what the kernels launched inside a ``with`` block do; of several orders, the first.
 
     Parameters
     ----------

@@ -34,6 +34,11 @@ class Recorder:
         self._phase = 0
         self._instructions: dict[tuple[CodeType, int], tuple[int, int]] = {}
 
+    def stop(self) -> None:
+        """Note nothing more: of several orders, the first is shown."""
+        launch = self.launch
+        self.launch = Launch(launch.kernel, launch.space, launch.describe, 0, launch.sub_group_size)
+
     def start_group(self) -> None:
         """Begin a group's first phase."""
         self._phase = 0
