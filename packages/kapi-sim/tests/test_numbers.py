@@ -307,3 +307,31 @@ def test_weak_floats_divided_by_zero_are_reported():
         kapi.call_kernel(divide_weak, kapi.Range(1), np.zeros(1), 1.0, 0.0)
     assert any("work-item global (0,)" in note for note in caught.value.__notes__)
     kapi.call_kernel(divide_weak, kapi.Range(1), np.zeros(1), np.float32(1), 0.0)
+
+
+@kapi.kernel
+def convert(item: kapi.Item, values, bytes_, whole):
+    for k in range(values.shape[0]):
+        bytes_[k] = np.uint8(values[k])
+        whole[k] = int(values[k])
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+def test_float_converted_to_an_integer_saturates(checks):
+    values = np.array([math.nan, math.inf, -math.inf, 2.75, -0.75, 300.5], np.float32)
+    bytes_, whole = np.zeros(6, np.uint8), np.zeros(6, np.int64)
+    with kapi.simulation(checks=checks):
+        kapi.call_kernel(convert, kapi.Range(1), values, bytes_, whole)
+    np.testing.assert_array_equal(bytes_, [0, 255, 0, 2, 0, 255])
+    np.testing.assert_array_equal(whole, [0, 2**63 - 1, -(2**63), 2, 0, 300])
+
+
+@kapi.kernel
+def wrap(item: kapi.Item, values, out):
+    out[0] = np.int32(values[0])
+
+
+def test_integer_converted_to_a_narrower_one_is_numpys():
+    out = np.zeros(1, np.int32)
+    kapi.call_kernel(wrap, kapi.Range(1), np.array([2**33 + 5]), out)
+    assert out[0] == 5

@@ -235,3 +235,15 @@ def test_of_several_orders_the_first_is_shown():
         )
     assert [len(launch.events) for launch in trace.launches] == [full]
     assert trace.launches[0].dropped == 0
+
+
+@kapi.kernel
+def counts_down(nd_item: kapi.NdItem, n):
+    while n > 0:
+        n -= 1
+
+
+def test_lines_are_the_users_own():
+    with kapi.trace() as trace:
+        kapi.call_kernel(counts_down, kapi.NdRange(2, 2), 3)
+    assert [row.executions for row in trace.statistics()] == [2, 6]

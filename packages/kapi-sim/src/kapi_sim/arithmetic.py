@@ -18,7 +18,16 @@ import numpy as np
 from kapi_sim.errors import DtypeError
 from kapi_sim.spec.math_functions import MATH_FUNCTIONS
 
-__all__ = ["MATH", "SUBSTITUTES", "checked_ring", "floor_divide", "remainder", "saturated", "wrapped_ring"]
+__all__ = [
+    "MATH",
+    "SUBSTITUTES",
+    "checked_ring",
+    "conversion",
+    "floor_divide",
+    "remainder",
+    "saturated",
+    "wrapped_ring",
+]
 
 _SMALLEST = -(2**63)
 _LARGEST = 2**63 - 1
@@ -70,6 +79,16 @@ def saturated(value: Any, dtype: np.dtype[Any]) -> Any:
     if number <= limits.min:
         return limits.min
     return limits.max if number >= limits.max else int(number)
+
+
+def conversion(kind: type[Any]) -> Callable[[Any], Any]:
+    """Return what a kernel calls for `int` or an integer type of NumPy: of a float it makes what a device makes."""
+    dtype = np.dtype(np.int64) if kind is int else np.dtype(kind)
+
+    def convert(value: Any) -> Any:
+        return kind(saturated(value, dtype))
+
+    return convert
 
 
 def _gamma_beyond(x: float) -> float:

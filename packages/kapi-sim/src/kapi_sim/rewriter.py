@@ -8,13 +8,16 @@ from collections.abc import Callable
 from types import CellType
 from typing import Any, Protocol
 
-from kapi_sim.arithmetic import SUBSTITUTES
+import numpy as np
+
+from kapi_sim.arithmetic import SUBSTITUTES, conversion
 from kapi_sim.debugging import stops
 from kapi_sim.names import MISSING, bound_names, called_function, dotted_path, resolve
 from kapi_sim.spec.convergence import group_barrier
 from kapi_sim.spec.memory import MemoryScope
+from kapi_sim.statements import counted_loop, mark_lines
 from kapi_sim.tracing.switch import LINE
-from kapi_sim.watchdog import SPIN, SPIN_LIMIT, SPIN_TURN, spin
+from kapi_sim.watchdog import SPIN_LIMIT, SPIN_TURN, spin
 
 __all__ = ["Callees", "Rewriter"]
 
@@ -76,7 +79,6 @@ class Rewriter(ast.NodeTransformer):
         self._lambdas = 0
         self._hands_over = callees.hands_over
         self._marks_lines = callees.marks_lines
-        self._first_line = 0
         self.cells: dict[str, CellType] = {}
         self.problems: list[str] = []
         self.has_changed = False
@@ -93,38 +95,17 @@ class Rewriter(ast.NodeTransformer):
         # A default that was stripped must not leave a keyword-only parameter required by the code
         # object: the function made of it takes the original's own defaults.
         self._scopes.append(bound_names(tree))
-        self._first_line = tree.lineno
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
         if self._marks_lines:
-            self._mark(tree)
+            self.has_changed = True
+            self.cells["_kapi_line"] = LINE
+            mark_lines(tree, self._function.__code__.co_filename)
         self._scopes.pop()
         return tree
 
     def _statements(self, node: ast.stmt) -> list[ast.stmt]:
         made = self.visit(node)
         return made if isinstance(made, list) else [made]
-
-    def _mark(self, tree: ast.FunctionDef) -> None:
-        """Put a call before each statement that tells its line."""
-        self.has_changed = True
-        self.cells["_kapi_line"] = LINE
-        pending: list[ast.AST] = [tree]
-        while pending:
-            node = pending.pop()
-            pending.extend(ast.iter_child_nodes(node))
-            for name in ("body", "orelse"):
-                block = getattr(node, name, None)
-                if isinstance(block, list):
-                    setattr(node, name, [made for statement in block for made in self._marked(statement)])
-
-    def _marked(self, statement: ast.stmt) -> list[ast.stmt]:
-        is_own = isinstance(statement, (ast.FunctionDef, ast.Nonlocal, ast.Global))
-        is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-        if is_own or is_docstring:
-            return [statement]
-        file = self._function.__code__.co_filename
-        call = ast.parse(f"_kapi_line({file!r}, {self._first_line}, {statement.lineno})").body[0]
-        return [_placed(call, statement), statement]
 
     def _lookup(self, node: ast.AST) -> Any:
         """The object that an expression names, or `MISSING`."""
@@ -186,6 +167,8 @@ class Rewriter(ast.NodeTransformer):
                 self._refuse_in_lambda(node)
                 return ast.copy_location(ast.YieldFrom(node), node)
             return node
+        if _is_integer_type(value) and len(node.args) == 1 and not node.keywords:
+            node.func = self._inject(f"_kapi_to_{value.__name__}", CellType(conversion(value)), node.func)
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in self._generators:
             return ast.copy_location(ast.YieldFrom(node), node)
@@ -235,27 +218,19 @@ class Rewriter(ast.NodeTransformer):
         # A turn that always comes to a barrier is counted by the scheduler.
         has_continue = any(isinstance(part, ast.Continue) for part in ast.walk(node))
         is_counted = not has_continue and any(self._is_barrier(statement) for statement in node.body)
-        first, last = node.lineno, node.end_lineno or node.lineno
         self.generic_visit(node)
         if is_counted:
             return node
         self.has_changed = True
         self._temporaries += 1
-        turns = f"_kapi_turns_{self._temporaries}"
-        file = self._function.__code__.co_filename
-        if self._hands_over and len(self._scopes) == 1:
+        hands_over = self._hands_over and len(self._scopes) == 1
+        if hands_over:
             self.cells["_kapi_spin_turn"] = SPIN_TURN
-            text = (
-                f"{turns} += 1\nif {turns} >= _kapi_spin_turn:\n"
-                f"    yield ({file!r}, {first}, {last}), None, {SPIN}\n    {turns} = 0"
-            )
         else:
             self.cells["_kapi_spin_limit"] = SPIN_LIMIT
             self.cells["_kapi_spin"] = CellType(spin)
-            text = f"{turns} += 1\nif {turns} > _kapi_spin_limit:\n    _kapi_spin({file!r}, {first}, {last})"
-        start, *counting = (_placed(statement, node) for statement in ast.parse(f"{turns} = 0\n{text}").body)
-        node.body = [*counting, *node.body]
-        return [start, node]
+        file = self._function.__code__.co_filename
+        return counted_loop(node, file, self._temporaries, hands_over)
 
     def _is_barrier(self, statement: ast.stmt) -> bool:
         if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
@@ -373,14 +348,8 @@ class Rewriter(ast.NodeTransformer):
         return value is group_barrier and not self._callees.on_threads
 
 
-def _placed(statement: ast.stmt, node: ast.AST) -> ast.stmt:
-    """Give all of `statement` the line of `node`: a debugger sees no line of its own."""
-    place = {name: getattr(node, name) for name in ("lineno", "col_offset")}
-    for part in ast.walk(statement):
-        for name, value in place.items():
-            setattr(part, name, value)
-            setattr(part, f"end_{name}", value)
-    return statement
+def _is_integer_type(value: object) -> bool:
+    return isinstance(value, type) and (value is int or issubclass(value, np.integer))
 
 
 def _identifier(function: Callable[..., Any]) -> str:

@@ -81,9 +81,10 @@ user-select:none}
 @media (prefers-color-scheme:dark){#source .bad{color:#fb923c}}
 #source .here{background:var(--mark)}
 .array{margin:0 0 14px}.array h3{font-size:14px;margin:0 0 5px}.array h3 small{font-weight:400;color:var(--soft)}
-.grid{display:flex;flex-wrap:wrap;gap:3px}
+.grid{display:flex;flex-wrap:wrap;gap:3px;max-height:340px;overflow:auto;padding:3px}
 .grid.table{display:grid;overflow:auto;justify-content:start}
-.cell{min-width:44px;height:34px;padding:1px 4px;border:2px solid var(--line);border-radius:5px;font-size:12px;
+.cell{width:60px;white-space:nowrap;
+height:34px;padding:1px 4px;border:2px solid var(--line);border-radius:5px;font-size:12px;
 text-align:center;position:relative;font-variant-numeric:tabular-nums;line-height:15px;cursor:default;overflow:hidden}
 .cell i{display:block;font-style:normal;font-size:9.5px;opacity:.72;line-height:12px}
 .cell.last{outline:3px solid #f59e0b;outline-offset:0}
@@ -105,7 +106,10 @@ const label = n => L.names[n] || "work-item " + n;
 const color = n => L.colors[n] || "#888";
 const group = n => L.groupSize > 1 ? Math.floor(n / L.groupSize) : -1;
 const spell = v => typeof v === "number" ? String(+v.toPrecision(6)) : v === null ? "?" : String(v);
-const short = v => { const t = spell(v); return t.length > 9 ? (+v).toPrecision(3) : t; };
+const short = v => {
+  const t = typeof v === "number" ? String(+v.toPrecision(3)) : spell(v);
+  return t.length > 7 && typeof v === "number" ? (+v).toExponential(1) : t;
+};
 const place = (a, e) => {
   const index = [];
   for (let d = a.shape.length - 1; d >= 0; d--) { index.unshift(e % a.shape[d]); e = Math.floor(e / a.shape[d]); }
@@ -243,7 +247,7 @@ function makeMemory() {
     head.append(small);
     const last = a.shape[a.shape.length - 1];
     if (a.shape.length > 1 && a.cells.length === a.size && last <= 64) {
-      grid.classList.add("table"); grid.style.gridTemplateColumns = "repeat(" + last + ", minmax(44px, max-content))";
+      grid.classList.add("table"); grid.style.gridTemplateColumns = "repeat(" + last + ", 60px)";
     }
     cells[number] = new Map();
     a.cells.forEach(e => {
