@@ -168,3 +168,25 @@ def test_barriers_without_end_are_a_deadlock(checks):
 def test_spin_limit_is_validated():
     with pytest.raises(kapi.KernelLaunchError, match="spin_limit must be"), kapi.simulation(spin_limit=0):
         pass
+
+
+@kapi.device_func
+def turns(n):
+    k = 0
+    while k < n:
+        k += 1
+    return k
+
+
+@kapi.kernel
+def same_loop_many_times(nd_item: kapi.NdItem, values, out):
+    for value in values:
+        n = turns(value)
+    out[nd_item.get_global_id(0)] = n
+
+
+def test_one_loop_run_again_is_no_deadlock():
+    out = np.zeros(2)
+    with kapi.simulation(spin_limit=10_000):
+        kapi.call_kernel(same_loop_many_times, kapi.NdRange(2, 2), np.full(5, 15, np.int32), out)
+    np.testing.assert_array_equal(out, 15)

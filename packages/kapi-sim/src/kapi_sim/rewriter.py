@@ -17,7 +17,7 @@ from kapi_sim.spec.convergence import group_barrier
 from kapi_sim.spec.memory import MemoryScope
 from kapi_sim.statements import counted_loop, mark_lines
 from kapi_sim.tracing.switch import LINE
-from kapi_sim.watchdog import SPIN_LIMIT, SPIN_TURN, spin
+from kapi_sim.watchdog import LOOP_NUMBER, SPIN_LIMIT, SPIN_TURN, spin
 
 __all__ = ["Callees", "Rewriter"]
 
@@ -226,6 +226,7 @@ class Rewriter(ast.NodeTransformer):
         hands_over = self._hands_over and len(self._scopes) == 1
         if hands_over:
             self.cells["_kapi_spin_turn"] = SPIN_TURN
+            self.cells["_kapi_loop_number"] = LOOP_NUMBER
         else:
             self.cells["_kapi_spin_limit"] = SPIN_LIMIT
             self.cells["_kapi_spin"] = CellType(spin)

@@ -214,7 +214,7 @@ class Schedule:
             if shuffler is not None:
                 shuffler.shuffle(order)
             arrivals: dict[int, Arrival] = {}
-            spinning: dict[int, Loop] = {}
+            spinning: dict[int, tuple[Loop, object]] = {}
             for local in order:
                 clock.uid = base + local
                 generator = generators[local]
@@ -222,7 +222,7 @@ class Schedule:
                 if yielded is None:
                     left.append(local)
                 elif yielded[2] is SPIN:
-                    spinning[local] = yielded[0]
+                    spinning[local] = yielded[:2]
                 else:
                     arrivals[local] = _arrival(generator, yielded, cluster)
             if spinning:
@@ -249,7 +249,7 @@ class Schedule:
         base: int,
         generators: list[GeneratorType[Yielded, None, None]],
         cluster: Cluster,
-        spinning: dict[int, Loop],
+        spinning: dict[int, tuple[Loop, object]],
         arrivals: dict[int, Arrival],
         left: list[int],
     ) -> None:
@@ -257,7 +257,7 @@ class Schedule:
         turns = len(spinning)
         known: dict[int, object] = {}
         while spinning:
-            states = {local: self._state(generators[local]) for local in spinning}
+            states = {local: self._state(generators[local], run) for local, (_, run) in spinning.items()}
             # Work-items that come round to where they were, with nothing written, do so for ever.
             is_stuck = known == states and None not in states.values()
             known = states
@@ -267,11 +267,11 @@ class Schedule:
                 yielded = next(generator, None)
                 turns += 1
                 if yielded is not None and yielded[2] is SPIN:
-                    spinning[local] = yielded[0]
+                    spinning[local] = yielded[:2]
                     if not is_stuck and turns < TURNS * min(len(spinning), _MOST_PATIENCE):
                         continue
                     others = describe_arrivals(self.clock, base, arrivals, left)
-                    stuck = {base + number: loop for number, loop in spinning.items()}
+                    stuck = {base + number: loop for number, (loop, _) in spinning.items()}
                     generator.throw(deadlock(self.bound, stuck, others))
                 del spinning[local]
                 turns = 0
@@ -282,7 +282,7 @@ class Schedule:
                     arrivals[local] = _arrival(generator, yielded, cluster)
 
 
-    def _state(self, generator: Any) -> object:
+    def _state(self, generator: Any, run: object) -> object:
         """What a work-item that turns in a loop depends on; `None` if that is not recorded."""
         bound = self.bound
         if bound.trail is None or bound.local_trail is None:
@@ -292,7 +292,7 @@ class Schedule:
             generator = generator.gi_yieldfrom
         held = generator.gi_frame.f_locals.items()
         state = {name: _held(value) for name, value in held if not name.startswith("_kapi_")}
-        return state, bound.trail.changes, bound.local_trail.changes
+        return run, state, bound.trail.changes, bound.local_trail.changes
 
 
 def _held(value: Any) -> object:

@@ -27,16 +27,22 @@ def counted_loop(node: ast.While, file: str, number: int, hands_over: bool) -> l
     """
     first, last = node.lineno, node.end_lineno or node.lineno
     turns = f"_kapi_turns_{number}"
+    start = f"{turns} = 0"
     if hands_over:
+        # Each run of the loop has a number of its own: where it came round to is compared within one run.
+        start += f"\n_kapi_loop_{number} = _kapi_loop_number()"
         text = (
             f"{turns} += 1\nif {turns} >= _kapi_spin_turn:\n"
-            f"    yield ({file!r}, {first}, {last}), None, {SPIN}\n    {turns} = 0"
+            f"    yield ({file!r}, {first}, {last}), _kapi_loop_{number}, {SPIN}\n    {turns} = 0"
         )
     else:
         text = f"{turns} += 1\nif {turns} > _kapi_spin_limit:\n    _kapi_spin({file!r}, {first}, {last})"
-    start, *counting = (_placed(statement, node) for statement in ast.parse(f"{turns} = 0\n{text}").body)
-    node.body = [*counting, *node.body]
-    return [start, node]
+    node.body = [*_parsed(text, node), *node.body]
+    return [*_parsed(start, node), node]
+
+
+def _parsed(text: str, node: ast.AST) -> list[ast.stmt]:
+    return [_placed(statement, node) for statement in ast.parse(text).body]
 
 
 def mark_lines(tree: ast.FunctionDef, file: str) -> None:

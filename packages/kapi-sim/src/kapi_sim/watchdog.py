@@ -9,6 +9,7 @@ The count is of loop turns, not of time, so the verdict is the same in each run.
 
 from __future__ import annotations
 
+from itertools import count
 from types import CellType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -21,7 +22,18 @@ if TYPE_CHECKING:
     from kapi_sim.arguments import Bound
     from kapi_sim.checks.races import Trail
 
-__all__ = ["SPIN", "SPIN_LIMIT", "SPIN_TURN", "TURNS", "Loop", "SpinningError", "deadlock", "set_limit", "spin"]
+__all__ = [
+    "LOOP_NUMBER",
+    "SPIN",
+    "SPIN_LIMIT",
+    "SPIN_TURN",
+    "TURNS",
+    "Loop",
+    "SpinningError",
+    "deadlock",
+    "set_limit",
+    "spin",
+]
 
 Loop = tuple[str, int, int]
 """File, first and last line of a loop."""
@@ -34,6 +46,8 @@ SPIN_LIMIT = CellType(1_000_000)
 """Turns of one loop after which a work-item that cannot hand over is given up."""
 SPIN_TURN = CellType(1_000)
 """Turns of one loop after which a work-item hands over to the others of its group."""
+LOOP_NUMBER = CellType(count().__next__)
+"""Holds what gives each run of a loop a number."""
 
 _MOST_NAMED = 3
 
