@@ -85,9 +85,14 @@ def waits_in_a_local_function(nd_item: kapi.NdItem, flag):
 def test_spin_is_a_deadlock(kernel, space, arguments, checks):
     with (
         kapi.simulation(checks=checks, spin_limit=LIMIT),
-        pytest.raises(kapi.DeadlockError, match=rf"within {LIMIT} turns"),
+        pytest.raises(kapi.DeadlockError, match=rf"within {LIMIT} turns|comes round to where it was"),
     ):
         kapi.call_kernel(kernel, space, *(np.zeros(1) for _ in range(arguments)))
+
+
+def test_loop_that_comes_round_is_told_so():
+    with kapi.simulation(spin_limit=LIMIT), pytest.raises(kapi.DeadlockError, match="with nothing written"):
+        kapi.call_kernel(waits_in_a_function, kapi.NdRange(2, 2), np.zeros(1))
 
 
 @pytest.mark.parametrize("kernel", [waits_without_reading, waits_after_a_barrier])

@@ -272,7 +272,7 @@ class Schedule:
                         continue
                     others = describe_arrivals(self.clock, base, arrivals, left)
                     stuck = {base + number: loop for number, (loop, _) in spinning.items()}
-                    generator.throw(deadlock(self.bound, stuck, others))
+                    generator.throw(deadlock(self.bound, stuck, others, is_stuck))
                 del spinning[local]
                 turns = 0
                 is_stuck = False

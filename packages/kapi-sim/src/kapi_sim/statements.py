@@ -70,10 +70,11 @@ def _marked(statement: ast.stmt, file: str, first: int) -> list[ast.stmt]:
 
 def _placed(statement: ast.stmt, node: ast.AST) -> ast.stmt:
     """Give all of `statement` the line of `node`: a debugger sees no line of its own."""
-    place = {name: getattr(node, name) for name in ("lineno", "col_offset")}
+    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+    # One column wide, so that a traceback has something to mark.
+    place = {"lineno": line, "col_offset": column, "end_lineno": line, "end_col_offset": column + 1}
     for part in ast.walk(statement):
         setattr(part, _ADDED, True)
         for name, value in place.items():
             setattr(part, name, value)
-            setattr(part, f"end_{name}", value)
     return statement

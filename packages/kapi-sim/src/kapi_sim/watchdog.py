@@ -77,7 +77,9 @@ def spin(file: str, first: int, last: int) -> NoReturn:
     raise SpinningError((file, first, last))
 
 
-def deadlock(bound: Bound, spinning: dict[int, Loop], others: list[str]) -> DeadlockError:
+def deadlock(
+    bound: Bound, spinning: dict[int, Loop], others: list[str], has_come_round: bool = False
+) -> DeadlockError:
     """Return the error for work-items that turn in loops which nothing ends.
 
     Parameters
@@ -88,6 +90,8 @@ def deadlock(bound: Bound, spinning: dict[int, Loop], others: list[str]) -> Dead
         By number of the work-item, where it turns.
     others : list of str
         What the other work-items of the group do, a line each.
+    has_come_round : bool
+        Whether the loops were seen to come round to where they were; else they had their turns.
     """
     clock = bound.clock
     lines = []
@@ -102,10 +106,13 @@ def deadlock(bound: Bound, spinning: dict[int, Loop], others: list[str]) -> Dead
         cure += "use a `group_barrier` within a group, two launches between groups"
     else:
         cure = "no work-item of a Range launch can wait for another one: split the work into two launches"
+    if has_come_round:
+        why = "comes round to where it was, with nothing written"
+    else:
+        why = f"no other work-item ends within {SPIN_LIMIT.cell_contents} turns"
+        cure += "\n  if the loop does end, allow it more turns with simulation(spin_limit=...)"
     return DeadlockError(
-        f"a loop must end by what its own work-item does, got one that no other work-item ends within "
-        f"{SPIN_LIMIT.cell_contents} turns\n" + "\n".join(lines) + f"\n  {cure}"
-        "\n  if the loop does end, allow it more turns with simulation(spin_limit=...)"
+        f"a loop must end by what its own work-item does, got one that {why}\n" + "\n".join(lines) + f"\n  {cure}"
     )
 
 
