@@ -166,3 +166,20 @@ def test_barrier_needs_work_groups():
 
     with pytest.raises(kapi.KernelLaunchError, match="must be launched over an NdRange, for it has a barrier"):
         kapi.call_kernel(untyped, kapi.Range(2))
+
+
+@kapi.kernel
+def two_calls(nd_item: kapi.NdItem):
+    group = nd_item.get_group()
+    if nd_item.get_local_id(0) % 2:
+        meet(group)  # odd call
+    else:
+        meet(group)  # even call
+
+
+def test_calls_of_one_function_are_different_barriers(line_with):
+    with pytest.raises(kapi.BarrierDivergenceError, match="another one at each call of the function") as caught:
+        launch(two_calls)
+    assert f"called at test_convergence.py:{line_with('# odd call')}" in str(caught.value)
+    assert f"called at test_convergence.py:{line_with('# even call')}" in str(caught.value)
+    launch(uniform_call)

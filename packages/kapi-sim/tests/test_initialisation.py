@@ -111,3 +111,16 @@ def garbage_index(nd_item: kapi.NdItem, out, tile):
 def test_garbage_used_as_an_index_is_reported_as_garbage():
     with pytest.raises(kapi.UninitializedReadError, match=r"tile\[0\]"):
         launch(garbage_index, np.zeros(4), kapi.LocalAccessor(1, np.int32), n=1, local=1)
+
+
+@pytest.mark.parametrize("kernel", [half_filled_wrong, accumulate_wrong])
+def test_traceback_ends_at_the_read(kernel):
+    import traceback
+
+    arguments = (np.ones(8),) * (kernel is accumulate_wrong) + (np.zeros(8), kapi.LocalAccessor(4, float))
+    with pytest.raises(kapi.UninitializedReadError) as caught:
+        launch(kernel, *arguments)
+    frame = traceback.extract_tb(caught.value.__traceback__)[-1]
+    assert frame.filename == __file__
+    assert frame.name == kernel.__name__
+    assert frame.line in ("out[nd_item.get_global_id(0)] = tile[3 - k]", "tile[k] += a[i]")

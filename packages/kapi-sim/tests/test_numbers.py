@@ -246,3 +246,92 @@ def test_tuples_of_arrays_and_named_tuples():
     np.testing.assert_array_equal(data, [0, 2, 4])
     with pytest.raises(kapi.OutOfBoundsError, match=r"`nested\[0\]\[0\]`"):
         kapi.call_kernel(scale, kapi.Range(3), Pair(data, 2.0), ((np.arange(2.0),), 1))
+
+
+@kapi.kernel
+def store(item: kapi.Item, out, values):
+    for k in range(values.shape[0]):
+        out[k] = values[k]
+
+
+@kapi.kernel
+def store_weak(item: kapi.Item, out, value):
+    out[0] = value
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize("source", [np.float16, np.float32, np.float64])
+def test_float_stored_to_an_integer_saturates(dtype, source, checks):
+    limits = np.iinfo(dtype)
+    values = np.array([math.nan, math.inf, -math.inf, 2.75, -0.75, 100.5], source)
+    expected = np.array([0, limits.max, limits.min, 2, 0, 100], dtype)
+    out = np.zeros(len(values), dtype)
+    with kapi.simulation(checks=checks):
+        kapi.call_kernel(store, kapi.Range(1), out, values)
+        np.testing.assert_array_equal(out, expected)
+        for value, wanted in zip(values, expected, strict=True):
+            kapi.call_kernel(store_weak, kapi.Range(1), out[:1], float(value))
+            assert out[0] == wanted
+
+
+@kapi.kernel
+def add_and_subtract(item: kapi.Item, out, k):
+    x = k + k
+    y = -k - k
+    out[0] = x + y
+
+
+@kapi.kernel
+def negate(item: kapi.Item, out, k):
+    out[0] = -k
+
+
+@pytest.mark.parametrize(
+    ("kernel", "value", "beyond"), [(add_and_subtract, 2**62, 2**63), (negate, -(2**63), 2**63)]
+)
+def test_weak_integer_beyond_64_bits_by_sum_or_sign(kernel, value, beyond):
+    with pytest.raises(kapi.DtypeError, match=f"must fit 64 bits, got {beyond}") as caught:
+        kapi.call_kernel(kernel, kapi.Range(1), np.zeros(1), value)
+    assert any("work-item global (0,)" in note for note in caught.value.__notes__)
+    kapi.call_kernel(kernel, kapi.Range(1), np.zeros(1), value // 2)
+
+
+@kapi.kernel
+def divide_weak(item: kapi.Item, out, x, y):
+    out[0] = x / y
+
+
+def test_weak_floats_divided_by_zero_are_reported():
+    with pytest.raises(ZeroDivisionError, match="division by zero") as caught:
+        kapi.call_kernel(divide_weak, kapi.Range(1), np.zeros(1), 1.0, 0.0)
+    assert any("work-item global (0,)" in note for note in caught.value.__notes__)
+    kapi.call_kernel(divide_weak, kapi.Range(1), np.zeros(1), np.float32(1), 0.0)
+
+
+@kapi.kernel
+def convert(item: kapi.Item, values, bytes_, whole):
+    for k in range(values.shape[0]):
+        bytes_[k] = np.uint8(values[k])
+        whole[k] = int(values[k])
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+def test_float_converted_to_an_integer_saturates(checks):
+    values = np.array([math.nan, math.inf, -math.inf, 2.75, -0.75, 300.5], np.float32)
+    bytes_, whole = np.zeros(6, np.uint8), np.zeros(6, np.int64)
+    with kapi.simulation(checks=checks):
+        kapi.call_kernel(convert, kapi.Range(1), values, bytes_, whole)
+    np.testing.assert_array_equal(bytes_, [0, 255, 0, 2, 0, 255])
+    np.testing.assert_array_equal(whole, [0, 2**63 - 1, -(2**63), 2, 0, 300])
+
+
+@kapi.kernel
+def wrap(item: kapi.Item, values, out):
+    out[0] = np.int32(values[0])
+
+
+def test_integer_converted_to_a_narrower_one_is_numpys():
+    out = np.zeros(1, np.int32)
+    kapi.call_kernel(wrap, kapi.Range(1), np.array([2**33 + 5]), out)
+    assert out[0] == 5

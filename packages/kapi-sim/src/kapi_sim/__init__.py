@@ -9,6 +9,7 @@ run unchanged on a device.
 from __future__ import annotations
 
 from kapi_sim.control import simulation
+from kapi_sim.debugging import debug
 from kapi_sim.device_function import DeviceFunction, device_func
 from kapi_sim.errors import (
     BarrierDivergenceError,
@@ -35,7 +36,7 @@ from kapi_sim.errors import (
 )
 from kapi_sim.kernel import Kernel, call_kernel, call_kernel_async, kernel
 from kapi_sim.launchable import DEFAULT_LOCAL_SIZE
-from kapi_sim.profile import Profile
+from kapi_sim.profile import PROFILES, Profile
 from kapi_sim.spec import (
     AddressSpace,
     Group,
@@ -48,11 +49,13 @@ from kapi_sim.spec import (
     Range,
     group_barrier,
 )
+from kapi_sim.tracing import trace
 
 __version__ = "0.1.0"
 
 __all__ = [
     "DEFAULT_LOCAL_SIZE",
+    "PROFILES",
     "AddressSpace",
     "BarrierDivergenceError",
     "BenignRaceWarning",
@@ -88,8 +91,10 @@ __all__ = [
     "UsmAllocationError",
     "call_kernel",
     "call_kernel_async",
+    "debug",
     "device_func",
     "group_barrier",
     "kernel",
     "simulation",
+    "trace",
 ]

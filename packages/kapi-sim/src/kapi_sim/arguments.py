@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +12,12 @@ from kapi_sim.checks.races import Trail
 from kapi_sim.clock import Clock
 from kapi_sim.control import Settings
 from kapi_sim.errors import DtypeError, LimitError
-from kapi_sim.memory import View
+from kapi_sim.memory import SaturatingArray, View
 from kapi_sim.spec import MAX_RANK, LocalAccessor, NdRange, Range, is_kernel_dtype
 from kapi_sim.usm import HostCopy, copy_in, copy_out_changed, is_usm_array
+
+if TYPE_CHECKING:
+    from kapi_sim.tracing.recorder import Recorder
 
 __all__ = ["Bound", "bind"]
 
@@ -39,6 +42,10 @@ class Bound:
         Where accesses are recorded.
     usm : dict of int to HostCopy
         Arrays in unified shared memory, by the `id` of the argument.
+    recorder : Recorder or None
+        Where events are noted, in a launch that is traced.
+    has_floats : bool
+        Whether any argument is or holds a float.
     """
 
     clock: Clock
@@ -48,6 +55,12 @@ class Bound:
     trail: Trail | None = None
     local_trail: Trail | None = None
     usm: dict[int, HostCopy] = field(default_factory=dict)
+    recorder: Recorder | None = None
+    has_floats: bool = False
+
+    def values_of(self, makes_floats: bool) -> list[Any]:
+        """Return the values for a kernel that does, or does not, make floats itself."""
+        return [_saturating(value) for value in self.values] if makes_floats or self.has_floats else self.values
 
     @property
     def elements_tracked(self) -> int:
@@ -81,7 +94,14 @@ class Bound:
         copy_out_changed(list(self.usm.values()))
 
 
-def bind(names: list[str], args: tuple[Any, ...], space: Range | NdRange, clock: Clock, settings: Settings) -> Bound:
+def bind(
+    names: list[str],
+    args: tuple[Any, ...],
+    space: Range | NdRange,
+    clock: Clock,
+    settings: Settings,
+    recorder: Recorder | None = None,
+) -> Bound:
     """Check the arguments and wrap what the checks have to see.
 
     Raises
@@ -93,6 +113,7 @@ def bind(names: list[str], args: tuple[Any, ...], space: Range | NdRange, clock:
         many axes.
     """
     binder = _Binder(space, clock, settings)
+    binder.bound.recorder = recorder
     for name, value in zip(names, args, strict=False):
         binder.inspect(name, value)
     if settings.profile is not None and "limits" in settings.checks:
@@ -113,9 +134,10 @@ class _Binder:
         self._space = space
         self._clock = clock
         self._profile = settings.profile if "limits" in checks else None
+        self._has_fp64 = self._profile is None or self._profile.has_fp64
         self._has_bounds = "bounds" in checks
         races, unwritten = "races" in checks, "initialisation" in checks
-        self._is_viewed = self._has_bounds or races or unwritten
+        self._is_viewed = self._has_bounds or races or unwritten or not self._has_fp64
         if races:
             self.bound.trail = Trail(clock, "global", races, False)
         if races or unwritten:
@@ -146,7 +168,9 @@ class _Binder:
                 )
         elif is_usm_array(value):
             self._inspect_usm(name, value)
-        elif not isinstance(value, (float, complex)):
+        elif isinstance(value, (float, complex)):
+            self.bound.has_floats = True
+        else:
             raise DtypeError(f"argument `{name}` must be {_KINDS}, got {value!r} of type {type(value).__name__}")
 
     def _inspect_dtype(self, name: str, dtype: np.dtype[Any]) -> None:
@@ -156,6 +180,7 @@ class _Binder:
                 "native "
                 f"byte order, got {dtype!r}: convert it with astype"
             )
+        self.bound.has_floats |= dtype.kind in "fc"
         if self._profile is not None:
             check_dtype(name, dtype, self._profile)
 
@@ -189,9 +214,26 @@ class _Binder:
         return value
 
     def _viewed(self, array: np.ndarray[Any, Any], name: str, trail: Trail | None, granule: int) -> Any:
+        recorder = self.bound.recorder
+        if recorder is not None:
+            from kapi_sim.tracing.recorder import TracedView
+
+            is_local = any(array is local for local in self.bound.local_arrays)
+            view = TracedView(array, name, self._clock, trail, self._has_bounds, granule, self._has_fp64)
+            return view.trace(recorder, "local" if is_local else "global")
         if not self._is_viewed:
             return array
-        return View(array, name, self._clock, trail, self._has_bounds, granule)
+        return View(array, name, self._clock, trail, self._has_bounds, granule, self._has_fp64)
+
+
+def _saturating(value: Any) -> Any:
+    """Return an argument whose integer arrays take floats as a device does, if it is not watched anyway."""
+    if isinstance(value, tuple):
+        elements = [_saturating(element) for element in value]
+        return type(value)(*elements) if hasattr(value, "_fields") else tuple(elements)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
+        return value.view(SaturatingArray)
+    return value
 
 
 def _granule(arrays: list[np.ndarray[Any, Any]]) -> int:

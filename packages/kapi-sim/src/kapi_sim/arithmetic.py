@@ -18,7 +18,16 @@ import numpy as np
 from kapi_sim.errors import DtypeError
 from kapi_sim.spec.math_functions import MATH_FUNCTIONS
 
-__all__ = ["MATH", "SUBSTITUTES", "checked_ring", "floor_divide", "remainder", "wrapped_ring"]
+__all__ = [
+    "MATH",
+    "SUBSTITUTES",
+    "checked_ring",
+    "conversion",
+    "floor_divide",
+    "remainder",
+    "saturated",
+    "wrapped_ring",
+]
 
 _SMALLEST = -(2**63)
 _LARGEST = 2**63 - 1
@@ -54,6 +63,32 @@ def wrapped_ring(value: Any) -> Any:
     if value.__class__ is int and not _SMALLEST <= value <= _LARGEST:
         return (value - _SMALLEST) % 2**64 + _SMALLEST
     return value
+
+
+def saturated(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return what an element of the integer `dtype` takes of `value`.
+
+    Of a float that is its whole part, held to the range of the dtype, and 0 of nan.
+    """
+    if value.__class__ is not float and not isinstance(value, np.floating):
+        return value
+    number = float(value)
+    if number != number:
+        return 0
+    limits = np.iinfo(dtype)
+    if number <= limits.min:
+        return limits.min
+    return limits.max if number >= limits.max else int(number)
+
+
+def conversion(kind: type[Any]) -> Callable[[Any], Any]:
+    """Return what a kernel calls for `int` or an integer type of NumPy: of a float it makes what a device makes."""
+    dtype = np.dtype(np.int64) if kind is int else np.dtype(kind)
+
+    def convert(value: Any) -> Any:
+        return kind(saturated(value, dtype))
+
+    return convert
 
 
 def _gamma_beyond(x: float) -> float:

@@ -60,6 +60,24 @@ class Clock:
         else:
             self.weak_barrier = site
 
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Work-items along each dimension."""
+        return tuple(self.space if isinstance(self.space, Range) else self.space.global_range)
+
+    def global_id(self) -> tuple[int, ...]:
+        """Return the global id of the running work-item."""
+        if isinstance(self.space, Range):
+            return _unravel(self.uid, self.space)
+        group, local = divmod(self.uid, self.group_size)
+        ids = zip(
+            _unravel(group, self.space.group_range),
+            self.space.local_range,
+            _unravel(local, self.space.local_range),
+            strict=False,
+        )
+        return tuple(g * n + i for g, n, i in ids)
+
     def describe(self, uid: int | None = None) -> str:
         """Name a work-item, the running one if none is given, by its ids."""
         number = self.uid if uid is None else uid

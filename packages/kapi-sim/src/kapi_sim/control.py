@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kapi_sim.checks.selection import parse_checks
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.profile import Profile
+from kapi_sim.profile import PROFILES, Profile
 from kapi_sim.report import Report
 
 __all__ = ["Settings", "current_settings", "simulation"]
@@ -32,6 +32,8 @@ class Settings:
         The pretended device; `None` has no limits but the language's.
     report : Report or None
         Where launches are noted.
+    spin_limit : int
+        Turns of a loop after which it is given up.
     """
 
     checks: frozenset[str]
@@ -39,6 +41,7 @@ class Settings:
     schedules: int = 1
     profile: Profile | None = None
     report: Report | None = None
+    spin_limit: int = 1_000_000
 
 
 _settings: ContextVar[Settings | None] = ContextVar("kapi_sim_settings", default=None)
@@ -60,7 +63,8 @@ def simulation(
     checks: str | Iterable[str] = "all",
     seed: int | None = None,
     schedules: int = 1,
-    profile: Profile | None = None,
+    profile: Profile | str | None = None,
+    spin_limit: int = 1_000_000,
 ) -> Iterator[Report]:
     """Govern the launches inside a ``with`` block, and report on them.
 
@@ -74,8 +78,11 @@ def simulation(
     schedules : int
         How many orders to run and compare; differing outputs are noted with the seed that replays
         them.  The arrays hold the first order's outputs afterwards.
-    profile : Profile, optional
-        The device to pretend.
+    profile : Profile or str, optional
+        The device to pretend: one of your own, or the name of one in `kapi_sim.PROFILES`.
+    spin_limit : int
+        Turns of a ``while`` loop, between two barriers, after which it counts as one that never ends and
+        is a `DeadlockError`.  A thousandth of it is what a work-item gets before others of its group run.
 
     Yields
     ------
@@ -103,10 +110,16 @@ def simulation(
         raise KernelLaunchError(f"schedules must be an integer of at least 1, got {schedules!r}")
     if not (seed is None or isinstance(seed, int)):
         raise KernelLaunchError(f"seed must be an integer or None, got {seed!r}")
+    if isinstance(profile, str):
+        profile = PROFILES.get(profile, profile)
     if not (profile is None or isinstance(profile, Profile)):
-        raise KernelLaunchError(f"profile must be a kapi_sim.Profile or None, got {profile!r}")
+        raise KernelLaunchError(
+            f"profile must be a kapi_sim.Profile, None or one of {', '.join(sorted(PROFILES))}, got {profile!r}"
+        )
+    if not isinstance(spin_limit, int) or spin_limit < 1:
+        raise KernelLaunchError(f"spin_limit must be an integer of at least 1, got {spin_limit!r}")
     report = Report()
-    token = _settings.set(Settings(names, seed, schedules, profile, report))
+    token = _settings.set(Settings(names, seed, schedules, profile, report, spin_limit))
     try:
         yield report
     finally:

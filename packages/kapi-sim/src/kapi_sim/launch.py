@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kapi_sim.arguments import Bound, bind
+from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.checks.limits import check_index_space
 from kapi_sim.clock import Clock
 from kapi_sim.control import Settings, current_settings
+from kapi_sim.debugging import is_debugged, start_clock
 from kapi_sim.errors import (
     BarrierDivergenceError,
     DataRaceError,
+    DeadlockError,
     DtypeError,
     KapiError,
     OutOfBoundsError,
@@ -26,11 +29,18 @@ from kapi_sim.launchable import parameters_for_launch
 from kapi_sim.report import LaunchRecord
 from kapi_sim.rewrite import Instrumented
 from kapi_sim.schedule import Schedule
+from kapi_sim.source import Site
 from kapi_sim.spec.index_space import NdRange, Range
+from kapi_sim.tracing.switch import LINE, active_trace
+from kapi_sim.watchdog import SpinningError, deadlock, set_limit
+
+if TYPE_CHECKING:
+    from kapi_sim.tracing.recorder import Recorder
+    from kapi_sim.tracing.trace import Trace
 
 __all__ = ["execute"]
 
-_NAME_WORK_ITEMS = (BarrierDivergenceError, DataRaceError, UninitializedReadError)
+_NAME_WORK_ITEMS = (BarrierDivergenceError, DataRaceError, DeadlockError, UninitializedReadError)
 """Errors about several work-items, which their messages name."""
 
 
@@ -59,7 +69,10 @@ def execute(kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...])
         check_index_space(space, settings.profile)
     first = settings.seed
     seeds = (first, *((first or 0) + i for i in range(1, settings.schedules)))
-    bound = bind(names, args, space, Clock(space), settings)
+    clock = Clock(space)
+    trace = active_trace.get()
+    recorder = None if trace is None else _recorder(trace, kernel, clock, settings)
+    bound = bind(names, args, space, clock, settings, recorder)
     try:
         if len(seeds) == 1:
             _run(kernel, space, bound, settings, first)
@@ -76,11 +89,35 @@ def execute(kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...])
         )
 
 
+def _recorder(trace: Trace, kernel: Instrumented, clock: Clock, settings: Settings) -> Recorder:
+    from kapi_sim.tracing.recorder import Recorder
+
+    sizes = (32,) if settings.profile is None else settings.profile.sub_group_sizes
+    return Recorder(trace.start(kernel.name, clock, max(sizes)), clock)
+
+
 def _run(kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: Settings, seed: int | None) -> None:
     """Run one order."""
     checks = settings.checks
-    compiled = kernel.compiled("limits" in checks)
-    schedule = Schedule(compiled.function, compiled.has_barrier, bound, bool(checks), "convergence" in checks, seed)
+    recorder = bound.recorder
+    # A trace and a breakpoint need to know which work-item runs, as checks do.
+    is_followed = bool(checks) or recorder is not None or is_debugged()
+    compiled = kernel.compiled("limits" in checks, is_followed and isinstance(space, NdRange), recorder is not None)
+    if recorder is not None:
+        LINE.cell_contents = recorder.note_line
+    schedule = Schedule(
+        compiled.function,
+        compiled.has_barrier,
+        compiled.is_generator,
+        compiled.on_threads,
+        bound.values_of(compiled.makes_floats),
+        bound,
+        is_followed,
+        "convergence" in checks,
+        seed,
+    )
+    set_limit(settings.spin_limit)
+    start_clock(bound.clock)
     try:
         # A device computes on through overflow, division of floats by zero and nan.
         with np.errstate(all="ignore"):
@@ -92,13 +129,16 @@ def _run(kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: S
 
 def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
     """Say which work-item an exception came from, and replace those that only follow from something else."""
+    if isinstance(error, SpinningError):
+        raise deadlock(bound, {bound.clock.uid: error.loop}, []).with_traceback(error.__traceback__) from None
     trail = bound.local_trail
     if trail is not None and (not isinstance(error, KapiError) or isinstance(error, OutOfBoundsError)):
         # Garbage from unwritten memory is what such an error usually comes from.
         unwritten = unwritten_read(trail)
         if unwritten is not None:
             raise unwritten from error
-    note = f"in {bound.clock.describe()} of kernel `{kernel.name}`"
+    where = _user_site(error)
+    note = f"in {bound.clock.describe()} of kernel `{kernel.name}`" + (f", at {where}" if where else "")
     if isinstance(error, OverflowError) and str(error).startswith("Python integer"):
         raised = DtypeError(
             f"a Python number must fit the type that it meets, got: {error}: convert it, or compute in a wider type"
@@ -107,6 +147,19 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         raise raised from error
     if not isinstance(error, _NAME_WORK_ITEMS):
         attach_note(error, note)
+
+
+def _user_site(error: Exception) -> Site | None:
+    """Return the innermost line of the user's own that an exception came through."""
+    found = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        module = traceback.tb_frame.f_globals.get("__name__") or ""
+        is_own = module.partition(".")[0] in ("kapi_sim", "numpy") and not module.startswith("kapi_sim.testing.")
+        if not is_own:
+            found = Site(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return found
 
 
 def _compare(
@@ -123,23 +176,56 @@ def _compare(
         if order > 0:
             bound.restore(before)
             bound.forget()
-        _run(kernel, space, bound, settings, seed)
+            if bound.recorder is not None:
+                bound.recorder.stop()
+        try:
+            _run(kernel, space, bound, settings, seed)
+        except Exception as error:
+            if order > 0:
+                attach_note(error, f"in the order that simulation(seed={seed}) replays")
+            raise
         after = bound.snapshot()
         if order == 0:
             first = after
             continue
-        different = [name for name in first if first[name].tobytes() != after[name].tobytes()]
+        different = {
+            name: (first[name], after[name]) for name in first if first[name].tobytes() != after[name].tobytes()
+        }
         if different:
-            _note_difference(kernel, settings, different, seed)
+            _note_difference(kernel, settings, different, seeds[0], seed)
     bound.restore(first)
 
 
-def _note_difference(kernel: Instrumented, settings: Settings, names: list[str], seed: int | None) -> None:
+def _note_difference(
+    kernel: Instrumented,
+    settings: Settings,
+    different: dict[str, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]],
+    first: int | None,
+    seed: int | None,
+) -> None:
+    lines = [_difference(name, *contents, first, seed) for name, contents in different.items()]
     text = (
         f"outputs of kernel `{kernel.name}` depend on the order of its work-items: "
-        f"{', '.join(f'`{name}`' for name in names)} differ under simulation(seed={seed}); silence this with "
-        "warnings.filterwarnings('ignore', category=kapi_sim.errors.ScheduleDependenceWarning)"
+        f"{', '.join(f'`{name}`' for name in different)} differ under simulation(seed={seed})\n"
+        + "\n".join(f"  {line}" for line in lines)
+        + "\n  silence this with warnings.filterwarnings('ignore', category=kapi_sim.errors.ScheduleDependenceWarning)"
     )
     if settings.report is not None:
         settings.report.notes.append(text)
     warnings.warn(text, ScheduleDependenceWarning, stacklevel=2)
+
+
+def _difference(
+    name: str, first: np.ndarray[Any, Any], after: np.ndarray[Any, Any], seed: int | None, other: int | None
+) -> str:
+    """Name the first element of an output that differs between two orders."""
+    # By bytes: nan is equal to itself here, and -0.0 is not 0.0.
+    one, two = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (first, after))
+    where = np.unique(np.nonzero(one != two)[0] // max(first.itemsize, 1))
+    index = np.unravel_index(int(where[0]), first.shape)
+    order = "program order" if seed is None else f"seed {seed}"
+    more = f", and {len(where) - 1} more elements differ" if len(where) > 1 else ""
+    return (
+        f"{spell(name, tuple(int(i) for i in index))} is {first[index]} in {order} "
+        f"and {after[index]} under seed {other}{more}"
+    )

@@ -1,4 +1,4 @@
-"""Arrays as checked kernels see them, and the poison that fresh local memory holds."""
+"""Arrays as kernels see them, and the poison that fresh local memory holds."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from kapi_sim.arithmetic import saturated
 from kapi_sim.checks.bounds import fail_outside, fail_rank, spell
+from kapi_sim.checks.limits import fail_wide
 from kapi_sim.checks.races import Trail
 from kapi_sim.clock import Clock
 from kapi_sim.errors import DtypeError
 from kapi_sim.source import Site, site_of
 
-__all__ = ["View", "poison"]
+__all__ = ["SaturatingArray", "View", "poison"]
 
+_WIDE = (np.float64, np.complex128)
 _getframe = sys._getframe
 
 
@@ -28,6 +31,13 @@ def poison(array: np.ndarray[Any, Any]) -> None:
         array.fill(True)
     else:
         array.view(np.uint8).fill(0xCD)
+
+
+class SaturatingArray(np.ndarray[Any, np.dtype[Any]]):
+    """An array of integers in an unchecked kernel: floats stored to it saturate, as on a device."""
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        super().__setitem__(index, saturated(value, self.dtype))
 
 
 class View:
@@ -48,6 +58,8 @@ class View:
     granule : int
         Bytes that one recorded address stands for; the itemsize where elements of different arrays
         either coincide or are disjoint, else 1.
+    has_fp64 : bool
+        Whether the pretended device computes in float64; if not, a stored float64 is an error.
     """
 
     __slots__ = (
@@ -56,6 +68,8 @@ class View:
         "_clock",
         "_granule",
         "_has_bounds",
+        "_has_fp64",
+        "_is_integer",
         "_is_vector",
         "_length",
         "_span",
@@ -73,6 +87,7 @@ class View:
         trail: Trail | None,
         has_bounds: bool,
         granule: int,
+        has_fp64: bool = True,
     ) -> None:
         self._array = array
         self._base: int = array.__array_interface__["data"][0]
@@ -80,7 +95,9 @@ class View:
         self._trail = trail
         self._has_bounds = has_bounds
         self._granule = granule
+        self._has_fp64 = has_fp64
         self._span = 1 if granule >= array.itemsize else array.itemsize
+        self._is_integer = array.dtype.kind in "iu"
         self._is_vector = array.ndim == 1
         self._length = array.shape[0] if array.ndim else 0
         self._stride = array.strides[0] if array.ndim else 0
@@ -136,6 +153,10 @@ class View:
             f"at {self._site(_getframe(1))}: loop over its elements"
         )
 
+    def peek(self, index: Any) -> Any:
+        """Return what the element holds, without an access of a work-item."""
+        return self._array[index]
+
     def __repr__(self) -> str:
         return f"<{self.name}: array of shape {self.shape}, {self.dtype}>"
 
@@ -143,7 +164,9 @@ class View:
         return self._get(index, _getframe(1))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        frame = _getframe(1)
+        self._set(index, value, _getframe(1))
+
+    def _set(self, index: Any, value: Any, frame: FrameType) -> None:
         if index.__class__ is int and self._is_vector:
             if not 0 <= index < self._length:
                 index = self._outside(index, 0, index, frame)
@@ -154,6 +177,10 @@ class View:
                 self._set_part(index, value, frame)
                 return
             address, index = found
+        if self._is_integer:
+            value = saturated(value, self._array.dtype)
+        if not self._has_fp64 and value.__class__ in _WIDE:
+            fail_wide(spell(self.name, index), value, self._clock, self._site(frame))
         trail = self._trail
         if trail is None:
             self._array[index] = value
@@ -181,7 +208,8 @@ class View:
                 return self._part(index, frame)
             address, index = found
         trail = self._trail
-        if trail is not None:
+        # What is evaluated at a debugger's prompt is no access of the work-item.
+        if trail is not None and frame.f_code.co_name != "<module>":
             trail.note_read(address, self, index, frame)
             for offset in range(1, self._span):
                 trail.note_read(address + offset, self, index, frame)
@@ -225,7 +253,7 @@ class View:
         return (address, tuple(place)) if len(place) == len(self.shape) else None
 
     def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
-        return View(array, name, self._clock, self._trail, self._has_bounds, self._granule)
+        return View(array, name, self._clock, self._trail, self._has_bounds, self._granule, self._has_fp64)
 
     def _part(self, index: Any, frame: FrameType) -> View:
         components = index if isinstance(index, tuple) else (index,)

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["MISSING", "bound_names", "dotted_path", "resolve"]
+from kapi_sim.device_function import DeviceFunction
+
+__all__ = ["MISSING", "bound_names", "called_function", "dotted_path", "resolve"]
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<not defined>"})()
 """Stands for an object that a name does not lead to."""
+
+
+def called_function(value: object) -> Callable[..., Any] | None:
+    """Return the Python function that a kernel runs when it calls `value`; `None` if it runs none.
+
+    A function that is not decorated is one like a device function, as it is for the compiler.  What
+    kapi, NumPy and the standard library define is not the user's, and runs as it is.
+    """
+    if isinstance(value, DeviceFunction):
+        function: Callable[..., Any] = value.py_func
+        return function
+    if not isinstance(value, FunctionType):
+        return None
+    package = (value.__module__ or "").partition(".")[0]
+    is_foreign = package in ("kapi_sim", "numpy") or package in sys.stdlib_module_names - {"__main__"}
+    return None if is_foreign and not (value.__module__ or "").startswith("kapi_sim.testing.") else value
 
 
 def dotted_path(node: ast.AST) -> tuple[str, ...] | None:

@@ -16,9 +16,10 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from kapi_sim.arithmetic import SUBSTITUTES, checked_ring, floor_divide, remainder, wrapped_ring
-from kapi_sim.device_function import DeviceFunction
 from kapi_sim.errors import KernelCompilationError
-from kapi_sim.names import bound_names, dotted_path, resolve
+from kapi_sim.floats import may_make_floats
+from kapi_sim.language import find_problems
+from kapi_sim.names import bound_names, called_function, dotted_path, resolve
 from kapi_sim.rewriter import Rewriter
 from kapi_sim.source import FUTURE_FLAGS, parse_function
 from kapi_sim.spec.convergence import group_barrier
@@ -37,13 +38,22 @@ class Compiled:
     function : function
         To be called with the work-item and the arguments.
     has_barrier : bool
-        Whether `function` is a generator function that yields at barriers.
+        Whether a barrier may be reached.
+    is_generator : bool
+        Whether `function` is a generator function, which yields at barriers and in loops that spin.
+    on_threads : bool
+        Whether each work-item needs a thread of its own, for a source is missing.
+    makes_floats : bool
+        Whether a float may come of integers.
     dependencies : list
         Function, path and object of each name that decided the rewriting.
     """
 
     function: Callable[..., Any]
     has_barrier: bool
+    is_generator: bool
+    on_threads: bool
+    makes_floats: bool
     dependencies: list[Dependency] = field(default_factory=list)
 
     def is_current(self) -> bool:
@@ -64,34 +74,56 @@ class Instrumented:
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         self.py_func = py_func
-        self._compiled: dict[bool, Compiled] = {}
+        self._compiled: dict[tuple[bool, bool, bool], Compiled] = {}
 
     @property
     def name(self) -> str:
         """The kernel's name."""
         return self.py_func.__name__
 
-    def compiled(self, is_checked: bool) -> Compiled:
-        """Return the form with or without checked arithmetic.
+    def compiled(self, is_checked: bool, hands_over: bool, marks_lines: bool) -> Compiled:
+        """Return the form for these needs.
+
+        Parameters
+        ----------
+        is_checked : bool
+            Whether arithmetic is checked.
+        hands_over : bool
+            Whether a loop that turns for long hands over to other work-items.
+        marks_lines : bool
+            Whether each line is told to a trace.
 
         Raises
         ------
         KernelCompilationError
             If the kernel has what no kernel may have, or its source is needed and cannot be had.
         """
-        known = self._compiled.get(is_checked)
+        key = (is_checked, hands_over, marks_lines)
+        known = self._compiled.get(key)
         if known is None or not known.is_current():
-            known = self._compiled[is_checked] = _Compilation(is_checked).compile(self.py_func, is_kernel=True)
+            compilation = _Compilation(*key)
+            if compilation.lacks_source(self.py_func):
+                # A loop cannot hand over there, for nothing that calls it could be rewritten.
+                compilation = _Compilation(is_checked, False, marks_lines, on_threads=True)
+            known = compilation.compile(self.py_func, is_kernel=True)
+            compilation.raise_problems(self.name)
+            self._compiled[key] = known
         return known
 
 
 class _Compilation:
     """Rewrites one function and, with it, the device functions that it calls."""
 
-    def __init__(self, is_checked: bool) -> None:
+    def __init__(self, is_checked: bool, hands_over: bool, marks_lines: bool, on_threads: bool = False) -> None:
         self._is_checked = is_checked
+        self.hands_over = hands_over
+        self.marks_lines = marks_lines
+        self.on_threads = on_threads
         self._cells: dict[int, CellType] = {}
         self._has_barrier: dict[int, bool] = {}
+        self._has_loop: dict[int, bool] = {}
+        self._problems: list[str] = []
+        self._makes_floats = False
         self._trees: dict[int, ast.FunctionDef | None] = {}
         self.dependencies: list[Dependency] = []
 
@@ -100,30 +132,35 @@ class _Compilation:
         has_barrier = self.has_barrier(function)
         tree = self._tree(function)
         if tree is None:
-            if has_barrier:
-                raise KernelCompilationError(
-                    f"source of `{function.__name__}` must be available, for it contains a barrier, "
-                    "got a function without a source file: put it in a file"
-                )
-            return Compiled(self._as_is(function), False, self.dependencies)
-        problems = _problems(tree, function) if is_kernel else []
+            self._makes_floats = True
+            return Compiled(self._as_is(function), has_barrier, False, self.on_threads, True, self.dependencies)
+        is_generator = self.is_generator(function)
+        self._makes_floats = self._makes_floats or may_make_floats(tree, function)
+        self._problems += find_problems(tree, function, is_kernel)
         rewriter = Rewriter(function, self, self._is_checked)
         body = rewriter.rewrite(tree)
-        problems += rewriter.problems
-        if problems:
-            raise KernelCompilationError(
-                f"{'kernel' if is_kernel else 'device function'} `{function.__name__}` cannot be run:\n"
-                + "\n".join(f"  {problem}" for problem in problems)
-            )
-        if not rewriter.has_changed:
-            return Compiled(function, has_barrier, self.dependencies)
+        self._problems += rewriter.problems
+        if self._problems or not rewriter.has_changed:
+            return self._made(function, has_barrier, is_generator)
         injected = {
             "_kapi_floor_divide": CellType(floor_divide),
             "_kapi_remainder": CellType(remainder),
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
             **rewriter.cells,
         }
-        return Compiled(_build(function, body, injected), has_barrier, self.dependencies)
+        return self._made(_build(function, body, injected), has_barrier, is_generator)
+
+    def _made(self, function: Callable[..., Any], has_barrier: bool, is_generator: bool) -> Compiled:
+        return Compiled(
+            function, has_barrier, is_generator, self.on_threads, self._makes_floats, self.dependencies
+        )
+
+    def raise_problems(self, kernel: str) -> None:
+        """Raise for all that was found in a kernel and in the functions that it calls."""
+        if self._problems:
+            raise KernelCompilationError(
+                f"kernel `{kernel}` cannot be run:\n" + "\n".join(f"  {problem}" for problem in self._problems)
+            )
 
     def cell(self, function: Callable[..., Any]) -> CellType:
         """Return the cell that holds the rewritten form of a device function's `py_func`."""
@@ -141,11 +178,47 @@ class _Compilation:
             self._has_barrier[id(function)] = False
             tree = self._tree(function)
             called = _called_objects(function, tree) if tree is not None else _global_objects(function)
-            known = any(
-                value is group_barrier or (isinstance(value, DeviceFunction) and self.has_barrier(value.py_func))
-                for value in called
+            known = any(value is group_barrier for value in called) or any(
+                self.has_barrier(inner) for inner in map(called_function, called) if inner is not None
             )
             self._has_barrier[id(function)] = known
+        return known
+
+    def is_generator(self, function: Callable[..., Any]) -> bool:
+        """Tell whether `function` yields: at barriers, or in loops that hand over."""
+        if self.on_threads:
+            return False
+        return self.has_barrier(function) or (self.hands_over and self._has_loop_in(function))
+
+    def lacks_source(self, function: Callable[..., Any]) -> bool:
+        """Tell whether a function with a barrier, reached from `function`, cannot be rewritten."""
+        pending, seen = [function], set()
+        while pending:
+            each = pending.pop()
+            if id(each) in seen or not self.has_barrier(each):
+                continue
+            seen.add(id(each))
+            tree = self._tree(each)
+            if tree is None:
+                return True
+            called = map(called_function, _called_objects(each, tree))
+            pending += [inner for inner in called if inner is not None]
+        return False
+
+    def _has_loop_in(self, function: Callable[..., Any]) -> bool:
+        known = self._has_loop.get(id(function))
+        if known is None:
+            self._has_loop[id(function)] = False
+            tree = self._tree(function)
+            known = tree is not None and (
+                _has_while(tree)
+                or any(
+                    self._has_loop_in(inner)
+                    for inner in map(called_function, _called_objects(function, tree))
+                    if inner is not None
+                )
+            )
+            self._has_loop[id(function)] = known
         return known
 
     def _tree(self, function: Callable[..., Any]) -> ast.FunctionDef | None:
@@ -157,8 +230,9 @@ class _Compilation:
         """Return `function` with its code untouched and its names for `math` and the like replaced."""
 
         def replaced(value: Any) -> Any:
-            if isinstance(value, DeviceFunction):
-                return self.cell(value.py_func).cell_contents
+            called = called_function(value)
+            if called is not None:
+                return self.cell(called).cell_contents
             return SUBSTITUTES.get(id(value), value)
 
         code = function.__code__
@@ -182,23 +256,16 @@ def _global_objects(function: Callable[..., Any]) -> list[Any]:
     return found + [getattr(module, name, None) for module in modules for name in code.co_names]
 
 
-def _problems(tree: ast.FunctionDef, function: Callable[..., Any]) -> list[str]:
-    """What no kernel may contain, one line each."""
-    problems = []
+def _has_while(tree: ast.FunctionDef) -> bool:
+    """Tell whether the function itself, not one defined in it, has a loop without a known end."""
     pending: list[ast.AST] = list(tree.body)
     while pending:
-        node = pending.pop(0)
-        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
-            continue
-        where = f"{function.__code__.co_filename}:{getattr(node, 'lineno', 0)}"
-        if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
-            problems.append(f"{where}: a kernel must not yield or await")
-        if isinstance(node, ast.Return) and not (
-            node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
-        ):
-            problems.append(f"{where}: a kernel must return nothing, got a value: write it to an array")
-        pending.extend(ast.iter_child_nodes(node))
-    return problems
+        node = pending.pop()
+        if isinstance(node, ast.While):
+            return True
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            pending.extend(ast.iter_child_nodes(node))
+    return False
 
 
 def _build(function: Callable[..., Any], body: ast.FunctionDef, injected: dict[str, CellType]) -> Callable[..., Any]:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable
 from types import CellType
 from typing import Any, Protocol
 
-from kapi_sim.arithmetic import SUBSTITUTES
-from kapi_sim.device_function import DeviceFunction
-from kapi_sim.names import MISSING, bound_names, dotted_path, resolve
+import numpy as np
+
+from kapi_sim.arithmetic import SUBSTITUTES, conversion
+from kapi_sim.debugging import stops
+from kapi_sim.names import MISSING, bound_names, called_function, dotted_path, resolve
 from kapi_sim.spec.convergence import group_barrier
 from kapi_sim.spec.memory import MemoryScope
+from kapi_sim.statements import counted_loop, mark_lines
+from kapi_sim.tracing.switch import LINE
+from kapi_sim.watchdog import LOOP_NUMBER, SPIN_LIMIT, SPIN_TURN, spin
 
 __all__ = ["Callees", "Rewriter"]
 
@@ -24,9 +30,16 @@ class Callees(Protocol):
     """What the rewriter asks about the device functions that are called."""
 
     dependencies: list[tuple[Callable[..., Any], tuple[str, ...], object]]
+    hands_over: bool
+    marks_lines: bool
+    on_threads: bool
 
     def has_barrier(self, function: Callable[..., Any]) -> bool:
         """Tell whether calling `function` may reach a barrier."""
+        ...
+
+    def is_generator(self, function: Callable[..., Any]) -> bool:
+        """Tell whether `function` is rewritten to a generator function."""
         ...
 
     def cell(self, function: Callable[..., Any]) -> CellType:
@@ -63,6 +76,9 @@ class Rewriter(ast.NodeTransformer):
         self._scopes: list[set[str]] = []
         self._generators: set[str] = set()
         self._temporaries = 0
+        self._lambdas = 0
+        self._hands_over = callees.hands_over
+        self._marks_lines = callees.marks_lines
         self.cells: dict[str, CellType] = {}
         self.problems: list[str] = []
         self.has_changed = False
@@ -80,6 +96,10 @@ class Rewriter(ast.NodeTransformer):
         # object: the function made of it takes the original's own defaults.
         self._scopes.append(bound_names(tree))
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
+        if self._marks_lines:
+            self.has_changed = True
+            self.cells["_kapi_line"] = LINE
+            mark_lines(tree, self._function.__code__.co_filename)
         self._scopes.pop()
         return tree
 
@@ -131,22 +151,47 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         value = self._lookup(node.func)
-        if value is group_barrier:
+        if value is group_barrier and not self._callees.on_threads:
             return self._barrier(node)
-        if isinstance(value, DeviceFunction):
+        if value is builtins.breakpoint:
+            self.cells["_kapi_stops"] = CellType(stops)
+            test = self._call("_kapi_stops", [], node)
+            return ast.copy_location(ast.IfExp(test, node, ast.copy_location(ast.Constant(None), node)), node)
+        called = called_function(value)
+        if called is not None:
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
-            name = f"_kapi_device_{value.__name__}_{id(value.py_func)}"
-            node.func = self._inject(name, self._callees.cell(value.py_func), node.func)
-            if self._callees.has_barrier(value.py_func):
+            name = f"_kapi_device_{_identifier(called)}_{id(called)}"
+            node.func = self._inject(name, self._callees.cell(called), node.func)
+            if self._callees.is_generator(called):
+                self._refuse_in_lambda(node)
                 return ast.copy_location(ast.YieldFrom(node), node)
             return node
+        if _is_integer_type(value) and len(node.args) == 1 and not node.keywords:
+            node.func = self._inject(f"_kapi_to_{value.__name__}", CellType(conversion(value)), node.func)
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in self._generators:
             return ast.copy_location(ast.YieldFrom(node), node)
         return node
 
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        self._lambdas += 1
+        self._scopes.append(bound_names(node))
+        node.body = self.visit(node.body)
+        self._scopes.pop()
+        self._lambdas -= 1
+        return node
+
+    def _refuse_in_lambda(self, node: ast.Call) -> None:
+        # A lambda that yields would be called, but never run.
+        if self._lambdas:
+            self.problems.append(
+                f"{self._function.__code__.co_filename}:{node.lineno}: a barrier, or a function with a barrier or a "
+                f"`while` loop, must not stand in a lambda, got `{ast.unparse(node)}`: write a local function"
+            )
+
     def _barrier(self, node: ast.Call) -> ast.expr:
+        self._refuse_in_lambda(node)
         given = dict(zip(("group", "fence_scope"), node.args, strict=False))
         given.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
         if "group" not in given or set(given) - {"group", "fence_scope"} or len(node.args) > 2:
@@ -157,13 +202,49 @@ class Rewriter(ast.NodeTransformer):
             )
             return node
         self.has_changed = True
+        if not self._hands_over:
+            # With nothing to check, that a barrier is met is all the scheduler has to know.
+            return ast.copy_location(ast.Yield(ast.copy_location(ast.Constant(True), node)), node)
         scope = given.get("fence_scope", ast.Constant(int(MemoryScope.WORK_GROUP)))
         place: Any = (self._function.__code__.co_filename, node.lineno, node.col_offset)
         site = ast.Constant(place)
         parts = [site, self.visit(given["group"]), self.visit(scope)]
         return ast.copy_location(ast.Yield(ast.Tuple(parts, ast.Load())), node)
 
+    # Loops.
+
+    def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
+        """Count the turns of a loop that no barrier counts."""
+        # A turn that always comes to a barrier is counted by the scheduler.
+        has_continue = any(isinstance(part, ast.Continue) for part in ast.walk(node))
+        is_counted = not has_continue and any(self._is_barrier(statement) for statement in node.body)
+        self.generic_visit(node)
+        if is_counted:
+            return node
+        self.has_changed = True
+        self._temporaries += 1
+        hands_over = self._hands_over and len(self._scopes) == 1
+        if hands_over:
+            self.cells["_kapi_spin_turn"] = SPIN_TURN
+            self.cells["_kapi_loop_number"] = LOOP_NUMBER
+        else:
+            self.cells["_kapi_spin_limit"] = SPIN_LIMIT
+            self.cells["_kapi_spin"] = CellType(spin)
+        file = self._function.__code__.co_filename
+        return counted_loop(node, file, self._temporaries, hands_over)
+
+    def _is_barrier(self, statement: ast.stmt) -> bool:
+        if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+            return False
+        return self._lookup(statement.value.func) is group_barrier
+
     # Arithmetic.
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        if self._is_checked and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
+            return self._call("_kapi_ring", [node], node)
+        return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         if _may_divide_by_zero(node.op, node.right):
@@ -262,9 +343,18 @@ class Rewriter(ast.NodeTransformer):
         if path[0] in self._generators:
             return True
         value = self._lookup(call.func)
-        if isinstance(value, DeviceFunction):
-            return self._callees.has_barrier(value.py_func)
-        return value is group_barrier
+        called = called_function(value)
+        if called is not None:
+            return self._callees.is_generator(called)
+        return value is group_barrier and not self._callees.on_threads
+
+
+def _is_integer_type(value: object) -> bool:
+    return isinstance(value, type) and (value is int or issubclass(value, np.integer))
+
+
+def _identifier(function: Callable[..., Any]) -> str:
+    return function.__name__ if function.__name__.isidentifier() else "lambda"
 
 
 def _may_divide_by_zero(operation: ast.operator, right: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from operator import or_
 from types import CodeType
 from typing import Any
 
-__all__ = ["FUTURE_FLAGS", "Site", "line_of", "parse_function", "site_of"]
+__all__ = ["FUTURE_FLAGS", "Site", "line_of", "located_at", "parse_function", "site_of"]
 
 FUTURE_FLAGS = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 """The bits of ``co_flags`` that stand for ``from __future__`` imports."""
@@ -80,6 +80,21 @@ def line_of(code: CodeType, instruction: int) -> int:
         if start <= instruction < end and line is not None:
             return line
     return code.co_firstlineno
+
+
+def located_at(error: Exception, code: CodeType, instruction: int) -> Exception:
+    """Return `error` with a traceback that ends at this instruction of `code`, as if it had been raised there.
+
+    What is found at the end of a phase belongs to a line that is no longer running.
+    """
+    line = line_of(code, instruction)
+    raising = compile("\n" * (line - 1) + "raise _kapi_error", code.co_filename, "exec")
+    try:
+        exec(raising.replace(co_name=code.co_name), {"_kapi_error": error})
+    except type(error) as raised:
+        traceback = raised.__traceback__
+        return raised.with_traceback(None if traceback is None else traceback.tb_next)
+    return error
 
 
 def site_of(code: CodeType, instruction: int) -> Site:

@@ -2,16 +2,50 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from kapi_sim.clock import Clock
 from kapi_sim.errors import BarrierDivergenceError
 from kapi_sim.source import Site
 
-__all__ = ["Arrival", "check_arrivals"]
+__all__ = ["Arrival", "Yielded", "call_sites", "check_arrivals", "describe_arrivals"]
 
 _MOST_NAMED = 4
 
-Arrival = tuple[tuple[str, int, int], object, int]
+Yielded = tuple[tuple[str, int, int], object, int]
 """What a kernel yields at a barrier: site (file, line, column), group, fence scope."""
+
+
+class Arrival(NamedTuple):
+    """Where a work-item waits.
+
+    Attributes
+    ----------
+    site : tuple of (str, int, int)
+        File, line and column of the barrier.
+    calls : tuple of (str, int, int)
+        File, line and instruction of the calls that lead to it, the outermost first: a device
+        function's barrier is another one at each place that calls the function.
+    scope : int
+        The fence scope.
+    """
+
+    site: tuple[str, int, int]
+    calls: tuple[tuple[str, int, int], ...]
+    scope: int
+
+
+def call_sites(generator: Any) -> tuple[tuple[str, int, int], ...]:
+    """Return where the calls stand by which a waiting work-item came to its barrier."""
+    on_thread = getattr(generator, "calls", None)
+    if on_thread is not None:
+        return tuple(on_thread)
+    calls = []
+    while (inner := getattr(generator, "gi_yieldfrom", None)) is not None:
+        frame = generator.gi_frame
+        calls.append((frame.f_code.co_filename, frame.f_lineno, frame.f_lasti))
+        generator = inner
+    return tuple(calls)
 
 
 def check_arrivals(clock: Clock, base: int, arrivals: dict[int, Arrival], left: list[int]) -> None:
@@ -28,23 +62,22 @@ def check_arrivals(clock: Clock, base: int, arrivals: dict[int, Arrival], left: 
     left : list of int
         Local linear ids of those that have left the kernel.
     """
-    places: dict[tuple[tuple[str, int, int], int], list[int]] = {}
-    for local, (site, _, scope) in arrivals.items():
-        places.setdefault((site, int(scope)), []).append(local)
+    places = _places(arrivals)
     if len(places) == 1 and not left:
         return
-    lines = []
-    for (site, _), members in sorted(places.items(), key=lambda entry: entry[0][0][1]):
-        where = Site(site[0], site[1])
-        lines.append(f"  {_name(clock, base, members)} wait{'s' * (len(members) == 1)} at {where}")
-    if left:
-        lines.append(f"  {_name(clock, base, left)} left the kernel without it")
-    sites = {site for site, _ in places}
+    lines = describe_arrivals(clock, base, arrivals, left)
+    sites = {arrival.site for arrival in places}
     if len(sites) > 1:
         numbers = sorted({site[1] for site in sites})
         cure = (
             f"all work-items of a group must meet the same barrier: use one barrier after the branch "
-            f"in place of those at lines {', '.join(map(str, numbers))}"
+            f"in place of those at lines {_listed(numbers)}"
+        )
+    elif len({arrival.calls for arrival in places}) > 1:
+        numbers = sorted({call[1] for arrival in places for call in arrival.calls})
+        cure = (
+            "all work-items of a group must meet the same barrier, which is another one at each call of the function "
+            f"that holds it: call it once, after the branch, in place of the calls at lines {_listed(numbers)}"
         )
     elif len(places) > 1:
         cure = "all work-items of a group must give one fence_scope"
@@ -56,8 +89,33 @@ def check_arrivals(clock: Clock, base: int, arrivals: dict[int, Arrival], left: 
         )
     raise BarrierDivergenceError(
         f"a barrier must be reached by all {clock.group_size} work-items of the group, "
-        f"got {max(len(members) for members in places.values())} at one barrier\n" + "\n".join(lines) + f"\n  {cure}"
+        f"got {max(len(members) for members in places.values())} at one barrier\n"
+        + "\n".join(f"  {line}" for line in (*lines, cure))
     )
+
+
+def describe_arrivals(clock: Clock, base: int, arrivals: dict[int, Arrival], left: list[int]) -> list[str]:
+    """Say who waits where and who has left the kernel, a line for each barrier."""
+    lines = []
+    for (site, calls, _), members in sorted(_places(arrivals).items(), key=lambda entry: entry[0][0][1]):
+        by = "".join(f", called at {Site(call[0], call[1])}" for call in reversed(calls))
+        lines.append(
+            f"{_name(clock, base, members)} wait{'s' * (len(members) == 1)} at {Site(site[0], site[1])}{by}"
+        )
+    if left:
+        lines.append(f"{_name(clock, base, left)} left the kernel without it")
+    return lines
+
+
+def _places(arrivals: dict[int, Arrival]) -> dict[Arrival, list[int]]:
+    places: dict[Arrival, list[int]] = {}
+    for local, arrival in arrivals.items():
+        places.setdefault(arrival, []).append(local)
+    return places
+
+
+def _listed(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def _name(clock: Clock, base: int, members: list[int]) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from kapi_sim.clock import Clock
 from kapi_sim.errors import DtypeError, LimitError
 from kapi_sim.profile import Profile
+from kapi_sim.source import Site
 from kapi_sim.spec.index_space import NdRange, Range
 
-__all__ = ["check_dtype", "check_index_space", "check_local_memory"]
+__all__ = ["check_dtype", "check_index_space", "check_local_memory", "fail_wide"]
 
 
 def check_index_space(space: Range | NdRange, profile: Profile) -> None:
@@ -41,3 +43,12 @@ def check_dtype(name: str, dtype: np.dtype[Any], profile: Profile) -> None:
         raise DtypeError(
             f"argument `{name}` must not be float16 on a device without fp16, got float16: convert it to float32"
         )
+
+
+def fail_wide(element: str, value: np.generic, clock: Clock, site: Site) -> NoReturn:
+    """Raise for a float64 that a kernel computed and stores to `element`, on a device that has none."""
+    raise DtypeError(
+        f"what is stored to {element} must not be {value.dtype} on a device without fp64, got {value!r}\n"
+        f"  {clock.describe()} at {site}\n"
+        "  integers divided by each other, or multiplied by a float, give float64: convert one to numpy.float32 first"
+    )

@@ -25,6 +25,10 @@ class AccessedArray(Protocol):
 
     name: str
 
+    def peek(self, index: Any) -> Any:
+        """Return what the element holds, without an access of a work-item."""
+        ...
+
 
 # Work-item, epoch, code and instruction, array, index, and two earlier accesses that still count:
 # one of the same epoch by another work-item, and one of an earlier group.
@@ -42,12 +46,18 @@ class Trail:
         ``"global"`` or ``"local"``.
     finds_races, finds_unwritten : bool
         What to look for.
+
+    Attributes
+    ----------
+    changes : int
+        How many writes were recorded.
     """
 
     __slots__ = (
         "_finds_races",
         "_is_silent",
         "_tracks_unwritten",
+        "changes",
         "clock",
         "notes",
         "reads",
@@ -62,6 +72,7 @@ class Trail:
         self.reads: dict[int, Access] = {}
         self.writes: dict[int, Access] = {}
         self.unwritten: dict[int, Access] = {}
+        self.changes = 0
         self.notes: dict[tuple[Site, Site], str] = {}
         self._finds_races = finds_races
         self._tracks_unwritten = finds_unwritten and space == "local"
@@ -115,6 +126,7 @@ class Trail:
         DataRaceError
             If an unordered read was recorded.
         """
+        self.changes += 1
         clock = self.clock
         uid = clock.uid
         epoch = clock.epoch

@@ -6,11 +6,17 @@ simulator rewrites the call, the compiler lowers it.  Called as ordinary functio
 
 from __future__ import annotations
 
+from _thread import get_ident
+from collections.abc import Callable
+
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.spec.index_space import Group
 from kapi_sim.spec.memory import MemoryScope
 
 __all__ = ["group_barrier"]
+
+ON_THREADS: dict[int, Callable[[object, int], None]] = {}
+"""By thread, what waits at a barrier: for kernels that no back end could rewrite or lower."""
 
 
 def group_barrier(group: Group, fence_scope: MemoryScope = MemoryScope.WORK_GROUP) -> None:
@@ -37,6 +43,10 @@ def group_barrier(group: Group, fence_scope: MemoryScope = MemoryScope.WORK_GROU
     ----------
     SYCL 2020 specification, section 4.17.3, "group_barrier".
     """
+    waits = ON_THREADS.get(get_ident())
+    if waits is not None:
+        waits(group, fence_scope)
+        return
     raise KernelLaunchError(
         "group_barrier must be called by its own name inside a kernel or a device function, "
         "got a call from elsewhere: write `kapi.group_barrier(group)` in a function decorated with "

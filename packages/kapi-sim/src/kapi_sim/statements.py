@@ -1,0 +1,80 @@
+"""Statements that the rewriter adds: they count the turns of loops, and tell a trace each line."""
+
+from __future__ import annotations
+
+import ast
+
+from kapi_sim.watchdog import SPIN
+
+__all__ = ["counted_loop", "mark_lines"]
+
+_ADDED = "_kapi_is_added"
+
+
+def counted_loop(node: ast.While, file: str, number: int, hands_over: bool) -> list[ast.stmt]:
+    """Return a loop that counts its turns, and gives up or hands over when they are too many.
+
+    Parameters
+    ----------
+    node : ast.While
+        The loop, changed in place.
+    file : str
+        Where its source stands.
+    number : int
+        Tells its counter from others of the function.
+    hands_over : bool
+        Whether it yields to other work-items; else it ends with an error.
+    """
+    first, last = node.lineno, node.end_lineno or node.lineno
+    turns = f"_kapi_turns_{number}"
+    start = f"{turns} = 0"
+    if hands_over:
+        # Each run of the loop has a number of its own: where it came round to is compared within one run.
+        start += f"\n_kapi_loop_{number} = _kapi_loop_number()"
+        text = (
+            f"{turns} += 1\nif {turns} >= _kapi_spin_turn:\n"
+            f"    yield ({file!r}, {first}, {last}), _kapi_loop_{number}, {SPIN}\n    {turns} = 0"
+        )
+    else:
+        text = f"{turns} += 1\nif {turns} > _kapi_spin_limit:\n    _kapi_spin({file!r}, {first}, {last})"
+    node.body = [*_parsed(text, node), *node.body]
+    return [*_parsed(start, node), node]
+
+
+def _parsed(text: str, node: ast.AST) -> list[ast.stmt]:
+    return [_placed(statement, node) for statement in ast.parse(text).body]
+
+
+def mark_lines(tree: ast.FunctionDef, file: str) -> None:
+    """Put a call before each statement of `tree` that tells its line."""
+    first = tree.lineno
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        pending.extend(ast.iter_child_nodes(node))
+        for name in ("body", "orelse"):
+            block = getattr(node, name, None)
+            if isinstance(block, list):
+                setattr(node, name, [made for statement in block for made in _marked(statement, file, first)])
+
+
+def _marked(statement: ast.stmt, file: str, first: int) -> list[ast.stmt]:
+    # What was added here is no line of the user's.
+    is_own = hasattr(statement, _ADDED) or isinstance(statement, (ast.FunctionDef, ast.Nonlocal, ast.Global))
+    is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    if is_own or is_docstring:
+        return [statement]
+    call = ast.parse(f"_kapi_line({file!r}, {first}, {statement.lineno})").body[0]
+    return [_placed(call, statement), statement]
+
+
+def _placed(statement: ast.stmt, node: ast.AST) -> ast.stmt:
+    """Give all of `statement` the line of `node`: a debugger sees no line of its own."""
+    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+    # One column wide, so that a traceback has something to mark.
+    place = {"lineno": line, "col_offset": column, "end_lineno": line, "end_col_offset": column + 1}
+    for part in ast.walk(statement):
+        setattr(part, _ADDED, True)
+        for name, value in place.items():
+            setattr(part, name, value)
+    return statement

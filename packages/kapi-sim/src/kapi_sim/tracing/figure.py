@@ -1,0 +1,120 @@
+"""A still figure of one launch: what each work-item does between the barriers, for slides and papers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from html import escape
+
+from kapi_sim.source import Site
+from kapi_sim.tracing.trace import Event, Launch
+
+__all__ = ["item_color", "svg"]
+
+MOST_ITEMS = 32
+MOST_COLUMNS = 120
+_CELL, _ROW, _LEFT, _TOP, _WALL = 46, 22, 96, 58, 18
+
+
+def item_color(item: int) -> str:
+    """Return a colour that differs from those of the neighbours: hues a golden angle apart."""
+    return f"hsl({item * 137.508 % 360:.0f},58%,{42 + item % 3 * 7}%)"
+
+
+def svg(launch: Launch) -> str:
+    """Return the figure; see `Trace.svg`.
+
+    The first 32 work-items of the launch are shown.  Columns of one phase are not moments: what stands below each
+    other may happen at once, and a wall is what orders it.
+    """
+    shown = min(launch.items, MOST_ITEMS)
+    lanes: dict[tuple[int, int], list[Event]] = defaultdict(list)
+    walls: dict[tuple[int, int], Event] = {}
+    for event in launch.events:
+        if event.item < shown and event.kind in ("read", "write"):
+            lanes[event.phase, event.item].append(event)
+        elif event.item < shown and event.kind == "barrier":
+            walls[event.phase, event.item] = event
+    phases = sorted({phase for phase, _ in (*lanes, *walls)})
+    parts: list[str] = []
+    x: float = _LEFT
+    bottom = _TOP + shown * _ROW
+    columns = 0
+    is_cut = launch.dropped > 0
+    for phase in phases:
+        width = max((len(lanes[phase, item]) for item in range(shown)), default=0)
+        if columns + width > MOST_COLUMNS:
+            is_cut = True
+            break
+        for item in range(shown):
+            for column, event in enumerate(lanes[phase, item]):
+                parts.append(_access(launch, event, x + column * _CELL, _TOP + item * _ROW))
+        x += width * _CELL + 6
+        columns += width
+        x = _draw_walls(launch, {item: walls[p, item] for p, item in walls if p == phase}, x, parts)
+    return _framed(launch, shown, max(x, _LEFT + 320), bottom, parts, is_cut)
+
+
+def _access(launch: Launch, event: Event, x: float, y: float) -> str:
+    color = item_color(event.item)
+    is_write = event.kind == "write"
+    array = launch.arrays[event.array]
+    site = launch.sites[event.site]
+    title = (
+        f"{launch.describe(event.item)} {'wrote' if is_write else 'read'} {array.name}[{event.element}] = "
+        f"{event.value}, line {site[2]}"
+    )
+    name = array.name if len(array.name) <= 4 else array.name[:3] + "."
+    return (
+        f"<g><title>{escape(title)}</title>"
+        f'<rect x="{x}" y="{y + 2}" width="{_CELL - 4}" height="{_ROW - 4}" rx="4" '
+        f'fill="{color if is_write else "#fff"}" stroke="{color}" stroke-width="1.5"/>'
+        f'<text x="{x + (_CELL - 4) / 2}" y="{y + _ROW / 2 + 4}" text-anchor="middle" font-size="10" '
+        f'fill="{"#fff" if is_write else "#223"}">{escape(name)}{event.element}</text></g>'
+    )
+
+
+def _draw_walls(launch: Launch, walls: dict[int, Event], x: float, parts: list[str]) -> float:
+    """Draw a wall across each group that met a barrier, and return where it goes on."""
+    groups: dict[int, list[int]] = defaultdict(list)
+    for item in walls:
+        groups[item // launch.group_size].append(item)
+    for members in groups.values():
+        site = launch.sites[walls[members[0]].site]
+        top, end = _TOP + min(members) * _ROW, _TOP + (max(members) + 1) * _ROW
+        parts.append(
+            f"<g><title>{escape(str(Site(site[0], site[2])))}</title>"
+            f'<rect x="{x}" y="{top}" width="7" height="{end - top}" rx="2" fill="#334"/>'
+            f'<text x="{x + 3.5}" y="{_TOP - 6}" text-anchor="middle" font-size="9" fill="#556">{site[2]}</text></g>'
+        )
+    return x + _WALL if walls else x
+
+
+def _framed(launch: Launch, shown: int, right: float, bottom: float, parts: list[str], is_cut: bool) -> str:
+    rows = []
+    for item in range(shown):
+        y = _TOP + item * _ROW
+        is_odd_group = item // launch.group_size % 2 if launch.group_size > 1 else item % 2
+        rows.append(
+            f'<rect x="4" y="{y}" width="{right}" height="{_ROW}" fill="{"#f4f5f9" if is_odd_group else "#fff"}"/>'
+            f'<circle cx="16" cy="{y + _ROW / 2}" r="5" fill="{item_color(item)}"/>'
+            f'<text x="28" y="{y + _ROW / 2 + 4}" font-size="11" fill="#223">{escape(_label(launch, item))}</text>'
+        )
+    more = f"; the first {shown} of {launch.items} work-items" if shown < launch.items else ""
+    more += "; later steps left out" if is_cut else ""
+    note = f"outlined: read, filled: written, dark: barrier (its line above){more}"
+    height = bottom + 28
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {right + 8:.0f} {height}" width="{right + 8:.0f}" '
+        f'height="{height}" font-family="system-ui, sans-serif" role="img" aria-label="{escape(launch.kernel)}">'
+        f'<rect width="100%" height="100%" fill="#fff"/>'
+        f'<text x="8" y="22" font-size="15" font-weight="600" fill="#223">{escape(launch.kernel)} '
+        f'<tspan font-weight="400" fill="#667">over {escape(repr(launch.space))}</tspan></text>'
+        + "".join(rows)
+        + "".join(parts)
+        + f'<text x="8" y="{bottom + 18}" font-size="11" fill="#667">{escape(note)}</text></svg>\n'
+    )
+
+
+def _label(launch: Launch, item: int) -> str:
+    """Return the global id, without the words around it."""
+    return launch.describe(item).partition("global ")[2].partition("), ")[0].rstrip(")") + ")"

@@ -1,0 +1,109 @@
+"""A trace as one page that needs nothing but itself: no network, no other file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kapi_sim.tracing.figure import item_color
+from kapi_sim.tracing.page import PAGE, SCRIPT, STYLE
+from kapi_sim.tracing.statistics import line_statistics
+from kapi_sim.tracing.trace import Launch, Trace
+
+__all__ = ["html"]
+
+_KINDS = {"line": 0, "read": 1, "write": 2, "barrier": 3}
+MOST_SHOWN = 1024
+"""Cells shown of one array."""
+
+
+def html(trace: Trace) -> str:
+    """Return the page; see `Trace.html`."""
+    data = json.dumps([_launch(launch) for launch in trace.launches], separators=(",", ":"), default=str)
+    # Inside a script element only the end tag has a meaning, and comments have one in old parsers.
+    safe = data.replace("<", "\\u003c")
+    names = ", ".join(dict.fromkeys(launch.kernel for launch in trace.launches)) or "nothing launched"
+    title = names.replace("&", "&amp;").replace("<", "&lt;")
+    return (
+        PAGE.replace("{title}", title)
+        .replace("{style}", STYLE)
+        .replace("{script}", SCRIPT)
+        .replace("{data}", safe)
+    )
+
+
+def _launch(launch: Launch) -> dict[str, Any]:
+    sources = launch.sources()
+    numbers = {(source.file, source.first): i for i, source in enumerate(sources)}
+    return {
+        "kernel": launch.kernel,
+        "space": repr(launch.space),
+        "items": launch.items,
+        "groupSize": launch.group_size,
+        "names": [_name(launch, item) for item in range(min(launch.items, 4096))],
+        "colors": [item_color(item) for item in range(min(launch.items, 4096))],
+        "dropped": launch.dropped,
+        "sources": [
+            {"file": _short(source.file), "first": source.first, "lines": source.lines} for source in sources
+        ],
+        "sites": [[numbers[file, function], line] for file, function, line in launch.sites],
+        "arrays": [_array(launch, number) for number in range(len(launch.arrays))],
+        "events": [
+            [_KINDS[event.kind], event.item, event.phase, event.site, event.array, event.element, _value(event.value)]
+            for event in launch.events
+        ],
+        "lines": _lines(launch),
+    }
+
+
+def _lines(launch: Launch) -> dict[str, list[Any]]:
+    """By file's end and line: runs, active part, reads, writes, bytes, segments, turns of the banks."""
+    return {
+        f"{_short(row.site.file)}:{row.site.line}": [
+            row.executions,
+            round(row.active, 3),
+            row.reads,
+            row.writes,
+            row.bytes,
+            round(row.segments, 2),
+            round(row.bank_conflict, 2),
+        ]
+        for row in line_statistics(launch)
+    }
+
+
+def _array(launch: Launch, number: int) -> dict[str, Any]:
+    array = launch.arrays[number]
+    size = 1
+    for extent in array.shape:
+        size *= extent
+    if size <= MOST_SHOWN:
+        cells = list(range(size))
+    else:
+        touched = sorted({event.element for event in launch.events if event.array == number})
+        cells = touched[:MOST_SHOWN]
+    initial = None if array.initial is None else [_value(array.initial[cell]) for cell in cells]
+    return {
+        "name": array.name,
+        "space": array.space,
+        "shape": array.shape,
+        "dtype": array.dtype,
+        "size": size,
+        "cells": cells,
+        "initial": initial,
+    }
+
+
+def _short(file: str) -> str:
+    return file.replace("\\", "/").rpartition("/")[2]
+
+
+def _value(value: Any) -> Any:
+    """A number as JSON has it; nan and infinities, which it has not, as text."""
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    return str(value) if isinstance(value, int) and abs(value) > 2**53 else value
+
+
+def _name(launch: Launch, item: int) -> str:
+    return launch.describe(item).removeprefix("work-item ")

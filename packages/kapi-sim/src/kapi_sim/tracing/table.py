@@ -1,0 +1,79 @@
+"""A trace as text: one line of the kernel to a row."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from kapi_sim.tracing.statistics import LineStatistics, line_statistics
+from kapi_sim.tracing.trace import Launch, Trace
+
+__all__ = ["text"]
+
+_BOLD, _DIM, _RED, _YELLOW, _GREEN, _END = (f"\x1b[{code}m" for code in (1, 2, 31, 33, 32, 0))
+_HEADS = ("line", "runs", "active", "reads", "writes", "bytes", "segments", "banks")
+
+
+def text(trace: Trace, color: bool | None) -> str:
+    """Return the table; see `Trace.text`."""
+    is_colored = _is_terminal() if color is None else color
+    blocks = [_launch(launch, is_colored) for launch in trace.launches]
+    return "\n\n".join(blocks) or "nothing was launched"
+
+
+def _is_terminal() -> bool:
+    # https://no-color.org
+    return not os.environ.get("NO_COLOR") and bool(getattr(sys.stdout, "isatty", lambda: False)())
+
+
+def _paint(value: str, paint: str, is_colored: bool) -> str:
+    return f"{paint}{value}{_END}" if is_colored and paint else value
+
+
+def _launch(launch: Launch, is_colored: bool) -> str:
+    lines = [
+        _paint(f"{launch.kernel} over {launch.space!r}", _BOLD, is_colored)
+        + f": {launch.items} work-items, {len(launch.events)} events"
+    ]
+    if launch.dropped:
+        lines.append(_paint(f"{launch.dropped} later events were left out: trace(limit=...)", _YELLOW, is_colored))
+    lines += [
+        f"  {array.name}: {array.space} memory, shape {array.shape}, {array.dtype}" for array in launch.arrays
+    ]
+    rows = line_statistics(launch)
+    cells = [_HEADS, *(_cells(row) for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADS))]
+    lines.append(_paint("  ".join(f"{head:>{w}}" for head, w in zip(_HEADS, widths, strict=True)), _DIM, is_colored))
+    for row, made in zip(rows, cells[1:], strict=True):
+        padded = [f"{cell:>{width}}" for cell, width in zip(made, widths, strict=True)]
+        painted = [_paint(cell, paint, is_colored) for cell, paint in zip(padded, _paints(row), strict=True)]
+        lines.append("  ".join(painted) + "  " + row.site.text)
+    lines.append(
+        _paint(
+            f"of each sub-group of {launch.sub_group_size}: active is the part that runs the line together; segments "
+            "are stretches of\nglobal memory that one access falls into; banks, the turns that local memory needs for "
+            "one access (1 is best)",
+            _DIM,
+            is_colored,
+        )
+    )
+    return "\n".join(lines)
+
+
+def _cells(row: LineStatistics) -> tuple[str, ...]:
+    return (
+        str(row.site.line),
+        str(row.executions),
+        f"{row.active:.0%}",
+        *(str(number or "") for number in (row.reads, row.writes, row.bytes)),
+        f"{row.segments:.1f}" if row.segments else "",
+        f"{row.bank_conflict:.1f}" if row.bank_conflict else "",
+    )
+
+
+def _paints(row: LineStatistics) -> tuple[str, ...]:
+    def judged(value: float) -> str:
+        return "" if not value else _GREEN if value <= 1 else _YELLOW if value <= 4 else _RED
+
+    active = "" if row.active == 1 else _YELLOW if row.active >= 0.5 else _RED
+    return ("", "", active, "", "", "", judged(row.segments), judged(row.bank_conflict))

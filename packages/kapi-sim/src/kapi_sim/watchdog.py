@@ -1,0 +1,144 @@
+"""Loops that no schedule can end: counted, given up, and described.
+
+The rewritten kernel counts the turns of each ``while`` loop that does not pass a barrier by itself.
+Past a limit, a work-item of a group hands over to the others, for one of them may bring about what it
+waits for.  If the loops come round to where they were and nothing was written, or if no work-item came to
+a barrier or to its end for many such turns, nothing ends them.
+The count is of loop turns, not of time, so the verdict is the same in each run.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from types import CellType
+from typing import TYPE_CHECKING, NoReturn
+
+from kapi_sim.checks.bounds import spell
+from kapi_sim.errors import DeadlockError
+from kapi_sim.source import Site, line_of
+from kapi_sim.spec.index_space import NdRange
+
+if TYPE_CHECKING:
+    from kapi_sim.arguments import Bound
+    from kapi_sim.checks.races import Trail
+
+__all__ = [
+    "LOOP_NUMBER",
+    "SPIN",
+    "SPIN_LIMIT",
+    "SPIN_TURN",
+    "TURNS",
+    "Loop",
+    "SpinningError",
+    "deadlock",
+    "set_limit",
+    "spin",
+]
+
+Loop = tuple[str, int, int]
+"""File, first and last line of a loop."""
+
+SPIN = -1
+"""In place of a fence scope: the work-item is at no barrier, it turns in a loop."""
+TURNS = 1000
+"""How many times one work-item may hand over while none comes to a barrier or to its end."""
+SPIN_LIMIT = CellType(1_000_000)
+"""Turns of one loop after which a work-item that cannot hand over is given up."""
+SPIN_TURN = CellType(1_000)
+"""Turns of one loop after which a work-item hands over to the others of its group."""
+LOOP_NUMBER = CellType(count().__next__)
+"""Holds what gives each run of a loop a number."""
+
+_MOST_NAMED = 3
+
+
+class SpinningError(DeadlockError):
+    """A loop went beyond the limit; completed to a `DeadlockError` where the launch is known.
+
+    Parameters
+    ----------
+    loop : Loop
+        Where it turns.
+    """
+
+    def __init__(self, loop: Loop) -> None:
+        super().__init__(f"loop at {Site(loop[0], loop[1])} does not end")
+        self.loop = loop
+
+
+def set_limit(limit: int) -> None:
+    """Let loops turn this often before they are given up."""
+    SPIN_LIMIT.cell_contents = limit
+    SPIN_TURN.cell_contents = max(limit // TURNS, 1)
+
+
+def spin(file: str, first: int, last: int) -> NoReturn:
+    """Give up a loop of a work-item that cannot hand over."""
+    raise SpinningError((file, first, last))
+
+
+def deadlock(
+    bound: Bound, spinning: dict[int, Loop], others: list[str], has_come_round: bool = False
+) -> DeadlockError:
+    """Return the error for work-items that turn in loops which nothing ends.
+
+    Parameters
+    ----------
+    bound : Bound
+        The launch's arguments, clock and recorded accesses.
+    spinning : dict of int to Loop
+        By number of the work-item, where it turns.
+    others : list of str
+        What the other work-items of the group do, a line each.
+    has_come_round : bool
+        Whether the loops were seen to come round to where they were; else they had their turns.
+    """
+    clock = bound.clock
+    lines = []
+    for uid, loop in list(spinning.items())[:_MOST_NAMED]:
+        lines.append(f"  {clock.describe(uid)} turns at {Site(loop[0], loop[1])}")
+        lines += [f"    {wait}" for wait in _waits(bound, uid, loop)]
+    if len(spinning) > _MOST_NAMED:
+        lines.append(f"  and {len(spinning) - _MOST_NAMED} more work-items turn in loops")
+    lines += [f"  {line}" for line in others]
+    if isinstance(clock.space, NdRange):
+        cure = "work-items must not wait for each other in a loop, and no work-group can wait for another one: "
+        cure += "use a `group_barrier` within a group, two launches between groups"
+    else:
+        cure = "no work-item of a Range launch can wait for another one: split the work into two launches"
+    if has_come_round:
+        why = "comes round to where it was, with nothing written"
+    else:
+        why = f"no other work-item ends within {SPIN_LIMIT.cell_contents} turns"
+        cure += "\n  if the loop does end, allow it more turns with simulation(spin_limit=...)"
+    return DeadlockError(
+        f"a loop must end by what its own work-item does, got one that {why}\n" + "\n".join(lines) + f"\n  {cure}"
+    )
+
+
+def _waits(bound: Bound, uid: int, loop: Loop) -> list[str]:
+    """Say what the loop reads, as far as accesses were recorded."""
+    found: dict[tuple[int, str], str] = {}
+    for trail in (bound.trail, bound.local_trail):
+        if trail is not None:
+            _collect(trail, uid, loop, found)
+    return list(found.values())[:_MOST_NAMED]
+
+
+def _collect(trail: Trail, uid: int, loop: Loop, found: dict[tuple[int, str], str]) -> None:
+    file, first, last = loop
+    for address, read in trail.reads.items():
+        for access in (read, read[6]):
+            if access is None or access[2].co_filename != file:
+                continue
+            line = line_of(access[2], access[3])
+            # Of an element that many work-items read, two are recorded: any of them stands for this one.
+            if not first <= line <= last:
+                continue
+            array, index = access[4], access[5]
+            write = trail.writes.get(address)
+            by = "which no work-item wrote" if write is None else f"last written by {trail.clock.describe(write[0])}"
+            found.setdefault(
+                (line, spell(array.name, index)),
+                f"it waits for {spell(array.name, index)} at line {line}, which is {array.peek(index)}, {by}",
+            )

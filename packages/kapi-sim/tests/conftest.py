@@ -1,0 +1,20 @@
+"""What the tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+
+@pytest.fixture
+def line_with(request: pytest.FixtureRequest) -> Callable[[str], int]:
+    """Return a function that finds the only line of the test's file that ends with a comment."""
+    lines = request.path.read_text(encoding="utf-8").splitlines()
+
+    def find(comment: str) -> int:
+        found = [number for number, line in enumerate(lines, 1) if line.rstrip().endswith(comment)]
+        assert len(found) == 1, f"one line must end with {comment!r}, got {found}"
+        return found[0]
+
+    return find

@@ -1,0 +1,199 @@
+"""Indices outside of their axis."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import kapi_sim as kapi
+
+SPACE = kapi.Range(8)
+
+
+def one():
+    return (np.arange(6.0),)
+
+
+def matrix():
+    return (np.zeros((4, 3)),)
+
+
+class launch_is_larger_than_the_array:
+    error, space, arguments = kapi.OutOfBoundsError, SPACE, one
+
+    def wrong(item: kapi.Item, a):
+        a[item.get_id(0)] = 1  # named
+
+    def right(item: kapi.Item, a):
+        if item.get_id(0) < a.shape[0]:
+            a[item.get_id(0)] = 1
+
+
+class guard_is_off_by_one:
+    error, space, arguments = kapi.OutOfBoundsError, SPACE, one
+
+    def wrong(item: kapi.Item, a):
+        i = item.get_id(0)
+        if i <= a.shape[0]:
+            a[i] = 1  # named
+
+    def right(item: kapi.Item, a):
+        i = item.get_id(0)
+        if i < a.shape[0]:
+            a[i] = 1
+
+
+class left_neighbour_of_the_first:
+    error, space, arguments = kapi.OutOfBoundsError, kapi.Range(6), lambda: (np.arange(6.0), np.zeros(6))
+    says = "kernels know no wrap-around"
+
+    def wrong(item: kapi.Item, a, b):
+        i = item.get_id(0)
+        b[i] = a[i - 1]  # named
+
+    def right(item: kapi.Item, a, b):
+        i = item.get_id(0)
+        b[i] = a[i - 1] if i > 0 else 0.0
+
+
+class last_element_as_python_spells_it:
+    error, space, arguments = kapi.OutOfBoundsError, kapi.Range(1), one
+
+    def wrong(item: kapi.Item, a):
+        a[0] = a[-1]  # named
+
+    def right(item: kapi.Item, a):
+        a[0] = a[a.shape[0] - 1]
+
+
+class right_neighbour_of_the_last:
+    error, space, arguments = kapi.OutOfBoundsError, kapi.Range(6), lambda: (np.arange(6.0), np.zeros(6))
+
+    def wrong(item: kapi.Item, a, b):
+        i = item.get_id(0)
+        b[i] = a[i + 1]  # named
+
+    def right(item: kapi.Item, a, b):
+        i = item.get_id(0)
+        b[i] = a[i + 1] if i + 1 < a.shape[0] else 0.0
+
+
+class axes_are_swapped:
+    error, space, arguments = kapi.OutOfBoundsError, kapi.Range(4, 3), matrix
+    says = "axis 1"
+
+    def wrong(item: kapi.Item, a):
+        a[item.get_id(1), item.get_id(0)] = 1  # named
+
+    def right(item: kapi.Item, a):
+        a[item.get_id(0), item.get_id(1)] = 1
+
+
+class row_runs_into_the_next:
+    error, space, arguments = kapi.OutOfBoundsError, kapi.Range(3), matrix
+
+    def wrong(item: kapi.Item, a):
+        a[item.get_id(0), item.get_id(0) + 1] = 1  # named
+
+    def right(item: kapi.Item, a):
+        a[item.get_id(0) + 1, item.get_id(0)] = 1
+
+
+class tile_is_too_small:
+    error, space = kapi.OutOfBoundsError, kapi.NdRange(8, 4)
+
+    def arguments():
+        return np.arange(8.0), kapi.LocalAccessor(4, np.float64)
+
+    def wrong(nd_item: kapi.NdItem, a, tile):
+        tile[nd_item.get_global_id(0)] = a[nd_item.get_global_id(0)]  # named
+
+    def right(nd_item: kapi.NdItem, a, tile):
+        tile[nd_item.get_local_id(0)] = a[nd_item.get_global_id(0)]
+
+
+class tree_sum_reads_beyond_the_tile:
+    error, space = kapi.OutOfBoundsError, kapi.NdRange(4, 4)
+
+    def arguments():
+        return (kapi.LocalAccessor(4, np.float64),)
+
+    def wrong(nd_item: kapi.NdItem, tile):
+        k = nd_item.get_local_id(0)
+        tile[k] = k
+        kapi.group_barrier(nd_item.get_group())
+        s = 4
+        while s > 0:
+            if k < s:
+                tile[k] += tile[k + s]  # named
+            kapi.group_barrier(nd_item.get_group())
+            s //= 2
+
+    def right(nd_item: kapi.NdItem, tile):
+        k = nd_item.get_local_id(0)
+        tile[k] = k
+        kapi.group_barrier(nd_item.get_group())
+        s = 2
+        while s > 0:
+            if k < s:
+                tile[k] += tile[k + s]
+            kapi.group_barrier(nd_item.get_group())
+            s //= 2
+
+
+class index_from_data:
+    error, space = kapi.OutOfBoundsError, kapi.Range(3)
+
+    def arguments():
+        return np.array([0, 2, 3], np.int32), np.zeros(3)
+
+    def wrong(item: kapi.Item, index, out):
+        out[index[item.get_id(0)]] = 1  # named
+
+    def right(item: kapi.Item, index, out):
+        if index[item.get_id(0)] < out.shape[0]:
+            out[index[item.get_id(0)]] = 1
+
+
+class too_many_indices:
+    error, space, arguments = kapi.OutOfBoundsError, kapi.Range(1), one
+
+    def wrong(item: kapi.Item, a):
+        a[0, 0] = 1  # named
+
+    def right(item: kapi.Item, a):
+        a[0] = 1
+
+
+class dimension_that_the_launch_lacks:
+    error, space, arguments = kapi.OutOfBoundsError, kapi.Range(2), one
+    says = "dim must be an integer from 0 to 0"
+
+    def wrong(item: kapi.Item, a):
+        a[item.get_id(1)] = 1  # named
+
+    def right(item: kapi.Item, a):
+        a[item.get_id(0)] = 1
+
+
+class element_of_an_empty_array:
+    error, space, arguments = kapi.OutOfBoundsError, kapi.Range(1), lambda: (np.zeros(0),)
+
+    def wrong(item: kapi.Item, a):
+        a[0] = 1  # named
+
+    def right(item: kapi.Item, a):
+        if a.shape[0] > 0:
+            a[0] = 1
+
+
+class element_of_a_view_of_a_row:
+    error, space, arguments = kapi.OutOfBoundsError, kapi.Range(4), matrix
+
+    def wrong(item: kapi.Item, a):
+        row = a[2]
+        row[item.get_id(0)] = 1  # named
+
+    def right(item: kapi.Item, a):
+        row = a[2]
+        if item.get_id(0) < row.shape[0]:
+            row[item.get_id(0)] = 1

@@ -1,0 +1,184 @@
+"""Barriers that a part of a group reaches, and loops that no schedule ends."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import kapi_sim as kapi
+
+SPACE = kapi.NdRange(8, 4)
+SHORT = {"spin_limit": 1000}
+
+
+def one():
+    return (np.zeros(8),)
+
+
+class barrier_in_a_branch:
+    error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
+
+    def wrong(nd_item: kapi.NdItem, a):
+        if nd_item.get_local_id(0) < 2:
+            kapi.group_barrier(nd_item.get_group())  # named
+
+    def right(nd_item: kapi.NdItem, a):
+        if nd_item.get_group().get_group_id(0) < 1:
+            kapi.group_barrier(nd_item.get_group())
+
+
+class early_return:
+    error, space, arguments = kapi.BarrierDivergenceError, SPACE, lambda: (np.zeros(6),)
+
+    def wrong(nd_item: kapi.NdItem, a):
+        i = nd_item.get_global_id(0)
+        if i >= a.shape[0]:
+            return
+        a[i] = 1
+        kapi.group_barrier(nd_item.get_group())  # named
+
+    def right(nd_item: kapi.NdItem, a):
+        i = nd_item.get_global_id(0)
+        if i < a.shape[0]:
+            a[i] = 1
+        kapi.group_barrier(nd_item.get_group())
+
+
+class barrier_in_each_branch:
+    error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
+
+    def wrong(nd_item: kapi.NdItem, a):
+        if nd_item.get_local_id(0) % 2:
+            a[nd_item.get_global_id(0)] = 1
+            kapi.group_barrier(nd_item.get_group())  # named
+        else:
+            kapi.group_barrier(nd_item.get_group())  # named
+
+    def right(nd_item: kapi.NdItem, a):
+        if nd_item.get_local_id(0) % 2:
+            a[nd_item.get_global_id(0)] = 1
+        kapi.group_barrier(nd_item.get_group())
+
+
+class loop_of_different_lengths:
+    error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
+
+    def wrong(nd_item: kapi.NdItem, a):
+        for _ in range(nd_item.get_local_id(0)):
+            kapi.group_barrier(nd_item.get_group())  # named
+
+    def right(nd_item: kapi.NdItem, a):
+        for _ in range(nd_item.get_group().get_group_id(0)):
+            kapi.group_barrier(nd_item.get_group())
+
+
+class loop_that_data_ends:
+    error, space = kapi.BarrierDivergenceError, SPACE
+
+    def arguments():
+        return (np.array([2, 2, 2, 3, 1, 1, 1, 1]),)
+
+    def wrong(nd_item: kapi.NdItem, n):
+        k = 0
+        while k < n[nd_item.get_global_id(0)]:
+            kapi.group_barrier(nd_item.get_group())  # named
+            k += 1
+
+    def right(nd_item: kapi.NdItem, n):
+        k = 0
+        while k < n[nd_item.get_group().get_group_id(0)]:
+            kapi.group_barrier(nd_item.get_group())
+            k += 1
+
+
+def meet(group):
+    kapi.group_barrier(group)  # named
+
+
+class two_calls_of_one_function:
+    error, space, arguments, calls = kapi.BarrierDivergenceError, SPACE, one, (meet,)
+    says = "another one at each call"
+
+    def wrong(nd_item: kapi.NdItem, a):
+        if nd_item.get_group().leader:
+            meet(nd_item.get_group())  # named
+        else:
+            meet(nd_item.get_group())  # named
+
+    def right(nd_item: kapi.NdItem, a):
+        meet(nd_item.get_group())
+
+
+class one_item_breaks_off:
+    error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
+
+    def wrong(nd_item: kapi.NdItem, a):
+        for t in range(3):
+            if t == 1 and nd_item.get_local_id(0) == 3:
+                break
+            kapi.group_barrier(nd_item.get_group())  # named
+
+    def right(nd_item: kapi.NdItem, a):
+        for t in range(3):
+            if t == 1:
+                break
+            kapi.group_barrier(nd_item.get_group())
+
+
+class scopes_differ:
+    error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
+    says = "one fence_scope"
+
+    def wrong(nd_item: kapi.NdItem, a):
+        scope = kapi.MemoryScope.DEVICE if nd_item.get_local_id(0) else kapi.MemoryScope.WORK_GROUP
+        kapi.group_barrier(nd_item.get_group(), scope)  # named
+
+    def right(nd_item: kapi.NdItem, a):
+        kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.DEVICE)
+
+
+class waits_for_another_group:
+    error, space, arguments = kapi.DeadlockError, SPACE, one
+    controls = SHORT
+
+    def wrong(nd_item: kapi.NdItem, a):
+        if nd_item.get_global_id(0) == 0:
+            while a[7] == 0:  # named
+                pass
+        if nd_item.get_global_id(0) == 7:
+            a[7] = 1
+
+    def right(nd_item: kapi.NdItem, a):
+        if nd_item.get_global_id(0) == 7:
+            a[7] = 1
+
+
+class loop_that_forgets_to_count:
+    error, space, arguments = kapi.DeadlockError, kapi.Range(1), one
+    controls = SHORT
+
+    def wrong(item: kapi.Item, a):
+        k = 0
+        while k < a.shape[0]:  # named
+            a[k] = k
+
+    def right(item: kapi.Item, a):
+        k = 0
+        while k < a.shape[0]:
+            a[k] = k
+            k += 1
+
+
+class lock_that_nobody_gives_back:
+    error, space, arguments = kapi.DeadlockError, kapi.NdRange(4, 4), one
+    controls = SHORT
+
+    def wrong(nd_item: kapi.NdItem, a):
+        while a[nd_item.get_local_id(0)] == 0:  # named
+            pass
+        kapi.group_barrier(nd_item.get_group())
+
+    def right(nd_item: kapi.NdItem, a):
+        a[nd_item.get_local_id(0)] = 1
+        while a[nd_item.get_local_id(0)] == 0:
+            pass
+        kapi.group_barrier(nd_item.get_group())

@@ -1,0 +1,245 @@
+"""Races on local memory: what a barrier would order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import kapi_sim as kapi
+
+SPACE = kapi.NdRange(8, 4)
+
+
+def one_tile():
+    return np.arange(8.0), kapi.LocalAccessor(4, np.float64)
+
+
+class neighbour_is_read_without_a_barrier:
+    error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+
+    def wrong(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        tile[k] = a[nd_item.get_global_id(0)]  # named
+        a[nd_item.get_global_id(0)] = tile[3 - k]  # named
+
+    def right(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        tile[k] = a[nd_item.get_global_id(0)]
+        kapi.group_barrier(nd_item.get_group())
+        a[nd_item.get_global_id(0)] = tile[3 - k]
+
+
+class tree_sum_without_a_barrier_in_the_loop:
+    error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+
+    def wrong(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        tile[k] = a[nd_item.get_global_id(0)]
+        kapi.group_barrier(nd_item.get_group())
+        s = 2
+        while s > 0:
+            if k < s:
+                tile[k] += tile[k + s]  # named
+            s //= 2
+
+    def right(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        tile[k] = a[nd_item.get_global_id(0)]
+        kapi.group_barrier(nd_item.get_group())
+        s = 2
+        while s > 0:
+            if k < s:
+                tile[k] += tile[k + s]
+            kapi.group_barrier(nd_item.get_group())
+            s //= 2
+
+
+class scan_that_reads_and_writes_in_one_phase:
+    error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+
+    def wrong(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        tile[k] = a[nd_item.get_global_id(0)]
+        s = 1
+        while s < 4:
+            kapi.group_barrier(nd_item.get_group())
+            if k >= s:
+                tile[k] += tile[k - s]  # named
+            s *= 2
+
+    def right(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        tile[k] = a[nd_item.get_global_id(0)]
+        s = 1
+        while s < 4:
+            kapi.group_barrier(nd_item.get_group())
+            t = tile[k - s] if k >= s else 0.0
+            kapi.group_barrier(nd_item.get_group())
+            tile[k] += t
+            s *= 2
+
+
+class result_is_read_before_the_leader_wrote_it:
+    error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+
+    def wrong(nd_item: kapi.NdItem, a, tile):
+        if nd_item.get_group().leader:
+            tile[0] = 5.0  # named
+        a[nd_item.get_global_id(0)] = tile[0]  # named
+
+    def right(nd_item: kapi.NdItem, a, tile):
+        if nd_item.get_group().leader:
+            tile[0] = 5.0
+        kapi.group_barrier(nd_item.get_group())
+        a[nd_item.get_global_id(0)] = tile[0]
+
+
+class all_write_one_cell:
+    error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+
+    def wrong(nd_item: kapi.NdItem, a, tile):
+        tile[0] = nd_item.get_local_id(0)  # named
+
+    def right(nd_item: kapi.NdItem, a, tile):
+        tile[nd_item.get_local_id(0)] = nd_item.get_local_id(0)
+
+
+class counter_without_an_atomic:
+    error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+
+    def wrong(nd_item: kapi.NdItem, a, tile):
+        if nd_item.get_local_id(0) == 0:
+            tile[0] = 0
+        kapi.group_barrier(nd_item.get_group())
+        tile[0] += 1  # named
+
+    def right(nd_item: kapi.NdItem, a, tile):
+        if nd_item.get_local_id(0) == 0:
+            tile[0] = 0
+            for _ in range(nd_item.get_local_range(0)):
+                tile[0] += 1
+
+
+class tile_is_refilled_while_others_read_it:
+    error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+
+    def wrong(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        s = 0.0
+        for t in range(2):
+            tile[k] = a[t * 4 + k]  # named
+            kapi.group_barrier(nd_item.get_group())
+            s += tile[(k + 1) % 4]  # named
+
+    def right(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        s = 0.0
+        for t in range(2):
+            tile[k] = a[t * 4 + k]
+            kapi.group_barrier(nd_item.get_group())
+            s += tile[(k + 1) % 4]
+            kapi.group_barrier(nd_item.get_group())
+
+
+class barrier_with_a_scope_that_orders_nothing:
+    error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+    says = "fence_scope too narrow"
+
+    def wrong(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        tile[k] = 1  # named
+        kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.WORK_ITEM)
+        a[nd_item.get_global_id(0)] = tile[3 - k]  # named
+
+    def right(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        tile[k] = 1
+        kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.DEVICE)
+        a[nd_item.get_global_id(0)] = tile[3 - k]
+
+
+def put(tile, k, value):
+    tile[k] = value  # named
+
+
+class write_in_a_function:
+    error, space, arguments, calls = kapi.DataRaceError, SPACE, one_tile, (put,)
+
+    def wrong(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        put(tile, k, 1.0)
+        a[nd_item.get_global_id(0)] = tile[3 - k]  # named
+
+    def right(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        put(tile, k, 1.0)
+        kapi.group_barrier(nd_item.get_group())
+        a[nd_item.get_global_id(0)] = tile[3 - k]
+
+
+class overlapping_rows:
+    error, space = kapi.DataRaceError, SPACE
+
+    def arguments():
+        return np.zeros(8), kapi.LocalAccessor((4, 2), np.float64)
+
+    def wrong(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        tile[k % 2, 0] = k  # named
+
+    def right(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        tile[k % 2, k // 2] = k
+
+
+class halo_is_written_by_two:
+    error, space = kapi.DataRaceError, SPACE
+
+    def arguments():
+        return np.arange(8.0), kapi.LocalAccessor(5, np.float64)
+
+    def wrong(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        tile[k] = a[k]  # named
+        tile[k + 1] = a[k + 1] / 2  # named
+
+    def right(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        tile[k] = a[k]
+        if k == 3:
+            tile[k + 1] = a[k + 1]
+
+
+class flag_guards_nothing:
+    error, space, arguments = kapi.DataRaceError, kapi.NdRange(2, 2), one_tile
+
+    def wrong(nd_item: kapi.NdItem, a, tile):
+        if nd_item.get_local_id(0) == 0:
+            tile[1] = 1.0  # named
+        elif tile[1] == 1.0:  # named
+            a[0] = 1
+
+    def right(nd_item: kapi.NdItem, a, tile):
+        if nd_item.get_local_id(0) == 0:
+            tile[1] = 1.0
+        kapi.group_barrier(nd_item.get_group())
+        if nd_item.get_local_id(0) == 1 and tile[1] == 1.0:
+            a[0] = 1
+
+
+class swap_in_place:
+    error, space, arguments = kapi.DataRaceError, kapi.NdRange(4, 4), one_tile
+
+    def wrong(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        tile[k] = a[k]
+        kapi.group_barrier(nd_item.get_group())
+        t = tile[3 - k]  # named
+        tile[k] = t  # named
+
+    def right(nd_item: kapi.NdItem, a, tile):
+        k = nd_item.get_local_id(0)
+        tile[k] = a[k]
+        kapi.group_barrier(nd_item.get_group())
+        t = tile[3 - k]
+        kapi.group_barrier(nd_item.get_group())
+        tile[k] = t

@@ -1,0 +1,73 @@
+"""The corpus: planted defects, each found with its lines, and their corrected twins, in which nothing is found.
+
+A class of a module in ``corpus/`` is one pair of kernels, ``wrong`` and ``right``, with the index space and the
+arguments of both.  The lines that the report must name end with the comment ``# named``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import warnings
+from pathlib import Path
+
+import pytest
+
+import kapi_sim as kapi
+
+FOLDER = Path(__file__).parent / "corpus"
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(f"corpus_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    classes = [value for value in vars(module).values() if inspect.isclass(value) and hasattr(value, "wrong")]
+    return [pytest.param(value, id=f"{path.stem}-{value.__name__}") for value in classes]
+
+
+PAIRS = [pair for path in sorted(FOLDER.glob("*.py")) for pair in load(path)]
+
+
+def run(pair, function):
+    with kapi.simulation(**getattr(pair, "controls", {})):
+        kapi.call_kernel(kapi.kernel(function), pair.space, *pair.arguments())
+
+
+def named_lines(pair):
+    """File and line of each line that the report must name."""
+    file = Path(inspect.getsourcefile(pair.wrong)).name
+    found = []
+    for function in (pair.wrong, *getattr(pair, "calls", ())):
+        source, first = inspect.getsourcelines(function)
+        found += [f"{file}:{first + i}" for i, line in enumerate(source) if line.rstrip().endswith("# named")]
+    return found
+
+
+def message_of(error):
+    notes = "\n".join(getattr(error, "__notes__", ()))
+    place = inspect.getinnerframes(error.__traceback__)[-1]
+    return f"{error}\n{notes}\nraised at {Path(place.filename).name}:{place.lineno}"
+
+
+def test_corpus_is_large():
+    assert len(PAIRS) >= 60
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_defect_is_detected(pair):
+    lines = named_lines(pair)
+    assert lines
+    with pytest.raises(pair.error) as caught:
+        run(pair, pair.wrong)
+    message = message_of(caught.value)
+    missing = [line for line in lines if line not in message]
+    assert not missing, f"{missing} must be named in:\n{message}"
+    assert getattr(pair, "says", "") in message
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_twin_is_not_flagged(pair):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(pair, pair.right)

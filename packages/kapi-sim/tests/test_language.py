@@ -1,0 +1,142 @@
+"""What kernels do not have, and what undecorated functions share with device functions."""
+
+# ruff: noqa: C410, C417, F401, F841
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import kapi_sim as kapi
+
+
+def helper(x):
+    y = [x]
+    return y[0]  # helper
+
+
+@kapi.kernel
+def much_is_wrong(item: kapi.Item, a, n):
+    values = [1, 2]
+    table = {1: 2}
+    unique = {1}
+    squares = [k * k for k in range(3)]
+    text = f"{n}"
+    word = "word"
+    try:
+        a[0] = 1
+    finally:
+        a[0] = 2
+    with a:
+        pass
+    import math as m
+
+    first, *rest = (1, 2, 3)
+    if n is None or n in (1, 2):
+        a[0] = a @ a
+    del n
+    converted = str(3)
+    made = list((1, 2))
+    large = 2**64 + 18446744073709551616
+    each = map(lambda x: x, (1, 2))
+    return helper(3)
+
+
+def test_all_problems_are_told_at_once(line_with):
+    with pytest.raises(kapi.KernelCompilationError) as caught:
+        kapi.call_kernel(much_is_wrong, kapi.Range(1), np.zeros(1), 1)
+    text = str(caught.value)
+    found = re.findall(r"test_language.py:(\d+): (.*)", text)
+    first = much_is_wrong.py_func.__code__.co_firstlineno
+    lines = [int(line) - first for line, _ in found]
+    assert lines[:-1] == sorted(lines[:-1])
+    assert {
+        "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument",
+        "a dict cannot be made in a kernel",
+        "a set cannot be made in a kernel",
+        "a comprehension cannot be made in a kernel; write a loop",
+        "a string cannot be made in a kernel",
+        "a kernel cannot use try: nothing in it raises",
+        "a kernel cannot use with",
+        "a kernel cannot import: import above it",
+        "a list cannot be made in a kernel; name each element of the tuple",
+        "operator is is none that kernels have",
+        "operator in is none that kernels have",
+        "operator @ is none that kernels have",
+        "a kernel cannot use del",
+        "constant must fit 64 bits, got 18446744073709551616",
+        "a kernel must return nothing, got a value: write it to an array",
+    } <= {problem for _, problem in found}
+    assert int(found[-1][0]) == line_with("# helper") - 1
+
+
+@kapi.kernel
+def uses_what_the_simulator_allows(item: kapi.Item, a):
+    """A docstring is no string that a kernel makes."""
+    i = item.get_id(0)
+    assert i >= 0, f"{i} is negative"
+    if i > 5:
+        raise ValueError(f"no item {i}")
+    print("item", f"{i}", [i])
+    a[i] = i
+
+
+def test_print_assert_and_raise_are_allowed(capsys):
+    kapi.call_kernel(uses_what_the_simulator_allows, kapi.Range(1), np.zeros(1))
+    assert capsys.readouterr().out == "item 0 [0]\n"
+
+
+def plain_divide(a, b):
+    return a // b
+
+
+def plain_meet(group):
+    kapi.group_barrier(group)
+
+
+@kapi.kernel
+def calls_plain_functions(nd_item: kapi.NdItem, a, tile):
+    k = nd_item.get_local_id(0)
+    tile[k] = plain_divide(a[k], 2)
+    plain_meet(nd_item.get_group())
+    a[k] = tile[1 - k]
+
+
+@kapi.kernel
+def divides_by_zero(item: kapi.Item, a):
+    a[0] = plain_divide(a[0], a[1])
+
+
+def test_undecorated_functions_are_device_functions():
+    a = np.array([4, 0], np.int32)
+    kapi.call_kernel(calls_plain_functions, kapi.NdRange(2, 2), a, kapi.LocalAccessor(2, np.int32))
+    np.testing.assert_array_equal(a, [0, 2])
+    with pytest.raises(ZeroDivisionError, match="divisor of // must not be zero"):
+        kapi.call_kernel(divides_by_zero, kapi.Range(1), np.array([1, 0], np.int32))
+
+
+
+
+@kapi.kernel
+def barrier_in_a_lambda(nd_item: kapi.NdItem):
+    meet = lambda: kapi.group_barrier(nd_item.get_group())  # noqa: E731
+    meet()
+
+
+@kapi.kernel
+def lambda_without_a_barrier(nd_item: kapi.NdItem, a):
+    half = lambda x: plain_divide(x, 2)  # noqa: E731
+    a[nd_item.get_global_id(0)] = half(7)
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+def test_barrier_in_a_lambda_is_refused(checks):
+    with (
+        kapi.simulation(checks=checks),
+        pytest.raises(kapi.KernelCompilationError, match="must not stand in a lambda.*write a local function"),
+    ):
+        kapi.call_kernel(barrier_in_a_lambda, kapi.NdRange(2, 2))
+    a = np.zeros(2)
+    kapi.call_kernel(lambda_without_a_barrier, kapi.NdRange(2, 2), a)
+    np.testing.assert_array_equal(a, 3)

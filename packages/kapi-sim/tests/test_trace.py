@@ -1,0 +1,249 @@
+"""What a trace records, and the pictures made of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import kapi_sim as kapi
+from kapi_sim.tracing.statistics import bank_conflict, segments
+
+
+@kapi.device_func
+def combine(x, y):
+    return x + y  # in the function
+
+
+@kapi.kernel
+def tree_sum(nd_item: kapi.NdItem, a, out, tile):
+    """Sum the numbers of a group."""
+    k = nd_item.get_local_id(0)
+    group = nd_item.get_group()
+    tile[k] = a[nd_item.get_global_id(0)]  # copy
+    kapi.group_barrier(group)  # first barrier
+    s = nd_item.get_local_range(0) // 2
+    while s > 0:
+        if k < s:
+            tile[k] = combine(tile[k], tile[k + s])  # step
+        kapi.group_barrier(group)
+        s //= 2
+    if k == 0:
+        out[group.get_group_id(0)] = tile[0]
+
+
+def traced_sum(checks="all", **options):
+    out = np.zeros(2, np.float32)
+    with kapi.simulation(checks=checks), kapi.trace(**options) as trace:
+        kapi.call_kernel(
+            tree_sum, kapi.NdRange(16, 8), np.arange(16, dtype=np.float32), out, kapi.LocalAccessor(8, np.float32)
+        )
+    np.testing.assert_array_equal(out, [28, 92])
+    return trace
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+def test_every_access_is_recorded_with_its_value(checks, line_with):
+    launch = traced_sum(checks).launches[0]
+    names = [array.name for array in launch.arrays]
+    copies = [event for event in launch.events if launch.sites[event.site][2] == line_with("# copy")]
+    assert [(e.kind, e.item, names[e.array], e.element, e.value) for e in copies if e.kind != "line"][:4] == [
+        ("read", 0, "a", 0, 0.0),
+        ("write", 0, "tile", 0, 0.0),
+        ("read", 1, "a", 1, 1.0),
+        ("write", 1, "tile", 1, 1.0),
+    ]
+    assert [e.value for e in launch.events if e.kind == "write" and names[e.array] == "out"] == [28.0, 92.0]
+    assert sum(e.kind == "barrier" for e in launch.events) == 16 * 4
+    assert {e.phase for e in launch.events} == {0, 1, 2, 3, 4}
+    assert launch.describe(9) == "work-item global (9,), local (1,), group (1,)"
+
+
+def test_lines_of_functions_are_recorded(line_with):
+    launch = traced_sum().launches[0]
+    line = line_with("# in the function")
+    runs = [event.item for event in launch.events if event.kind == "line" and launch.sites[event.site][2] == line]
+    assert runs == [0, 1, 2, 3, 0, 1, 0, 8, 9, 10, 11, 8, 9, 8]
+    assert [source.lines[0] for source in launch.sources()] == [
+        "def tree_sum(nd_item: kapi.NdItem, a, out, tile):",
+        "def combine(x, y):",
+    ]
+
+
+def test_statistics_of_lines(line_with):
+    rows = {row.site.line: row for row in traced_sum().statistics()}
+    copy = rows[line_with("# copy")]
+    assert (copy.executions, copy.reads, copy.writes, copy.bytes, copy.active) == (16, 16, 16, 128, 1.0)
+    assert (copy.segments, copy.bank_conflict) == (1.0, 1.0)
+    step = rows[line_with("# step")]
+    assert (step.executions, step.reads, step.writes) == (14, 28, 14)
+    assert step.active == pytest.approx(7 / 24)
+    assert step.segments == 0
+
+
+@kapi.kernel
+def strided(nd_item: kapi.NdItem, a, out, tile, step):
+    k = nd_item.get_local_id(0)
+    tile[k * step] = a[k * step]  # far apart
+    out[k] = tile[k * step]
+
+
+@pytest.mark.parametrize(("step", "stretches", "turns"), [(1, 1, 1), (2, 32, 2), (32, 32, 32), (33, 32, 1)])
+def test_coalescing_and_bank_conflicts(step, stretches, turns, line_with):
+    size = 32 * step
+    with kapi.trace() as trace:
+        kapi.call_kernel(
+            strided,
+            kapi.NdRange(32, 32),
+            np.zeros(size, np.float32),
+            np.zeros(32, np.float32),
+            kapi.LocalAccessor(size, np.float32),
+            step,
+        )
+    row = next(row for row in trace.statistics() if row.site.line == line_with("# far apart"))
+    assert (row.segments, row.bank_conflict) == (stretches, turns)
+
+
+def test_segments_and_banks_of_elements():
+    assert segments([]) == 0
+    assert segments([5, 4, 6, 6, 9]) == 2
+    assert bank_conflict([], 4) == 0
+    assert bank_conflict(range(32), 8) == 1
+    assert bank_conflict(range(32), 1) == 1
+    assert bank_conflict([0, 64], 1) == 1
+    assert bank_conflict([0, 128], 1) == 2
+
+
+def test_memory_is_bounded():
+    full = len(traced_sum().launches[0].events)
+    trace = traced_sum(limit=50)
+    assert len(trace.launches[0].events) == 50
+    assert trace.launches[0].dropped == full - 50
+    assert f"{full - 50} later events were left out" in trace.text()
+    assert json_of(trace.html())[0]["dropped"] == full - 50
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True])
+def test_limit_is_validated(limit):
+    with pytest.raises(kapi.KernelLaunchError, match="limit must be a positive integer"), kapi.trace(limit=limit):
+        pass
+
+
+def test_table_is_plain_when_piped_and_coloured_on_demand():
+    trace = traced_sum()
+    plain = trace.text()
+    assert "\x1b" not in plain
+    assert "tree_sum over NdRange((16,), (8,)): 16 work-items" in plain
+    assert re.search(r"16  +100%  +16  +16  +128  +1.0  +1.0  tile\[k\] = a\[nd_item", plain)
+    coloured = trace.text(color=True)
+    assert "\x1b[31m" in coloured
+    assert re.sub(r"\x1b\[\d+m", "", coloured) == plain
+    with kapi.trace() as empty:
+        pass
+    assert empty.text() == "nothing was launched"
+    with pytest.raises(kapi.KernelLaunchError, match="must hold a launch"):
+        empty.svg()
+
+
+def json_of(page):
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    return json.loads(found[1])
+
+
+def test_page_needs_nothing_but_itself():
+    page = traced_sum().html()
+    assert not re.search(r"https?://|src=|@import|url\(", page)
+    (launch,) = json_of(page)
+    assert launch["kernel"] == "tree_sum"
+    assert len(launch["colors"]) == len(set(launch["colors"])) == 16
+    assert [array["cells"] for array in launch["arrays"]] == [list(range(16)), [0, 1], list(range(8))]
+    assert "tile[k] = combine(tile[k], tile[k + s])  # step" in "\n".join(launch["sources"][0]["lines"])
+
+
+def test_page_holds_what_html_and_json_do_not():
+    with kapi.trace() as trace:
+        kapi.call_kernel(difficult_values, kapi.Range(2), np.array([np.nan, np.inf]), np.zeros(2))
+    (launch,) = json_of(trace.html())
+    assert launch["arrays"][0]["initial"] == ["nan", "inf"]
+    assert "# </script> & <b>" in launch["sources"][0]["lines"][-1]
+
+
+@kapi.kernel
+def difficult_values(item: kapi.Item, a, b):
+    b[item.get_id(0)] = a[item.get_id(0)]  # </script> & <b>
+
+
+def test_figure_is_well_formed_and_has_walls():
+    figure = ElementTree.fromstring(traced_sum().svg())
+    titles = [title.text for title in figure.iter("{http://www.w3.org/2000/svg}title")]
+    assert "work-item global (0,), local (0,), group (0,) wrote tile[0] = 28.0, line" in " ".join(titles)
+    assert sum("`kapi.group_barrier(group)" in title for title in titles) == 2 * 4
+
+
+def test_trace_is_saved_by_the_ending_of_its_path(tmp_path):
+    trace = traced_sum()
+    for name in ("page.html", "figure.svg", "table.txt"):
+        trace.save(tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 500
+    with pytest.raises(kapi.KernelLaunchError, match="path must end in .html, .svg, .txt"):
+        trace.save(tmp_path / "trace.png")
+
+
+def test_notebook_shows_the_page():
+    shown = traced_sum()._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    assert "&lt;canvas" in shown
+
+
+@kapi.kernel
+def through_views(item: kapi.Item, a):
+    row = a[1]
+    row[item.get_id(0)] = 5
+
+
+@pytest.mark.parametrize("make", [lambda a: a, np.asfortranarray, lambda a: np.repeat(a, 2, 1)[:, ::2]])
+def test_elements_of_views_are_those_of_the_array(make):
+    with kapi.trace() as trace:
+        kapi.call_kernel(through_views, kapi.Range(3), make(np.zeros((2, 3))))
+    assert [event.element for event in trace.launches[0].events if event.kind == "write"] == [3, 4, 5]
+
+
+@kapi.kernel
+def races(nd_item: kapi.NdItem, a):
+    a[0] = nd_item.get_local_id(0)
+
+
+def test_trace_of_a_launch_that_fails_shows_how_it_came_to_it():
+    with kapi.trace() as trace, pytest.raises(kapi.DataRaceError):
+        kapi.call_kernel(races, kapi.NdRange(2, 2), np.zeros(1))
+    assert [event.item for event in trace.launches[0].events] == [0, 0, 1]
+    assert "races over NdRange" in trace.text()
+
+
+def test_of_several_orders_the_first_is_shown():
+    full = len(traced_sum().launches[0].events)
+    with kapi.simulation(schedules=3), kapi.trace() as trace:
+        kapi.call_kernel(
+            tree_sum,
+            kapi.NdRange(16, 8),
+            np.arange(16, dtype=np.float32),
+            np.zeros(2, np.float32),
+            kapi.LocalAccessor(8, np.float32),
+        )
+    assert [len(launch.events) for launch in trace.launches] == [full]
+    assert trace.launches[0].dropped == 0
+
+
+@kapi.kernel
+def counts_down(nd_item: kapi.NdItem, n):
+    while n > 0:
+        n -= 1
+
+
+def test_lines_are_the_users_own():
+    with kapi.trace() as trace:
+        kapi.call_kernel(counts_down, kapi.NdRange(2, 2), 3)
+    assert [row.executions for row in trace.statistics()] == [2, 6]

@@ -1,0 +1,197 @@
+"""Loops that no schedule can end: an error, never a hang."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kapi_sim as kapi
+
+LIMIT = 2000
+
+
+@kapi.kernel
+def waits_for_another_item(item: kapi.Item, flag):
+    if item.get_id(0) == 0:
+        while flag[0] == 0:  # range wait
+            pass
+    else:
+        flag[0] = 1
+
+
+@kapi.kernel
+def waits_for_another_group(nd_item: kapi.NdItem, flag, out):
+    if nd_item.get_group().get_group_id(0) == 0:
+        while flag[0] == 0:  # group wait
+            out[0] += 1
+    else:
+        flag[0] = 1
+
+
+@kapi.kernel
+def waits_while_others_are_at_a_barrier(nd_item: kapi.NdItem, flag, out):
+    if nd_item.get_local_id(0) == 0:
+        while flag[0] == 0:  # wait before the barrier
+            out[0] = 1
+    kapi.group_barrier(nd_item.get_group())  # the barrier
+    if nd_item.get_local_id(0) == 1:
+        flag[0] = 1
+
+
+@kapi.kernel
+def waits_without_reading(nd_item: kapi.NdItem, n):
+    while n > 0:
+        n += 1
+
+
+@kapi.kernel
+def waits_after_a_barrier(nd_item: kapi.NdItem, n):
+    kapi.group_barrier(nd_item.get_group())
+    while n > 0:
+        n += 1
+
+
+@kapi.device_func
+def stuck(flag):
+    while flag[0] == 0:  # wait in a function
+        pass
+
+
+@kapi.kernel
+def waits_in_a_function(nd_item: kapi.NdItem, flag):
+    stuck(flag)
+
+
+@kapi.kernel
+def waits_in_a_local_function(nd_item: kapi.NdItem, flag):
+    def wait():
+        while flag[0] == 0:
+            pass
+
+    wait()
+
+
+@pytest.mark.parametrize("checks", ["all", "none", {"races"}, {"bounds"}])
+@pytest.mark.parametrize(
+    ("kernel", "space", "arguments"),
+    [
+        (waits_for_another_item, kapi.Range(2), 1),
+        (waits_for_another_group, kapi.NdRange(2, 1), 2),
+        (waits_while_others_are_at_a_barrier, kapi.NdRange(2, 2), 2),
+        (waits_in_a_function, kapi.NdRange(2, 2), 1),
+        (waits_in_a_local_function, kapi.NdRange(2, 2), 1),
+    ],
+)
+def test_spin_is_a_deadlock(kernel, space, arguments, checks):
+    with (
+        kapi.simulation(checks=checks, spin_limit=LIMIT),
+        pytest.raises(kapi.DeadlockError, match=rf"within {LIMIT} turns|comes round to where it was"),
+    ):
+        kapi.call_kernel(kernel, space, *(np.zeros(1) for _ in range(arguments)))
+
+
+def test_loop_that_comes_round_is_told_so():
+    with kapi.simulation(spin_limit=LIMIT), pytest.raises(kapi.DeadlockError, match="with nothing written"):
+        kapi.call_kernel(waits_in_a_function, kapi.NdRange(2, 2), np.zeros(1))
+
+
+@pytest.mark.parametrize("kernel", [waits_without_reading, waits_after_a_barrier])
+@pytest.mark.parametrize("checks", ["all", "none"])
+def test_loop_that_counts_is_a_deadlock(kernel, checks):
+    with kapi.simulation(checks=checks, spin_limit=LIMIT), pytest.raises(kapi.DeadlockError, match="`while n > 0:`"):
+        kapi.call_kernel(kernel, kapi.NdRange(2, 2), 1)
+
+
+def test_deadlock_says_who_waits_for_what(line_with):
+    with kapi.simulation(spin_limit=LIMIT), pytest.raises(kapi.DeadlockError) as caught:
+        kapi.call_kernel(waits_for_another_item, kapi.Range(2), np.zeros(1))
+    line = line_with("# range wait")
+    assert f"work-item global (0,) turns at test_watchdog.py:{line}: `while flag[0] == 0:" in str(caught.value)
+    assert f"it waits for flag[0] at line {line}, which is 0.0, which no work-item wrote" in str(caught.value)
+    assert "split the work into two launches" in str(caught.value)
+
+
+def test_deadlock_says_what_the_others_do(line_with):
+    with kapi.simulation(spin_limit=LIMIT), pytest.raises(kapi.DeadlockError) as caught:
+        kapi.call_kernel(waits_while_others_are_at_a_barrier, kapi.NdRange(4, 4), np.zeros(1), np.zeros(1))
+    assert f"turns at test_watchdog.py:{line_with('# wait before the barrier')}" in str(caught.value)
+    assert f"wait at test_watchdog.py:{line_with('# the barrier')}" in str(caught.value)
+    assert "3 work-items (work-item global (1,)" in str(caught.value)
+
+
+@kapi.kernel
+def flag_in_a_group(nd_item: kapi.NdItem, flag):
+    if nd_item.get_local_id(0) == 0:
+        while flag[0] == 0:  # read
+            pass
+    else:
+        flag[0] = 1  # write
+
+
+def test_flag_that_another_item_sets_is_a_race(line_with):
+    with kapi.simulation(spin_limit=LIMIT), pytest.raises(kapi.DataRaceError) as caught:
+        kapi.call_kernel(flag_in_a_group, kapi.NdRange(2, 2), np.zeros(1))
+    assert f"test_watchdog.py:{line_with('# read')}" in str(caught.value)
+    assert f"test_watchdog.py:{line_with('# write')}" in str(caught.value)
+
+
+def test_items_of_a_group_take_turns():
+    with kapi.simulation(checks={"bounds"}, spin_limit=LIMIT):
+        kapi.call_kernel(flag_in_a_group, kapi.NdRange(2, 2), flag := np.zeros(1))
+    assert flag[0] == 1
+
+
+@kapi.kernel
+def long_loop(nd_item: kapi.NdItem, out, n):
+    i = nd_item.get_global_id(0)
+    k = 0
+    while k < n:
+        k += 1
+    out[i] = k
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+def test_long_loop_is_no_deadlock(checks):
+    out = np.zeros(4)
+    with kapi.simulation(checks=checks, spin_limit=LIMIT):
+        kapi.call_kernel(long_loop, kapi.NdRange(4, 4), out, LIMIT // 4)
+    np.testing.assert_array_equal(out, LIMIT // 4)
+
+
+@kapi.kernel
+def barriers_without_end(nd_item: kapi.NdItem, n):
+    while n > 0:
+        kapi.group_barrier(nd_item.get_group())
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+def test_barriers_without_end_are_a_deadlock(checks):
+    with kapi.simulation(checks=checks, spin_limit=100), pytest.raises(kapi.DeadlockError, match="with a barrier"):
+        kapi.call_kernel(barriers_without_end, kapi.NdRange(2, 2), 1)
+
+
+def test_spin_limit_is_validated():
+    with pytest.raises(kapi.KernelLaunchError, match="spin_limit must be"), kapi.simulation(spin_limit=0):
+        pass
+
+
+@kapi.device_func
+def turns(n):
+    k = 0
+    while k < n:
+        k += 1
+    return k
+
+
+@kapi.kernel
+def same_loop_many_times(nd_item: kapi.NdItem, values, out):
+    for value in values:
+        n = turns(value)
+    out[nd_item.get_global_id(0)] = n
+
+
+def test_one_loop_run_again_is_no_deadlock():
+    out = np.zeros(2)
+    with kapi.simulation(spin_limit=10_000):
+        kapi.call_kernel(same_loop_many_times, kapi.NdRange(2, 2), np.full(5, 15, np.int32), out)
+    np.testing.assert_array_equal(out, 15)
