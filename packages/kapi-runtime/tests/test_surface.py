@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import warnings
 
 import dpnp
@@ -101,3 +102,9 @@ def test_simulation_validates_its_controls():
     message = "schedules must be an integer of at least 1"
     with pytest.raises(kapi.KernelLaunchError, match=message), kapi.simulation(schedules=0):
         pass
+
+
+def test_simulation_has_the_simulator_s_controls():
+    """Each control of the simulator's is accepted here, with the same default."""
+    own, simulators = (inspect.signature(each.simulation).parameters.values() for each in (kapi, kapi_sim))
+    assert [(each.name, each.default) for each in own] == [(each.name, each.default) for each in simulators]

@@ -78,7 +78,7 @@ def test_item_that_no_launch_has_is_reported(stopped):
     assert stopped == []
 
 
-PROGRAM = '''
+PROGRAM = """
 import numpy as np
 import kapi_sim as kapi
 
@@ -96,7 +96,7 @@ def reverse(nd_item: kapi.NdItem, a, tile):
 with kapi.debug(item=2):
     kapi.call_kernel(reverse, kapi.NdRange(4, 4), np.arange(4.0), kapi.LocalAccessor(4, float))
 print("ended")
-'''
+"""
 
 
 def test_pdb_shows_the_users_own_lines(tmp_path):

@@ -116,8 +116,6 @@ def test_undecorated_functions_are_device_functions():
         kapi.call_kernel(divides_by_zero, kapi.Range(1), np.array([1, 0], np.int32))
 
 
-
-
 @kapi.kernel
 def barrier_in_a_lambda(nd_item: kapi.NdItem):
     meet = lambda: kapi.group_barrier(nd_item.get_group())  # noqa: E731

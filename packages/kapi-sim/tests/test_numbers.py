@@ -287,9 +287,7 @@ def negate(item: kapi.Item, out, k):
     out[0] = -k
 
 
-@pytest.mark.parametrize(
-    ("kernel", "value", "beyond"), [(add_and_subtract, 2**62, 2**63), (negate, -(2**63), 2**63)]
-)
+@pytest.mark.parametrize(("kernel", "value", "beyond"), [(add_and_subtract, 2**62, 2**63), (negate, -(2**63), 2**63)])
 def test_weak_integer_beyond_64_bits_by_sum_or_sign(kernel, value, beyond):
     with pytest.raises(kapi.DtypeError, match=f"must fit 64 bits, got {beyond}") as caught:
         kapi.call_kernel(kernel, kapi.Range(1), np.zeros(1), value)

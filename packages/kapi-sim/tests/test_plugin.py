@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-SUITE = '''
+SUITE = """
 import numpy as np
 import pytest
 
@@ -63,7 +63,7 @@ def test_own_profile(kapi_checks):
 
 def test_without_the_fixture():
     pass
-'''
+"""
 
 
 def run(tmp_path, suite, *options):

@@ -59,13 +59,17 @@ class Profile(kapi_sim.Profile):
 
 @contextmanager
 def simulation(
-    checks: str | Iterable[str] = "all", seed: int | None = None, schedules: int = 1, profile: Any = None
+    checks: str | Iterable[str] = "all",
+    seed: int | None = None,
+    schedules: int = 1,
+    profile: Any = None,
+    spin_limit: int = 1_000_000,
 ) -> Iterator[DeviceReport]:
     """Run the launches inside a ``with`` block on their device, without the simulator's checks.
 
     Parameters
     ----------
-    checks, seed, schedules, profile
+    checks, seed, schedules, profile, spin_limit
         As in `kapi_sim.simulation`; validated, and without effect.
 
     Yields
@@ -83,7 +87,7 @@ def simulation(
     KernelLaunchError
         If a control has a value that it cannot have.
     """
-    with kapi_sim.simulation(checks=checks, seed=seed, schedules=schedules, profile=profile):
+    with kapi_sim.simulation(checks, seed, schedules, profile, spin_limit):
         _warn_once("simulation")
         report = DeviceReport()
         token = _report.set(report)

@@ -151,9 +151,7 @@ class _Compilation:
         return self._made(_build(function, body, injected), has_barrier, is_generator)
 
     def _made(self, function: Callable[..., Any], has_barrier: bool, is_generator: bool) -> Compiled:
-        return Compiled(
-            function, has_barrier, is_generator, self.on_threads, self._makes_floats, self.dependencies
-        )
+        return Compiled(function, has_barrier, is_generator, self.on_threads, self._makes_floats, self.dependencies)
 
     def raise_problems(self, kernel: str) -> None:
         """Raise for all that was found in a kernel and in the functions that it calls."""

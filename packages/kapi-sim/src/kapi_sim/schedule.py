@@ -281,7 +281,6 @@ class Schedule:
                 else:
                     arrivals[local] = _arrival(generator, yielded, cluster)
 
-
     def _state(self, generator: Any, run: object) -> object:
         """What a work-item that turns in a loop depends on; `None` if that is not recorded."""
         bound = self.bound

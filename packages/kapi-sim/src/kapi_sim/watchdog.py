@@ -77,9 +77,7 @@ def spin(file: str, first: int, last: int) -> NoReturn:
     raise SpinningError((file, first, last))
 
 
-def deadlock(
-    bound: Bound, spinning: dict[int, Loop], others: list[str], has_come_round: bool = False
-) -> DeadlockError:
+def deadlock(bound: Bound, spinning: dict[int, Loop], others: list[str], has_come_round: bool = False) -> DeadlockError:
     """Return the error for work-items that turn in loops which nothing ends.
 
     Parameters

@@ -99,9 +99,7 @@ def describe_arrivals(clock: Clock, base: int, arrivals: dict[int, Arrival], lef
     lines = []
     for (site, calls, _), members in sorted(_places(arrivals).items(), key=lambda entry: entry[0][0][1]):
         by = "".join(f", called at {Site(call[0], call[1])}" for call in reversed(calls))
-        lines.append(
-            f"{_name(clock, base, members)} wait{'s' * (len(members) == 1)} at {Site(site[0], site[1])}{by}"
-        )
+        lines.append(f"{_name(clock, base, members)} wait{'s' * (len(members) == 1)} at {Site(site[0], site[1])}{by}")
     if left:
         lines.append(f"{_name(clock, base, left)} left the kernel without it")
     return lines

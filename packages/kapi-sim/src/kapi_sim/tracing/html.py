@@ -24,12 +24,7 @@ def html(trace: Trace) -> str:
     safe = data.replace("<", "\\u003c")
     names = ", ".join(dict.fromkeys(launch.kernel for launch in trace.launches)) or "nothing launched"
     title = names.replace("&", "&amp;").replace("<", "&lt;")
-    return (
-        PAGE.replace("{title}", title)
-        .replace("{style}", STYLE)
-        .replace("{script}", SCRIPT)
-        .replace("{data}", safe)
-    )
+    return PAGE.replace("{title}", title).replace("{style}", STYLE).replace("{script}", SCRIPT).replace("{data}", safe)
 
 
 def _launch(launch: Launch) -> dict[str, Any]:
@@ -43,9 +38,7 @@ def _launch(launch: Launch) -> dict[str, Any]:
         "names": [_name(launch, item) for item in range(min(launch.items, 4096))],
         "colors": [item_color(item) for item in range(min(launch.items, 4096))],
         "dropped": launch.dropped,
-        "sources": [
-            {"file": _short(source.file), "first": source.first, "lines": source.lines} for source in sources
-        ],
+        "sources": [{"file": _short(source.file), "first": source.first, "lines": source.lines} for source in sources],
         "sites": [[numbers[file, function], line] for file, function, line in launch.sites],
         "arrays": [_array(launch, number) for number in range(len(launch.arrays))],
         "events": [

@@ -73,9 +73,7 @@ class Recorder:
         """Make an array known, and return its number."""
         is_kept = space == "global" and array.size <= MOST_CELLS
         initial = [plain(value) for value in array.reshape(-1)] if is_kept else None
-        self.launch.arrays.append(
-            TracedArray(name, space, array.shape, str(array.dtype), array.itemsize, initial)
-        )
+        self.launch.arrays.append(TracedArray(name, space, array.shape, str(array.dtype), array.itemsize, initial))
         return len(self.launch.arrays) - 1
 
 

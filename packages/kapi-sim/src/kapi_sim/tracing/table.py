@@ -37,9 +37,7 @@ def _launch(launch: Launch, is_colored: bool) -> str:
     ]
     if launch.dropped:
         lines.append(_paint(f"{launch.dropped} later events were left out: trace(limit=...)", _YELLOW, is_colored))
-    lines += [
-        f"  {array.name}: {array.space} memory, shape {array.shape}, {array.dtype}" for array in launch.arrays
-    ]
+    lines += [f"  {array.name}: {array.space} memory, shape {array.shape}, {array.dtype}" for array in launch.arrays]
     rows = line_statistics(launch)
     cells = [_HEADS, *(_cells(row) for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADS))]
