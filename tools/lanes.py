@@ -50,14 +50,15 @@ def run(
     environment : mapping of str to str, optional
         Variables to add to this process's.
     lanes : int, optional
-        How many run at a time; as many as there are processors, and at most four, if not given.
+        How many run at a time; if not given one more than there are processors, for sessions wait now and then, and
+        at most four.
 
     Returns
     -------
     list of Outcome
         In the order of the commands.
     """
-    lanes = lanes or max(1, min(_MOST_LANES, os.cpu_count() or 1))
+    lanes = lanes or min(_MOST_LANES, 1 + (os.cpu_count() or 1))
     everything = {**os.environ, **(environment or {})}
     printing = threading.Lock()
 

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
 import dpctl
-import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime import _drivers, doctor
-
-pytestmark = pytest.mark.process
 
 
 def test_doctor_prints_devices_and_versions_and_finds_nothing_wrong(run_python):

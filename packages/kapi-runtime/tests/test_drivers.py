@@ -7,8 +7,6 @@ import pytest
 
 from kapi_runtime import _drivers
 
-pytestmark = pytest.mark.process
-
 LIBRARY = next(
     str(Path(str(file.locate())).resolve().parent / file.name)
     for file in importlib.metadata.files("intel-opencl-rt") or ()

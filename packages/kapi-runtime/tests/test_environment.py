@@ -8,8 +8,6 @@ import pytest
 import kapi_runtime as kapi
 from kapi_runtime import _drivers, environment
 
-pytestmark = pytest.mark.process
-
 PLACEHOLDER = "/the/builder/lib/libintelocl.so\n"
 
 

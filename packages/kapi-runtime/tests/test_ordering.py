@@ -20,8 +20,6 @@ import kapi_runtime as kapi
 from kapi_runtime import _keep_alive
 from kapi_runtime import launch as launch_module
 
-pytestmark = pytest.mark.process
-
 SIZE = 1000
 
 

@@ -16,8 +16,6 @@ from kapi_spirv import SpirvTarget
 from kapi_spirv.binary import has_duplicate_ids
 from kapi_spirv.emission import EmissionError, client, emit
 
-pytestmark = pytest.mark.process
-
 RAW = """
 import sys
 import llvmlite.binding as llvm

@@ -13,8 +13,6 @@ from kapi_spirv import SpirvTarget
 from kapi_spirv.binary import has_duplicate_ids, read_header
 from kapi_types import ItemType, UsmArrayType, weak_int
 
-pytestmark = pytest.mark.process
-
 LABEL, BRANCH, SWITCH, NAME, FUNCTION = 248, 249, 251, 5, 54
 
 

@@ -14,8 +14,6 @@ from kapi_spirv import SpirvTarget, compile_kernel
 from kapi_spirv.emission import EmissionError, client, emit
 from kapi_types import ItemType, UsmArrayType
 
-pytestmark = pytest.mark.process
-
 EMPTY = "define spir_kernel void @k() {\n  ret void\n}\n"
 INDIRECT = """
 define spir_kernel void @k(ptr addrspace(1) %p) {
