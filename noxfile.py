@@ -35,8 +35,7 @@ os.environ.setdefault("UV_PYTHON_DOWNLOADS", "never")  # the Python that runs no
 PACKAGES = ("kapi-sim", "kapi-types", "kapi-spirv", "kapi-runtime", "kapi-numba-offload")
 SOURCES = [f"packages/{dist}/src" for dist in PACKAGES]
 EACH_PACKAGE = [nox.param(dist, id=dist) for dist in PACKAGES]
-# The tests that NumPy's, Numba's, dpctl's and dpnp's versions have a bearing on; kapi-spirv's kernels are compiled, and
-# run, by kapi-runtime's.
+# The tests that NumPy's, Numba's, dpctl's and dpnp's versions have a bearing on.
 DECIDED_BY_VERSIONS = {
     "kapi-sim": ["test_conformance.py", "test_numbers.py"],
     "kapi-types": ["test_promotion.py", "test_inference.py"],

@@ -110,7 +110,7 @@ def compare(name: str, data: Any) -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@settings(max_examples=25, **QUIET)
+@settings(max_examples=12, **QUIET)
 @given(data=st.data())
 def test_device_and_simulator_agree_with_numpy(name, data):
     compare(name, data)

@@ -27,8 +27,8 @@ def assert_same(result, expected):
     np.testing.assert_allclose(result.asnumpy(), expected.asnumpy(), rtol=1e-6)
 
 
-@pytest.mark.parametrize("left", ["int32", "int64", "float32", "float64"])
-@pytest.mark.parametrize("right", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("left", ["int32", "float32", "float64"])
+@pytest.mark.parametrize("right", ["int64", "float32"])
 def test_expression_result_is_dpnps(left, right):
     """Dtype, shape, USM kind, queue and values are what dpnp gives."""
     a, b = dpnp.arange(12, dtype=left), dpnp.arange(12, 24, dtype=right)

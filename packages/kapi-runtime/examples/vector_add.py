@@ -17,7 +17,7 @@ def add(item: kapi.Item, left, right, total):
 def main() -> None:
     """Run the kernel and print what it did."""
     generator = np.random.default_rng(7)
-    left, right = (generator.random(100_003, dtype=np.float32) for _ in range(2))
+    left, right = (generator.random(10_007, dtype=np.float32) for _ in range(2))
     on_device = [dpnp.asarray(values) for values in (left, right)]
     total = dpnp.empty_like(on_device[0])
 
