@@ -139,7 +139,6 @@ def minimums(session: nox.Session) -> None:
     for dist, files in DECIDED_BY_VERSIONS.items():
         folder = ROOT / "packages" / dist / "tests"
         run_tests(session, *(folder / file for file in files), "-m", "not nightly", *session.posargs)
-        run_examples(session, dist)
 
 
 @nox.session

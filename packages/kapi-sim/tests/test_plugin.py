@@ -69,7 +69,18 @@ def test_without_the_fixture():
 def run(tmp_path, suite, *options):
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["kapi_sim.testing.plugin"]\n', encoding="utf-8")
     (tmp_path / "test_suite.py").write_text(textwrap.dedent(suite), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-rA", "--strict-markers", "-p", "no:cacheprovider", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-rA",
+        "--strict-markers",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:hypothesispytest",
+        *options,
+    ]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     return result.stdout + result.stderr
 
