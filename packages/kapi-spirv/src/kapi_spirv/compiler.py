@@ -162,7 +162,6 @@ def _lower(function: FunctionType, args: tuple[types.Type, ...], entry_point: st
     try:
         with typing_context.compiling(compile_device_function):
             kernel = _compile(function, args, types.none)
-            kernel.library.add_linking_library(kernel.library)
             build_entry_point(target_context, kernel.library, entry_point, kernel.fndesc, args, parameters, layout)
     except ProblemsFound as found:
         raise KernelCompilationError(

@@ -16,10 +16,6 @@ from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext
 __all__ = ["SpirvTargetContext"]
 
 
-class _KernelCallConv(MinimalCallConv):
-    """A status code is returned, the value through a pointer; all of it is inlined away."""
-
-
 class SpirvTargetContext(BaseContext):
     """Lowers typed IR of the kernel language to LLVM IR for SPIR-V.
 
@@ -46,8 +42,8 @@ class SpirvTargetContext(BaseContext):
 
     @property
     def call_conv(self) -> Any:
-        """How kernel code calls kernel code."""
-        return _KernelCallConv(self)
+        """How kernel code calls kernel code: a status is returned, the value through a pointer; all is inlined away."""
+        return MinimalCallConv(self)
 
     @property
     def target_data(self) -> Any:

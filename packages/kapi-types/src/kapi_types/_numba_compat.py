@@ -6,16 +6,13 @@ releases. A new Numba version is supported by making this file and the tests tha
 
 from __future__ import annotations
 
-from numba.core import errors, ir, ir_utils, typeinfer, types
+from numba.core import errors, ir, typeinfer, types
 from numba.core.compiler import CompilerBase, Flags
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
-from numba.core.imputils import Registry as LoweringRegistry
 from numba.core.target_extension import GPU, target_override, target_registry
 from numba.core.typed_passes import PreLowerStripPhis
 from numba.core.typing import templates
 from numba.core.typing.context import BaseContext as TypingContext
-from numba.core.typing.typeof import Purpose, typeof, typeof_impl
 from numba.core.untyped_passes import (
     FixupArgs,
     GenericRewrites,
@@ -38,10 +35,8 @@ __all__ = [
     "GenericRewrites",
     "IRProcessing",
     "InlineClosureLikes",
-    "LoweringRegistry",
     "PassManager",
     "PreLowerStripPhis",
-    "Purpose",
     "ReconstructSSA",
     "RewriteDynamicRaises",
     "RewriteSemanticConstants",
@@ -50,16 +45,12 @@ __all__ = [
     "as_dtype",
     "errors",
     "from_dtype",
-    "global_compiler_lock",
     "ir",
-    "ir_utils",
     "register_pass",
     "target_override",
     "target_registry",
     "templates",
     "typeinfer",
-    "typeof",
-    "typeof_impl",
     "types",
 ]
 
