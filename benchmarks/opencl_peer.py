@@ -8,7 +8,11 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 __all__ = ["Peer", "share_driver_with_pyopencl"]
+
+_UNCONTRACTED = "#pragma OPENCL FP_CONTRACT OFF\n"
 
 
 def share_driver_with_pyopencl() -> None:
@@ -30,17 +34,19 @@ def share_driver_with_pyopencl() -> None:
 
 
 class Peer:
-    """A kernel in OpenCL C, its arguments set once, on the first CPU or GPU that pyopencl lists.
+    """Kernels in OpenCL C on the first device that pyopencl lists, each with its arguments set once.
 
     Parameters
     ----------
     source : str
-        One kernel.
+        One or more kernels.
+    contract : bool
+        Whether the compiler may contract a multiplication and an addition, as OpenCL C lets it by default.
     options : str
         For the driver's compiler.
     """
 
-    def __init__(self, source: str, options: str = "-cl-std=CL2.0") -> None:
+    def __init__(self, source: str, contract: bool, options: str = "-cl-std=CL2.0") -> None:
         import pyopencl as cl
 
         self._cl = cl
@@ -49,21 +55,35 @@ class Peer:
         self.queue = cl.CommandQueue(self.context)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)  # the driver says that it has compiled
-            program = cl.Program(self.context, source).build(options)
-        (self.kernel,) = program.all_kernels()
-        self._buffers: list[Any] = []  # a kernel does not keep its arguments alive
+            self._program = cl.Program(self.context, source if contract else _UNCONTRACTED + source).build(options)
 
     def array(self, values: Any) -> Any:
-        """A copy of a NumPy array on the device."""
-        flags = self._cl.mem_flags
-        self._buffers.append(self._cl.Buffer(self.context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=values))
-        return self._buffers[-1]
+        """A copy of a NumPy array on the device, as a pyopencl array."""
+        from pyopencl import array
 
-    def fetch(self, buffer: Any, into: Any) -> Any:
-        """Copy a buffer to a NumPy array, and return that."""
-        self._cl.enqueue_copy(self.queue, into, buffer)
-        return into
+        return array.to_device(self.queue, np.ascontiguousarray(values))
 
-    def run(self, global_size: tuple[int, ...], local_size: tuple[int, ...] | None = None) -> None:
-        """Run the kernel and wait; sizes are in OpenCL's order, the fastest dimension first."""
-        self._cl.enqueue_nd_range_kernel(self.queue, self.kernel, global_size, local_size).wait()
+    def empty(self, shape: Any, dtype: Any) -> Any:
+        """A new array on the device, as a pyopencl array."""
+        from pyopencl import array
+
+        return array.empty(self.queue, shape, dtype)
+
+    def kernel(self, name: str, *arguments: Any) -> Any:
+        """A kernel of the program with its arguments set: pyopencl arrays, NumPy scalars."""
+        kernel = self._cl.Kernel(self._program, name)
+        kernel.set_args(*(getattr(each, "data", each) if hasattr(each, "queue") else each for each in arguments))
+        kernel.kept = arguments  # a kernel does not keep its arguments alive
+        return kernel
+
+    def start(self, kernel: Any, global_size: tuple[int, ...], local_size: tuple[int, ...] | None = None) -> Any:
+        """Start a kernel; sizes are in OpenCL's order, the fastest dimension first."""
+        return self._cl.enqueue_nd_range_kernel(self.queue, kernel, global_size, local_size)
+
+    def run(self, kernel: Any, global_size: tuple[int, ...], local_size: tuple[int, ...] | None = None) -> None:
+        """Run a kernel and wait for it."""
+        self.start(kernel, global_size, local_size).wait()
+
+    def wait(self) -> None:
+        """Wait for everything started."""
+        self.queue.finish()

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 __all__ = ["Timing", "interleaved"]
 
+_LEAST_ROUNDS = 3
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -20,21 +22,52 @@ class Timing:
         Its first call, compilation included.
     median, fastest : float
         Of the calls after it.
+    rounds : int
+        How many those were.
     """
 
     first: float
     median: float
     fastest: float
+    rounds: int
 
 
-def interleaved(candidates: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, Timing]:
-    """Time each candidate `rounds` times, in turn, after one call that is timed apart."""
+def interleaved(
+    candidates: Mapping[str, Callable[[], object]], rounds: int, seconds: float = 5.0, most: int = 60
+) -> dict[str, Timing]:
+    """Time each candidate in turn, after two calls of it: the first is timed apart, the second warms.
+
+    Parameters
+    ----------
+    candidates : mapping of str to callable
+        Each call does the work once and waits for it.
+    rounds : int
+        How often each is timed, at least.
+    seconds : float
+        A candidate that has used up this much takes part in no further round, once it has had three; while time is
+        left, quick candidates are timed beyond `rounds`.
+    most : int
+        No candidate is timed more often.
+    """
     first = {name: _once(call) for name, call in candidates.items()}
+    for name, call in candidates.items():
+        if first[name] < seconds:
+            call()
     times: dict[str, list[float]] = {name: [] for name in candidates}
-    for _ in range(rounds):
-        for name, call in candidates.items():
-            times[name].append(_once(call))
-    return {name: Timing(first[name], statistics.median(each), min(each)) for name, each in times.items()}
+    while True:
+        due = [name for name in candidates if _is_due(times[name], rounds, seconds, most)]
+        if not due:
+            break
+        for name in due:
+            times[name].append(_once(candidates[name]))
+    return {name: Timing(first[name], statistics.median(each), min(each), len(each)) for name, each in times.items()}
+
+
+def _is_due(times: list[float], rounds: int, seconds: float, most: int) -> bool:
+    if len(times) < _LEAST_ROUNDS:
+        return True
+    used = sum(times)
+    return used < seconds and len(times) < (rounds if used > seconds / 10 else most)
 
 
 def _once(call: Callable[[], object]) -> float:

@@ -1,11 +1,37 @@
-"""The problems: each module has a NAME and a function `build(scale)` that gives a Workload."""
+"""The problems: each module has a function `build(scale)` that gives a Workload.
+
+A module writes its problem once in each way: NumPy expressions, a function for Numba (which `offload` compiles again for
+arrays on the device), dpnp expressions, OpenCL C, and a kernel. This module makes the columns of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["Workload"]
+import numpy as np
+from opencl_peer import Peer
+
+import kapi_runtime as kapi
+
+__all__ = ["Column", "Workload", "kapi_columns", "opencl_columns", "wait_for"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One way to solve a problem.
+
+    Attributes
+    ----------
+    run : callable
+        Solves the problem once and waits.
+    results : callable
+        The last run's results, as NumPy arrays or what `numpy.asarray` takes.
+    """
+
+    run: Callable[[], object]
+    results: Callable[[], Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -15,13 +41,56 @@ class Workload:
     Attributes
     ----------
     name : str
-        Problem and size.
-    candidates : dict of str to callable
-        Column to a call that solves the problem once and waits.
-    verify : callable
-        Raises AssertionError unless every candidate's last result is right.
+        The problem.
+    size : str
+        Its size, in words.
+    columns : mapping of str to Column
+        The ways to solve it; the first is the reference for the others.
+    rtol, atol : float
+        How near the others must come.
     """
 
     name: str
-    candidates: dict[str, Callable[[], object]]
-    verify: Callable[[], None]
+    size: str
+    columns: Mapping[str, Column]
+    rtol: float = 1e-9
+    atol: float = 0.0
+
+    def verify(self) -> None:
+        """Raise AssertionError unless every column's last results are those of the first."""
+        (_, reference), *others = self.columns.items()
+        expected = [_on_host(each) for each in reference.results()]
+        for name, column in others:
+            results = [_on_host(each) for each in column.results()]
+            assert len(results) == len(expected), f"{self.name}, {name}: {len(results)} results"
+            for result, right in zip(results, expected, strict=True):
+                np.testing.assert_allclose(
+                    result, right, rtol=self.rtol, atol=self.atol, err_msg=f"{self.name}: {name} is wrong"
+                )
+
+
+def opencl_columns(source: str, build: Callable[[Peer], Column]) -> dict[str, Column]:
+    """The two columns of OpenCL C: without contraction, as kapi is by default, and with it, as OpenCL C is."""
+    return {
+        "OpenCL C": build(Peer(source, contract=False)),
+        "OpenCL C, contracting": build(Peer(source, contract=True)),
+    }
+
+
+def kapi_columns(build: Callable[..., Column], *kernels: Any) -> dict[str, Column]:
+    """The two columns of kapi: as it is by default, and with contraction; `build` takes the kernels."""
+    contracting = [kapi.kernel(fastmath={"contract"})(kernel.py_func) for kernel in kernels]
+    return {"kapi": build(*kernels), "kapi, contracting": build(*contracting)}
+
+
+def wait_for(array: Any) -> Any:
+    """Wait for the queue of a dpnp array, and return the array."""
+    array.sycl_queue.wait()
+    return array
+
+
+def _on_host(values: Any) -> np.ndarray[Any, Any]:
+    for fetch in ("asnumpy", "get"):
+        if hasattr(values, fetch):
+            return np.asarray(getattr(values, fetch)())
+    return np.asarray(values)

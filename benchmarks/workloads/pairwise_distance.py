@@ -10,77 +10,78 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Workload
+from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
 OPENCL_C = """
-kernel void pairwise(global const float* x, global float* d, const int n, const int features) {
+kernel void pairwise(global const double* restrict x, global const double* restrict y, global double* restrict d,
+                     const long features) {
     const size_t j = get_global_id(0), i = get_global_id(1);
-    float sum = 0.0f;
-    for (int k = 0; k < features; k++) {
-        const float t = x[i * features + k] - x[j * features + k];
+    double sum = 0.0;
+    for (long k = 0; k < features; k++) {
+        const double t = x[i * features + k] - y[j * features + k];
         sum += t * t;
     }
-    d[i * n + j] = sqrt(sum);
+    d[i * get_global_size(0) + j] = sqrt(sum);
 }
 """
 
 
 @kapi.kernel
-def pairwise(item: kapi.Item, x, d):
+def pairwise(item: kapi.Item, x, y, d):
     i = item.get_id(0)
     j = item.get_id(1)
-    total = x.dtype.type(0.0)
+    total = 0.0
     for k in range(x.shape[1]):
-        t = x[i, k] - x[j, k]
+        t = x[i, k] - y[j, k]
         total += t * t
     d[i, j] = math.sqrt(total)
 
 
 @numba.njit(parallel=True)
-def pairwise_numba(x, d):
+def pairwise_numba(x, y, d):
     for i in numba.prange(x.shape[0]):
-        for j in range(x.shape[0]):
-            total = np.float32(0.0)
+        for j in range(y.shape[0]):
+            total = 0.0
             for k in range(x.shape[1]):
-                t = x[i, k] - x[j, k]
+                t = x[i, k] - y[j, k]
                 total += t * t
-            d[i, j] = np.sqrt(total)
+            d[i, j] = math.sqrt(total)
 
 
 def build(scale: float) -> Workload:
-    """The workload with 4096 points of 3 features at scale 1."""
-    n = max(64, int(4096 * math.sqrt(scale)))
-    x = np.random.default_rng(0).random((n, 3), dtype=np.float32)
-    by_numba, by_opencl = np.empty((n, n), np.float32), np.empty((n, n), np.float32)
-    x_device = dpnp.asarray(x)
-    by_kapi = dpnp.empty((n, n), dtype=np.float32)
-    peer = Peer(OPENCL_C)
-    opencl_result = peer.array(by_opencl)
-    peer.kernel.set_args(peer.array(x), opencl_result, np.int32(n), np.int32(3))
+    """The workload with two sets of 1024 points of 3 features at scale 1."""
+    n = max(64, int(1024 * math.sqrt(scale)) // 64 * 64)
+    random = np.random.default_rng(0)
+    x, y = random.random((n, 3)), random.random((n, 3))
+    dx, dy = dpnp.asarray(x), dpnp.asarray(y)
     kept = {}
 
     def by_numpy() -> None:
-        difference = x[:, None, :] - x[None, :, :]
+        difference = x[:, None, :] - y[None, :, :]
         kept["numpy"] = np.sqrt((difference * difference).sum(axis=2))
 
     def by_dpnp() -> None:
-        difference = x_device[:, None, :] - x_device[None, :, :]
-        kept["dpnp"] = dpnp.sqrt((difference * difference).sum(axis=2))
-        kept["dpnp"].sycl_queue.wait()
+        difference = dx[:, None, :] - dy[None, :, :]
+        kept["dpnp"] = wait_for(dpnp.sqrt((difference * difference).sum(axis=2)))
 
-    def verify() -> None:
-        expected = kept["numpy"]
-        results = (by_numba, kept["dpnp"].asnumpy(), peer.fetch(opencl_result, by_opencl), by_kapi.asnumpy())
-        for result in results:
-            np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
+    def opencl(peer: Peer) -> Column:
+        d = peer.empty((n, n), np.float64)
+        kernel = peer.kernel("pairwise", peer.array(x), peer.array(y), d, np.int64(3))
+        return Column(lambda: peer.run(kernel, (n, n)), lambda: [d])
 
-    candidates = {
-        "NumPy": by_numpy,
-        "Numba parallel": lambda: pairwise_numba(x, by_numba),
-        "dpnp": by_dpnp,
-        "OpenCL C": lambda: peer.run((n, n)),
-        "kapi": lambda: kapi.call_kernel(pairwise, kapi.Range(n, n), x_device, by_kapi),
+    def in_kapi(kernel: kapi.Kernel) -> Column:
+        d = dpnp.empty((n, n))
+        return Column(lambda: kapi.call_kernel(kernel, kapi.Range(n, n), dx, dy, d), lambda: [d])
+
+    d, dd = np.empty((n, n)), dpnp.empty((n, n))
+    columns = {
+        "NumPy": Column(by_numpy, lambda: [kept["numpy"]]),
+        "Numba parallel": Column(lambda: pairwise_numba(x, y, d), lambda: [d]),
+        "dpnp": Column(by_dpnp, lambda: [kept["dpnp"]]),
+        **opencl_columns(OPENCL_C, opencl),
+        **kapi_columns(in_kapi, pairwise),
+        "kapi offload": Column(lambda: (pairwise_numba(dx, dy, dd), wait_for(dd)), lambda: [dd]),
     }
-    return Workload(f"pairwise distance {n} x 3", candidates, verify)
+    return Workload("pairwise_distance", f"{n} x {n} points, 3 float64", columns)

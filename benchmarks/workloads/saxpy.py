@@ -1,4 +1,4 @@
-"""a * x + y: bound by memory, so every column that is not wasteful should be alike."""
+"""a * x + y in float32: bound by memory, so every column that is not wasteful should be alike."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Workload
+from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
 OPENCL_C = """
-kernel void saxpy(const float a, global const float* x, global const float* y, global float* z) {
+kernel void saxpy(const float a, global const float* restrict x, global const float* restrict y,
+                  global float* restrict z) {
     const size_t i = get_global_id(0);
     z[i] = a * x[i] + y[i];
 }
@@ -38,31 +39,31 @@ def build(scale: float) -> Workload:
     random = np.random.default_rng(0)
     x, y = random.random(n, dtype=np.float32), random.random(n, dtype=np.float32)
     a = np.float32(2.5)
-    by_numba, by_opencl = np.empty_like(x), np.empty_like(x)
-    x_device, y_device = dpnp.asarray(x), dpnp.asarray(y)
-    by_kapi = dpnp.empty(n, dtype=np.float32)
-    peer = Peer(OPENCL_C)
-    opencl_result = peer.array(by_opencl)
-    peer.kernel.set_args(a, peer.array(x), peer.array(y), opencl_result)
+    dx, dy = dpnp.asarray(x), dpnp.asarray(y)
     kept = {}
 
     def by_numpy() -> None:
         kept["numpy"] = a * x + y
 
     def by_dpnp() -> None:
-        kept["dpnp"] = a * x_device + y_device
-        kept["dpnp"].sycl_queue.wait()
+        kept["dpnp"] = wait_for(a * dx + dy)
 
-    def verify() -> None:
-        results = (by_numba, kept["dpnp"].asnumpy(), peer.fetch(opencl_result, by_opencl), by_kapi.asnumpy())
-        for result in results:
-            np.testing.assert_allclose(result, kept["numpy"], rtol=1e-6)
+    def opencl(peer: Peer) -> Column:
+        z = peer.empty(n, np.float32)
+        kernel = peer.kernel("saxpy", a, peer.array(x), peer.array(y), z)
+        return Column(lambda: peer.run(kernel, (n,)), lambda: [z])
 
-    candidates = {
-        "NumPy": by_numpy,
-        "Numba parallel": lambda: saxpy_numba(a, x, y, by_numba),
-        "dpnp": by_dpnp,
-        "OpenCL C": lambda: peer.run((n,)),
-        "kapi": lambda: kapi.call_kernel(saxpy, kapi.Range(n), a, x_device, y_device, by_kapi),
+    def in_kapi(kernel: kapi.Kernel) -> Column:
+        z = dpnp.empty_like(dx)
+        return Column(lambda: kapi.call_kernel(kernel, kapi.Range(n), a, dx, dy, z), lambda: [z])
+
+    z, dz = np.empty_like(x), dpnp.empty_like(dx)
+    columns = {
+        "NumPy": Column(by_numpy, lambda: [kept["numpy"]]),
+        "Numba parallel": Column(lambda: saxpy_numba(a, x, y, z), lambda: [z]),
+        "dpnp": Column(by_dpnp, lambda: [kept["dpnp"]]),
+        **opencl_columns(OPENCL_C, opencl),
+        **kapi_columns(in_kapi, saxpy),
+        "kapi offload": Column(lambda: (saxpy_numba(a, dx, dy, dz), wait_for(dz)), lambda: [dz]),
     }
-    return Workload(f"saxpy {n}", candidates, verify)
+    return Workload("saxpy", f"{n} float32", columns, rtol=1e-6)

@@ -122,6 +122,7 @@ class _Helper:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            close_fds=False,  # lets it be spawned, not forked: a fork runs other libraries' handlers, which complain
         )
 
     def is_usable(self) -> bool:

@@ -1,0 +1,142 @@
+"""What a run of the benchmarks says: a table in the terminal, a JSON file, and a chart."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from timing import Timing
+
+import kapi_runtime as kapi
+
+__all__ = ["Row", "describe", "machine", "row_text", "summary", "write"]
+
+DISTRIBUTIONS = ("numpy", "numba", "llvmlite", "dpctl", "dpnp", "pyopencl", "intel-opencl-rt")
+
+COMPARISONS = (
+    ("kapi", "OpenCL C", 1.0),
+    ("kapi, contracting", "OpenCL C, contracting", 1.0),
+    ("kapi", "Numba parallel", 2.0),
+    ("kapi", "dpnp", 5.0),
+    ("kapi", "NumPy", None),
+    ("kapi offload", "Numba parallel", None),
+    ("kapi offload", "dpnp", None),
+)
+"""Column, the one that it is compared with, and how many times faster its geometric mean is meant to be."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One workload's times: its name, its size in words, and a Timing for each column."""
+
+    name: str
+    size: str
+    timings: Mapping[str, Timing]
+
+    def speed(self, column: str, peer: str) -> float | None:
+        """How many times faster than `peer` a column is, by medians; None where one of them is missing."""
+        if column not in self.timings or peer not in self.timings:
+            return None
+        return self.timings[peer].median / self.timings[column].median
+
+
+def machine() -> dict[str, Any]:
+    """The device, the system and the versions that a run's figures hold for."""
+    device = kapi.list_devices()[0]
+    return {
+        "device": device.name,
+        "driver": device.driver_version,
+        "processors": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        **{name: version(name) for name in DISTRIBUTIONS},
+    }
+
+
+def describe(machine: Mapping[str, Any]) -> str:
+    """The machine in words."""
+    return "\n".join(f"{name:<16} {value}" for name, value in machine.items()) + "\n"
+
+
+def row_text(row: Row) -> str:
+    """One workload's table: first call, median and fastest in milliseconds, and medians against kapi's."""
+    kapi_median = row.timings["kapi"].median
+    lines = [f"{row.name}: {row.size}", f"  {'':<24}{'first ms':>10}{'median':>10}{'fastest':>10}{'kapi is':>10}"]
+    lines += [
+        f"  {name:<24}{each.first * 1e3:10.2f}{each.median * 1e3:10.3f}{each.fastest * 1e3:10.3f}"
+        f"{each.median / kapi_median:9.2f}x"
+        for name, each in row.timings.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """All comparisons: ratio of medians for each workload, geometric mean, least."""
+    heads = [f"{column} / {peer}" for column, peer, _ in COMPARISONS]
+    lines = ["times as fast as the peer (ratio of medians)"]
+    lines += [f"  ({letter}) {head}" for letter, head in zip("abcdefg", heads, strict=True)]
+    lines.append(f"  {'':<20}" + "".join(f"{f'({letter})':>9}" for letter in "abcdefg"))
+    for row in rows:
+        speeds = [row.speed(column, peer) for column, peer, _ in COMPARISONS]
+        lines.append(f"  {row.name:<20}" + "".join(_cell(speed) for speed in speeds))
+    all_speeds = [_speeds(rows, column, peer) for column, peer, _ in COMPARISONS]
+    lines.append(f"  {'geometric mean':<20}" + "".join(_cell(_mean(speeds)) for speeds in all_speeds))
+    lines.append(f"  {'least':<20}" + "".join(_cell(min(speeds, default=None)) for speeds in all_speeds))
+    lines.append(f"  {'goal of the mean':<20}" + "".join(_cell(goal) for _, _, goal in COMPARISONS))
+    return "\n".join(lines) + "\n"
+
+
+def write(folder: Path, machine: Mapping[str, Any], rows: Sequence[Row], costs: Mapping[str, Any]) -> None:
+    """Write `results.json` and `chart.png` to a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    results = {"machine": machine, "workloads": [asdict(row) for row in rows], "launch_us": costs}
+    (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    _chart(folder / "chart.png", machine, rows)
+
+
+def _speeds(rows: Sequence[Row], column: str, peer: str) -> list[float]:
+    return [speed for row in rows if (speed := row.speed(column, peer)) is not None]
+
+
+def _mean(speeds: Sequence[float]) -> float | None:
+    return math.exp(statistics.fmean(map(math.log, speeds))) if speeds else None
+
+
+def _cell(speed: float | None) -> str:
+    return f"{'-':>9}" if speed is None else f"{speed:8.2f}x"
+
+
+def _chart(path: Path, machine: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    """Bars of each workload's speed against hand-written OpenCL C, Numba and dpnp, on a logarithmic axis."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.ticker import FuncFormatter
+
+    peers = (("OpenCL C", "#33658a"), ("Numba parallel", "#f6ae2d"), ("dpnp", "#86bbd8"))
+    names = [*(row.name.replace("_", " ") for row in rows), "geometric mean"]
+    figure, axes = plt.subplots(figsize=(11, 4.6), layout="constrained")
+    for k, (peer, colour) in enumerate(peers):
+        speeds = [row.speed("kapi", peer) or math.nan for row in rows]
+        speeds.append(_mean(_speeds(rows, "kapi", peer)) or math.nan)
+        places = [place + 0.27 * (k - 1) for place in range(len(names))]
+        axes.bar(places, [speed - 1 for speed in speeds], 0.25, bottom=1, color=colour, label=peer)
+    axes.axhline(1.0, color="#444444", linewidth=1)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}x"))
+    axes.set_ylabel("kapi's kernel is so many times as fast")
+    axes.set_xticks(range(len(names)), names, rotation=40, ha="right")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(title="as", frameon=False, ncols=3, loc="upper right")
+    axes.set_title(f"One kernel in Python against its peers: {machine['device']}, {machine['processors']} cores")
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
