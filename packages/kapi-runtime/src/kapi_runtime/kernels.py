@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any
+from typing import Any, Literal, overload
 
 from kapi_runtime.arguments import Arguments, read_arguments
 from kapi_runtime.controls import note_launch
@@ -14,11 +14,12 @@ from kapi_runtime.launch import launch
 from kapi_sim import DtypeError, NdRange, Range
 from kapi_sim.launchable import (
     Launchable,
+    decorate,
     parameters_for_launch,
     require_index_space,
     require_kernel,
-    require_kernel_function,
 )
+from kapi_sim.spec import KernelOptions
 from kapi_spirv import SpirvModule, SpirvTarget, compile_kernel
 from kapi_types import ItemType, NdItemType, typeof_argument
 from kapi_types.usm_array import UsmArrayFields, array_type
@@ -33,6 +34,8 @@ class Kernel(Launchable):
     ----------
     py_func : function
         A plain Python function in the kernel language; its first parameter is the Item or NdItem.
+    options : KernelOptions, optional
+        How it is compiled and what its launches must be.
     target : SpirvTarget, optional
         What to compile for.
 
@@ -47,8 +50,13 @@ class Kernel(Launchable):
     contiguous. Other values, shapes, queues and devices compile nothing.
     """
 
-    def __init__(self, py_func: Callable[..., None], target: SpirvTarget | None = None) -> None:
-        super().__init__(py_func)
+    def __init__(
+        self,
+        py_func: Callable[..., None],
+        options: KernelOptions | None = None,
+        target: SpirvTarget | None = None,
+    ) -> None:
+        super().__init__(py_func, options)
         self.target = target or SpirvTarget()
         self._modules: dict[Hashable, SpirvModule] = {}
         self._lock = threading.Lock()
@@ -63,6 +71,7 @@ class Kernel(Launchable):
     ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
         names = parameters_for_launch(self.py_func, space, given)
+        self.options.require_launchable(self.__name__, space)
         if len(given) < len(names):
             given = (*given, *(self.py_func.__defaults__ or ())[len(given) - len(names) :])
         arguments = read_arguments(self.__name__, names, given)
@@ -80,30 +89,47 @@ class Kernel(Launchable):
                 module = self._modules.get(key)
                 if module is None:
                     signature = _signature(self.__name__, space, arguments)
-                    module = compile_kernel(self.py_func, signature, target=self.target)
+                    module = compile_kernel(self.py_func, signature, target=self.target, options=self.options)
                     self._modules[key] = module
         return module
 
 
-def kernel(function: Callable[..., None]) -> Kernel:
-    """Make `function` a kernel: its first parameter is an Item or NdItem, and it returns None.
+@overload
+def kernel(function: Callable[..., None], /) -> Kernel: ...
+@overload
+def kernel(
+    *,
+    debug: bool = ...,
+    boundscheck: bool = ...,
+    fastmath: bool | Iterable[str] = ...,
+    inline: Literal["always", "never"] = ...,
+    work_group_size: int | tuple[int, ...] | None = ...,
+    max_work_group_size: int | None = ...,
+    sub_group_size: int | None = ...,
+) -> Callable[[Callable[..., None]], Kernel]: ...
+def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> Any:
+    """Make a function a kernel: its first parameter is an Item or NdItem, and it returns None.
 
     Parameters
     ----------
     function : function
         A plain Python function.
+    **options
+        Those of `kapi_sim.spec.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `fastmath`,
+        `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`.
 
     Returns
     -------
     Kernel
+        With options and no function, a decorator that makes one.
 
     Raises
     ------
     KernelCompilationError
-        If `function` is not a plain Python function, or has no parameter for the work-item.
+        If `function` is not a plain Python function or has no parameter for the work-item, or an option is none that
+        kernels have.
     """
-    require_kernel_function(function)
-    return Kernel(function)
+    return decorate(Kernel, function, options)
 
 
 def call_kernel(kernel: Kernel, index_space: Range | NdRange, *args: Any) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Literal, overload
 
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.launch import execute
-from kapi_sim.launchable import Launchable, require_index_space, require_kernel, require_kernel_function
+from kapi_sim.launchable import Launchable, decorate, require_index_space, require_kernel
 from kapi_sim.rewrite import Instrumented
-from kapi_sim.spec import NdRange, Range
+from kapi_sim.spec import KernelOptions, NdRange, Range
 
 __all__ = ["Event", "Kernel", "call_kernel", "call_kernel_async", "kernel"]
 
@@ -35,34 +35,52 @@ class Kernel(Launchable):
     array([0, 2, 4, 6], dtype=int32)
     """
 
-    def __init__(self, py_func: Callable[..., None]) -> None:
-        super().__init__(py_func)
+    def __init__(self, py_func: Callable[..., None], options: KernelOptions | None = None) -> None:
+        super().__init__(py_func, options)
         self.instrumented = Instrumented(py_func)
 
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         """Run the kernel for each work-item of `index_space`."""
-        execute(self.instrumented, index_space, args)
+        execute(self.instrumented, index_space, args, self.options)
 
 
-def kernel(function: Callable[..., None]) -> Kernel:
-    """Make `function` a kernel: its first parameter is an Item or NdItem, and it returns None.
+@overload
+def kernel(function: Callable[..., None], /) -> Kernel: ...
+@overload
+def kernel(
+    *,
+    debug: bool = ...,
+    boundscheck: bool = ...,
+    fastmath: bool | Iterable[str] = ...,
+    inline: Literal["always", "never"] = ...,
+    work_group_size: int | tuple[int, ...] | None = ...,
+    max_work_group_size: int | None = ...,
+    sub_group_size: int | None = ...,
+) -> Callable[[Callable[..., None]], Kernel]: ...
+def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> Any:
+    """Make a function a kernel: its first parameter is an Item or NdItem, and it returns None.
 
     Parameters
     ----------
     function : function
         A plain Python function.
+    **options
+        Those of `kapi_sim.spec.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `fastmath`,
+        `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`. The simulator keeps to
+        what they say of launches, checks indices where they ask for it, and has no use for the others.
 
     Returns
     -------
     Kernel
+        With options and no function, a decorator that makes one.
 
     Raises
     ------
     KernelCompilationError
-        If `function` is not a plain Python function, or has no parameter for the work-item.
+        If `function` is not a plain Python function or has no parameter for the work-item, or an option is none that
+        kernels have.
     """
-    require_kernel_function(function)
-    return Kernel(function)
+    return decorate(Kernel, function, options)
 
 
 def call_kernel(kernel: Kernel, index_space: Range | NdRange, *args: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from kapi_sim.arguments import Bound, bind
 from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.initialisation import unwritten_read
-from kapi_sim.checks.limits import check_index_space
+from kapi_sim.checks.limits import check_index_space, check_sub_group_size
 from kapi_sim.clock import Clock
 from kapi_sim.control import Settings, current_settings
 from kapi_sim.debugging import is_debugged, start_clock
@@ -31,6 +32,7 @@ from kapi_sim.rewrite import Instrumented
 from kapi_sim.schedule import Schedule
 from kapi_sim.source import Site
 from kapi_sim.spec.index_space import NdRange, Range
+from kapi_sim.spec.options import KernelOptions
 from kapi_sim.tracing.switch import LINE, active_trace
 from kapi_sim.watchdog import SpinningError, deadlock, set_limit
 
@@ -44,7 +46,12 @@ _NAME_WORK_ITEMS = (BarrierDivergenceError, DataRaceError, DeadlockError, Uninit
 """Errors about several work-items, which their messages name."""
 
 
-def execute(kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...]) -> None:
+_NO_OPTIONS = KernelOptions()
+
+
+def execute(
+    kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...], options: KernelOptions = _NO_OPTIONS
+) -> None:
     """Run `kernel` over `space` as the current settings say.
 
     Parameters
@@ -55,6 +62,8 @@ def execute(kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...])
         The index space.
     args : tuple
         One for each parameter after the work-item.
+    options : KernelOptions
+        What the launch must be, and whether it checks indices whatever the settings say.
 
     Raises
     ------
@@ -65,13 +74,17 @@ def execute(kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...])
     """
     settings = current_settings()
     names = parameters_for_launch(kernel.py_func, space, args)
+    options.require_launchable(kernel.name, space)
+    if options.checks_bounds:
+        settings = dataclasses.replace(settings, checks=settings.checks | {"bounds"})
     if settings.profile is not None and "limits" in settings.checks:
         check_index_space(space, settings.profile)
+        check_sub_group_size(kernel.name, options, settings.profile)
     first = settings.seed
     seeds = (first, *((first or 0) + i for i in range(1, settings.schedules)))
     clock = Clock(space)
     trace = active_trace.get()
-    recorder = None if trace is None else _recorder(trace, kernel, clock, settings)
+    recorder = None if trace is None else _recorder(trace, kernel, clock, settings, options)
     bound = bind(names, args, space, clock, settings, recorder)
     try:
         if len(seeds) == 1:
@@ -89,11 +102,11 @@ def execute(kernel: Instrumented, space: Range | NdRange, args: tuple[Any, ...])
         )
 
 
-def _recorder(trace: Trace, kernel: Instrumented, clock: Clock, settings: Settings) -> Recorder:
+def _recorder(trace: Trace, kernel: Instrumented, clock: Clock, settings: Settings, options: KernelOptions) -> Recorder:
     from kapi_sim.tracing.recorder import Recorder
 
     sizes = (32,) if settings.profile is None else settings.profile.sub_group_sizes
-    return Recorder(trace.start(kernel.name, clock, max(sizes)), clock)
+    return Recorder(trace.start(kernel.name, clock, options.sub_group_size or max(sizes)), clock)
 
 
 def _run(kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: Settings, seed: int | None) -> None:

@@ -6,16 +6,17 @@ import functools
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from kapi_sim.device_function import DeviceFunction
 from kapi_sim.errors import KernelCompilationError, KernelLaunchError
-from kapi_sim.spec import Item, NdItem, NdRange, Range, as_range
+from kapi_sim.spec import Item, KernelOptions, NdItem, NdRange, Range, as_range
 
 __all__ = [
     "DEFAULT_LOCAL_SIZE",
     "ConfiguredKernel",
     "Launchable",
+    "decorate",
     "parameters_for_launch",
     "require_index_space",
     "require_kernel",
@@ -43,19 +44,25 @@ class Launchable(ABC):
     ----------
     py_func : function
         A plain Python function whose first parameter is the work-item.
+    options : KernelOptions, optional
+        How it is compiled and what its launches must be.
 
     Attributes
     ----------
     py_func : function
         The function as written.
+    options : KernelOptions
+        As given to `@kernel`.
     """
 
     py_func: Callable[..., None]
+    options: KernelOptions
     __name__: str
 
-    def __init__(self, py_func: Callable[..., None]) -> None:
+    def __init__(self, py_func: Callable[..., None], options: KernelOptions | None = None) -> None:
         functools.update_wrapper(self, py_func)
         self.py_func = py_func
+        self.options = options or KernelOptions()
 
     @abstractmethod
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
@@ -114,6 +121,39 @@ def _index_space(configuration: Any) -> Range | NdRange:
             return as_range(whole, "global size")
         return NdRange(whole, local)
     return as_range(configuration, "global size")
+
+
+K = TypeVar("K", bound=Launchable)
+
+
+def decorate(
+    make: Callable[[Callable[..., None], KernelOptions], K],
+    function: Callable[..., None] | None,
+    given: dict[str, Any],
+) -> K | Callable[[Callable[..., None]], K]:
+    """What `@kernel` and `@kernel(option=...)` give: a kernel, or what makes one of the decorated function.
+
+    Parameters
+    ----------
+    make : callable
+        The back end's kernel of a function and its options.
+    function : function or None
+        What is decorated; None where options come first.
+    given : dict
+        The options by name.
+
+    Raises
+    ------
+    KernelCompilationError
+        If an option is none that kernels have, or `function` none that can be a kernel.
+    """
+    options = KernelOptions.of(**given)
+
+    def decorated(function: Callable[..., None]) -> K:
+        require_kernel_function(function)
+        return make(function, options)
+
+    return decorated if function is None else decorated(function)
 
 
 def require_kernel_function(function: Any) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kapi_spirv.compiler import compile_kernel
 from kapi_spirv.module import Field, PackedLayout, Parameter, SpirvModule
-from kapi_spirv.target import SpirvTarget
+from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
 
-__all__ = ["Field", "PackedLayout", "Parameter", "SpirvModule", "SpirvTarget", "compile_kernel"]
+__all__ = ["Field", "KAPI_DEFAULT_TARGET", "PackedLayout", "Parameter", "SpirvModule", "SpirvTarget", "compile_kernel"]
 
 __version__ = "0.1.0"

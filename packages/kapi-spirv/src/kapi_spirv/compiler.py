@@ -10,13 +10,14 @@ from types import FunctionType
 from typing import Any
 
 from kapi_sim.errors import KernelCompilationError
+from kapi_sim.spec import KernelOptions
 from kapi_spirv._numba_compat import NativeLowering, global_compiler_lock, types
 from kapi_spirv.binary import read_header
 from kapi_spirv.context import SpirvTargetContext
 from kapi_spirv.emission import EmissionError, emit
 from kapi_spirv.entry_point import build_entry_point, describe_parameters, packed_layout
 from kapi_spirv.module import SpirvModule
-from kapi_spirv.target import SpirvTarget
+from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
 from kapi_types import ItemType, NdItemType, UsmArrayType
 from kapi_types.kernel_typing import (
     KernelCompiler,
@@ -45,8 +46,15 @@ def _contexts() -> tuple[KernelTypingContext, SpirvTargetContext]:
     return typing_context, SpirvTargetContext(typing_context)
 
 
+_NO_OPTIONS = KernelOptions()
+
+
 def compile_kernel(
-    function: Callable[..., None], signature: Sequence[types.Type], *, target: SpirvTarget | None = None
+    function: Callable[..., None],
+    signature: Sequence[types.Type],
+    *,
+    target: SpirvTarget | None = None,
+    options: KernelOptions = _NO_OPTIONS,
 ) -> SpirvModule:
     """Compile a Python function to a SPIR-V kernel. Needs no device.
 
@@ -57,7 +65,9 @@ def compile_kernel(
     signature : sequence of numba.types.Type
         The type of each parameter: `kapi_types.ItemType` or `NdItemType`, then arrays, local memory and scalars.
     target : SpirvTarget, optional
-        What to compile for; SPIR-V 1.2 without extensions by default.
+        What to compile for; `KAPI_DEFAULT_TARGET` by default.
+    options : KernelOptions, optional
+        How to compile: those of `@kernel`.
 
     Returns
     -------
@@ -81,7 +91,7 @@ def compile_kernel(
     >>> module.parameters[0].kind, module.layout.format
     ('array', '<qQq')
     """
-    target = target or SpirvTarget()
+    target = target or KAPI_DEFAULT_TARGET
     function, args = _checked(function, signature)
     names = list(inspect.signature(function).parameters)
     try:
@@ -109,6 +119,7 @@ def compile_kernel(
         parameters=parameters,
         layout=layout,
         target=target,
+        options=options,
         capabilities=header.capabilities,
         extensions=header.extensions,
         llvm_ir="\n".join(library.modules),

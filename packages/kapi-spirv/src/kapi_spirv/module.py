@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from kapi_sim.spec import KernelOptions
 from kapi_spirv._numba_compat import types
 from kapi_spirv.target import SpirvTarget
 
@@ -146,6 +147,8 @@ class SpirvModule:
         "local".
     target : SpirvTarget
         What it was compiled for.
+    options : KernelOptions
+        How it was compiled.
     capabilities, extensions : tuple of str
         What a device must have to run it, as named in the SPIR-V specification.
     llvm_ir, optimized_llvm_ir : str
@@ -160,6 +163,7 @@ class SpirvModule:
     parameters: tuple[Parameter, ...]
     layout: PackedLayout = field(repr=False)
     target: SpirvTarget
+    options: KernelOptions
     capabilities: tuple[str, ...]
     extensions: tuple[str, ...]
     llvm_ir: str = field(repr=False)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["SpirvTarget"]
+__all__ = ["KAPI_DEFAULT_TARGET", "SpirvTarget"]
 
 _VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6")
+_FLOAT_WIDTHS = (16, 32, 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,17 +20,31 @@ class SpirvTarget:
     version : str
         SPIR-V version, "1.0" to "1.6".
     extensions : tuple of str
-        SPIR-V extensions that the module may use, such as "SPV_EXT_shader_atomic_float_add".
+        SPIR-V extensions that the module may use, such as "SPV_KHR_expect_assume"; those of the float atomics below
+        need not be named.
+    has_fp64, has_fp16 : bool
+        Whether the devices compute in float64 and in float16; a kernel that needs what they lack is refused, with the
+        lines that brought it in.
+    has_atomic64 : bool
+        Whether they have atomics on 64-bit integers.
+    float_atomic_add : tuple of int
+        Widths of the floats, in bits, whose atomic addition they have; the others are done by compare-exchange.
+    float_atomic_min_max : tuple of int
+        The same for atomic minimum and maximum.
+    sub_group_sizes : tuple of int
+        Sizes that the sub-groups of a kernel can be made to have, in work-items; empty where they are not known.
 
     Raises
     ------
     ValueError
-        If the version is none that exists, or an extension's name is not one.
+        If the version is none that exists, an extension's name is not one, or a width or size cannot be.
 
     Examples
     --------
     >>> SpirvTarget().version
     '1.2'
+    >>> SpirvTarget(float_atomic_add=(32, 64)).all_extensions
+    ('SPV_EXT_shader_atomic_float_add',)
     >>> SpirvTarget(version="7.0")
     Traceback (most recent call last):
     ...
@@ -37,6 +53,12 @@ class SpirvTarget:
 
     version: str = "1.2"
     extensions: tuple[str, ...] = ()
+    has_fp64: bool = True
+    has_fp16: bool = True
+    has_atomic64: bool = True
+    float_atomic_add: tuple[int, ...] = ()
+    float_atomic_min_max: tuple[int, ...] = ()
+    sub_group_sizes: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.version not in _VERSIONS:
@@ -44,8 +66,35 @@ class SpirvTarget:
         for extension in self.extensions:
             if not extension.startswith("SPV_") or not extension.replace("_", "").isalnum():
                 raise ValueError(f"extension must be the name of a SPIR-V extension (SPV_...), got {extension!r}")
+        for name in ("float_atomic_add", "float_atomic_min_max"):
+            object.__setattr__(self, name, _widths(name, getattr(self, name)))
+        if any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for size in self.sub_group_sizes):
+            raise ValueError(f"sub_group_sizes must be integers of at least 1, got {self.sub_group_sizes!r}")
 
     @property
     def triple(self) -> str:
         """LLVM's name of the target."""
         return f"spirv64v{self.version}-unknown-unknown"
+
+    @property
+    def all_extensions(self) -> tuple[str, ...]:
+        """The extensions by name, and those that the float atomics need."""
+        needed = []
+        if self.float_atomic_add:
+            needed.append("SPV_EXT_shader_atomic_float_add")
+        if 16 in self.float_atomic_add:
+            needed.append("SPV_EXT_shader_atomic_float16_add")
+        if self.float_atomic_min_max:
+            needed.append("SPV_EXT_shader_atomic_float_min_max")
+        return tuple(dict.fromkeys((*self.extensions, *needed)))
+
+
+def _widths(name: str, given: Iterable[int]) -> tuple[int, ...]:
+    widths = tuple(sorted(set(given)))
+    if not set(widths) <= set(_FLOAT_WIDTHS):
+        raise ValueError(f"{name} must be some of 16, 32 and 64, got {given!r}")
+    return widths
+
+
+KAPI_DEFAULT_TARGET = SpirvTarget()
+"""What is compiled for where nothing else is said: SPIR-V 1.2 without extensions, for devices with fp64 and fp16."""

@@ -11,8 +11,9 @@ from kapi_sim.errors import DtypeError, LimitError
 from kapi_sim.profile import Profile
 from kapi_sim.source import Site
 from kapi_sim.spec.index_space import NdRange, Range
+from kapi_sim.spec.options import KernelOptions
 
-__all__ = ["check_dtype", "check_index_space", "check_local_memory", "fail_wide"]
+__all__ = ["check_dtype", "check_index_space", "check_local_memory", "check_sub_group_size", "fail_wide"]
 
 
 def check_index_space(space: Range | NdRange, profile: Profile) -> None:
@@ -21,6 +22,17 @@ def check_index_space(space: Range | NdRange, profile: Profile) -> None:
         raise LimitError(
             f"a work-group must have at most {profile.max_work_group_size} work-items on this device, "
             f"got {space.local_range.size}: {tuple(space.local_range)}; choose a smaller local_range"
+        )
+
+
+def check_sub_group_size(name: str, options: KernelOptions, profile: Profile) -> None:
+    """Raise `LimitError` if the device has no sub-groups of the size that the kernel's options name."""
+    size = options.sub_group_size
+    if size is not None and size not in profile.sub_group_sizes:
+        sizes = ", ".join(map(str, profile.sub_group_sizes))
+        raise LimitError(
+            f"sub_group_size of kernel `{name}` must be one that this device has ({sizes}), got {size}: "
+            "choose one of them, or leave the option out"
         )
 
 

@@ -14,9 +14,11 @@ from kapi_sim.spec.memory import (
     is_kernel_dtype,
 )
 from kapi_sim.spec.names import COMMON_NAMES
+from kapi_sim.spec.options import FAST_MATH_FLAGS, KernelOptions
 
 __all__ = [
     "COMMON_NAMES",
+    "FAST_MATH_FLAGS",
     "INTRINSICS",
     "MAX_DIMENSIONS",
     "MAX_RANK",
@@ -24,6 +26,7 @@ __all__ = [
     "Group",
     "Intrinsic",
     "Item",
+    "KernelOptions",
     "LocalAccessor",
     "MemoryOrder",
     "MemoryScope",

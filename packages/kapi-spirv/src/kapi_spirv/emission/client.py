@@ -76,7 +76,7 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, optim
         "size": sum(len(source) for source in sources),
         "entry_point": entry_point,
         "triple": target.triple,
-        "extensions": list(target.extensions),
+        "extensions": list(target.all_extensions),
         "optimise": optimise,
     }
     with _lock:
