@@ -15,7 +15,7 @@ from typing import Any
 
 from kapi_sim.checks.convergence import Yielded
 from kapi_sim.errors import KernelCompilationError
-from kapi_sim.spec.convergence import ON_THREADS
+from kapi_sim.spec.outside import CARRIED_OUT
 
 __all__ = ["ThreadedItem"]
 
@@ -112,7 +112,7 @@ class ThreadedItem:
             ) from None
 
     def _run(self) -> None:
-        ON_THREADS[get_ident()] = self._meet
+        CARRIED_OUT[get_ident()] = self._carry_out
         try:
             self._function(*self._arguments)
         except _Abandoned:
@@ -120,13 +120,14 @@ class ThreadedItem:
         except BaseException as error:
             self._error = error
         finally:
-            del ON_THREADS[get_ident()]
+            del CARRIED_OUT[get_ident()]
             self._is_done = True
             self._back.release()
 
-    def _meet(self, group: object, fence_scope: int) -> None:
+    def _carry_out(self, word: object, arguments: tuple[Any, ...]) -> None:
         """Wait at a barrier until the scheduler comes back; called in the work-item's thread."""
-        frame = sys._getframe(2)
+        group, fence_scope = arguments
+        frame = sys._getframe(3)
         own = self._meet_site(frame)
         calls = []
         while frame.f_back is not None and frame.f_back.f_code is not ThreadedItem._run.__code__:

@@ -1,6 +1,6 @@
 """Index spaces, and the objects by which a work-item asks where it stands in one.
 
-`Range` and `NdRange` are values made on the host.  `Item`, `NdItem` and `Group` are the vocabulary
+`Range` and `NdRange` are values made on the host.  `Item`, `NdItem`, `Group` and `SubGroup` are the vocabulary
 of kernels: typed stubs that say what each query means.  The simulator derives from them; the
 compiler lowers their methods.  Dimensions count from 0, and the last is the fastest.
 
@@ -16,7 +16,7 @@ from typing import Any, NoReturn, SupportsIndex
 
 from kapi_sim.errors import KernelLaunchError, LimitError
 
-__all__ = ["MAX_DIMENSIONS", "Group", "Item", "NdItem", "NdRange", "Range", "as_range"]
+__all__ = ["MAX_DIMENSIONS", "Group", "Item", "NdItem", "NdRange", "Range", "SubGroup", "as_range"]
 
 MAX_DIMENSIONS = 3
 """Dimensions that an index space may have."""
@@ -271,6 +271,41 @@ class Group:
         _only_in_kernels("Group.dimensions")
 
 
+class SubGroup:
+    """A part of a work-group whose work-items run together, seen from one of them.
+
+    The work-items of a group are cut into sub-groups along their local linear id; the last sub-group
+    may have fewer.  How many work-items one has is the device's choice.
+    """
+
+    __slots__ = ()
+
+    def get_group_id(self) -> int:
+        """Index of the sub-group within its work-group."""
+        _only_in_kernels("SubGroup.get_group_id")
+
+    def get_group_range(self) -> int:
+        """Number of sub-groups in the work-group."""
+        _only_in_kernels("SubGroup.get_group_range")
+
+    def get_local_id(self) -> int:
+        """Index of the asking work-item within the sub-group."""
+        _only_in_kernels("SubGroup.get_local_id")
+
+    def get_local_range(self) -> int:
+        """Number of work-items in this sub-group."""
+        _only_in_kernels("SubGroup.get_local_range")
+
+    def get_max_local_range(self) -> int:
+        """Largest number of work-items that a sub-group of this launch may have."""
+        _only_in_kernels("SubGroup.get_max_local_range")
+
+    @property
+    def leader(self) -> bool:
+        """Whether the asking work-item is the sub-group's first: local id 0."""
+        _only_in_kernels("SubGroup.leader")
+
+
 class NdItem:
     """A work-item of an `NdRange` launch: first parameter of a kernel with work-groups."""
 
@@ -311,6 +346,10 @@ class NdItem:
     def get_group(self) -> Group:
         """The work-item's group."""
         _only_in_kernels("NdItem.get_group")
+
+    def get_sub_group(self) -> SubGroup:
+        """The work-item's sub-group."""
+        _only_in_kernels("NdItem.get_sub_group")
 
     @property
     def dimensions(self) -> int:

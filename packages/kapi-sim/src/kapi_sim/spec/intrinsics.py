@@ -6,64 +6,12 @@ when both worlds have it; tests fail when a row lacks its implementation or its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
+from kapi_sim.spec.group_rows import GROUP_ROWS
 from kapi_sim.spec.math_functions import MATH_FUNCTIONS
+from kapi_sim.spec.memory_rows import MEMORY_ROWS
+from kapi_sim.spec.row import Intrinsic, Parameter
 
 __all__ = ["INTRINSICS", "Intrinsic", "Parameter", "rows"]
-
-Parameter = tuple[str, str, "object | None"]
-"""Name, type word, and default (`None`: the argument is required)."""
-
-Family = Literal["index", "convergence", "memory", "group", "atomic", "math"]
-Kind = Literal["method", "property", "function"]
-
-
-@dataclass(frozen=True, slots=True)
-class Intrinsic:
-    """One name of the kernel language.
-
-    Attributes
-    ----------
-    name : str
-        As kernels spell it.
-    family : str
-        ``"index"``, ``"convergence"``, ``"memory"``, ``"group"``, ``"atomic"`` or ``"math"``.
-    owner : str or None
-        Class or module that it belongs to; `None` for kapi's own functions.
-    kind : str
-        ``"method"``, ``"property"`` or ``"function"``.
-    parameters : tuple of (str, str, object)
-        Name, type word and default of each parameter; default `None` means required.
-    returns : str
-        Type word: ``"weak int"``, ``"bool"``, ``"none"``, ``"Group"``, ``"argument float"``.
-    meaning : str
-        One line.
-    sycl : str
-        Section of the SYCL 2020 specification.
-    spirv : str
-        Operation, or variable decorated as BuiltIn, that it becomes.
-    ulp : float or None
-        Largest error for float32, in units in the last place; `None` where OpenCL names none.
-    """
-
-    name: str
-    family: Family
-    owner: str | None
-    kind: Kind
-    parameters: tuple[Parameter, ...]
-    returns: str
-    meaning: str
-    sycl: str
-    spirv: str
-    ulp: float | None = None
-
-    @property
-    def key(self) -> str:
-        """Unique name: ``owner.name``, or the name alone where there is no owner."""
-        return f"{self.owner}.{self.name}" if self.owner else self.name
-
 
 _DIM: tuple[Parameter, ...] = (("dim", "dimension", None),)
 
@@ -98,6 +46,7 @@ _QUERIES: tuple[tuple[str, str, tuple[tuple[str, bool, str, str, str], ...]], ..
             ("get_local_range", True, "weak int", "extent of a group along a dimension", "WorkgroupSize"),
             ("get_local_linear_range", False, "weak int", "number of work-items in a group", "WorkgroupSize"),
             ("get_group", False, "Group", "the work-item's group", "none"),
+            ("get_sub_group", False, "SubGroup", "the work-item's sub-group", "none"),
         ),
     ),
     (
@@ -126,6 +75,29 @@ _QUERIES: tuple[tuple[str, str, tuple[tuple[str, bool, str, str, str], ...]], ..
             ),
         ),
     ),
+    (
+        "SubGroup",
+        "4.9.1.8",
+        (
+            ("get_group_id", False, "weak int", "index of the sub-group in the work-group", "SubgroupId"),
+            ("get_group_range", False, "weak int", "number of sub-groups in the work-group", "NumSubgroups"),
+            (
+                "get_local_id",
+                False,
+                "weak int",
+                "the work-item's index in the sub-group",
+                "SubgroupLocalInvocationId",
+            ),
+            ("get_local_range", False, "weak int", "number of work-items in this sub-group", "SubgroupSize"),
+            (
+                "get_max_local_range",
+                False,
+                "weak int",
+                "largest number of work-items in a sub-group",
+                "SubgroupMaxSize",
+            ),
+        ),
+    ),
 )
 
 # owner, SYCL section, name, result, meaning, SPIR-V
@@ -140,6 +112,14 @@ _PROPERTIES = (
         "bool",
         "whether the work-item is the group's first",
         "LocalInvocationIndex",
+    ),
+    (
+        "SubGroup",
+        "4.9.1.8",
+        "leader",
+        "bool",
+        "whether the work-item is the sub-group's first",
+        "SubgroupLocalInvocationId",
     ),
 )
 
@@ -182,12 +162,14 @@ INTRINSICS: tuple[Intrinsic, ...] = (
         "convergence",
         None,
         "function",
-        (("group", "Group", None), ("fence_scope", "MemoryScope", "MemoryScope.WORK_GROUP")),
+        (("group", "group", None), ("fence_scope", "MemoryScope", "MemoryScope.WORK_GROUP")),
         "none",
         "wait for the whole group and make its memory operations visible",
         "4.17.3",
         "OpControlBarrier",
     ),
+    *GROUP_ROWS,
+    *MEMORY_ROWS,
     *_math_rows(),
 )
 """All rows, each with a key of its own."""
@@ -199,9 +181,9 @@ def rows(owner: str | None = None, family: str | None = None) -> tuple[Intrinsic
     Parameters
     ----------
     owner : str, optional
-        ``"Item"``, ``"NdItem"``, ``"Group"``, ``"math"``; all owners if left out.
+        ``"Item"``, ``"NdItem"``, ``"Group"``, ``"SubGroup"``, ``"AtomicRef"``, ``"math"``; all owners if left out.
     family : str, optional
-        ``"index"``, ``"convergence"``, ``"math"``, ...; all families if left out.
+        ``"index"``, ``"convergence"``, ``"group"``, ``"atomic"``, ``"memory"``, ``"math"``; all families if left out.
 
     Examples
     --------

@@ -1,8 +1,9 @@
-"""Memory of the kernel language: scopes, orders, address spaces, local memory.
+"""Memory of the kernel language: scopes, orders, address spaces, local and private memory.
 
 References
 ----------
-SYCL 2020 specification, section 4.15, "Synchronization and atomics", and 4.7.6.11, "Local accessor".
+SYCL 2020 specification, section 4.15, "Synchronization and atomics", 4.7.6.11, "Local accessor",
+and 4.7.7, "Address space classes".
 """
 
 from __future__ import annotations
@@ -13,9 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.errors import DtypeError, LimitError
+from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError
+from kapi_sim.spec.outside import carry_out
 
-__all__ = ["MAX_RANK", "AddressSpace", "LocalAccessor", "MemoryOrder", "MemoryScope", "is_kernel_dtype"]
+__all__ = [
+    "MAX_RANK",
+    "AddressSpace",
+    "LocalAccessor",
+    "MemoryOrder",
+    "MemoryScope",
+    "PrivateArray",
+    "is_kernel_dtype",
+]
 
 MAX_RANK = 6
 """Axes that an array in a kernel may have."""
@@ -141,3 +151,57 @@ class LocalAccessor:
 
     def __repr__(self) -> str:
         return f"LocalAccessor({self._shape}, {self._dtype.name!r})"
+
+
+class PrivateArray:
+    """Memory of one work-item alone, made inside a kernel.
+
+    It is used like an array argument, and lives as long as the work-item runs.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Extents, in elements; one to six axes.  A constant: a literal, a global or a tuple of these.
+    dtype : dtype_like
+        Type of the elements: a NumPy dtype or scalar type, or ``x.dtype`` of an array.
+    fill_zeros : bool
+        Whether the elements start as 0; else they must be written before they are read.  A constant.
+
+    Raises
+    ------
+    LimitError
+        In the simulator, if the shape is no constant shape.
+    DtypeError
+        In the simulator, if kernels do not know the dtype.
+
+    Examples
+    --------
+    >>> import numpy as np, kapi_sim as kapi
+    >>> @kapi.kernel
+    ... def reverse_rows(item: kapi.Item, a):
+    ...     i = item.get_id(0)
+    ...     row = kapi.PrivateArray(3, a.dtype)
+    ...     for k in range(3):
+    ...         row[k] = a[i, 2 - k]
+    ...     for k in range(3):
+    ...         a[i, k] = row[k]
+    >>> a = np.arange(6).reshape(2, 3)
+    >>> kapi.call_kernel(reverse_rows, kapi.Range(2), a)
+    >>> a
+    array([[2, 1, 0],
+           [5, 4, 3]])
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, shape: int | tuple[int, ...], dtype: Any, fill_zeros: bool = False) -> PrivateArray:
+        made: PrivateArray = carry_out(PrivateArray, shape, dtype, fill_zeros)
+        return made
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return an element."""
+        raise KernelLaunchError("a PrivateArray must be used inside a kernel, got a use outside of one")
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Write an element."""
+        raise KernelLaunchError("a PrivateArray must be used inside a kernel, got a use outside of one")

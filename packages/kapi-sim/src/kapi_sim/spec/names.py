@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from kapi_sim.errors import ERRORS
+from kapi_sim.spec.group_rows import GROUP_ROWS
+from kapi_sim.spec.operators import OPERATORS
 
 __all__ = ["COMMON_NAMES"]
 
 _LANGUAGE = (
     "AddressSpace",
+    "AtomicRef",
     "Group",
     "Item",
     "LocalAccessor",
@@ -15,10 +18,15 @@ _LANGUAGE = (
     "MemoryScope",
     "NdItem",
     "NdRange",
+    "PrivateArray",
     "Range",
+    "SubGroup",
+    "atomic_fence",
     "device_func",
     "group_barrier",
     "kernel",
+    *(row.name for row in GROUP_ROWS),
+    *(row.name for row in OPERATORS),
 )
 _LAUNCH = ("DEFAULT_LOCAL_SIZE", "call_kernel", "call_kernel_async")
 _CONTROLS = ("Profile", "simulation")

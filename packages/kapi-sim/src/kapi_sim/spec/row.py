@@ -1,0 +1,98 @@
+"""What a row of the intrinsic table is, and the words that it uses for types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["PARAMETER_WORDS", "RESULT_WORDS", "Intrinsic", "Parameter"]
+
+Parameter = tuple[str, str, "object | None"]
+"""Name, type word, and default (`None`: the argument is required)."""
+
+Family = Literal["index", "convergence", "memory", "group", "atomic", "math"]
+Kind = Literal["method", "property", "function"]
+
+PARAMETER_WORDS: dict[str, str] = {
+    "dimension": "an integer from 0 to the index space's last dimension",
+    "float": "a real number, strong or weak",
+    "scalar": "a number or bool, strong or weak: a weak one counts as int64, float64 or bool",
+    "number": "a scalar that the operator of the same call takes (`OPERATORS`)",
+    "predicate": "a bool; a number counts as true if it is not 0",
+    "integer": "an integer, strong or weak",
+    "uniform integer": "an integer, strong or weak, the same for all work-items of the group",
+    "operator": "one of `OPERATORS`, known when the kernel is compiled",
+    "group": "a Group or a SubGroup",
+    "SubGroup": "a SubGroup",
+    "MemoryOrder": "a member of the enumeration, known when the kernel is compiled",
+    "MemoryScope": "a member of the enumeration, known when the kernel is compiled",
+    "AddressSpace": "a member of the enumeration, known when the kernel is compiled",
+    "atomic array": "an array in global or local memory whose dtype is one of `ATOMIC_DTYPES`",
+    "index": "an integer for an array of one axis, or a tuple of as many integers as there are axes",
+    "element": "a scalar, converted to the dtype of the AtomicRef's array as storing it there would",
+    "array of element": "an array in any memory, with one axis and the dtype of the AtomicRef's array",
+    "shape": "an integer or a tuple of integers of at least 1, known when the kernel is compiled",
+    "dtype": "a NumPy dtype or scalar type, or `x.dtype` of an array, known when the kernel is compiled",
+    "constant bool": "True or False, known when the kernel is compiled",
+}
+"""What an argument must be, by the word that the table has for it."""
+
+RESULT_WORDS: dict[str, str] = {
+    "weak int": "a weak integer",
+    "bool": "a bool",
+    "none": "nothing",
+    "argument": "the type of the argument `x`, weak if it is weak",
+    "argument float": "the argument's float type; weak if it is weak, float64 for strong integers",
+    "element": "the dtype of the AtomicRef's array",
+    "Group": "the work-item's Group",
+    "SubGroup": "the work-item's SubGroup",
+    "AtomicRef": "a reference to one element, of the array's dtype, order, scope and space",
+    "private array": "an array in private memory, of the shape and dtype given",
+}
+"""What a result is, by the word that the table has for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intrinsic:
+    """One name of the kernel language.
+
+    Attributes
+    ----------
+    name : str
+        As kernels spell it.
+    family : str
+        ``"index"``, ``"convergence"``, ``"memory"``, ``"group"``, ``"atomic"`` or ``"math"``.
+    owner : str or None
+        Class or module that it belongs to; `None` for kapi's own functions and classes.
+    kind : str
+        ``"method"``, ``"property"`` or ``"function"``; a class that kernels call is a function.
+    parameters : tuple of (str, str, object)
+        Name, word of `PARAMETER_WORDS` and default of each parameter; default `None` means required.
+        A member of an enumeration is written as kernels write it: ``"MemoryScope.WORK_GROUP"``.
+    returns : str
+        Word of `RESULT_WORDS`.
+    meaning : str
+        One line.
+    sycl : str
+        Section of the SYCL 2020 specification.
+    spirv : str
+        Operation, or variable decorated as BuiltIn, that it becomes.
+    ulp : float or None
+        Largest error for float32, in units in the last place; `None` where OpenCL names none.
+    """
+
+    name: str
+    family: Family
+    owner: str | None
+    kind: Kind
+    parameters: tuple[Parameter, ...]
+    returns: str
+    meaning: str
+    sycl: str
+    spirv: str
+    ulp: float | None = None
+
+    @property
+    def key(self) -> str:
+        """Unique name: ``owner.name``, or the name alone where there is no owner."""
+        return f"{self.owner}.{self.name}" if self.owner else self.name
