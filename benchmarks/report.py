@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import scaling
 from timing import Timing
 
 import kapi_runtime as kapi
@@ -94,12 +95,14 @@ def summary(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(folder: Path, machine: Mapping[str, Any], rows: Sequence[Row], costs: Mapping[str, Any]) -> None:
-    """Write `results.json` and `chart.png` to a folder."""
+def write(folder: Path, results: Mapping[str, Any]) -> None:
+    """Write `results.json`, and `chart.png` and `growth.png` where their parts were run."""
     folder.mkdir(parents=True, exist_ok=True)
-    results = {"machine": machine, "workloads": [asdict(row) for row in rows], "launch_us": costs}
-    (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-    _chart(folder / "chart.png", machine, rows)
+    (folder / "results.json").write_text(json.dumps(results, indent=1, default=asdict) + "\n")
+    if "workloads" in results:
+        _chart(folder / "chart.png", results["machine"], results["workloads"])
+    if "growth_seconds" in results:
+        scaling.draw(folder / "growth.png", results["growth_seconds"])
 
 
 def _speeds(rows: Sequence[Row], column: str, peer: str) -> list[float]:

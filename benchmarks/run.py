@@ -1,17 +1,22 @@
-"""Run the benchmarks: each workload in every column, interleaved and verified, then what one launch costs the host."""
+"""Run the benchmarks: workloads in every column, launches, the way to a first result, growth, the simulator."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from opencl_peer import share_driver_with_pyopencl
 
 share_driver_with_pyopencl()  # before anything asks for devices
 
 import report  # noqa: E402
+import scaling  # noqa: E402
 from launch_cost import launch_costs  # noqa: E402
+from simulator import simulator_costs, simulator_text  # noqa: E402
+from start_cost import start_costs, start_text  # noqa: E402
 from timing import interleaved  # noqa: E402
 
 NAMES = (
@@ -21,31 +26,52 @@ NAMES = (
 """The nine problems of DPBench, at the sizes of its preset S, then eight more."""
 
 
+PARTS = ("workloads", "launches", "start", "simulator", "growth")
+
+
 def main() -> None:
     """Parse the command line, run, print, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds and seconds: five minutes in all")
     parser.add_argument("--scale", type=float, default=1.0, help="size of the problems against the usual (default 1)")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help="these workloads alone")
-    parser.add_argument("--out", type=Path, help="folder for results.json and chart.png")
+    parser.add_argument("--out", type=Path, help="folder for results.json and the charts")
     options = parser.parse_args()
-    machine = report.machine()
-    print(report.describe(machine))
+    results: dict[str, Any] = {"machine": report.machine()}
+    print(report.describe(results["machine"]))
+    if "workloads" in options.parts:
+        results["workloads"] = _workloads(options.only, options.scale, options.quick)
+        print(report.summary(results["workloads"]))
+    if "launches" in options.parts:
+        results["launch_us"] = launch_costs(5 if options.quick else 25)
+        print("host time of one asynchronous launch in us: median, fastest batch")
+        for name, (median, fastest) in results["launch_us"].items():
+            print(f"  {name:<24}{median:10.1f}{fastest:10.1f}")
+        print()
+    if "start" in options.parts:
+        results["start_seconds"] = start_costs(3 if options.quick else 9)
+        print(start_text(results["start_seconds"]))
+    if "simulator" in options.parts:
+        results["simulator_us"] = simulator_costs(2 if options.quick else 7)
+        print(simulator_text(results["simulator_us"]))
+    if "growth" in options.parts:
+        results["growth_seconds"] = scaling.curves(2 ** (24 if options.quick else 28), 5 if options.quick else 9)
+        print(scaling.curves_text(results["growth_seconds"]))
+    if options.out:
+        report.write(options.out, results)
+
+
+def _workloads(names: Sequence[str], scale: float, quick: bool) -> list[report.Row]:
     rows = []
-    for name in options.only:
-        workload = importlib.import_module(f"workloads.{name}").build(options.scale)
+    for name in names:
+        workload = importlib.import_module(f"workloads.{name}").build(scale)
         runs = {column: each.run for column, each in workload.columns.items()}
-        timings = interleaved(runs, rounds=7 if options.quick else 15, seconds=0.7 if options.quick else 4.0)
+        timings = interleaved(runs, rounds=7 if quick else 15, seconds=0.7 if quick else 4.0)
         workload.verify()
         rows.append(report.Row(workload.name, workload.size, timings))
-        print(report.row_text(rows[-1]))
-    print(report.summary(rows))
-    costs = launch_costs(5 if options.quick else 25)
-    print("host time of one asynchronous launch in us: median, fastest batch")
-    for name, (median, fastest) in costs.items():
-        print(f"  {name:<24}{median:10.1f}{fastest:10.1f}")
-    if options.out:
-        report.write(options.out, machine, rows, costs)
+        print(report.row_text(rows[-1]), flush=True)
+    return rows
 
 
 if __name__ == "__main__":

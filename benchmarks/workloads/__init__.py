@@ -1,7 +1,7 @@
 """The problems: each module has a function `build(scale)` that gives a Workload.
 
-A module writes its problem once in each way: NumPy expressions, a function for Numba (which `offload` compiles again for
-arrays on the device), dpnp expressions, OpenCL C, and a kernel. This module makes the columns of them.
+A module writes its problem once in each way: NumPy expressions, a function for Numba (the same for offload, which gets
+arrays of the device), dpnp expressions, OpenCL C, and a kernel. This module makes the columns of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from opencl_peer import Peer
 
 import kapi_runtime as kapi
 
-__all__ = ["Column", "Workload", "kapi_columns", "opencl_columns", "wait_for"]
+__all__ = ["Column", "Workload", "kapi_columns", "on_host", "opencl_columns", "wait_for"]
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ class Workload:
     def verify(self) -> None:
         """Raise AssertionError unless every column's last results are those of the first."""
         (_, reference), *others = self.columns.items()
-        expected = [_on_host(each) for each in reference.results()]
+        expected = [on_host(each) for each in reference.results()]
         for name, column in others:
-            results = [_on_host(each) for each in column.results()]
+            results = [on_host(each) for each in column.results()]
             assert len(results) == len(expected), f"{self.name}, {name}: {len(results)} results"
             for result, right in zip(results, expected, strict=True):
                 np.testing.assert_allclose(
@@ -89,7 +89,8 @@ def wait_for(array: Any) -> Any:
     return array
 
 
-def _on_host(values: Any) -> np.ndarray[Any, Any]:
+def on_host(values: Any) -> np.ndarray[Any, Any]:
+    """A NumPy array of what may be on the device."""
     for fetch in ("asnumpy", "get"):
         if hasattr(values, fetch):
             return np.asarray(getattr(values, fetch)())

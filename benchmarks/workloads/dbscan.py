@@ -53,7 +53,7 @@ def neighbours_numba(points, near, square):
 
 @numba.njit
 def clusters(near):
-    """Label each point by its cluster, -1 for noise: walks from core point to core point, on the host in all columns."""
+    """Label each point by its cluster, -1 for noise; runs on the host in all columns."""
     n = near.shape[0]
     core = np.zeros(n, np.bool_)
     for i in range(n):

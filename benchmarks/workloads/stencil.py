@@ -17,7 +17,8 @@ __all__ = ["build"]
 OPENCL_C = """
 kernel void stencil(global const float* restrict a, global float* restrict b, const long n) {
     const size_t j = get_global_id(0) + 1, i = get_global_id(1) + 1;
-    b[i * n + j] = 0.2f * (a[i * n + j] + a[(i - 1) * n + j] + a[(i + 1) * n + j] + a[i * n + j - 1] + a[i * n + j + 1]);
+    const size_t p = i * n + j;
+    b[p] = 0.2f * (a[p] + a[p - n] + a[p + n] + a[p - 1] + a[p + 1]);
 }
 """
 
