@@ -7,7 +7,9 @@ import dpnp
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime import devices
+from kapi_runtime import discovery
+from kapi_runtime._usable import best_device, usable_devices
+from kapi_runtime.device_summary import summarize
 from kapi_runtime.queues import default_queue, describe_queue, queue_of
 
 
@@ -35,7 +37,8 @@ def test_default_queue_of_a_named_device_is_its_own():
 
 
 def test_default_queue_of_an_unknown_device_is_an_error():
-    with pytest.raises(kapi.DeviceNotFoundError, match="must be the filter string of a device, got 'level_zero:gpu:9'"):
+    message = "device must be the filter string of a device or a part of its name, got 'level_zero:gpu:9'"
+    with pytest.raises(kapi.DeviceNotFoundError, match=message):
         default_queue("level_zero:gpu:9")
 
 
@@ -43,13 +46,13 @@ def test_default_device_leaves_out_devices_without_usm(monkeypatch):
     plain, good = pretended("0", 1300, has_usm=False), pretended("1", 300)
     monkeypatch.setattr(dpctl, "get_devices", lambda: [plain, good])
     monkeypatch.setattr(dpctl, "select_default_device", lambda: plain)
-    assert devices.default_device() is good
+    assert best_device(usable_devices()) is good
 
 
 def test_default_device_message_names_devices_without_usm(monkeypatch):
     monkeypatch.setattr(dpctl, "get_devices", lambda: [pretended("0", 1300, has_usm=False)])
     with pytest.raises(kapi.DeviceNotFoundError, match=r"left out 0 \(opencl:cpu:0\), Pretended: no unified shared"):
-        devices.default_device()
+        discovery.default_device()
 
 
 def test_is_available_never_raises(monkeypatch):
@@ -82,7 +85,7 @@ def test_device_summary_reads_well():
 
 
 def test_sub_device_is_summarised_without_a_filter_string(sub_devices):
-    summary = devices.summarize(sub_devices[0].sycl_device)
+    summary = summarize(sub_devices[0].sycl_device)
     assert summary.filter_string == ""
     assert str(summary).startswith("sub-device: ")
 

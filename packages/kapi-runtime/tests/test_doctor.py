@@ -3,7 +3,7 @@ from __future__ import annotations
 import dpctl
 
 import kapi_runtime as kapi
-from kapi_runtime import _drivers, doctor
+from kapi_runtime import _drivers, diagnosis
 
 
 def test_doctor_prints_devices_and_versions_and_finds_nothing_wrong(run_python):
@@ -46,7 +46,7 @@ def test_doctor_reports_a_default_device_without_usm(monkeypatch):
         has_aspect_usm_device_allocations = has_aspect_usm_shared_allocations = False
 
     monkeypatch.setattr(dpctl, "select_default_device", Plain)
-    (problem,) = doctor._default_problems()
+    (problem,) = diagnosis._default_problems()
     assert "got Plain CPU (opencl:cpu:7)" in problem
     assert f"device='{good.filter_string}'" in problem
 
@@ -55,8 +55,8 @@ def test_doctor_reports_a_device_that_cannot_allocate(monkeypatch):
     def fail():
         raise MemoryError("none left")
 
-    monkeypatch.setattr(doctor, "default_queue", fail)
-    assert doctor._trial() == ["the default device must allocate and copy memory, got MemoryError: none left"]
+    monkeypatch.setattr(diagnosis, "default_queue", fail)
+    assert diagnosis._trial() == ["the default device must allocate and copy memory, got MemoryError: none left"]
 
 
 def test_doctor_names_a_driver_path_with_a_space(monkeypatch):
@@ -67,6 +67,26 @@ def test_doctor_names_a_driver_path_with_a_space(monkeypatch):
     def fails():
         raise dpctl.SyclQueueCreationError("no context")
 
-    monkeypatch.setattr(doctor, "default_queue", fails)
-    problems = "\n".join(doctor.diagnose().problems)
+    monkeypatch.setattr(diagnosis, "default_queue", fails)
+    problems = "\n".join(diagnosis.diagnose().problems)
     assert "the driver's path must have no spaces, got '/home/a user/lib/libintelocl.so'" in problems
+
+
+def test_detect_prints_a_table_and_tells_whether_there_is_a_device(capsys):
+    assert kapi.detect() is True
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split() == ["device", "name", "kind", "units", "memory", "driver"]
+    assert len(rows) == len(kapi.devices)
+    assert rows[0].startswith(kapi.devices[0].filter_string)
+    assert rows[0].endswith("default")
+
+
+def test_detect_without_a_device_says_why(run_python):
+    done = run_python("import kapi_runtime; print(kapi_runtime.detect())", OCL_ICD_VENDORS="/nowhere")
+    assert "a device with unified shared memory must be present, got none" in done.stdout
+    assert done.stdout.endswith("False\n")
+
+
+def test_doctor_prints_the_diagnosis_and_tells_whether_all_is_well(capsys):
+    assert kapi.doctor() is True
+    assert capsys.readouterr().out == f"{diagnosis.diagnose()}\n"

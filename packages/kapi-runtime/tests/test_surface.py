@@ -10,7 +10,12 @@ import kapi_runtime as kapi
 import kapi_sim
 from kapi_sim.spec import COMMON_NAMES
 
-HOST_API = {"DeviceSummary", "HostEvent", "default_device", "default_queue", "is_available", "list_devices"}
+HOST_API = {
+    *("Context", "Device", "DeviceSummary", "Diagnosis", "Event", "HostEvent", "MemoryInfo", "Queue"),
+    *("close", "current_context", "default_device", "default_queue", "detect", "devices", "doctor"),
+    *("event_elapsed_time", "external_queue", "get_current_device", "get_memory_info", "is_available"),
+    *("list_devices", "queue", "require_context", "select_device"),
+}
 LANGUAGE_CLASSES = {"DeviceFunction", "Kernel"}
 
 
@@ -35,7 +40,21 @@ def test_unknown_name_is_an_attribute_error():
         _ = kapi.nothing
 
 
-@pytest.mark.parametrize("module", ["devices", "queues", "events", "doctor", "_drivers", "environment", "_build_log"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "contexts",
+        "device",
+        "device_summary",
+        "diagnosis",
+        "discovery",
+        "environment",
+        "events",
+        "queues",
+        "_build_log",
+        "_drivers",
+    ],
+)
 def test_host_api_imports_no_numba_and_no_compiler(run_python, module):
     done = run_python(
         f"import sys, kapi_runtime.{module}, kapi_runtime as k\n"
@@ -48,7 +67,7 @@ def test_host_api_imports_no_numba_and_no_compiler(run_python, module):
 
 def test_diagnosis_imports_no_numba(run_python):
     done = run_python(
-        "import sys; from kapi_runtime.doctor import diagnose; diagnose()\n"
+        "import sys; from kapi_runtime.diagnosis import diagnose; diagnose()\n"
         "print([n for n in ('numba', 'llvmlite', 'kapi_spirv', 'dpnp') if n in sys.modules])"
     )
     assert done.stdout.strip() == "[]", done.stderr

@@ -76,11 +76,29 @@ from kapi_sim import (
 )
 
 if TYPE_CHECKING:
+    from kapi_runtime.contexts import (
+        Context,
+        MemoryInfo,
+        close,
+        current_context,
+        get_memory_info,
+        require_context,
+    )
     from kapi_runtime.controls import Profile, simulation
-    from kapi_runtime.devices import DeviceSummary, default_device, is_available, list_devices
-    from kapi_runtime.events import HostEvent
+    from kapi_runtime.device import Device
+    from kapi_runtime.device_summary import DeviceSummary
+    from kapi_runtime.diagnosis import Diagnosis, detect, doctor
+    from kapi_runtime.discovery import (
+        default_device,
+        devices,
+        get_current_device,
+        is_available,
+        list_devices,
+        select_device,
+    )
+    from kapi_runtime.events import Event, HostEvent, event_elapsed_time
     from kapi_runtime.kernels import Kernel, call_kernel, call_kernel_async, kernel
-    from kapi_runtime.queues import default_queue
+    from kapi_runtime.queues import Queue, default_queue, external_queue, queue
 
 __version__ = "0.1.0"
 
@@ -91,13 +109,17 @@ __all__ = [
     "BarrierDivergenceError",
     "BenignRaceWarning",
     "CollectiveMismatchError",
+    "Context",
     "DataRaceError",
     "DeadlockError",
+    "Device",
     "DeviceFunction",
     "DeviceNotFoundError",
     "DeviceSummary",
+    "Diagnosis",
     "DriverError",
     "DtypeError",
+    "Event",
     "ExecutionPlacementError",
     "ForkError",
     "Group",
@@ -111,6 +133,7 @@ __all__ = [
     "KernelLaunchError",
     "LimitError",
     "LocalAccessor",
+    "MemoryInfo",
     "MemoryOrder",
     "MemoryScope",
     "NdItem",
@@ -118,6 +141,7 @@ __all__ = [
     "OutOfBoundsError",
     "PrivateArray",
     "Profile",
+    "Queue",
     "Range",
     "SimulatorOnlyWarning",
     "SubGroup",
@@ -131,10 +155,19 @@ __all__ = [
     "bit_xor",
     "call_kernel",
     "call_kernel_async",
+    "close",
+    "current_context",
     "default_device",
     "default_queue",
+    "detect",
     "device_func",
+    "devices",
+    "doctor",
+    "event_elapsed_time",
     "exclusive_scan_over_group",
+    "external_queue",
+    "get_current_device",
+    "get_memory_info",
     "group_barrier",
     "group_broadcast",
     "inclusive_scan_over_group",
@@ -149,7 +182,10 @@ __all__ = [
     "none_of_group",
     "permute_group_by_xor",
     "plus",
+    "queue",
     "reduce_over_group",
+    "require_context",
+    "select_device",
     "select_from_group",
     "shift_group_left",
     "shift_group_right",
@@ -158,17 +194,35 @@ __all__ = [
 
 # Each name that needs dpctl or Numba, and the module that is imported when the name is first used.
 _LAZY = {
-    "DeviceSummary": "devices",
+    "Context": "contexts",
+    "Device": "device",
+    "DeviceSummary": "device_summary",
+    "Diagnosis": "diagnosis",
+    "Event": "events",
     "HostEvent": "events",
     "Kernel": "kernels",
+    "MemoryInfo": "contexts",
     "Profile": "controls",
+    "Queue": "queues",
     "call_kernel": "kernels",
     "call_kernel_async": "kernels",
-    "default_device": "devices",
+    "close": "contexts",
+    "current_context": "contexts",
+    "default_device": "discovery",
     "default_queue": "queues",
-    "is_available": "devices",
+    "detect": "diagnosis",
+    "devices": "discovery",
+    "doctor": "diagnosis",
+    "event_elapsed_time": "events",
+    "external_queue": "queues",
+    "get_current_device": "discovery",
+    "get_memory_info": "contexts",
+    "is_available": "discovery",
     "kernel": "kernels",
-    "list_devices": "devices",
+    "list_devices": "discovery",
+    "queue": "queues",
+    "require_context": "contexts",
+    "select_device": "discovery",
     "simulation": "controls",
 }
 

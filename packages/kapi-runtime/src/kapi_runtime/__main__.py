@@ -14,11 +14,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return its exit status: 1 if something is wrong."""
     options = _parser().parse_args(arguments)
     if options.command is None:
-        from kapi_runtime.doctor import diagnose
+        from kapi_runtime.diagnosis import doctor
 
-        diagnosis = diagnose()
-        print(diagnosis)
-        return 1 if diagnosis.problems else 0
+        return 0 if doctor() else 1
     try:
         done = environment.remove() if options.undo else environment.install()
     except DriverError as error:

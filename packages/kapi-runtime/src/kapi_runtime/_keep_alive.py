@@ -15,7 +15,9 @@ from typing import Any
 
 import dpctl
 
-__all__ = ["in_flight", "keep", "release"]
+from kapi_runtime._waiting import wait_for
+
+__all__ = ["in_flight", "keep", "release", "wait"]
 
 _COMPLETE = dpctl.event_status_type.complete
 
@@ -67,9 +69,17 @@ def _take_complete() -> list[Any]:
 
 
 @atexit.register
-def _drain() -> None:
+def wait(device: Any = None) -> None:
+    """Wait for the launches that are held, and let go of what they use.
+
+    Parameters
+    ----------
+    device : dpctl.SyclDevice, optional
+        Only for those on this device.
+    """
     with _lock:
-        events = [event for launches in _pending.values() for event, _ in launches]
+        waited = [launches for queue, launches in _pending.items() if device in (None, queue.sycl_device)]
+        events = [event for launches in waited for event, _ in launches]
     for event in events:
-        event.wait()
+        wait_for(event)
     release()

@@ -1,4 +1,4 @@
-"""Events: what a launch returns, to be waited for or to be waited on by another launch."""
+"""Events: what a launch returns and marks in a queue's work, to be waited for by the host or by other work."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import dpctl
+from dpctl.utils import SequentialOrderManager
 
+from kapi_runtime._waiting import wait_for
+from kapi_runtime.queues import default_queue, profiling_queue
 from kapi_sim.errors import KernelLaunchError
 
-__all__ = ["HostEvent", "device_events"]
+__all__ = ["Event", "HostEvent", "device_events", "event_elapsed_time"]
+
+_DONE = dpctl.SyclEvent()
 
 
 class HostEvent:
@@ -30,12 +35,133 @@ class HostEvent:
         self._release = release
 
     def wait(self) -> None:
-        """Wait for the kernel, and let go of its arguments.  Other threads run meanwhile."""
-        self.device_event.wait()
+        """Wait for the kernel, and let go of its arguments.  Other threads run meanwhile, and Ctrl-C is heard."""
+        wait_for(self.device_event)
         self._release()
 
     def __repr__(self) -> str:
         return f"<HostEvent: {self.device_event.execution_status.name}>"
+
+
+class Event:
+    """A mark in the work of a queue: to be asked, waited for by the host or by another queue, and timed.
+
+    Parameters
+    ----------
+    timing : bool
+        Whether the device takes the time when the mark is passed.  It can on every queue: where the queue itself
+        takes no times, a second queue that does waits for the mark.
+
+    Examples
+    --------
+    >>> import dpnp
+    >>> import kapi_runtime as kapi
+    >>> start, end = kapi.Event(), kapi.Event()
+    >>> start.record()
+    >>> total = dpnp.arange(1000).sum()
+    >>> end.record()
+    >>> start.elapsed_time(end) > 0
+    True
+    """
+
+    __slots__ = ("_timed", "device_event", "timing")
+
+    def __init__(self, timing: bool = True) -> None:
+        self.timing = timing
+        self.device_event: Any = None
+        self._timed: Any = None
+
+    def record(self, queue: Any = None) -> None:
+        """Set the mark after all work that was submitted to the queue so far; a later mark replaces it.
+
+        Parameters
+        ----------
+        queue : dpctl.SyclQueue, optional
+            By default the default queue of the current device.
+        """
+        queue = default_queue() if queue is None else queue
+        self.device_event = queue.submit_barrier()
+        if self.timing:
+            clock = profiling_queue(queue)
+            self._timed = self.device_event if clock is queue else clock.submit_barrier([self.device_event])
+
+    def query(self) -> bool:
+        """Tell whether the mark is passed; waits for nothing.  An event that was not recorded is."""
+        return self.device_event is None or self.device_event.execution_status == dpctl.event_status_type.complete
+
+    def synchronize(self) -> None:
+        """Wait until the mark is passed.  Other threads run meanwhile, and Ctrl-C is heard."""
+        if self.device_event is not None:
+            wait_for(self.device_event)
+
+    def wait(self, queue: Any = None) -> None:
+        """Let all work that is submitted to a queue from now on wait for the mark; the host does not wait.
+
+        Parameters
+        ----------
+        queue : dpctl.SyclQueue, optional
+            By default the default queue of the current device.
+        """
+        queue = default_queue() if queue is None else queue
+        if self.device_event is not None:
+            barrier = queue.submit_barrier([self.device_event])
+            # dpnp and kapi order their work by these events, also where the queue itself orders nothing.
+            SequentialOrderManager[queue].add_event_pair(_DONE, barrier)
+
+    def elapsed_time(self, end: Event) -> float:
+        """Return the time from this mark to `end`, on the device's clock; waits for both.
+
+        Parameters
+        ----------
+        end : Event
+            The later mark; the result is negative if it is the earlier one.
+
+        Returns
+        -------
+        float
+            Milliseconds.
+
+        Raises
+        ------
+        KernelLaunchError
+            If one of them was not recorded, or takes no time.
+
+        References
+        ----------
+        SYCL 2020, section 4.6.6.1 (event profiling descriptors).
+        """
+        return (end._time() - self._time()) / 1e6
+
+    def _time(self) -> int:
+        """When the mark was passed, in ns."""
+        if self.device_event is None:
+            raise KernelLaunchError("an event must be recorded before it is timed, got one that was not: `record()` it")
+        if self._timed is None:
+            raise KernelLaunchError(
+                "an event must be made with timing=True to be timed, got one with timing=False: make it by `Event()`"
+            )
+        wait_for(self._timed)  # dpctl would wait for the times without letting other threads run
+        return int(self._timed.profiling_info_end)
+
+    def __repr__(self) -> str:
+        state = "not recorded" if self.device_event is None else self.device_event.execution_status.name
+        return f"<Event: {state}>"
+
+
+def event_elapsed_time(start: Event, end: Event) -> float:
+    """Return the time from one event to another in milliseconds, as `Event.elapsed_time` does.
+
+    Parameters
+    ----------
+    start, end : Event
+        Recorded events.
+
+    Raises
+    ------
+    KernelLaunchError
+        As `Event.elapsed_time`.
+    """
+    return start.elapsed_time(end)
 
 
 def device_events(events: Iterable[Any]) -> list[Any]:
@@ -43,7 +169,7 @@ def device_events(events: Iterable[Any]) -> list[Any]:
 
     Parameters
     ----------
-    events : iterable of HostEvent or dpctl.SyclEvent
+    events : iterable of HostEvent, Event or dpctl.SyclEvent
         Events of launches, or of anything else that dpctl knows.
 
     Raises
@@ -55,11 +181,11 @@ def device_events(events: Iterable[Any]) -> list[Any]:
         given = list(events)
     except TypeError:
         given = [events]
-        if isinstance(events, (HostEvent, dpctl.SyclEvent)):
+        if isinstance(events, (Event, HostEvent, dpctl.SyclEvent)):
             raise KernelLaunchError(
                 f"dependent_events must be an iterable of events, got one event: pass [{type(events).__name__}]"
             ) from None
-    resolved = [event.device_event if isinstance(event, HostEvent) else event for event in given]
+    resolved = [event.device_event if isinstance(event, (Event, HostEvent)) else event for event in given]
     for event in resolved:
         if not isinstance(event, dpctl.SyclEvent):
             raise KernelLaunchError(

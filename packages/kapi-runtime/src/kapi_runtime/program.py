@@ -10,7 +10,7 @@ from typing import Any
 from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 
 from kapi_runtime._build_log import build_log
-from kapi_runtime.devices import describe_device
+from kapi_runtime.device_summary import describe_device
 from kapi_sim.errors import DriverError, LimitError
 from kapi_spirv import SpirvModule
 

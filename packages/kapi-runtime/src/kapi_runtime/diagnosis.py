@@ -13,10 +13,12 @@ import dpctl
 import dpctl.memory
 
 from kapi_runtime import _drivers
-from kapi_runtime.devices import describe_device, is_usable, list_devices, missing_device_message
+from kapi_runtime._usable import is_usable
+from kapi_runtime.device_summary import describe_device
+from kapi_runtime.discovery import list_devices, missing_device_message
 from kapi_runtime.queues import default_queue
 
-__all__ = ["Diagnosis", "diagnose"]
+__all__ = ["Diagnosis", "detect", "diagnose", "doctor"]
 
 _PACKAGES = (
     "kapi-runtime",
@@ -96,6 +98,60 @@ def diagnose() -> Diagnosis:
         driver=found.summary,
         problems=tuple(problems),
     )
+
+
+def doctor() -> bool:
+    """Print devices, versions and settings, and what is wrong with them, with the way out; never raises for it.
+
+    Returns
+    -------
+    bool
+        Whether nothing is wrong.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> well = kapi.doctor()  # doctest: +ELLIPSIS
+    devices
+    ...
+    problems
+      none
+    """
+    diagnosis = diagnose()
+    print(diagnosis)
+    return not diagnosis.problems
+
+
+def detect() -> bool:
+    """Print a table of the devices that kernels can run on, or why there is none.
+
+    Returns
+    -------
+    bool
+        Whether there is one.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> kapi.detect()  # doctest: +ELLIPSIS
+    device ... driver
+    opencl:cpu:0 ... default
+    True
+    """
+    found = list_devices()
+    if not found:
+        print(missing_device_message())
+        return False
+    rows = [("device", "name", "kind", "units", "memory", "driver", "")]
+    for each in found:
+        memory = f"{each.global_mem_size / 2**30:.1f} GiB"
+        default = "default" if each.is_default else ""
+        units = str(each.compute_units)
+        rows.append((each.filter_string, each.name, each.kind, units, memory, each.driver_version, default))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+    return True
 
 
 def _default_problems() -> list[str]:

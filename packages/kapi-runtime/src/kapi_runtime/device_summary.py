@@ -1,29 +1,16 @@
-"""The devices of this machine: which there are, what each can do, and which one is the default."""
+"""What is worth knowing of a device, as a value and as text."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
-import dpctl
-
 from kapi_runtime import _drivers
-from kapi_sim.errors import DeviceNotFoundError
+from kapi_runtime._usable import best_device, usable_devices
 
-__all__ = [
-    "DeviceSummary",
-    "default_device",
-    "describe_device",
-    "is_available",
-    "is_usable",
-    "list_devices",
-    "missing_device_message",
-    "summarize",
-]
+__all__ = ["DeviceSummary", "describe_device", "summarize"]
 
 _ASPECT = "has_aspect_"
-_INSTALL = 'pip install "kapi-runtime[cpu]"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,54 +86,7 @@ class DeviceSummary:
         return "\n".join(lines)
 
 
-def list_devices() -> list[DeviceSummary]:
-    """Return a summary of each device that kernels can run on, best first.
-
-    Devices without unified shared memory are left out: no array can live there.  `python -m kapi_runtime`
-    names them.
-
-    Returns
-    -------
-    list of DeviceSummary
-        Empty where there is none.
-    """
-    usable = sorted(filter(is_usable, dpctl.get_devices()), key=lambda device: -device.default_selector_score)
-    default = _best(usable)
-    return [summarize(device, is_default=device == default) for device in usable]
-
-
-def default_device() -> Any:
-    """Return the device that is used where nothing says otherwise: SYCL's default, if arrays can live on it.
-
-    Returns
-    -------
-    dpctl.SyclDevice
-
-    Raises
-    ------
-    DeviceNotFoundError
-        If there is no device with unified shared memory; the message says what was looked for, and where.
-    """
-    device = _best([device for device in dpctl.get_devices() if is_usable(device)])
-    if device is None:
-        raise DeviceNotFoundError(missing_device_message())
-    return device
-
-
-def is_available() -> bool:
-    """Tell whether there is a device to run kernels on; never raises."""
-    try:
-        return any(is_usable(device) for device in dpctl.get_devices())
-    except Exception:
-        return False
-
-
-def is_usable(device: Any) -> bool:
-    """Tell whether arrays can live on a `dpctl.SyclDevice`: whether it has unified shared memory."""
-    return bool(device.has_aspect_usm_device_allocations and device.has_aspect_usm_shared_allocations)
-
-
-def summarize(device: Any, *, is_default: bool = False) -> DeviceSummary:
+def summarize(device: Any) -> DeviceSummary:
     """Return the summary of a `dpctl.SyclDevice`, root or sub-device."""
     platform = device.sycl_platform
     return DeviceSummary(
@@ -166,7 +106,7 @@ def summarize(device: Any, *, is_default: bool = False) -> DeviceSummary:
         sub_group_sizes=tuple(device.sub_group_sizes),
         aspects=_aspects(device),
         found_by=_found_by(device),
-        is_default=is_default,
+        is_default=device == best_device(usable_devices()),
     )
 
 
@@ -179,60 +119,6 @@ def describe_device(device: Any) -> str:
     parent = device.parent_device
     units = f"{device.max_compute_units} of {parent.max_compute_units} compute units"
     return f"a sub-device of {name} ({units})"
-
-
-def missing_device_message() -> str:
-    """Say what was looked for in vain, where, and what to do."""
-    found = _drivers.driver_search()
-    lines = [
-        "a device with unified shared memory must be present, got none: looked for Level Zero GPUs, "
-        "and for OpenCL devices with Intel's runtime"
-    ]
-    lines += [f"  looked in {place}" for place in found.searched]
-    for device in dpctl.get_devices():
-        if not is_usable(device):
-            name = f"{describe_device(device)}, {device.sycl_platform.name}"
-            lines.append(f"  left out {name}: no unified shared memory")
-    if any(variable == _drivers.SELECTOR for variable, _ in found.changed):
-        hidden = ", ".join(found.without_usm)
-        lines.append(f"  hid {hidden}: without unified shared memory, it ends the process that allocates there")
-    lines += [f"  driver: {found.summary}", f"  {_way_out(found)}"]
-    return "\n".join(lines)
-
-
-def _way_out(found: _drivers.DriverSearch) -> str:
-    selector = os.environ.get(_drivers.SELECTOR)
-    if selector and (_drivers.SELECTOR, selector) not in found.changed:
-        return (
-            f"{_drivers.SELECTOR} is set to {selector!r} and may leave every device out (a selector that "
-            "does not "
-            "touch Level Zero finds nothing here): unset it, or write '*:cpu' for CPUs"
-        )
-    if found.too_late:
-        return (
-            "a device was queried before kapi_runtime was imported, which fixed what is visible: import "
-            "kapi_runtime first, or run `python -m kapi_runtime setup` once"
-        )
-    if found.how == "off":
-        return f"unset {_drivers.SWITCH}, or name the driver's library in {_drivers.FILENAMES}"
-    if found.how == "user":
-        return f"unset that variable, or let {_drivers.FILENAMES} name {_drivers.LIBRARY}"
-    if found.how in ("wheel", "system"):
-        return f"the driver {found.library} could not be loaded: reinstall it with `{_INSTALL}`"
-    return f"install a driver: `{_INSTALL}` brings Intel's OpenCL runtime for CPUs; a GPU needs its vendor's driver"
-
-
-def _best(devices: list[Any]) -> Any:
-    """SYCL's default device if it is among `devices`, otherwise the first of the highest score, or None."""
-    if not devices:
-        return None
-    try:
-        chosen = dpctl.select_default_device()
-    except dpctl.SyclDeviceCreationError:
-        chosen = None
-    if chosen is not None and chosen in devices:
-        return chosen
-    return max(devices, key=lambda device: device.default_selector_score)
 
 
 def _filter_string(device: Any) -> str:

@@ -1,0 +1,84 @@
+"""Calling Python when the device has done its work: one thread for each queue that has calls outstanding.
+
+A callback of the driver, or a SYCL host task, would need the GIL in a thread of the runtime's, and dead-lock with
+whoever waits for the device while holding it.  Here a Python thread waits for an event, which lets go of the GIL, and
+calls; it ends when nothing is left to call.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["call_after", "wait_until_called"]
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    event: Any
+    function: Callable[[], object]
+    is_done: threading.Event = field(default_factory=threading.Event)
+
+
+_lock = threading.Lock()
+_outstanding: dict[Any, deque[_Call]] = {}
+_here = threading.local()
+
+
+def call_after(queue: Any, event: Any, function: Callable[[], object]) -> None:
+    """Call `function` in a thread of the queue's when `event` is complete, after the queue's earlier calls.
+
+    Parameters
+    ----------
+    queue : dpctl.SyclQueue
+        Whose calls are made one after the other.
+    event : dpctl.SyclEvent
+        What is waited for.
+    function : callable
+        Without arguments.  What it raises goes to `threading.excepthook`, and the next call is made all the same.
+    """
+    call = _Call(event, function)
+    with _lock:
+        calls = _outstanding.get(queue)
+        if calls is not None:
+            calls.append(call)
+            return
+        _outstanding[queue] = deque([call])
+    # Not a daemon, wherever it is started: the interpreter's exit waits for what was promised to be called.
+    threading.Thread(target=_serve, args=(queue,), name="kapi-callbacks", daemon=False).start()
+
+
+def wait_until_called(queue: Any) -> None:
+    """Wait for the calls that are outstanding on a queue; in a callback, where that could be itself, for none."""
+    if getattr(_here, "is_calling", False):
+        return
+    with _lock:
+        calls = _outstanding.get(queue)
+        last = calls[-1] if calls else None
+    if last is not None:
+        last.is_done.wait()
+
+
+def _serve(queue: Any) -> None:
+    _here.is_calling = True
+    while True:
+        with _lock:
+            call = _outstanding[queue][0]
+        try:
+            call.event.wait()
+            call.function()
+        except BaseException:
+            threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
+        # The call stays in the queue until it is done, so that `wait_until_called` finds it.
+        with _lock:
+            calls = _outstanding[queue]
+            calls.popleft()
+            call.is_done.set()
+            if not calls:
+                del _outstanding[queue]
+                return
+        del call
