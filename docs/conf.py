@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).with_name("_extensions")))
+os.environ.setdefault("MPLBACKEND", "Agg")  # the gallery draws where there is no screen
+
 project = "kapi"
 author = "The kapi developers"
 copyright = "The kapi developers"
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx_copybutton"]
-exclude_patterns = ["_build"]
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+    "kapi_tables",
+]
+exclude_patterns = ["_build", "_extensions"]
 root_doc = "index"
 
 html_theme = "furo"
@@ -19,6 +33,18 @@ myst_heading_anchors = 3  # so that pages can link to each other's headings, as 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings give type, shape and unit; annotations would say half of it again
 numpydoc_show_class_members = False  # members are listed where they are described
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",  # every example runs
+    "abort_on_example_error": True,
+    "matplotlib_animations": True,
+    "within_subsection_order": "FileNameSortKey",
+    "min_reported_time": 1e9,
+    "show_memory": False,
+    "show_signature": False,
+}
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "  # a copied example holds no prompts
 copybutton_prompt_is_regexp = True

@@ -1,0 +1,104 @@
+"""Tables that are made from the sources: ``{kapi-table} NAME`` prints what the packages know of themselves.
+
+- ``intrinsics FAMILY``: the rows of the table of intrinsics of one family
+- ``operators``: the operators of group algorithms
+- ``errors``: each error, its builtin base, cause and cure
+- ``versions``: what each package depends on, from its pyproject
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import kapi_sim.spec
+from kapi_sim.errors import ERRORS
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PACKAGES = Path(__file__).parents[2] / "packages"
+
+
+def intrinsics(family: str) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """All rows of one family of the language."""
+    found = kapi_sim.spec.rows(family=family)
+    if not found:
+        raise ValueError(f"family must be one of the table's, got {family!r}")
+    has_ulp = any(row.ulp is not None for row in found)
+    heads = ["name", "meaning", "gives", "SYCL 2020", "SPIR-V", *(["ulp (float32)"] if has_ulp else [])]
+    cells = []
+    for row in found:
+        names = ", ".join(name if default is None else f"{name}={default}" for name, _, default in row.parameters)
+        call = row.key if row.kind == "property" else f"{row.key}({names})"
+        ulp = [] if not has_ulp else ["" if row.ulp is None else f"{row.ulp:g}"]
+        cells.append([f"`{call}`", row.meaning, row.returns, row.sycl, row.spirv, *ulp])
+    return heads, cells
+
+
+def operators() -> tuple[Sequence[str], list[Sequence[str]]]:
+    """The operators of reductions and scans."""
+    return ["operator", "identity", "for"], [
+        [f"`{row.name}`", f"`{row.identity}`", ", ".join(row.kinds) if not isinstance(row.kinds, str) else row.kinds]
+        for row in kapi_sim.spec.OPERATORS
+    ]
+
+
+def errors() -> tuple[Sequence[str], list[Sequence[str]]]:
+    """The error catalogue."""
+    return ["error", "is also a", "raised by", "what happened", "the way out"], [
+        [f"`{row.error.__name__}`", f"`{row.builtin.__name__}`", row.package, row.cause, row.cure] for row in ERRORS
+    ]
+
+
+def versions() -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Each package's version, Python and dependencies."""
+    cells = []
+    for file in sorted(PACKAGES.glob("*/pyproject.toml")):
+        project = tomllib.loads(file.read_text("utf-8"))["project"]
+        needs = ", ".join(f"`{each}`" for each in project.get("dependencies", []))
+        cells.append([f"`{project['name']}`", project["version"], project["requires-python"], needs])
+    return ["package", "version", "Python", "depends on"], cells
+
+
+TABLES: dict[str, Callable[..., tuple[Sequence[str], list[Sequence[str]]]]] = {
+    "intrinsics": intrinsics,
+    "operators": operators,
+    "errors": errors,
+    "versions": versions,
+}
+
+
+class KapiTable(SphinxDirective):
+    """``{kapi-table} NAME [ARGUMENT]``."""
+
+    required_arguments = 1
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Make the table as markdown, and let the page's own parser read it."""
+        heads, cells = TABLES[self.arguments[0]](*self.arguments[1:])
+        lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
+        lines += ["| " + " | ".join(_cell(each) for each in row) + " |" for row in cells]
+        container = nodes.container()
+        self.state.nested_parse(StringList(lines, self.get_source_info()[0]), self.content_offset, container)
+        return container.children
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("*", "\\*") if "`" not in text else text.replace("|", "\\|")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directive."""
+    app.add_directive("kapi-table", KapiTable)
+    return {"parallel_read_safe": True}

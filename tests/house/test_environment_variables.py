@@ -1,0 +1,20 @@
+"""The page of environment variables names each one that the packages read, and no other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "model" / "environment.md"
+NAME = r"(?:KAPI|NUMBA_DPPY)_[A-Z][A-Z_]*[A-Z]"
+
+
+def names_in(*files: Path, quote: str) -> set[str]:
+    pattern = re.compile(f"{quote}({NAME}){quote}")
+    return {name for file in files for name in pattern.findall(file.read_text("utf-8"))}
+
+
+def test_environment_variables_are_all_on_their_page():
+    read = names_in(*ROOT.glob("packages/*/src/**/*.py"), quote='"')
+    assert read == names_in(PAGE, quote="`")
