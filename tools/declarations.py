@@ -14,7 +14,13 @@ from packaging.utils import canonicalize_name
 __all__ = ["declared", "group", "imported", "problems", "requirements"]
 
 # Distributions whose top module has another name.
-DISTRIBUTION_OF = {"sklearn": "scikit-learn", "skimage": "scikit-image", "yaml": "pyyaml", "PIL": "pillow"}
+DISTRIBUTION_OF = {
+    "_kapi_types_hooks": "kapi-types",
+    "sklearn": "scikit-learn",
+    "skimage": "scikit-image",
+    "yaml": "pyyaml",
+    "PIL": "pillow",
+}
 
 
 def imported(folders: Iterable[Path]) -> dict[str, str]:

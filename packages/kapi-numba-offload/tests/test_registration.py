@@ -7,7 +7,9 @@ import numba
 import pytest
 
 import kapi_numba_offload
+import kapi_types
 from kapi_numba_offload import _numba_compat
+from kapi_sim.errors import KernelCompilationError
 
 
 def run(code):
@@ -33,7 +35,7 @@ def test_registration_imports_nothing_of_kapi():
 
 
 def test_registration_is_idempotent_and_removable():
-    """Twice is once, and removing it leaves Numba as it was."""
+    """Twice is once, and removing it leaves what kapi-types does; removing that too leaves Numba as it was."""
     import dpnp
 
     try:
@@ -42,8 +44,11 @@ def test_registration_is_idempotent_and_removable():
         assert kapi_numba_offload.is_registered()
         kapi_numba_offload.unregister()
         assert not kapi_numba_offload.is_registered()
+        with pytest.raises(KernelCompilationError, match="function on the host .* in device memory"):
+            numba.njit(lambda a: a[0])(dpnp.ones(2))
+        kapi_types.unregister()
         with pytest.raises(numba.TypingError, match="Cannot determine Numba type"):
-            numba.njit(lambda a, b: a + b)(dpnp.ones(2), dpnp.ones(2))
+            numba.njit(lambda a: a[0])(dpnp.ones(2))
     finally:
         kapi_numba_offload.register()
 

@@ -1,4 +1,4 @@
-"""Arrays in hand: their Numba type, and the array that an expression of them gives."""
+"""The array that an expression of arrays gives."""
 
 from __future__ import annotations
 
@@ -8,21 +8,9 @@ from typing import Any
 import dpnp
 import numpy as np
 
-from kapi_types import UsmArrayType, array_fields, array_type, is_usm_array
+from kapi_types import is_usm_array
 
-__all__ = ["broadcast", "empty_result", "result_dtype", "typeof_usm_array"]
-
-
-def typeof_usm_array(value: Any) -> UsmArrayType:
-    """The Numba type of a USM array, its USM kind included where the array names it."""
-    type_ = array_type(array_fields(value))
-    return UsmArrayType(
-        type_.dtype,
-        type_.ndim,
-        type_.layout,
-        readonly=not type_.mutable,
-        usm_type=getattr(value, "usm_type", None),
-    )
+__all__ = ["broadcast", "empty_result", "result_dtype"]
 
 
 def result_dtype(function: Callable[..., Any], args: Sequence[Any]) -> np.dtype[Any]:

@@ -5,25 +5,42 @@ The types describe any array with `__sycl_usm_array_interface__`; neither dpctl 
 
 from __future__ import annotations
 
+from _kapi_types_hooks import install as register
+from _kapi_types_hooks import is_installed as is_registered
+from _kapi_types_hooks import remove as unregister
 from kapi_types.arguments import typeof_argument
 from kapi_types.kernel_api import GroupType, ItemType, NdItemType
-from kapi_types.usm_array import UsmArrayFields, UsmArrayType, array_fields, array_type, is_usm_array
+from kapi_types.models import SyclObjectModel, UsmArrayModel
+from kapi_types.queue import EventType, QueueType
+from kapi_types.typeof import typeof_usm_array
+from kapi_types.usm_array import UsmArrayFields, UsmArrayType, array_fields, array_type, is_usm_array, usm_kind
+from kapi_types.views import UsmView
 from kapi_types.weak import WeakBool, WeakFloat, WeakInt, is_weak, weak_bool, weak_float, weak_int
 
 __all__ = [
+    "EventType",
     "GroupType",
     "ItemType",
     "NdItemType",
+    "QueueType",
+    "SyclObjectModel",
     "UsmArrayFields",
+    "UsmArrayModel",
     "UsmArrayType",
+    "UsmView",
     "WeakBool",
     "WeakFloat",
     "WeakInt",
     "array_fields",
     "array_type",
+    "is_registered",
     "is_usm_array",
     "is_weak",
+    "register",
     "typeof_argument",
+    "typeof_usm_array",
+    "unregister",
+    "usm_kind",
     "weak_bool",
     "weak_float",
     "weak_int",

@@ -6,13 +6,17 @@ releases. A new Numba version is supported by making this file and the tests tha
 
 from __future__ import annotations
 
-from numba.core import errors, ir, typeinfer, types
+import os
+
+import numba
+from numba.core import cgutils, errors, ir, typeinfer, types
 from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.target_extension import GPU, target_override, target_registry
 from numba.core.typed_passes import PreLowerStripPhis
 from numba.core.typing import templates
 from numba.core.typing.context import BaseContext as TypingContext
+from numba.core.typing.typeof import Purpose
 from numba.core.untyped_passes import (
     FixupArgs,
     GenericRewrites,
@@ -27,6 +31,7 @@ from numba.np.numpy_support import as_dtype, from_dtype
 
 __all__ = [
     "GPU",
+    "NUMBA_FOLDER",
     "SUPPORTED_NUMBA",
     "CompilerBase",
     "FixupArgs",
@@ -37,12 +42,14 @@ __all__ = [
     "InlineClosureLikes",
     "PassManager",
     "PreLowerStripPhis",
+    "Purpose",
     "ReconstructSSA",
     "RewriteDynamicRaises",
     "RewriteSemanticConstants",
     "TranslateByteCode",
     "TypingContext",
     "as_dtype",
+    "cgutils",
     "errors",
     "from_dtype",
     "ir",
@@ -56,3 +63,6 @@ __all__ = [
 
 SUPPORTED_NUMBA = (">=0.68", "<0.69")
 """The range of Numba versions whose internals this package was written against, lowest and highest."""
+
+NUMBA_FOLDER = os.path.dirname(numba.__file__) + os.sep
+"""Where Numba's own functions are, which a user is not told lines of."""

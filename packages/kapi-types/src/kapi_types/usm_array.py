@@ -16,8 +16,9 @@ import numpy as np
 from kapi_sim import AddressSpace
 from kapi_types._numba_compat import from_dtype, types
 
-__all__ = ["UsmArrayFields", "UsmArrayType", "array_fields", "array_type", "is_usm_array"]
+__all__ = ["UsmArrayFields", "UsmArrayType", "array_fields", "array_type", "is_usm_array", "usm_kind"]
 
+_HOST_ACCESSIBLE = ("shared", "host")
 _PROTOCOL = "__sycl_usm_array_interface__"
 
 
@@ -41,6 +42,8 @@ class UsmArrayType(types.Array):
     -----
     The queue is not part of the type: arrays of two queues share compiled code.
     """
+
+    _hash: int
 
     def __init__(
         self,
@@ -77,6 +80,21 @@ class UsmArrayType(types.Array):
         """Whether a kernel is given the array's strides: not where the shape alone implies them."""
         return bool(self.layout != "C")
 
+    @property
+    def mangling_args(self) -> tuple[str, list[Any]]:
+        """What tells compiled functions apart in their names."""
+        name, arguments = super().mangling_args
+        return name, [*arguments, self.usm_type or "unknown", self.address_space.name]
+
+    @property
+    def is_host_accessible(self) -> bool:
+        """Whether a function that runs on the host may touch the memory, as far as the USM kind tells."""
+        return self.usm_type in _HOST_ACCESSIBLE
+
+    def __array_ufunc__(self, *args: Any, **kwargs: Any) -> type[UsmArrayType]:
+        """What Numba asks for the type of an array expression: a USM array, not one of NumPy's."""
+        return UsmArrayType
+
     def in_kernel(self) -> UsmArrayType:
         """The same type without what a kernel's code does not depend on."""
         return UsmArrayType(
@@ -89,6 +107,7 @@ class UsmArrayType(types.Array):
         ndim: int | None = None,
         layout: str | None = None,
         readonly: bool | None = None,
+        usm_type: str | None = None,
     ) -> UsmArrayType:
         """The same type with some of its properties replaced."""
         return UsmArrayType(
@@ -97,7 +116,7 @@ class UsmArrayType(types.Array):
             self.layout if layout is None else layout,
             readonly=(not self.mutable) if readonly is None else readonly,
             aligned=self.aligned,
-            usm_type=self.usm_type,
+            usm_type=usm_type or self.usm_type,
             address_space=self.address_space,
         )
 
@@ -115,6 +134,18 @@ class UsmArrayType(types.Array):
             usm_type=self.usm_type if self.usm_type == other.usm_type else None,
             address_space=self.address_space,
         )
+
+    # Numba's dispatcher hashes the type of each argument of each call.
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            self._hash = hash(self.key)
+            return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the hash, which another process computes anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
 
     def can_convert_to(self, typingctx: Any, other: types.Type) -> Any:
         """Conversion to another USM array type of the same elements; never to a NumPy array type."""
@@ -211,6 +242,15 @@ def array_fields(value: Any) -> UsmArrayFields:
         readonly=bool(readonly),
         queue=interface["syclobj"],
     )
+
+
+def usm_kind(value: Any) -> str | None:
+    """The USM kind that an array names by its attribute `usm_type`: "device", "shared" or "host"; else None.
+
+    The protocol does not tell the kind; dpnp's arrays and dpctl's have the attribute.
+    """
+    kind = getattr(value, "usm_type", None)
+    return kind if kind in ("device", *_HOST_ACCESSIBLE) else None
 
 
 def array_type(fields: UsmArrayFields) -> UsmArrayType:

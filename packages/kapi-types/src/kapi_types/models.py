@@ -1,0 +1,84 @@
+"""What compiled host functions hold of a USM array, a queue and an event: Numba's data models, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from numba.extending import models, register_model
+
+from kapi_types._numba_compat import types
+from kapi_types.host_access import refuse_access
+from kapi_types.queue import EventType, QueueType, SyclObjectType
+from kapi_types.usm_array import UsmArrayType
+
+__all__ = ["SyclObjectModel", "UsmArrayModel"]
+
+
+@register_model(UsmArrayType)
+class UsmArrayModel(models.StructModel):
+    """A USM array in a function that runs on the host.
+
+    The first seven fields are those of `numba.types.Array`, so what Numba has for arrays works on host-accessible
+    memory; their order is the order in memory.
+
+    | field | type | meaning |
+    |---|---|---|
+    | `meminfo` | `MemInfoPointer` | the counted reference that keeps `parent` alive |
+    | `parent` | `pyobject` | the array object that was passed in; borrowed from `meminfo` |
+    | `nitems` | `intp` | number of elements |
+    | `itemsize` | `intp` | bytes of one element |
+    | `data` | `CPointer(dtype)` | address of element (0, ..., 0) |
+    | `shape` | `UniTuple(intp, ndim)` | elements along each axis |
+    | `strides` | `UniTuple(intp, ndim)` | bytes from one index to the next along each axis |
+    | `whole` | `pyobject` | `parent` where the value is all of that array, null where it is a view of it |
+
+    `data` is out of reach by name where the memory is not known to be host-accessible: code that asks for it does not
+    compile.
+    """
+
+    def __init__(self, manager: Any, type_: UsmArrayType) -> None:
+        steps = types.UniTuple(types.intp, type_.ndim)
+        members = [
+            ("meminfo", types.MemInfoPointer(type_.dtype)),
+            ("parent", types.pyobject),
+            ("nitems", types.intp),
+            ("itemsize", types.intp),
+            ("data", types.CPointer(type_.dtype)),
+            ("shape", steps),
+            ("strides", steps),
+            ("whole", types.pyobject),
+        ]
+        self.type = type_
+        super().__init__(manager, type_, members)
+
+    def get_field_position(self, field: str) -> int:
+        """Position of a field, by which all of Numba's own code gets at it."""
+        if field == "data" and not self.type.is_host_accessible:
+            refuse_access(self.type)
+        return self.position(field)
+
+    def traverse(self, builder: Any) -> list[tuple[types.Type, Callable[[Any], Any]]]:
+        """Type and getter of each field, which reference counting asks for: it touches no memory of the array."""
+        return [(member, partial(self.get, builder, pos=position)) for position, member in enumerate(self._members)]
+
+    def position(self, field: str) -> int:
+        """Position of a field for those who read or write none of the array's memory."""
+        return int(super().get_field_position(field))
+
+
+@register_model(QueueType)
+@register_model(EventType)
+class SyclObjectModel(models.StructModel):
+    """A queue or event in a function that runs on the host.
+
+    | field | type | meaning |
+    |---|---|---|
+    | `meminfo` | `MemInfoPointer` | the counted reference that keeps `object` alive |
+    | `object` | `pyobject` | the Python object; borrowed from `meminfo` |
+    """
+
+    def __init__(self, manager: Any, type_: SyclObjectType) -> None:
+        members = [("meminfo", types.MemInfoPointer(types.voidptr)), ("object", types.pyobject)]
+        super().__init__(manager, type_, members)
