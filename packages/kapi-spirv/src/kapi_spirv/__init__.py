@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from kapi_spirv.compiler import compile_kernel
+from kapi_spirv.compiler import compile_kernel, compile_spirv
+from kapi_spirv.failures import FAILURE_RECORD_SIZE, Failure, FailureRecord
 from kapi_spirv.module import Field, PackedLayout, Parameter, SpirvModule
 from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
 
-__all__ = ["Field", "KAPI_DEFAULT_TARGET", "PackedLayout", "Parameter", "SpirvModule", "SpirvTarget", "compile_kernel"]
+__all__ = [
+    "FAILURE_RECORD_SIZE",
+    "Failure",
+    "FailureRecord",
+    "Field",
+    "KAPI_DEFAULT_TARGET",
+    "PackedLayout",
+    "Parameter",
+    "SpirvModule",
+    "SpirvTarget",
+    "compile_kernel",
+    "compile_spirv",
+]
 
 __version__ = "0.1.0"

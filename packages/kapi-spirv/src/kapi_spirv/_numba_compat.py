@@ -7,20 +7,25 @@ tests that name the version range, pass.
 from __future__ import annotations
 
 from numba.core import cgutils, datamodel, types
+from numba.core import ir as numba_ir
 from numba.core.base import BaseContext
-from numba.core.callconv import MinimalCallConv
+from numba.core.callconv import FIRST_USEREXC, MinimalCallConv
 from numba.core.codegen import Codegen, CodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import register_pass
 from numba.core.datamodel import models
 from numba.core.imputils import Registry as LoweringRegistry
+from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 from numba.cpython.tupleobj import getiter_unituple, iternext_unituple
 
 __all__ = [
+    "FIRST_USEREXC",
     "SUPPORTED_NUMBA",
     "BaseContext",
     "CodeLibrary",
     "Codegen",
+    "Lower",
     "LoweringRegistry",
     "MinimalCallConv",
     "NativeLowering",
@@ -30,6 +35,8 @@ __all__ = [
     "global_compiler_lock",
     "iternext_unituple",
     "models",
+    "numba_ir",
+    "register_pass",
     "types",
 ]
 

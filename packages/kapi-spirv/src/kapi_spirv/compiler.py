@@ -4,47 +4,22 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
-from typing import Any
 
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.spec import KernelOptions
-from kapi_spirv._numba_compat import NativeLowering, global_compiler_lock, types
+from kapi_spirv._numba_compat import global_compiler_lock, types
 from kapi_spirv.binary import read_header
-from kapi_spirv.context import SpirvTargetContext
-from kapi_spirv.emission import EmissionError, emit
+from kapi_spirv.emission import EmissionError, Emitted, emit
 from kapi_spirv.entry_point import build_entry_point, describe_parameters, packed_layout
-from kapi_spirv.module import SpirvModule
+from kapi_spirv.exported_function import build_exported_function
+from kapi_spirv.lowered_function import LoweredFunction, lower_function
+from kapi_spirv.module import PackedLayout, Parameter, SpirvModule
 from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
 from kapi_types import ItemType, NdItemType, UsmArrayType
-from kapi_types.kernel_typing import (
-    KernelCompiler,
-    KernelTypingContext,
-    Problem,
-    ProblemsFound,
-    describe_problems,
-    first_words,
-    kernel_flags,
-)
 
-__all__ = ["compile_kernel"]
-
-
-class _SpirvCompiler(KernelCompiler):
-    """The kernel front end, followed by Numba's lowering into kapi's target context."""
-
-    def add_lowering(self, passes: Any) -> None:
-        """Add the lowering to LLVM IR."""
-        passes.add_pass(NativeLowering, "LLVM IR")
-
-
-@lru_cache(maxsize=1)
-def _contexts() -> tuple[KernelTypingContext, SpirvTargetContext]:
-    typing_context = KernelTypingContext()
-    return typing_context, SpirvTargetContext(typing_context)
-
+__all__ = ["compile_kernel", "compile_spirv"]
 
 _NO_OPTIONS = KernelOptions()
 
@@ -55,6 +30,7 @@ def compile_kernel(
     *,
     target: SpirvTarget | None = None,
     options: KernelOptions = _NO_OPTIONS,
+    optimise: bool = True,
 ) -> SpirvModule:
     """Compile a Python function to a SPIR-V kernel. Needs no device.
 
@@ -68,6 +44,8 @@ def compile_kernel(
         What to compile for; `KAPI_DEFAULT_TARGET` by default.
     options : KernelOptions, optional
         How to compile: those of `@kernel`.
+    optimise : bool
+        Whether LLVM's optimisation passes run.
 
     Returns
     -------
@@ -93,22 +71,26 @@ def compile_kernel(
     """
     target = target or KAPI_DEFAULT_TARGET
     function, args = _checked(function, signature)
+    if not args or not isinstance(args[0], (ItemType, NdItemType)):
+        raise TypeError(
+            f"signature must begin with ItemType or NdItemType, got {args[0] if args else 'no type at all'}"
+        )
     names = list(inspect.signature(function).parameters)
     try:
         parameters = describe_parameters(names[1:], args[1:])
     except TypeError as error:
         raise KernelCompilationError(f"kernel {function.__name__}: {error}") from None
-    layout = packed_layout(args[0], parameters)
     entry_point = "kapi_" + re.sub(r"\W", "_", function.__name__)
+    layout = packed_layout(args[0], parameters)
+
+    def finish(lowered: LoweredFunction) -> tuple[PackedLayout, tuple[Parameter, ...]]:
+        packed = packed_layout(args[0], parameters, has_failures=True) if lowered.failures else layout
+        build_entry_point(lowered.context, lowered.library, entry_point, lowered.fndesc, args, parameters, packed)
+        return packed, parameters
+
     with global_compiler_lock:
-        library = _lower(function, args, entry_point, parameters, layout)
-    try:
-        emitted = emit(library.modules, entry_point, target)
-    except EmissionError as error:
-        raise KernelCompilationError(
-            f"kernel {function.__name__} ({_place(function)}) must use only what SPIR-V can express, "
-            f"got {error}; compiled for {_spell_signature(names, args)}"
-        ) from error
+        lowered, (layout, parameters) = lower_function(function, args, types.none, target, options, finish)
+    emitted = _emitted("kernel", function, names, args, lowered.modules, entry_point, target, optimise)
     header = read_header(emitted.code)
     return SpirvModule(
         name=function.__name__,
@@ -118,17 +100,93 @@ def compile_kernel(
         ndim=args[0].ndim,
         parameters=parameters,
         layout=layout,
+        failures=lowered.failures,
         target=target,
         options=options,
         capabilities=header.capabilities,
         extensions=header.extensions,
-        llvm_ir="\n".join(library.modules),
+        typed_ir=lowered.typed_ir,
+        llvm_ir="\n".join(lowered.modules),
         optimized_llvm_ir=emitted.llvm_ir,
     )
 
 
+def compile_spirv(
+    function: Callable[..., object],
+    signature: Sequence[types.Type],
+    device_function: bool = False,
+    debug: bool = False,
+    fastmath: bool | Iterable[str] = False,
+    opt: bool = True,
+    target: SpirvTarget | None = None,
+) -> tuple[bytes, types.Type]:
+    """Compile a Python function to SPIR-V, as a kernel or as a function to be linked to other modules.
+
+    Parameters
+    ----------
+    function : function
+        A plain Python function in the kernel language.
+    signature : sequence of numba.types.Type
+        The type of each parameter.
+    device_function : bool
+        Whether to export the function under its own name, with plain arguments (arrays as pointer, shape, and strides
+        where they have any), in place of a kernel. Its value is what the function returns.
+    debug : bool
+        Whether to compile asserts, raises and index checks in; for kernels only.
+    fastmath : bool or iterable of str
+        As in `kapi_sim.spec.KernelOptions`.
+    opt : bool
+        Whether LLVM's optimisation passes run.
+    target : SpirvTarget, optional
+        What to compile for; `KAPI_DEFAULT_TARGET` by default.
+
+    Returns
+    -------
+    code : bytes
+        The SPIR-V binary.
+    return_type : numba.types.Type
+        What the function returns; ``none`` for a kernel.
+
+    Raises
+    ------
+    KernelCompilationError
+        As `compile_kernel`; or if a device function is to be compiled in debug mode, which has no launch to raise.
+    TypeError
+        If `signature` does not fit the function's parameters.
+
+    Examples
+    --------
+    >>> from numba import types
+    >>> def square(x):
+    ...     return x * x
+    >>> code, return_type = compile_spirv(square, [types.float32], device_function=True)
+    >>> code[:4].hex(), return_type
+    ('03022307', float32)
+    """
+    options = KernelOptions.of(debug=debug, fastmath=fastmath)
+    if not device_function:
+        module = compile_kernel(function, signature, target=target, options=options, optimise=opt)  # type: ignore[arg-type]
+        return module.code, types.none
+    if debug:
+        raise KernelCompilationError(
+            f"debug must be False for a device function, got True for {function.__name__}: "
+            "it is the launch of a kernel that raises"
+        )
+    target = target or KAPI_DEFAULT_TARGET
+    plain, args = _checked(function, signature)
+    names = list(inspect.signature(plain).parameters)
+
+    def finish(lowered: LoweredFunction) -> None:
+        build_exported_function(lowered.context, lowered.library, plain.__name__, lowered.fndesc, names)
+
+    with global_compiler_lock:
+        lowered, _ = lower_function(plain, args, None, target, options, finish)
+    emitted = _emitted("function", plain, names, args, lowered.modules, plain.__name__, target, opt)
+    return emitted.code, lowered.return_type
+
+
 def _checked(
-    function: Callable[..., None], signature: Sequence[types.Type]
+    function: Callable[..., object], signature: Sequence[types.Type]
 ) -> tuple[FunctionType, tuple[types.Type, ...]]:
     if not isinstance(function, FunctionType):
         raise TypeError(f"function must be a plain Python function, got {type(function).__name__}")
@@ -139,69 +197,25 @@ def _checked(
             f"signature must have a type for each of {function.__name__}'s {len(parameters)} parameters, "
             f"got {len(args)}"
         )
-    if not args or not isinstance(args[0], (ItemType, NdItemType)):
-        raise TypeError(
-            f"signature must begin with ItemType or NdItemType, got {args[0] if args else 'no type at all'}"
-        )
     return function, args
 
 
-def _lower(function: FunctionType, args: tuple[types.Type, ...], entry_point: str, parameters: Any, layout: Any) -> Any:
-    """The library of a kernel's LLVM modules, entry point included."""
-    typing_context, target_context = _contexts()
-
-    def compile_device_function(callee: FunctionType, callee_args: tuple[types.Type, ...]) -> types.Type:
-        compiled = _compile(callee, callee_args)
-        target_context.register_device_function(callee, callee_args, compiled.fndesc, compiled.library)
-        registered.append((callee, callee_args))
-        return compiled.return_type
-
-    def _compile(python_function: FunctionType, types_: tuple[types.Type, ...], returns: Any = None) -> Any:
-        compiler = _SpirvCompiler(typing_context, target_context, None, types_, returns, kernel_flags(), {})
-        try:
-            compiler.compile_extra(python_function)
-        except ProblemsFound:
-            raise
-        except KernelCompilationError:
-            raise
-        except Exception as error:
-            # Whatever Numba meets in a kernel that it did not expect, its author gets a place and a reason.
-            raise ProblemsFound([_as_problem(python_function, error)]) from error
-        return _Compiled(compiler.state)
-
-    registered: list[tuple[FunctionType, tuple[types.Type, ...]]] = []
+def _emitted(
+    kind: str,
+    function: FunctionType,
+    names: Sequence[str],
+    args: Sequence[types.Type],
+    modules: Sequence[str],
+    entry_point: str,
+    target: SpirvTarget,
+    optimise: bool,
+) -> Emitted:
     try:
-        with typing_context.compiling(compile_device_function):
-            kernel = _compile(function, args, types.none)
-            build_entry_point(target_context, kernel.library, entry_point, kernel.fndesc, args, parameters, layout)
-    except ProblemsFound as found:
+        return emit(modules, entry_point, target, optimise=optimise)
+    except EmissionError as error:
+        spelled = ", ".join(f"{name}: {type_}" for name, type_ in zip(names, args, strict=True))
+        place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         raise KernelCompilationError(
-            f"kernel {function.__name__} ({_place(function)}) cannot be compiled:\n{describe_problems(found.problems)}"
-        ) from found.__cause__
-    finally:
-        for key in registered:
-            target_context.remove_user_function(key)
-    return kernel.library
-
-
-class _Compiled:
-    """What is needed of a compiler's state, which holds everything else."""
-
-    def __init__(self, state: Any) -> None:
-        self.library, self.fndesc, self.return_type = state.library, state.cr.fndesc, state.return_type
-
-
-def _as_problem(function: FunctionType, error: Exception) -> Problem:
-    loc = getattr(error, "loc", None)
-    text = first_words(error)
-    if loc is None:
-        return Problem(function.__code__.co_filename, function.__code__.co_firstlineno, text)
-    return Problem(loc.filename, loc.line, text)
-
-
-def _place(function: FunctionType) -> str:
-    return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
-
-
-def _spell_signature(names: Sequence[str], args: Sequence[types.Type]) -> str:
-    return ", ".join(f"{name}: {type_}" for name, type_ in zip(names, args, strict=True))
+            f"{kind} {function.__name__} ({place}) must use only what SPIR-V can express, "
+            f"got {error}; compiled for {spelled}"
+        ) from error

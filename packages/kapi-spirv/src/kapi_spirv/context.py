@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
 from llvmlite import ir
 
-from kapi_spirv._numba_compat import BaseContext, MinimalCallConv
+from kapi_sim.spec import KernelOptions
+from kapi_spirv._numba_compat import BaseContext
+from kapi_spirv.calling_convention import KernelCallConv
 from kapi_spirv.codegen import SpirvCodegen, SpirvCodeLibrary
+from kapi_spirv.failures import FailureTable, Site
+from kapi_spirv.fast_math import allow_fast_math
 from kapi_spirv.lowering import REGISTRIES
 from kapi_spirv.models import kernel_data_models
+from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
 from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext
 
 __all__ = ["SpirvTargetContext"]
@@ -20,6 +27,17 @@ class SpirvTargetContext(BaseContext):
     """Lowers typed IR of the kernel language to LLVM IR for SPIR-V.
 
     Only kapi's own lowering is installed: Numba's is for other types and for a processor with Python in reach.
+
+    Attributes
+    ----------
+    spirv_target : SpirvTarget
+        What is compiled for at the moment; lowering may ask for its abilities.
+    options : KernelOptions
+        How it is compiled.
+    failures : FailureTable
+        What the work-items of the kernel may meet.
+    site : Site
+        The place in the source that is lowered.
     """
 
     strict_alignment = True
@@ -28,6 +46,29 @@ class SpirvTargetContext(BaseContext):
 
     def __init__(self, typing_context: KernelTypingContext) -> None:
         super().__init__(typing_context, TARGET_NAME)
+        self.spirv_target: SpirvTarget = KAPI_DEFAULT_TARGET
+        self.options = KernelOptions()
+        self.failures = FailureTable()
+        self.site = Site("", 0)
+        self._is_in_kernel = True
+
+    @contextmanager
+    def compiling(self, target: SpirvTarget, options: KernelOptions) -> Iterator[None]:
+        """Lower one module: for this target, with these options, and a table of failures of its own."""
+        self.spirv_target, self.options, self.failures = target, options, FailureTable()
+        try:
+            yield
+        finally:
+            self.spirv_target, self.options = KAPI_DEFAULT_TARGET, KernelOptions()
+
+    @contextmanager
+    def lowering_device_function(self) -> Iterator[None]:
+        """Lower functions that a kernel calls, which the option `inline` is about."""
+        before, self._is_in_kernel = self._is_in_kernel, False
+        try:
+            yield
+        finally:
+            self._is_in_kernel = before
 
     def init(self) -> None:
         """Part of Numba's interface, called by the constructor."""
@@ -42,8 +83,8 @@ class SpirvTargetContext(BaseContext):
 
     @property
     def call_conv(self) -> Any:
-        """How kernel code calls kernel code: a status is returned, the value through a pointer; all is inlined away."""
-        return MinimalCallConv(self)
+        """How kernel code calls kernel code."""
+        return KernelCallConv(self)
 
     @property
     def target_data(self) -> Any:
@@ -65,10 +106,19 @@ class SpirvTargetContext(BaseContext):
         """Nothing: kernel code is not run from here."""
 
     def apply_target_attributes(self, llvm_func: ir.Function, argtypes: Any = None, restype: Any = None) -> None:
-        """Every function is inlined into the entry point: OpenCL has no calls worth their price."""
+        """Every function is inlined into the entry point, if not told otherwise: calls are seldom worth their price."""
         llvm_func.calling_convention = "spir_func"
         llvm_func.attributes.add("alwaysinline")
         llvm_func.attributes.add("nounwind")
+
+    def post_lowering(self, module: ir.Module, library: SpirvCodeLibrary) -> None:
+        """What holds for a whole function, once it is lowered."""
+        allow_fast_math(module, self.options.fast_math_flags)
+        if self.options.inline == "never" and not self._is_in_kernel:
+            for function in module.functions:
+                if not function.is_declaration:
+                    function.attributes.discard("alwaysinline")
+                    function.attributes.add("noinline")
 
     def register_device_function(
         self, function: FunctionType, args: tuple[Any, ...], fndesc: Any, library: SpirvCodeLibrary

@@ -8,7 +8,9 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_sim import AddressSpace
-from kapi_spirv._numba_compat import cgutils, types
+from kapi_sim.spec import KernelOptions
+from kapi_spirv._numba_compat import FIRST_USEREXC, cgutils, types
+from kapi_spirv.calling_convention import DETAILS
 from kapi_spirv.codegen import SpirvCodeLibrary
 from kapi_spirv.context import SpirvTargetContext
 from kapi_spirv.lowering.builtins import I32, I64
@@ -55,9 +57,10 @@ def _describe(name: str, type_: types.Type) -> Parameter:
     raise TypeError(f"parameter {name!r} must be an array, local memory or a number, got {type_}")
 
 
-def packed_layout(index_type: types.Type, parameters: Sequence[Parameter]) -> PackedLayout:
-    """The layout of the by-value argument of a kernel."""
-    return PackedLayout.of(list(_fields(index_type, parameters)))
+def packed_layout(index_type: types.Type, parameters: Sequence[Parameter], has_failures: bool = False) -> PackedLayout:
+    """The layout of the by-value argument of a kernel; what can fail has the address of a record at its end."""
+    fields = list(_fields(index_type, parameters))
+    return PackedLayout.of([*fields, ("failure", "failure", "Q")] if has_failures else fields)
 
 
 def _fields(index_type: types.Type, parameters: Sequence[Parameter]) -> Iterator[tuple[str, str, str]]:
@@ -107,7 +110,7 @@ def build_entry_point(
         for each in parameters
         if each.kind == "local"
     ]
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [struct.as_pointer(), *local_pointers]), name)
+    function = _EntryPoint(module, ir.FunctionType(ir.VoidType(), [struct.as_pointer(), *local_pointers]), name)
     function.calling_convention = "spir_kernel"
     packed = function.args[0]
     packed.name = "packed"
@@ -130,10 +133,54 @@ def build_entry_point(
         values.append(_unpack(context, builder, parameter, fields, pointer))
 
     callee = context.declare_function(module, kernel)
-    context.call_conv.call_function(builder, callee, kernel.restype, kernel.argtypes, values)
-    _as_spir_functions(builder)
+    details = cgutils.alloca_once(builder, DETAILS, zfill=True)
+    status, _ = context.call_conv.call_function(builder, callee, kernel.restype, kernel.argtypes, values, details)
+    if context.failures.failures:
+        with cgutils.if_unlikely(builder, status.is_error):
+            _record_failure(builder, fields.next(), status.code, args[0].ndim, details)
     builder.ret_void()
+    _set_work_groups(function, context.options)
+    if "contract" in context.options.fast_math_flags:
+        # Without this the back end declares that nothing is contracted.
+        module.add_named_metadata("opencl.enable.FP_CONTRACT")
     library.add_ir_module(module)
+
+
+class _EntryPoint(ir.Function):
+    """A function with more than one metadata node, which LLVM wants separated by spaces and llvmlite by commas."""
+
+    def _stringify_metadata(self, leading_comma: bool = False) -> str:
+        return str(super()._stringify_metadata(leading_comma=leading_comma)).replace(", !", " !")
+
+
+def _record_failure(builder: ir.IRBuilder, record: ir.Value, code: ir.Value, ndim: int, details: ir.Value) -> None:
+    """Write to the launch's record which failure this work-item met, if it is the first to fail."""
+    words = builder.bitcast(record, I64.as_pointer(int(AddressSpace.GLOBAL)))
+    number = builder.sub(code, I32(FIRST_USEREXC - 1))
+    claim = builder.bitcast(record, I32.as_pointer(int(AddressSpace.GLOBAL)))
+    claimed = builder.cmpxchg(claim, I32(0), number, "monotonic", "monotonic")
+    with builder.if_then(builder.extract_value(claimed, 1), likely=False):
+        for axis in range(ndim):
+            builder.store(
+                work_item_query(builder, "get_global_id", I32(ndim - 1 - axis)), _word(builder, words, 1 + axis)
+            )
+        for position in range(3):
+            detail = builder.load(builder.gep(details, [I32(0), I32(position)], inbounds=True))
+            builder.store(detail, _word(builder, words, 4 + position))
+
+
+def _word(builder: ir.IRBuilder, words: ir.Value, position: int) -> ir.Value:
+    return builder.gep(words, [I64(position)], inbounds=True)
+
+
+def _set_work_groups(function: ir.Function, options: KernelOptions) -> None:
+    """Tell the driver the sizes that every launch has, the fastest dimension first."""
+    if options.local_range is not None:
+        extents = [*reversed(options.local_range), 1, 1][:3]
+        function.set_metadata("reqd_work_group_size", function.module.add_metadata([I32(each) for each in extents]))
+    if options.sub_group_size is not None:
+        size = function.module.add_metadata([I32(options.sub_group_size)])
+        function.set_metadata("intel_reqd_sub_group_size", size)
 
 
 def _members(context: SpirvTargetContext, parameters: Sequence[Parameter], layout: PackedLayout) -> list[ir.Type]:
@@ -143,9 +190,11 @@ def _members(context: SpirvTargetContext, parameters: Sequence[Parameter], layou
         for each in parameters
         if each.kind == "array"
     }
-    return [pointers[each.owner] if each.role == "pointer" else _LLVM_OF_CODE[each.code] for each in layout.fields] or [
-        I64
+    types_ = {"pointer": pointers, "failure": {"failure": I64.as_pointer(int(AddressSpace.GLOBAL))}}
+    members = [
+        types_[each.role][each.owner] if each.role in types_ else _LLVM_OF_CODE[each.code] for each in layout.fields
     ]
+    return members or [I64]
 
 
 class _FieldReader:
@@ -193,11 +242,3 @@ def _unpack(
 
 def _integers(context: SpirvTargetContext, builder: ir.IRBuilder, values: Sequence[ir.Value]) -> ir.Value:
     return context.make_tuple(builder, types.UniTuple(weak_int, len(values)), values)
-
-
-def _as_spir_functions(builder: ir.IRBuilder) -> None:
-    """Calls must name the convention of the function they call, which Numba's calling convention does not."""
-    for block in builder.function.blocks:
-        for instruction in block.instructions:
-            if isinstance(instruction, ir.CallInstr):
-                instruction.cconv = instruction.callee.calling_convention or None

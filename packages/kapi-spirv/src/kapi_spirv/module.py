@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from kapi_sim.spec import KernelOptions
 from kapi_spirv._numba_compat import types
+from kapi_spirv.failures import Failure
 from kapi_spirv.target import SpirvTarget
 
 __all__ = ["Field", "PackedLayout", "Parameter", "SpirvModule"]
@@ -43,8 +44,8 @@ class Field:
     Attributes
     ----------
     owner : str
-        Parameter that it belongs to; "range" for the index space's.
-    role : {"range", "pointer", "shape", "stride", "value"}
+        Parameter that it belongs to; "range" for the index space's, "failure" for the record of failures.
+    role : {"range", "pointer", "shape", "stride", "value", "failure"}
         What it says of its owner.
     code : str
         `struct` format character.
@@ -53,7 +54,7 @@ class Field:
     """
 
     owner: str
-    role: Literal["range", "pointer", "shape", "stride", "value"]
+    role: Literal["range", "pointer", "shape", "stride", "value", "failure"]
     code: str
     offset: int
 
@@ -144,13 +145,18 @@ class SpirvModule:
         Without the first.
     layout : PackedLayout
         The by-value argument, the entry point's first; one pointer to local memory follows for each parameter of kind
-        "local".
+        "local". Where `failures` holds any, its last field is the address of a record of `FAILURE_RECORD_SIZE` zeros
+        in global memory.
+    failures : tuple of Failure
+        What a work-item may meet, by the numbers of a record; empty without the options `debug` and `boundscheck`.
     target : SpirvTarget
         What it was compiled for.
     options : KernelOptions
         How it was compiled.
     capabilities, extensions : tuple of str
         What a device must have to run it, as named in the SPIR-V specification.
+    typed_ir : str
+        Numba's IR of the kernel itself, with the type of each variable.
     llvm_ir, optimized_llvm_ir : str
         The LLVM IR that Numba's lowering gave, and the same after optimisation.
     """
@@ -162,9 +168,11 @@ class SpirvModule:
     ndim: int
     parameters: tuple[Parameter, ...]
     layout: PackedLayout = field(repr=False)
+    failures: tuple[Failure, ...] = field(repr=False)
     target: SpirvTarget
     options: KernelOptions
     capabilities: tuple[str, ...]
     extensions: tuple[str, ...]
+    typed_ir: str = field(repr=False)
     llvm_ir: str = field(repr=False)
     optimized_llvm_ir: str = field(repr=False)

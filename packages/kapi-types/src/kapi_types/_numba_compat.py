@@ -12,6 +12,7 @@ import numba
 from numba.core import cgutils, errors, ir, typeinfer, types
 from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.consts import ConstantInferenceError
 from numba.core.target_extension import GPU, target_override, target_registry
 from numba.core.typed_passes import PreLowerStripPhis
 from numba.core.typing import templates
@@ -23,7 +24,6 @@ from numba.core.untyped_passes import (
     InlineClosureLikes,
     IRProcessing,
     ReconstructSSA,
-    RewriteDynamicRaises,
     RewriteSemanticConstants,
     TranslateByteCode,
 )
@@ -34,6 +34,7 @@ __all__ = [
     "NUMBA_FOLDER",
     "SUPPORTED_NUMBA",
     "CompilerBase",
+    "ConstantInferenceError",
     "FixupArgs",
     "Flags",
     "FunctionPass",
@@ -44,7 +45,6 @@ __all__ = [
     "PreLowerStripPhis",
     "Purpose",
     "ReconstructSSA",
-    "RewriteDynamicRaises",
     "RewriteSemanticConstants",
     "TranslateByteCode",
     "TypingContext",

@@ -1,7 +1,7 @@
 """Operators on numbers: Python's signs, NumPy's wrap-around, and no undefined result for any operands.
 
 Dividing an integer by zero gives 0, the smallest integer divided by -1 wraps, and a shift by the width or more gives
-0 or the sign; the simulator reports the first.
+0 or the sign; the simulator and debug mode report the first.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ registry = LoweringRegistry("kapi arithmetic")
 
 Emit = Callable[[ir.IRBuilder, types.Type, ir.Value, ir.Value], ir.Value]
 
+_DIVISIONS = {operator.floordiv: "//", operator.mod: "%"}
 _IN_PLACE_OF = {function: in_place for in_place, function in IN_PLACE.items()}
 
 
@@ -30,6 +31,8 @@ def _binary(function: Any, kind: type) -> Callable[[Emit], Emit]:
 
     def register(emit: Emit) -> Emit:
         def implement(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+            if kind is types.Integer and function in _DIVISIONS and context.options.debug:
+                _check_divisor(context, builder, _DIVISIONS[function], args[1])
             return emit(builder, sig.args[0], args[0], args[1])
 
         for key in filter(None, (function, _IN_PLACE_OF.get(function))):
@@ -37,6 +40,12 @@ def _binary(function: Any, kind: type) -> Callable[[Emit], Emit]:
         return emit
 
     return register
+
+
+def _check_divisor(context: Any, builder: ir.IRBuilder, sign: str, divisor: ir.Value) -> None:
+    """End the work-item if it divides an integer by zero."""
+    with cgutils.if_unlikely(builder, builder.icmp_unsigned("==", divisor, divisor.type(0))):
+        context.call_conv.return_user_exc(builder, ZeroDivisionError, (f"divisor of {sign} must not be zero, got 0",))
 
 
 def _unary(function: Any, kind: type) -> Callable[[Callable[..., ir.Value]], Callable[..., ir.Value]]:

@@ -1,4 +1,7 @@
-"""Array elements and attributes. No index wraps around, and contiguous arrays pay for no strides."""
+"""Array elements and attributes. No index wraps around, and contiguous arrays pay for no strides.
+
+Indices are checked where the kernel's options say so: then an index outside its axis ends the work-item.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ def element_pointer(
     index_type: types.Type,
     index: ir.Value,
 ) -> ir.Value:
-    """The address of one element.
+    """The address of one element, which exists where indices are checked.
 
     Parameters
     ----------
@@ -50,6 +53,8 @@ def element_pointer(
     """
     struct = context.make_helper(builder, array_type, array)
     indices = _indices(context, builder, index_type, index)
+    if context.options.checks_bounds:
+        _check(context, builder, indices, cgutils.unpack_tuple(builder, struct.shape))
     offset: ir.Value = I64(0)
     if array_type.has_strides:
         for axis, each in enumerate(indices):
@@ -63,6 +68,13 @@ def element_pointer(
                 row = builder.mul(offset, builder.extract_value(struct.shape, axis), flags=["nsw"])
                 offset = builder.add(row, each, flags=["nsw"])
     return builder.gep(struct.data, [offset], inbounds=True)
+
+
+def _check(context: Any, builder: ir.IRBuilder, indices: list[ir.Value], shape: list[ir.Value]) -> None:
+    """End the work-item if an index lies outside its axis."""
+    for axis, (index, extent) in enumerate(zip(indices, shape, strict=True)):
+        with cgutils.if_unlikely(builder, builder.icmp_unsigned(">=", index, extent)):
+            context.call_conv.return_index_failure(builder, index, axis, extent)
 
 
 @registry.lower(operator.getitem, UsmArrayType, types.Any)

@@ -5,6 +5,7 @@ It holds NumPy 2's number rules (weak and strong scalars) and knows nothing of t
 
 from __future__ import annotations
 
+from kapi_types.kernel_typing.annotation import typed_ir_text
 from kapi_types.kernel_typing.context import TARGET_NAME, KernelTypingContext
 from kapi_types.kernel_typing.pipeline import KernelCompiler, kernel_flags
 from kapi_types.kernel_typing.problems import Problem, ProblemsFound, describe_problems, first_words, spell_type
@@ -19,4 +20,5 @@ __all__ = [
     "first_words",
     "kernel_flags",
     "spell_type",
+    "typed_ir_text",
 ]

@@ -17,12 +17,12 @@ from kapi_types._numba_compat import (
     PassManager,
     PreLowerStripPhis,
     ReconstructSSA,
-    RewriteDynamicRaises,
     RewriteSemanticConstants,
     TranslateByteCode,
 )
 from kapi_types.kernel_typing.inference import InferTypes
 from kapi_types.kernel_typing.names import CheckNames
+from kapi_types.kernel_typing.raises import SettleRaises
 
 __all__ = ["KernelCompiler", "kernel_flags"]
 
@@ -39,7 +39,19 @@ def kernel_flags() -> Flags:
 
 
 class KernelCompiler(CompilerBase):
-    """Runs the passes of one function of the kernel language, up to typed IR; see `add_lowering`."""
+    """Runs the passes of one function of the kernel language, up to typed IR; see `add_lowering`.
+
+    Parameters
+    ----------
+    *stages
+        As Numba's own compilers take them.
+    debug : bool
+        Whether asserts and raises are compiled in.
+    """
+
+    def __init__(self, *stages: Any, debug: bool = False) -> None:
+        super().__init__(*stages)
+        self.state["kapi_debug"] = debug
 
     def define_pipelines(self) -> list[Any]:
         """The one pipeline of passes."""
@@ -48,9 +60,9 @@ class KernelCompiler(CompilerBase):
         passes.add_pass(FixupArgs, "arguments")
         passes.add_pass(IRProcessing, "IR checks")
         passes.add_pass(InlineClosureLikes, "local functions inlined")
+        passes.add_pass(SettleRaises, "raise and assert")
         passes.add_pass(RewriteSemanticConstants, "constants such as array.ndim")
-        passes.add_pass(GenericRewrites, "constant indices, raise and print")
-        passes.add_pass(RewriteDynamicRaises, "raise with values")
+        passes.add_pass(GenericRewrites, "constant indices")
         passes.add_pass(ReconstructSSA, "one definition a variable")
         passes.add_pass(CheckNames, "names and constants of the kernel language")
         passes.add_pass(InferTypes, "types, weak and strong")

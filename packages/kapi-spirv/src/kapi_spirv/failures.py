@@ -1,0 +1,106 @@
+"""What a work-item may meet and the launch raises afterwards: numbered at compile time, recorded on the device.
+
+The device knows an exception by its number only. The first work-item that fails claims the launch's record, 64 bytes of
+global memory that the host has zeroed, by compare-exchange; the host reads it when the kernel has run.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["FAILURE_RECORD_SIZE", "Failure", "FailureRecord", "FailureTable", "Site"]
+
+_RECORD = struct.Struct("<q3q3qq")
+
+FAILURE_RECORD_SIZE = _RECORD.size
+"""Bytes of a record: the failure's number, the work-item's global id, three details, and one word of padding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in a kernel's source.
+
+    Attributes
+    ----------
+    filename : str
+        Source file.
+    line : int
+        Line in it, from 1.
+    subject : str
+        The variable that the statement there is about, where it is about one.
+    """
+
+    filename: str
+    line: int
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One thing that a work-item may meet at one place of the source.
+
+    Attributes
+    ----------
+    error : str
+        Name of one of Python's own exceptions; "OutOfBoundsError" for an index outside its axis.
+    args : tuple
+        Its constant arguments; for an index, the name of the array.
+    filename, line : str, int
+        Where.
+    """
+
+    error: str
+    args: tuple[Any, ...]
+    filename: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRecord:
+    """What the first failing work-item wrote.
+
+    Attributes
+    ----------
+    number : int
+        Index into `SpirvModule.failures`.
+    global_id : tuple of int
+        The work-item, in the kernel's order of dimensions, with zeros for those that the kernel does not have.
+    details : tuple of int
+        For an index: the index, the axis, and its extent.
+    """
+
+    number: int
+    global_id: tuple[int, int, int]
+    details: tuple[int, int, int]
+
+    @classmethod
+    def read(cls, memory: bytes) -> FailureRecord | None:
+        """The record in `memory`; None if no work-item has failed.
+
+        Examples
+        --------
+        >>> FailureRecord.read(bytes(FAILURE_RECORD_SIZE)) is None
+        True
+        """
+        code, x, y, z, *details, _ = _RECORD.unpack(memory)
+        if code == 0:
+            return None
+        return cls(code - 1, (x, y, z), (details[0], details[1], details[2]))
+
+
+class FailureTable:
+    """The failures of one module, in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self._codes: dict[Failure, int] = {}
+
+    def code(self, failure: Failure) -> int:
+        """The number on the device, from 1."""
+        return self._codes.setdefault(failure, len(self._codes) + 1)
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """All that have a number, in its order."""
+        return tuple(self._codes)

@@ -1,0 +1,194 @@
+"""A Python function and what it calls, lowered to LLVM IR."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from types import FunctionType
+from typing import Any, TypeVar
+
+from kapi_sim.errors import KernelCompilationError
+from kapi_sim.spec import KernelOptions
+from kapi_spirv._numba_compat import Lower, NativeLowering, numba_ir, register_pass, types
+from kapi_spirv.codegen import SpirvCodeLibrary
+from kapi_spirv.context import SpirvTargetContext
+from kapi_spirv.failures import Failure, Site
+from kapi_spirv.target import SpirvTarget
+from kapi_types.kernel_typing import (
+    KernelCompiler,
+    KernelTypingContext,
+    Problem,
+    ProblemsFound,
+    describe_problems,
+    first_words,
+    kernel_flags,
+    typed_ir_text,
+)
+
+__all__ = ["LoweredFunction", "lower_function"]
+
+_SHOW_NUMBA = "KAPI_SHOW_NUMBA_ERRORS"
+"""Environment variable that, set to 1, keeps what Numba says of a problem as the cause of its exception."""
+
+T = TypeVar("T")
+
+
+class LoweredFunction:
+    """One function in LLVM IR, with all that it calls.
+
+    Attributes
+    ----------
+    context : SpirvTargetContext
+        What lowered it.
+    library : SpirvCodeLibrary
+        Its LLVM modules.
+    fndesc : numba function descriptor
+        Its name and types in them.
+    return_type : numba.types.Type
+        What it returns.
+    typed_ir : str
+        Numba's IR of the function itself, with the type of each variable.
+    """
+
+    def __init__(self, context: SpirvTargetContext, state: Any) -> None:
+        self.context = context
+        self.library: SpirvCodeLibrary = state.library
+        self.fndesc, self.return_type = state.cr.fndesc, state.return_type
+        self.typed_ir = typed_ir_text(state)
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """LLVM IR text, callees before callers."""
+        return self.library.modules
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """What the function may meet, while its compilation is the current one."""
+        return self.context.failures.failures
+
+
+def lower_function(
+    function: FunctionType,
+    args: tuple[types.Type, ...],
+    returns: types.Type | None,
+    target: SpirvTarget,
+    options: KernelOptions,
+    finish: Callable[[LoweredFunction], T],
+) -> tuple[LoweredFunction, T]:
+    """Lower a function for argument types; the caller holds Numba's compiler lock.
+
+    Parameters
+    ----------
+    function : function
+        The Python function.
+    args : tuple of numba.types.Type
+        A type for each parameter.
+    returns : numba.types.Type, optional
+        What it must return; left out, what it does.
+    target, options : SpirvTarget, KernelOptions
+        What is compiled for, and how.
+    finish : callable
+        Adds the module's entry point; its result is handed on.
+
+    Raises
+    ------
+    KernelCompilationError
+        With every problem of the function, and of what it calls.
+    """
+    typing_context, context = _contexts()
+
+    def compile_device_function(callee: FunctionType, callee_args: tuple[types.Type, ...]) -> types.Type:
+        with context.lowering_device_function():
+            state = _compile(callee, callee_args)
+        context.register_device_function(callee, callee_args, state.cr.fndesc, state.library)
+        registered.append((callee, callee_args))
+        return state.return_type
+
+    def _compile(python_function: FunctionType, types_: tuple[types.Type, ...], returns: Any = None) -> Any:
+        compiler = _SpirvCompiler(
+            typing_context, context, None, types_, returns, kernel_flags(), {}, debug=options.debug
+        )
+        try:
+            compiler.compile_extra(python_function)
+        except (ProblemsFound, KernelCompilationError):
+            raise
+        except Exception as error:
+            # Whatever Numba meets in a kernel that it did not expect, its author gets a place and a reason.
+            raise ProblemsFound([_as_problem(python_function, error)]) from error
+        return compiler.state
+
+    registered: list[tuple[FunctionType, tuple[types.Type, ...]]] = []
+    try:
+        with typing_context.compiling(compile_device_function), context.compiling(target, options):
+            lowered = LoweredFunction(context, _compile(function, args, returns))
+            return lowered, finish(lowered)
+    except ProblemsFound as found:
+        kind = "kernel" if returns is not None else "function"
+        place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+        error = KernelCompilationError(
+            f"{kind} {function.__name__} ({place}) cannot be compiled:\n{describe_problems(found.problems)}"
+        )
+        # Numba's pages about templates help those who look for a fault of kapi, and nobody else.
+        raise error from (found if os.environ.get(_SHOW_NUMBA) == "1" else None)
+    finally:
+        for key in registered:
+            context.remove_user_function(key)
+
+
+@lru_cache(maxsize=1)
+def _contexts() -> tuple[KernelTypingContext, SpirvTargetContext]:
+    typing_context = KernelTypingContext()
+    return typing_context, SpirvTargetContext(typing_context)
+
+
+def _as_problem(function: FunctionType, error: Exception) -> Problem:
+    loc = getattr(error, "loc", None)
+    text = first_words(error)
+    if loc is None:
+        return Problem(function.__code__.co_filename, function.__code__.co_firstlineno, text)
+    return Problem(loc.filename, loc.line, text)
+
+
+class _SpirvCompiler(KernelCompiler):
+    """The kernel front end, followed by Numba's lowering into kapi's target context."""
+
+    def add_lowering(self, passes: Any) -> None:
+        """Add the lowering to LLVM IR."""
+        passes.add_pass(_KernelLowering, "LLVM IR")
+
+
+class _KernelLower(Lower):
+    """Tells the target context the place of each statement, for the failures that it may have."""
+
+    def lower_inst(self, inst: Any) -> None:
+        """Lower one statement."""
+        self.context.site = Site(self.loc.filename, self.loc.line, _subject(inst))
+        super().lower_inst(inst)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _KernelLowering(NativeLowering):
+    """From typed IR to LLVM IR."""
+
+    _name = "kapi_lowering"
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        """Lowers one function."""
+        return _KernelLower
+
+
+def _subject(statement: Any) -> str:
+    """The variable that a statement indexes or hands on first, if its author has named one."""
+    variable: Any = None
+    if isinstance(statement, (numba_ir.SetItem, numba_ir.StaticSetItem)):
+        variable = statement.target
+    elif isinstance(statement, numba_ir.Assign) and isinstance(statement.value, numba_ir.Expr):
+        expression = statement.value
+        if expression.op in ("getitem", "static_getitem"):
+            variable = expression.value
+        elif expression.op == "call" and expression.args:
+            variable = expression.args[0]
+    name = getattr(variable, "unversioned_name", "")
+    return "" if name.startswith("$") else name
