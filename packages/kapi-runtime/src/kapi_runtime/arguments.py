@@ -91,7 +91,9 @@ def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any]) -> A
     return Arguments(tuple(names), tuple(given), tuple(read), tuple(key))
 
 
-def native_arguments(module: SpirvModule, extents: Sequence[int], arguments: Arguments) -> list[Any]:
+def native_arguments(
+    module: SpirvModule, extents: Sequence[int], arguments: Arguments, failure_address: int = 0
+) -> list[Any]:
     """Return what is submitted with a kernel: its packed argument, and its local memory.
 
     Parameters
@@ -102,6 +104,8 @@ def native_arguments(module: SpirvModule, extents: Sequence[int], arguments: Arg
         The range that the launch asks for.
     arguments : Arguments
         What it was given.
+    failure_address : int
+        The launch's record, where the kernel has one.
 
     Raises
     ------
@@ -122,6 +126,8 @@ def native_arguments(module: SpirvModule, extents: Sequence[int], arguments: Arg
         else:
             number = value.item() if isinstance(value, np.generic) else value
             values += (number.real, number.imag) if isinstance(number, complex) else (number,)
+    if module.failures:
+        values.append(failure_address)
     try:
         packed = module.layout.pack(values)
     except (struct.error, OverflowError) as error:

@@ -17,6 +17,7 @@ from dpctl.utils import SequentialOrderManager
 from kapi_runtime import _keep_alive
 from kapi_runtime.arguments import Arguments, native_arguments
 from kapi_runtime.events import HostEvent, device_events
+from kapi_runtime.failures import FailureWatch
 from kapi_runtime.geometry import submitted_range
 from kapi_runtime.placement import execution_queue
 from kapi_runtime.program import DeviceKernel, device_kernel
@@ -78,7 +79,8 @@ def launch(
         event = queue.submit_barrier(events) if events else dpctl.SyclEvent()
         return HostEvent(event, _keep_alive.release), event
     global_range, local_range = submitted_range(space, kernel, arguments.accessors)
-    native = native_arguments(module, whole, arguments)
+    watch = FailureWatch(module, space, queue) if module.failures else None
+    native = native_arguments(module, whole, arguments, watch.address if watch else 0)
     order = SequentialOrderManager[queue]
     try:
         event = queue.submit_async(
@@ -87,8 +89,8 @@ def launch(
     except (SyclKernelSubmitError, SyclKernelInvalidRangeError, RuntimeError, TypeError, ValueError) as error:
         raise _refusal(kernel, queue, space, arguments, error) from error
     order.add_event_pair(_DONE, event)
-    _keep_alive.keep(queue, event, (arguments.given, native, kernel))
-    return HostEvent(event, _keep_alive.release), event
+    _keep_alive.keep(queue, event, (arguments.given, native, kernel, watch))
+    return HostEvent(event, _keep_alive.release if watch is None else watch.release), event
 
 
 def _refusal(

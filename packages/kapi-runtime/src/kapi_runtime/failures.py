@@ -1,0 +1,99 @@
+"""What a work-item met on the device, raised on the host once the kernel has run.
+
+A kernel compiled with `debug` or `boundscheck` has a record in its device's memory for each launch.  The first
+work-item that fails fills it; whoever waits for the launch reads it, and raises.
+"""
+
+from __future__ import annotations
+
+import builtins
+import linecache
+from typing import Any
+
+from dpctl.memory import MemoryUSMDevice
+
+from kapi_runtime import _keep_alive
+from kapi_sim import KernelAssertionError, NdRange, OutOfBoundsError, Range
+from kapi_sim.errors import attach_note
+from kapi_spirv import FAILURE_RECORD_SIZE, Failure, FailureRecord, SpirvModule
+
+__all__ = ["FailureWatch"]
+
+
+class FailureWatch:
+    """The record of one launch.
+
+    Parameters
+    ----------
+    module : SpirvModule
+        The kernel, whose table of failures is not empty.
+    space : Range or NdRange
+        What it is launched over.
+    queue : dpctl.SyclQueue
+        Where.
+
+    Attributes
+    ----------
+    address : int
+        Where the kernel writes.
+    """
+
+    __slots__ = ("_memory", "_module", "_space", "address")
+
+    def __init__(self, module: SpirvModule, space: Range | NdRange, queue: Any) -> None:
+        self._module, self._space = module, space
+        self._memory = MemoryUSMDevice(FAILURE_RECORD_SIZE, queue=queue)
+        self._memory.memset()
+        self.address = int(self._memory._pointer)
+
+    def release(self) -> None:
+        """Let go of the launch's arguments, and raise what a work-item met; for the event that the host waits for."""
+        _keep_alive.release()
+        self.check()
+
+    def check(self) -> None:
+        """Raise what a work-item met, if one failed; the kernel has run.
+
+        Raises
+        ------
+        KernelAssertionError
+            If an `assert` failed.
+        OutOfBoundsError
+            If an index was outside its axis.
+        Exception
+            What a `raise` names; `ZeroDivisionError` for an integer divided by zero.
+        """
+        record = FailureRecord.read(bytes(self._memory.copy_to_host()))
+        if record is None:
+            return
+        failure = self._module.failures[record.number]
+        where = f"{self._work_item(record)} of kernel `{self._module.name}`, at {_place(failure)}"
+        if failure.error == "OutOfBoundsError":
+            raise OutOfBoundsError(f"{_describe_index(failure, record)}\n  in {where}")
+        if failure.error == "AssertionError":
+            said = f": {failure.args[0]}" if failure.args else ""
+            raise KernelAssertionError(f"assert must hold for every work-item, got one that fails{said}\n  in {where}")
+        error: BaseException = getattr(builtins, failure.error)(*failure.args)
+        attach_note(error, f"in {where}")
+        raise error
+
+    def _work_item(self, record: FailureRecord) -> str:
+        position = record.global_id[: self._space.ndim]
+        if isinstance(self._space, Range):
+            return f"work-item global {position}"
+        local = self._space.local_range
+        group = tuple(i // n for i, n in zip(position, local, strict=True))
+        within = tuple(i % n for i, n in zip(position, local, strict=True))
+        return f"work-item global {position}, local {within}, group {group}"
+
+
+def _describe_index(failure: Failure, record: FailureRecord) -> str:
+    index, axis, extent = record.details
+    name = f"`{failure.args[0]}`" if failure.args[0] else "an array"
+    valid = f"from 0 to {extent - 1}" if extent else "absent, for the axis has no elements"
+    return f"index of {name} along axis {axis} must be {valid}, got {index}"
+
+
+def _place(failure: Failure) -> str:
+    source = linecache.getline(failure.filename, failure.line).strip()
+    return f"{failure.filename}:{failure.line}" + (f"\n    {source}" if source else "")

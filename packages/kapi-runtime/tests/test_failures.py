@@ -1,0 +1,191 @@
+"""What work-items meet on the device is raised by whoever waits for the launch."""
+
+from __future__ import annotations
+
+import linecache
+
+import dpnp
+import numpy as np
+import pytest
+
+import kapi_runtime as kapi
+
+
+def made(source, **options):
+    """A kernel of source text: pytest rewrites the asserts of a test file."""
+    filename = f"<kernel of {hash(source)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    namespace = {"kapi": kapi, "np": np}
+    exec(compile(source, filename, "exec"), namespace)
+    return kapi.kernel(**options)(namespace["body"])
+
+
+def launched(kernel, n, *args):
+    kapi.call_kernel(kernel, kapi.Range(n), *args)
+
+
+@pytest.fixture(scope="module")
+def checked():
+    return made(
+        """def body(item, a, divisor):
+    i = item.get_id(0)
+    assert i < 8, "too many work-items"
+    if a[i] < 0:
+        raise ValueError("negative element", 3)
+    if a[i] == 77:
+        raise OverflowError
+    assert a[i] != 78
+    a[i] = a[i] // divisor + a[i + 1] % divisor
+""",
+        debug=True,
+    )
+
+
+def array(values):
+    return dpnp.asarray(np.asarray(values, dtype=np.int32))
+
+
+def test_debug_kernel_without_failure_is_as_without_debug(checked):
+    """The checks change no result, and nothing is raised."""
+    data = array(range(9))
+    launched(checked, 1, data, 2)
+    assert data.asnumpy().tolist() == [1, *range(1, 9)]
+
+
+@pytest.mark.parametrize(
+    ("n", "values", "divisor", "error", "said"),
+    [
+        (
+            9,
+            range(20),
+            3,
+            kapi.KernelAssertionError,
+            r"too many work-items\n  in work-item global \(8,\) of kernel `body`",
+        ),
+        (1, [78, 1], 3, kapi.KernelAssertionError, r"assert must hold for every work-item, got one that fails\n"),
+        (1, [-1, 1], 3, ValueError, r"\('negative element', 3\)"),
+        (1, [77, 1], 3, OverflowError, "in work-item global"),
+        (1, [1, 1], 0, ZeroDivisionError, "divisor of // must not be zero, got 0"),
+        (1, [1], 3, kapi.OutOfBoundsError, "index of `a` along axis 0 must be from 0 to 0, got 1\n"),
+        (
+            1,
+            [],
+            3,
+            kapi.OutOfBoundsError,
+            "index of `a` along axis 0 must be absent, for the axis has no elements, got 0",
+        ),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_debug_launch_raises_what_a_work_item_met(checked, n, values, divisor, error, said):
+    """Class and words are the kernel's own, with the work-item and the line."""
+    with pytest.raises(error, match=said) as caught:
+        launched(checked, n, array(values), divisor)
+    text = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+    assert "of kernel `body`, at <kernel of" in text
+    assert any(f">:{line}\n" in text for line in (3, 5, 7, 8, 9))
+
+
+def test_debug_failure_is_raised_where_the_event_is_waited_for(checked):
+    """Submitting does not raise; each wait does."""
+    host_event, device_event = kapi.call_kernel_async(checked, kapi.Range(1), [], array([-5, 0]), 3)
+    device_event.wait()
+    for _ in range(2):
+        with pytest.raises(ValueError, match="negative element"):
+            host_event.wait()
+
+
+def test_debug_records_of_launches_are_their_own(checked):
+    """A failed launch does not fail the next."""
+    good = array([4, 4])
+    events = [kapi.call_kernel_async(checked, kapi.Range(1), [], data, 3)[0] for data in (array([-5, 0]), good)]
+    events[1].wait()
+    with pytest.raises(ValueError, match="negative element"):
+        events[0].wait()
+    assert good.asnumpy()[0] == 4 // 3 + 4 % 3
+
+
+def test_boundscheck_names_array_axis_and_device_function():
+    """The failing line may be one of a function that the kernel calls."""
+    kernel = made(
+        """@kapi.device_func
+def left(table, i, j):
+    return table[i, j - 1]
+
+def body(item, table):
+    i, j = item.get_id(0), item.get_id(1)
+    table[i, j] = left(table, i, j)
+""",
+        boundscheck=True,
+    )
+    table = dpnp.zeros((4, 5), dtype=np.float32)
+    with pytest.raises(
+        kapi.OutOfBoundsError, match=r"`table` along axis 1 must be from 0 to 4, got -1\n.*:3\n"
+    ) as caught:
+        kapi.call_kernel(kernel, kapi.Range(4, 5), table)
+    assert "index of `table`" in str(caught.value)
+    assert "return table[i, j - 1]" in str(caught.value)
+
+
+def test_boundscheck_keeps_far_accesses_from_ending_the_process():
+    """Addresses that are nobody's are neither read nor written, in any direction."""
+    kernel = made("def body(item, a, far):\n    a[item.get_id(0) + far] = a[far - item.get_id(0)]\n", boundscheck=True)
+    for far in (2**40, -(2**40), 2**62, -(2**63)):
+        with pytest.raises(kapi.OutOfBoundsError, match=f"got {far}"):
+            launched(kernel, 1, array([1]), far)
+
+
+def test_debug_kernel_with_barriers_does_not_hang():
+    """A work-item that fails leaves its group; the others go on, and the launch ends."""
+    kernel = made(
+        """def body(nd_item, a, out, partial, bad):
+    i = nd_item.get_local_id(0)
+    group = nd_item.get_group()
+    partial[i] = a[nd_item.get_global_id(0)]
+    kapi.group_barrier(group)
+    step = 128
+    while step > 0:
+        if i < step:
+            partial[i] += partial[i + step]
+        assert i != bad or step > 32
+        kapi.group_barrier(group)
+        step //= 2
+    if i == 0:
+        out[group.get_group_id(0)] = partial[0]
+""",
+        debug=True,
+    )
+    space = kapi.NdRange(1024, 256)
+    out = dpnp.zeros(4, dtype=np.float32)
+    memory = kapi.LocalAccessor(256, np.float32)
+    for bad in (0, 100, 255):
+        with pytest.raises(kapi.KernelAssertionError, match=rf"local \({bad},\), group"):
+            kapi.call_kernel(kernel, space, dpnp.ones(1024, dtype=np.float32), out, memory, bad)
+    kapi.call_kernel(kernel, space, dpnp.ones(1024, dtype=np.float32), out, memory, -1)
+    assert out.asnumpy().tolist() == [256.0] * 4
+    with pytest.raises(kapi.OutOfBoundsError, match=r"`a` along axis 0 must be from 0 to 299, got [3-9]\d\d"):
+        kapi.call_kernel(kernel, space, dpnp.ones(300, dtype=np.float32), out, memory, -1)
+
+
+def test_assert_is_not_compiled_in_without_debug():
+    """The same kernel, with the assert that would fail."""
+    kernel = made("def body(item, a):\n    assert a[0] > 5, f'text {a}'\n    a[item.get_id(0)] += 1\n")
+    data = array([1, 2])
+    launched(kernel, 2, data)
+    assert data.asnumpy().tolist() == [2, 3]
+
+
+def test_options_are_kept_by_launches():
+    """Work-group sizes are held to, before the device sees them."""
+
+    @kapi.kernel(work_group_size=16, sub_group_size=8)
+    def fill(nd_item: kapi.NdItem, a):
+        a[nd_item.get_global_id(0)] = 7
+
+    data = dpnp.zeros(32, dtype=np.int32)
+    kapi.call_kernel(fill, kapi.NdRange(32, 16), data)
+    assert (data.asnumpy() == 7).all()
+    with pytest.raises(kapi.LimitError, match=r"work_group_size \(16,\) of kernel `fill` must be the local_range"):
+        kapi.call_kernel(fill, kapi.NdRange(32, 8), data)
+    with pytest.raises(kapi.KernelCompilationError, match="options of a kernel must be some of .*, got cache"):
+        kapi.kernel(cache=True)
