@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 
 import dpnp
 import numpy as np
@@ -53,37 +54,24 @@ def test_debug_kernel_without_failure_is_as_without_debug(checked):
 
 
 @pytest.mark.parametrize(
-    ("n", "values", "divisor", "error", "said"),
+    ("n", "values", "divisor", "error", "said", "line"),
     [
-        (
-            9,
-            range(20),
-            3,
-            kapi.KernelAssertionError,
-            r"too many work-items\n  in work-item global \(8,\) of kernel `body`",
-        ),
-        (1, [78, 1], 3, kapi.KernelAssertionError, r"assert must hold for every work-item, got one that fails\n"),
-        (1, [-1, 1], 3, ValueError, r"\('negative element', 3\)"),
-        (1, [77, 1], 3, OverflowError, "in work-item global"),
-        (1, [1, 1], 0, ZeroDivisionError, "divisor of // must not be zero, got 0"),
-        (1, [1], 3, kapi.OutOfBoundsError, "index of `a` along axis 0 must be from 0 to 0, got 1\n"),
-        (
-            1,
-            [],
-            3,
-            kapi.OutOfBoundsError,
-            "index of `a` along axis 0 must be absent, for the axis has no elements, got 0",
-        ),
+        (9, range(20), 3, kapi.KernelAssertionError, r"too many work-items\n  in work-item global \(8,\)", 3),
+        (1, [78, 1], 3, kapi.KernelAssertionError, r"assert must hold for every work-item, got one that fails\n", 8),
+        (1, [-1, 1], 3, ValueError, r"\('negative element', 3\)", 5),
+        (1, [77, 1], 3, OverflowError, "in work-item global", 7),
+        (1, [1, 1], 0, ZeroDivisionError, "divisor of // must not be zero, got 0", 9),
+        (1, [1], 3, kapi.OutOfBoundsError, "index of `a` along axis 0 must be from 0 to 0, got 1\n", 9),
+        (1, [], 3, kapi.OutOfBoundsError, "along axis 0 must be absent, for the axis has no elements, got 0", 4),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_debug_launch_raises_what_a_work_item_met(checked, n, values, divisor, error, said):
+def test_debug_launch_raises_what_a_work_item_met(checked, n, values, divisor, error, said, line):
     """Class and words are the kernel's own, with the work-item and the line."""
     with pytest.raises(error, match=said) as caught:
         launched(checked, n, array(values), divisor)
     text = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
-    assert "of kernel `body`, at <kernel of" in text
-    assert any(f">:{line}\n" in text for line in (3, 5, 7, 8, 9))
+    assert re.search(f"of kernel `body`, at <kernel of .*>:{line}\n", text)
 
 
 def test_debug_failure_is_raised_where_the_event_is_waited_for(checked):
