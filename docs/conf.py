@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "kapi_lessons",
     "kapi_tables",
 ]
 exclude_patterns = ["_build", "_extensions"]
@@ -26,6 +27,8 @@ root_doc = "index"
 
 html_theme = "furo"
 html_title = "kapi"
+html_static_path = ["_static"]
+html_css_files = ["kapi.css"]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3  # so that pages can link to each other's headings, as they do on a repository's page
