@@ -11,6 +11,7 @@ from kapi_types import GroupType, ItemType, NdItemType, UsmArrayType, WeakBool, 
 from kapi_types.kernel_api import ConstantType, EnumerationType
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.iteration import RangeIteratorType, RangeType
+from kapi_types.kernel_typing.prints import PrintType
 from kapi_types.weak import weak_int
 
 __all__ = ["kernel_data_models"]
@@ -81,6 +82,7 @@ for _type, _model in {
     ConstantType: models.OpaqueModel,
     EnumerationType: models.OpaqueModel,
     DeviceFunctionType: models.OpaqueModel,
+    PrintType: models.OpaqueModel,
     RangeType: RangeModel,
     RangeIteratorType: RangeIteratorModel,
 }.items():

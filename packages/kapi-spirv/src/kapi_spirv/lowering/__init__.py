@@ -12,6 +12,7 @@ from kapi_spirv.lowering import (
     index_space,
     iteration,
     mathematics,
+    printing,
     tuples,
 )
 
@@ -29,6 +30,7 @@ REGISTRIES = tuple(
         index_space,
         iteration,
         mathematics,
+        printing,
         tuples,
     )
 )

@@ -9,6 +9,7 @@ from llvmlite import ir
 from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_types.kernel_api import ConstantType, EnumerationType
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.prints import PrintType
 
 __all__ = ["registry"]
 
@@ -40,6 +41,7 @@ for _opaque in (
     ConstantType,
     DeviceFunctionType,
     EnumerationType,
+    PrintType,
     types.DType,
     types.Function,
     types.Module,

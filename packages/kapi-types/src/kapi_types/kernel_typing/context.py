@@ -14,6 +14,7 @@ from kapi_types.kernel_api import ConstantType, EnumerationType
 from kapi_types.kernel_typing import arrays, conversions, iteration, language, operators
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType, python_function
 from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
+from kapi_types.kernel_typing.prints import PRINT, PrintType, Text
 from kapi_types.kernel_typing.problems import CONSEQUENCE, KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.promotion import is_scalar, unify_scalars
 from kapi_types.usm_array import UsmArrayType
@@ -107,6 +108,10 @@ class KernelTypingContext(TypingContext):
             return types.none
         if isinstance(val, (ConstantType, UsmArrayType)):
             return val
+        if val is PRINT:
+            return PrintType()
+        if isinstance(val, Text):
+            return ConstantType(val)
         if type(val) is int and val > _WEAK_INT_MAX:
             return types.uint64  # what needs the 64th bit is meant for uint64, and would be negative as a weak int
         if type(val) in _WEAK_OF:

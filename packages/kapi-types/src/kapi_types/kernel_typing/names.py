@@ -14,7 +14,7 @@ _REFUSED = {
     "build_list": "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument",
     "build_map": "a dict cannot be made in a kernel",
     "build_set": "a set cannot be made in a kernel",
-    "build_string": "a string cannot be made in a kernel",
+    "build_string": "a string cannot be made in a kernel; print() takes texts and numbers one by one",
     "make_function": "a function that is passed around cannot be made in a kernel; call it where it is defined",
 }
 _STATEMENTS: dict[type[Any], str] = {
@@ -46,8 +46,6 @@ class CheckNames(FunctionPass):
                     self._check(state, statement, problems)
                 elif type(statement) in _STATEMENTS:
                     whole.append(problem_at(statement.loc, _STATEMENTS[type(statement)]))
-                elif isinstance(statement, ir.Print):
-                    whole.append(problem_at(statement.loc, "print() works in the simulator only"))
         # What such a line holds, texts above all, is no mistake of its own.
         lines = {problem.line for problem in whole}
         problems = whole + [problem for problem in problems if problem.line not in lines]
@@ -73,6 +71,9 @@ class CheckNames(FunctionPass):
                     problems.append(problem_at(statement.loc, f"{value.name} must fit 64 bits, got {value.value}"))
             if value.name in _TRY_MARKS:
                 problems.append(problem_at(statement.loc, _NO_TRY))
+            elif value.value is str:  # an f-string has it, too
+                problems.append(problem_at(statement.loc, _REFUSED["build_string"]))
+                statement.value = ir.Const(Unknown(), value.loc, use_literal_type=False)
             elif _is_exception(value.value):
                 statement.value = ir.Const(Unknown(), value.loc, use_literal_type=False)
             elif not _is_defined(state, value):

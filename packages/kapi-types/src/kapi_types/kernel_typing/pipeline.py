@@ -22,6 +22,7 @@ from kapi_types._numba_compat import (
 )
 from kapi_types.kernel_typing.inference import InferTypes
 from kapi_types.kernel_typing.names import CheckNames
+from kapi_types.kernel_typing.prints import SettlePrints
 from kapi_types.kernel_typing.raises import SettleRaises
 
 __all__ = ["KernelCompiler", "kernel_flags"]
@@ -61,6 +62,7 @@ class KernelCompiler(CompilerBase):
         passes.add_pass(IRProcessing, "IR checks")
         passes.add_pass(InlineClosureLikes, "local functions inlined")
         passes.add_pass(SettleRaises, "raise and assert")
+        passes.add_pass(SettlePrints, "print")
         passes.add_pass(RewriteSemanticConstants, "constants such as array.ndim")
         passes.add_pass(GenericRewrites, "constant indices")
         passes.add_pass(ReconstructSSA, "one definition a variable")

@@ -1,0 +1,71 @@
+"""`print` in kernels writes what the simulator's does."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+
+import dpnp
+import numpy as np
+import pytest
+
+import kapi_runtime
+import kapi_sim
+
+HEADING = "100% of"
+
+
+@kapi_sim.device_func
+def shifted(x):
+    print("in shifted:", x)
+    return x + 1
+
+
+def say(item, a, b, n, flag):
+    i = item.get_id(0)
+    print(HEADING, i, n, i == 1, flag, a[i], sep=", ")
+    print("no", "gap", i, sep="", end="!\n")
+    print(b[i], np.uint8(200), np.uint64(2**62), -(2**62), sep=None, end=None)
+    print()
+    print("half", b[i] * 0.5, 1e-7, math.inf, "%d {} \N{GREEK SMALL LETTER ALPHA}")
+    b[i] = shifted(a[i])
+
+
+def lines(capfd):
+    ctypes.CDLL(None).fflush(None)  # the driver writes through C's buffer
+    return sorted(capfd.readouterr().out.splitlines())
+
+
+def test_print_writes_what_the_simulator_writes(capfd):
+    """Integers, bools, texts, floats of few digits; `sep` and `end`; device functions and constants of the module."""
+    a, b = np.array([3, -4], dtype=np.int16), np.array([0.5, 2.5], dtype=np.float32)
+    kapi_sim.call_kernel(kapi_sim.kernel(say), kapi_sim.Range(2), a, b.copy(), 7, True)
+    expected = lines(capfd)
+    kernel = kapi_runtime.kernel(say)
+    kapi_runtime.call_kernel(kernel, kapi_runtime.Range(2), dpnp.asarray(a), dpnp.asarray(b), 7, True)
+    assert lines(capfd) == expected
+    assert "100% of, 1, 7, True, True, -4" in expected
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (
+            "print(a)",
+            r"print\(\) in a kernel must be given constant texts, numbers and bools, got float32 array of rank 1",
+        ),
+        ("print((1, 2))", r"got tuple \(Python int, Python int\): print its elements or members one by one"),
+        ("print(*a)", r"print\(\) in a kernel must be given its values one by one, got \*: write them out"),
+        ("print(1, file=None)", r"print\(\) in a kernel must have no options but sep and end, got file"),
+        ("print(1, flush=True)", r"print\(\) in a kernel must have no options but sep and end, got flush"),
+        ("print(1, sep=1)", r"sep of print\(\) in a kernel must be a constant text"),
+        ("print(f'{a[0]}')", r"a string cannot be made in a kernel"),
+    ],
+)
+def test_print_refuses_what_the_device_cannot_write(source, said):
+    """With the line, and what to write."""
+    namespace = {}
+    exec(f"def body(item, a):\n    {source}\n", namespace)
+    kernel = kapi_runtime.kernel(namespace["body"])
+    with pytest.raises(kapi_runtime.KernelCompilationError, match=f"<string>:2: .*{said}"):
+        kapi_runtime.call_kernel(kernel, kapi_runtime.Range(1), dpnp.zeros(1, dtype=np.float32))
