@@ -34,3 +34,9 @@ def sub_devices():
     device = kapi_runtime.default_device()
     half = device.max_compute_units // 2
     return [dpctl.SyclQueue(part) for part in device.create_sub_devices(partition=[half, half])]
+
+
+@pytest.fixture
+def sub_device():
+    """One compute unit of the default device, as a device."""
+    return kapi_runtime.default_device().split(1)[0]

@@ -99,6 +99,8 @@ if TYPE_CHECKING:
     from kapi_runtime.events import Event, HostEvent, event_elapsed_time
     from kapi_runtime.kernels import Kernel, call_kernel, call_kernel_async, kernel
     from kapi_runtime.queues import Queue, default_queue, external_queue, queue
+    from kapi_runtime.recording import Recording, profile_start, profile_stop, profiling
+    from kapi_runtime.trace_format import Entry
 
 __version__ = "0.1.0"
 
@@ -119,6 +121,7 @@ __all__ = [
     "Diagnosis",
     "DriverError",
     "DtypeError",
+    "Entry",
     "Event",
     "ExecutionPlacementError",
     "ForkError",
@@ -143,6 +146,7 @@ __all__ = [
     "Profile",
     "Queue",
     "Range",
+    "Recording",
     "SimulatorOnlyWarning",
     "SubGroup",
     "UninitializedReadError",
@@ -182,6 +186,9 @@ __all__ = [
     "none_of_group",
     "permute_group_by_xor",
     "plus",
+    "profile_start",
+    "profile_stop",
+    "profiling",
     "queue",
     "reduce_over_group",
     "require_context",
@@ -198,12 +205,14 @@ _LAZY = {
     "Device": "device",
     "DeviceSummary": "device_summary",
     "Diagnosis": "diagnosis",
+    "Entry": "trace_format",
     "Event": "events",
     "HostEvent": "events",
     "Kernel": "kernels",
     "MemoryInfo": "contexts",
     "Profile": "controls",
     "Queue": "queues",
+    "Recording": "recording",
     "call_kernel": "kernels",
     "call_kernel_async": "kernels",
     "close": "contexts",
@@ -220,6 +229,9 @@ _LAZY = {
     "is_available": "discovery",
     "kernel": "kernels",
     "list_devices": "discovery",
+    "profile_start": "recording",
+    "profile_stop": "recording",
+    "profiling": "recording",
     "queue": "queues",
     "require_context": "contexts",
     "select_device": "discovery",

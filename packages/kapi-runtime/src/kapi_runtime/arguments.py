@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -52,6 +53,12 @@ class Arguments:
     def accessors(self) -> tuple[LocalAccessor, ...]:
         """The local memory asked for."""
         return tuple(value for value in self.read if isinstance(value, LocalAccessor))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        arrays = [value for value in self.read if isinstance(value, UsmArrayFields)]
+        return sum(math.prod(array.shape) * array.dtype.itemsize for array in arrays)
 
     def describe(self) -> str:
         """Names and types, for messages."""

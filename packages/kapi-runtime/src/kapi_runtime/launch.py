@@ -14,7 +14,7 @@ import dpctl
 from dpctl import SyclKernelInvalidRangeError, SyclKernelSubmitError
 from dpctl.utils import SequentialOrderManager
 
-from kapi_runtime import _keep_alive
+from kapi_runtime import _keep_alive, recording
 from kapi_runtime.arguments import Arguments, native_arguments
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.failures import FailureWatch
@@ -82,10 +82,20 @@ def launch(
     watch = FailureWatch(module, space, queue) if module.failures else None
     native = native_arguments(module, whole, arguments, watch.address if watch else 0)
     order = SequentialOrderManager[queue]
+    depends = [*order.submitted_events, *events]
     try:
-        event = queue.submit_async(
-            kernel.sycl_kernel, native, global_range, local_range, [*order.submitted_events, *events]
-        )
+        if recording.active is None:
+            event = queue.submit_async(kernel.sycl_kernel, native, global_range, local_range, depends)
+        else:
+            event = recording.submit(
+                queue,
+                depends,
+                lambda on, after: on.submit_async(kernel.sycl_kernel, native, global_range, local_range, after),
+                kind="launch",
+                name=name,
+                space=repr(space),
+                nbytes=arguments.nbytes,
+            )
     except (SyclKernelSubmitError, SyclKernelInvalidRangeError, RuntimeError, TypeError, ValueError) as error:
         raise _refusal(kernel, queue, space, arguments, error) from error
     order.add_event_pair(_DONE, event)

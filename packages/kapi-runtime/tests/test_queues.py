@@ -1,0 +1,386 @@
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+import dpctl
+import dpnp
+import pytest
+
+import kapi_runtime as kapi
+from kapi_runtime.queues import profiling_queue
+
+SIZE = 1000
+COMPLETE = dpctl.event_status_type.complete
+
+
+@kapi.kernel
+def spin(item: kapi.Item, values, rounds):
+    i = item.get_id(0)
+    value = values[i]
+    for _ in range(rounds):
+        value = value * value + 0.25
+    values[i] = value
+
+
+@kapi.kernel
+def add_one(item: kapi.Item, values):
+    i = item.get_id(0)
+    values[i] += 1
+
+
+@contextmanager
+def gate(queue):
+    """Keep work on a queue pending as long as this thread keeps the GIL."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(100)
+    try:
+        queue.submit_barrier([queue._submit_keep_args_alive((object(),), [])])
+        yield
+    finally:
+        sys.setswitchinterval(interval)
+
+
+@pytest.fixture
+def queue():
+    return kapi.queue()
+
+
+def busy(queue, rounds=100_000):
+    """Some 20 ms of work on the queue."""
+    values = dpnp.zeros(SIZE, dtype="float32", sycl_queue=queue)
+    _, event = kapi.call_kernel_async(spin, kapi.Range(SIZE), [], values, rounds)
+    return event
+
+
+def test_new_queue_has_the_properties_asked_for():
+    plain, both = kapi.queue(), kapi.queue(in_order=True, profiling=True)
+    assert (plain.is_in_order, plain.has_enable_profiling) == (False, False)
+    assert (both.is_in_order, both.has_enable_profiling) == (True, True)
+    assert plain != kapi.default_queue()
+    assert plain.sycl_context == kapi.default_queue().sycl_context
+    assert plain.device == kapi.default_device()
+
+
+def test_new_queue_is_taken_by_dpnp_and_kernels(queue):
+    values = dpnp.ones(SIZE, sycl_queue=queue)
+    add_one[SIZE](values)
+    values += 1
+    assert values.sycl_queue == queue
+    assert set(values.asnumpy()) == {3}
+
+
+def test_new_queue_is_for_the_current_device(sub_device):
+    with sub_device:
+        assert kapi.queue().device == sub_device
+        assert kapi.default_queue() is kapi.default_queue(sub_device)
+    assert kapi.queue().device != sub_device
+
+
+def test_queues_of_a_sub_device_share_memory(sub_device):
+    assert kapi.queue(sub_device).sycl_context == kapi.default_queue(sub_device).sycl_context
+
+
+def test_default_queue_is_one_object_for_all_threads():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(kapi.default_queue()))
+    thread.start()
+    thread.join()
+    assert found[0] is kapi.default_queue()
+
+
+@pytest.mark.parametrize("form", ["queue", "capsule", "pointer", "object with a capsule"])
+def test_external_queue_is_the_same_queue(form):
+    theirs = dpctl.SyclQueue(kapi.default_device())
+
+    class Other:
+        def _get_capsule(self):
+            return theirs._get_capsule()
+
+    source = {
+        "queue": theirs,
+        "capsule": theirs._get_capsule(),
+        "pointer": theirs.addressof_ref(),
+        "object with a capsule": Other(),
+    }[form]
+    ours = kapi.external_queue(source)
+    assert ours == theirs
+    assert isinstance(ours, kapi.Queue)
+    assert kapi.external_queue(ours) is ours
+    values = dpnp.zeros(SIZE, sycl_queue=theirs)
+    theirs = source = None
+    add_one[SIZE](values)
+    ours.synchronize()
+    assert values.asnumpy().sum() == SIZE
+
+
+@pytest.mark.parametrize("source", [0, -8, True, "opencl:cpu", None, 3.5])
+def test_external_queue_of_something_else_is_an_error(source):
+    with pytest.raises(kapi.KernelLaunchError, match="source of external_queue must be a dpctl.SyclQueue, a capsule"):
+        kapi.external_queue(source)
+
+
+def test_profiling_queue_is_one_for_each_queue(queue):
+    clock = profiling_queue(queue)
+    assert clock.has_enable_profiling
+    assert clock.sycl_context == queue.sycl_context
+    assert profiling_queue(queue) is clock
+    timed = kapi.queue(profiling=True)
+    assert profiling_queue(timed) is timed
+
+
+def test_queue_reads_well(queue):
+    assert repr(queue).startswith("<Queue: queue 0x")
+
+
+# -------------------------------------------------------------------------------------------------- waiting
+
+
+def test_synchronize_waits_for_the_work(queue):
+    event = busy(queue)
+    assert event.execution_status != COMPLETE
+    queue.synchronize()
+    assert event.execution_status == COMPLETE
+
+
+def test_auto_synchronize_waits_at_the_end_also_of_an_exception(queue):
+    events = []
+
+    def fails():
+        with queue.auto_synchronize() as entered:
+            assert entered is queue
+            events.append(busy(queue))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fails()
+    assert events[0].execution_status == COMPLETE
+
+
+def test_synchronize_lets_other_threads_run(queue):
+    """A host task that needs the GIL is pending: whoever waits while holding it waits for ever."""
+    with gate(queue):
+        queue.synchronize()
+
+
+def test_synchronize_works_in_a_thread(queue):
+    event = busy(queue)
+    thread = threading.Thread(target=queue.synchronize)
+    thread.start()
+    thread.join(60)
+    assert event.execution_status == COMPLETE
+
+
+INTERRUPTED = """
+import dpnp, kapi_runtime as kapi, os, signal, threading, time
+@kapi.kernel
+def spin(item: kapi.Item, values, rounds):
+    i = item.get_id(0)
+    value = values[i]
+    for _ in range(rounds):
+        value = value * value + 0.25
+    values[i] = value
+values = dpnp.zeros(2, dtype="float32")
+spin[2](values, 1)
+begin = time.perf_counter()
+spin[2](values, 5_000_000)
+rounds = int(5_000_000 * 2 / (time.perf_counter() - begin))
+host_event, event = kapi.call_kernel_async(spin, kapi.Range(2), [], values, rounds)
+for wait in host_event.wait, kapi.default_queue().synchronize:
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        wait()
+    except KeyboardInterrupt:
+        print(event.execution_status.name)
+"""
+
+
+def test_ctrl_c_is_heard_during_a_wait(run_python):
+    """Of some two seconds of work, which is still running when the wait has ended."""
+    done = run_python(INTERRUPTED)
+    assert (done.returncode, done.stdout.split()) == (0, ["running", "running"]), done.stderr
+
+
+# ------------------------------------------------------------------------------------------------- callbacks
+
+
+def test_callback_gets_queue_status_and_argument(queue):
+    calls = []
+    queue.add_callback(lambda *args: calls.append((*args, threading.current_thread().name)), {"any": "thing"})
+    queue.synchronize()
+    assert calls == [(queue, COMPLETE, {"any": "thing"}, "kapi-callbacks")]
+
+
+def test_callback_comes_after_the_work_that_was_submitted_before_it(queue):
+    event, seen = busy(queue), []
+    queue.add_callback(lambda *_: seen.append(event.execution_status))
+    assert seen == []
+    queue.synchronize()
+    assert seen == [COMPLETE]
+
+
+def test_callbacks_of_a_queue_are_called_in_the_order_in_which_they_were_added(queue):
+    order = []
+    busy(queue, 1000)
+    for number in range(50):
+        queue.add_callback(lambda queue, status, number: order.append(number), number)
+    queue.synchronize()
+    assert order == list(range(50))
+
+
+def test_callback_may_use_kapi_and_dpnp(queue):
+    values, sums = dpnp.zeros(SIZE, sycl_queue=queue), []
+
+    def callback(*_):
+        add_one[SIZE](values)
+        queue.synchronize()
+        sums.append(float(values.sum()))
+        queue.add_callback(lambda *_: sums.append("again"))
+
+    queue.add_callback(callback)
+    queue.synchronize()
+    deadline = time.monotonic() + 30
+    while len(sums) < 2 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert sums == [SIZE, "again"]
+
+
+def test_callbacks_that_wait_for_each_other_s_queues_do_not_lock_up():
+    one, other = kapi.queue(), kapi.queue()
+    both = threading.Barrier(2, timeout=30)
+    done = []
+
+    def callback(queue, status, another):
+        both.wait()
+        another.synchronize()
+        done.append(queue)
+
+    one.add_callback(callback, other)
+    other.add_callback(callback, one)
+    one.synchronize()
+    other.synchronize()
+    assert len(done) == 2
+
+
+def test_callback_is_called_while_the_main_thread_waits_for_the_device(queue):
+    """The callback takes the GIL; the wait must not hold it."""
+    called = []
+    with gate(queue):
+        queue.add_callback(lambda *_: called.append(1))
+        queue.synchronize()
+    assert called == [1]
+
+
+def test_exception_in_a_callback_is_reported_and_later_ones_are_called(queue, monkeypatch):
+    reports, calls = [], []
+    monkeypatch.setattr(threading, "excepthook", lambda args: reports.append(repr(args.exc_value)))
+
+    def fails(*_):
+        raise ValueError("no good")
+
+    queue.add_callback(fails)
+    queue.add_callback(lambda *_: calls.append(1))
+    queue.synchronize()
+    assert reports == ["ValueError('no good')"]
+    assert calls == [1]
+
+
+def test_callback_that_is_not_callable_is_an_error(queue):
+    with pytest.raises(kapi.KernelLaunchError, match="function of add_callback must be callable, got 7"):
+        queue.add_callback(7)
+
+
+def test_callbacks_are_called_before_the_interpreter_ends(run_python):
+    done = run_python(
+        "import kapi_runtime as kapi, time\n"
+        "def callback(queue, status, arg):\n"
+        "    time.sleep(0.1)\n"
+        "    print(arg, status.name)\n"
+        "kapi.default_queue().add_callback(callback, 'called')\n"
+    )
+    assert (done.stdout.split(), done.stderr) == (["called", "complete"], "")
+
+
+def test_no_thread_is_left_when_all_is_called(queue):
+    queue.add_callback(lambda *_: None)
+    queue.synchronize()
+    deadline = time.monotonic() + 30
+    while any(each.name == "kapi-callbacks" for each in threading.enumerate()) and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert not any(each.name == "kapi-callbacks" for each in threading.enumerate())
+
+
+# --------------------------------------------------------------------------------------------------- asyncio
+
+
+def test_async_done_resumes_when_the_work_is_done(queue):
+    async def main():
+        event = busy(queue)
+        ticks = 0
+
+        async def tick():
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0.001)
+
+        other = asyncio.create_task(tick())
+        result = await queue.async_done()
+        other.cancel()
+        return result, event.execution_status, ticks
+
+    result, status, ticks = asyncio.run(main())
+    assert result is queue
+    assert status == COMPLETE
+    assert ticks > 1
+
+
+def test_async_done_can_be_awaited_many_at_a_time():
+    queues = [kapi.queue() for _ in range(4)]
+
+    async def main():
+        for each in queues:
+            busy(each, 1000)
+        return await asyncio.gather(*(each.async_done() for each in queues))
+
+    assert asyncio.run(main()) == queues
+
+
+def test_async_done_can_be_cancelled(queue, monkeypatch):
+    reports = []
+    monkeypatch.setattr(threading, "excepthook", reports.append)
+
+    async def main():
+        errors = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: errors.append(context))
+        event = busy(queue)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(queue.async_done(), 0.001)
+        assert event.execution_status != COMPLETE
+        await queue.async_done()
+        await asyncio.sleep(0.01)
+        return errors
+
+    assert asyncio.run(main()) == []
+    assert reports == []
+
+
+def test_async_done_outlives_its_loop(queue, monkeypatch):
+    reports = []
+    monkeypatch.setattr(threading, "excepthook", reports.append)
+
+    async def main():
+        busy(queue)
+        queue.async_done()
+
+    asyncio.run(main())
+    queue.synchronize()
+    assert reports == []
+
+
+def test_async_done_needs_a_running_loop(queue):
+    with pytest.raises(RuntimeError, match="no running event loop"):
+        queue.async_done()
