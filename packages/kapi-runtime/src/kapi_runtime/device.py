@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import suppress
 from typing import Any
 
 import dpctl
@@ -44,15 +46,15 @@ class Device(dpctl.SyclDevice):  # type: ignore[misc]  # dpctl is Any for mypy
     def attributes(self) -> dict[str, Any]:
         """All that dpctl knows of it, by the attributes' names, sorted.
 
-        An attribute that this device does not answer is left out.
+        Attributes that this device does not answer are left out, and those that dpctl has deprecated.
         """
         found = {}
-        for name in sorted(dir(dpctl.SyclDevice)):
-            if not name.startswith("_") and not callable(getattr(dpctl.SyclDevice, name)):
-                try:
-                    found[name] = getattr(self, name)
-                except (RuntimeError, ValueError):
-                    continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)
+            for name in sorted(dir(dpctl.SyclDevice)):
+                if not name.startswith("_") and not callable(getattr(dpctl.SyclDevice, name)):
+                    with suppress(RuntimeError, ValueError, DeprecationWarning):
+                        found[name] = getattr(self, name)
         return found
 
     def split(self, *compute_units: int, equally: int | None = None) -> list[Device]:
