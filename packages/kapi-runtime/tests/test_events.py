@@ -138,9 +138,7 @@ def test_untimed_event_has_no_elapsed_time():
     start, end = kapi.Event(timing=False), kapi.Event()
     start.record()
     end.record()
-    with pytest.raises(
-        kapi.KernelLaunchError, match="must be made with timing=True to be timed, got one with timing"
-    ):
+    with pytest.raises(kapi.KernelLaunchError, match="must be made with timing=True to be timed, got one with timing"):
         start.elapsed_time(end)
 
 
