@@ -1,18 +1,24 @@
 from __future__ import annotations
 
+import ctypes
 import pickle
 
 import numpy as np
 import pytest
 
+import kapi_types
 from kapi_types._numba_compat import FunctionPass, register_pass, target_registry
 from kapi_types.kernel_typing import TARGET_NAME, KernelCompiler, KernelTypingContext, kernel_flags
 
+collect_ignore = ["third_party"]  # a package of its own, tested as it is installed
+
 
 class UsmArray:
-    """Stands in for a USM array: the protocol over NumPy memory, and nothing else."""
+    """Stands in for a USM array: the protocol over NumPy memory, and the USM kind if there shall be one."""
 
-    def __init__(self, array, queue="a queue"):
+    def __init__(self, array, queue="a queue", usm_type=None):
+        if usm_type:
+            self.usm_type = usm_type
         base = array
         while isinstance(base.base, np.ndarray):
             base = base.base
@@ -37,6 +43,56 @@ class UsmArray:
 def usm_array():
     """Wrap a NumPy array in the USM array protocol."""
     return UsmArray
+
+
+class Sycl:
+    """Stands in for a queue or event: hands out a capsule, counts waits, and is equal to its equals."""
+
+    NAMES = (b"SyclQueueRef", b"SyclEventRef", b"SyclDeviceRef")
+    new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+        ("PyCapsule_New", ctypes.pythonapi)
+    )
+
+    def __init__(self, number=0):
+        self.number = number
+        self.waits = 0
+
+    def _get_capsule(self):
+        return self.new_capsule(1, self.NAME, None)
+
+    def __eq__(self, other):
+        return self.number == other.number
+
+    __hash__ = None
+
+    def wait(self):
+        self.waits += 1
+
+
+@pytest.fixture(params=Sycl.NAMES, ids=lambda name: name.decode())
+def any_sycl_class(request):
+    """A new class of queues, of events, and of devices."""
+    return type("Double", (Sycl,), {"NAME": request.param})
+
+
+@pytest.fixture
+def queue_class():
+    """A new class of queues."""
+    return type("Queue", (Sycl,), {"NAME": b"SyclQueueRef"})
+
+
+@pytest.fixture
+def event_class():
+    """A new class of events."""
+    return type("Event", (Sycl,), {"NAME": b"SyclEventRef"})
+
+
+@pytest.fixture
+def registered():
+    """Numba knows USM arrays, whatever tests before have done."""
+    kapi_types.register()
+    yield
+    kapi_types.register()
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)

@@ -17,7 +17,7 @@ from numba.core.target_extension import GPU, target_override, target_registry
 from numba.core.typed_passes import PreLowerStripPhis
 from numba.core.typing import templates
 from numba.core.typing.context import BaseContext as TypingContext
-from numba.core.typing.typeof import Purpose
+from numba.core.typing.typeof import Purpose, typeof_impl
 from numba.core.untyped_passes import (
     FixupArgs,
     GenericRewrites,
@@ -58,6 +58,7 @@ __all__ = [
     "target_registry",
     "templates",
     "typeinfer",
+    "typeof_impl",
     "types",
 ]
 

@@ -90,24 +90,24 @@ def unbox_usm_array(type_: UsmArrayType, obj: Any, c: Any) -> NativeValue:
 def box_usm_array(type_: UsmArrayType, value: Any, c: Any) -> Any:
     """Return the array object that was passed in, or an array of a part of its memory."""
     builder, pyapi = c.builder, c.pyapi
-    model: UsmArrayModel = c.context.data_model_manager[type_]
+    array = _Array(type_, c, value)
+    parent = array.proxy.parent
+    is_parent = cgutils.alloca_once_value(builder, cgutils.false_bit)
+    with builder.if_then(cgutils.is_not_null(builder, parent), likely=True):
+        struct = _struct(parent, c)
+        with builder.if_then(cgutils.is_not_null(builder, struct), likely=True):
+            builder.store(array.equals_struct(struct), is_parent)
 
-    def field(name: str) -> Any:
-        return builder.extract_value(value, model.position(name))
-
-    result = cgutils.alloca_once_value(builder, field("whole"))
-    with builder.if_else(cgutils.is_not_null(builder, field("whole")), likely=True) as (same, part):
+    result = cgutils.alloca_once_value(builder, parent)
+    with builder.if_else(builder.load(is_parent), likely=True) as (same, other):
         with same:
-            pyapi.incref(field("whole"))
-        with part:
+            pyapi.incref(parent)
+        with other:
             function = python_function(pyapi, views.view_of)
             dtype = c.env_manager.read_const(c.env_manager.add_const(as_dtype(type_.dtype)))
-            has_parent = cgutils.is_not_null(builder, field("parent"))
-            parent = builder.select(has_parent, field("parent"), pyapi.borrow_none())
-            steps = cgutils.unpack_tuple(builder, field("shape")) + cgutils.unpack_tuple(builder, field("strides"))
-            address = builder.ptrtoint(field("data"), cgutils.intp_t)
-            numbers = [pyapi.long_from_ssize_t(number) for number in (address, *steps)]
-            builder.store(pyapi.call_function_objargs(function, [parent, dtype, *numbers]), result)
+            owner = builder.select(cgutils.is_not_null(builder, parent), parent, pyapi.borrow_none())
+            numbers = [pyapi.long_from_ssize_t(number) for number in array.numbers()]
+            builder.store(pyapi.call_function_objargs(function, [owner, dtype, *numbers]), result)
             for each in (function, *numbers):
                 pyapi.decref(each)
     c.context.nrt.decref(builder, type_, value)
@@ -159,13 +159,13 @@ def _load(builder: Any, start: Any, offset: int, type_: Any) -> Any:
 
 
 class _Array:
-    """The value of an array as it is filled in."""
+    """The value of an array: one to be filled in, or one to be looked at."""
 
-    def __init__(self, type_: UsmArrayType, c: Any) -> None:
+    def __init__(self, type_: UsmArrayType, c: Any, value: Any = None) -> None:
         self.type = type_
         self.context, self.builder, self.pyapi = c.context, c.builder, c.pyapi
         self.model: UsmArrayModel = c.context.data_model_manager[type_]
-        self.proxy = cgutils.create_struct_proxy(type_)(c.context, c.builder)
+        self.proxy = cgutils.create_struct_proxy(type_)(c.context, c.builder, value=value)
         self.itemsize = as_dtype(type_.dtype).itemsize
 
     def fill(self, address: Any, shape: list[Any], strides: list[Any]) -> None:
@@ -200,12 +200,37 @@ class _Array:
         steps = [self.pyapi.number_as_ssize_t(item) for item in items[1:]]
         self.fill(self.pyapi.long_as_voidptr(items[0]), steps[:rank], steps[rank:])
 
+    def numbers(self) -> list[Any]:
+        """Address of the first element, lengths and strides of all axes."""
+        builder = self.builder
+        address = builder.ptrtoint(self.proxy[self.model.position("data")], cgutils.intp_t)
+        steps = (self.proxy.shape, self.proxy.strides)
+        return [address, *(number for each in steps for number in cgutils.unpack_tuple(builder, each))]
+
+    def equals_struct(self, struct: Any) -> Any:
+        """Whether an array structure is of the same memory: not of a part of it, nor of other elements."""
+        builder = self.builder
+        number = _load(builder, struct, struct_layout.TYPE_NUMBER, cgutils.int32_t)
+        rank = _load(builder, struct, struct_layout.RANK, cgutils.int32_t)
+        dtype = as_dtype(self.type.dtype)
+        result = builder.and_(
+            builder.icmp_signed("==", number, cgutils.int32_t(dtype.num)),
+            builder.icmp_signed("==", rank, cgutils.int32_t(self.type.ndim)),
+        )
+        slot = cgutils.alloca_once_value(builder, result)
+        with builder.if_then(result, likely=True):
+            other = _Array(self.type, self)
+            other.read_struct(struct)
+            for mine, its in zip(self.numbers(), other.numbers(), strict=True):
+                result = builder.and_(result, builder.icmp_signed("==", mine, its))
+            builder.store(result, slot)
+        return builder.load(slot)
+
     def keep(self, obj: Any) -> None:
         """Set the references to the array object."""
         start = self.builder.bitcast(obj, cgutils.voidptr_t)
         self.proxy.meminfo = self.pyapi.nrt_meminfo_new_from_pyobject(start, obj)
         self.proxy.parent = obj
-        self.proxy.whole = obj
 
     def _strides_of(self, struct: Any, shape: list[Any]) -> list[Any]:
         """The strides that the structure has, or those that its flags imply."""

@@ -24,7 +24,7 @@ def refuse_access(array: UsmArrayType) -> NoReturn:
     kind = (
         f"{array.usm_type} memory"
         if array.usm_type
-        else "memory of unknown USM kind (its class has no attribute `usm_type`)"
+        else "memory of unknown USM kind (arrays tell theirs by `usm_type`; the result of an expression has none)"
     )
     raise KernelCompilationError(
         f"{_place()}array that a function on the host touches must be in memory that the host reaches "

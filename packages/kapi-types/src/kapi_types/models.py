@@ -20,8 +20,8 @@ __all__ = ["SyclObjectModel", "UsmArrayModel"]
 class UsmArrayModel(models.StructModel):
     """A USM array in a function that runs on the host.
 
-    The first seven fields are those of `numba.types.Array`, so what Numba has for arrays works on host-accessible
-    memory; their order is the order in memory.
+    The fields are those of `numba.types.Array` in their order, so what Numba has for arrays works on host-accessible
+    memory, parallel loops included.
 
     | field | type | meaning |
     |---|---|---|
@@ -32,7 +32,6 @@ class UsmArrayModel(models.StructModel):
     | `data` | `CPointer(dtype)` | address of element (0, ..., 0) |
     | `shape` | `UniTuple(intp, ndim)` | elements along each axis |
     | `strides` | `UniTuple(intp, ndim)` | bytes from one index to the next along each axis |
-    | `whole` | `pyobject` | `parent` where the value is all of that array, null where it is a view of it |
 
     `data` is out of reach by name where the memory is not known to be host-accessible: code that asks for it does not
     compile.
@@ -48,7 +47,6 @@ class UsmArrayModel(models.StructModel):
             ("data", types.CPointer(type_.dtype)),
             ("shape", steps),
             ("strides", steps),
-            ("whole", types.pyobject),
         ]
         self.type = type_
         super().__init__(manager, type_, members)

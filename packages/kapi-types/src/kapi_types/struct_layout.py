@@ -33,6 +33,7 @@ __all__ = [
     "RANK",
     "SHAPE",
     "STRIDES",
+    "TYPE_NUMBER",
     "class_addresses",
     "learn",
     "struct_key",
