@@ -116,7 +116,7 @@ def test_malformed_barrier_is_listed_with_its_line():
         kapi.group_barrier()
 
     with pytest.raises(
-        kapi.KernelCompilationError, match=r"test_launch.py:\d+: group_barrier must be called with a group"
+        kapi.KernelCompilationError, match=r"test_launch.py:\d+: group_barrier must be called with group, fence_scope"
     ):
         kapi.call_kernel(malformed, kapi.NdRange(1, 1))
 

@@ -74,7 +74,7 @@ def prompt():
 def no_thread_is_left():
     before = threading.active_count()
     yield
-    assert kapi_sim.threads.ON_THREADS == {}
+    assert kapi_sim.threads.CARRIED_OUT == {}
     assert threading.active_count() == before
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kapi_sim.checks.limits import check_dtype, check_local_memory
+from kapi_sim.checks.ordered_races import OrderedTrail
+from kapi_sim.checks.ordering import Ordering
 from kapi_sim.checks.races import Trail
 from kapi_sim.clock import Clock
 from kapi_sim.control import Settings
@@ -46,6 +48,16 @@ class Bound:
         Where events are noted, in a launch that is traced.
     has_floats : bool
         Whether any argument is or holds a float.
+    ordering : Ordering or None
+        What atomics, fences and sub-groups order, in a launch that has them.
+    spin_limit : int
+        Turns of a loop after which it is given up.
+    checks_limits, has_bounds, finds_unwritten : bool
+        Checks that are made of what the kernel itself makes.
+    is_viewed : bool
+        Whether any access is looked at.
+    has_fp64, has_atomic64 : bool
+        Abilities of the pretended device.
     """
 
     clock: Clock
@@ -57,6 +69,14 @@ class Bound:
     usm: dict[int, HostCopy] = field(default_factory=dict)
     recorder: Recorder | None = None
     has_floats: bool = False
+    ordering: Ordering | None = None
+    spin_limit: int = 1_000_000
+    checks_limits: bool = False
+    has_bounds: bool = False
+    finds_unwritten: bool = False
+    is_viewed: bool = False
+    has_fp64: bool = True
+    has_atomic64: bool = True
 
     def values_of(self, makes_floats: bool) -> list[Any]:
         """Return the values for a kernel that does, or does not, make floats itself."""
@@ -65,7 +85,7 @@ class Bound:
     @property
     def elements_tracked(self) -> int:
         """Distinct elements of global memory whose accesses were recorded in the last run."""
-        return 0 if self.trail is None else len(self.trail.reads.keys() | self.trail.writes.keys())
+        return 0 if self.trail is None else self.trail.touched
 
     def snapshot(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return copies of the arrays in global memory."""
@@ -83,6 +103,8 @@ class Bound:
         for trail in (self.trail, self.local_trail):
             if trail is not None:
                 trail.clear()
+        if self.ordering is not None:
+            self.ordering.restart()
 
     def notes(self) -> list[str]:
         """Return what was found and is no error."""
@@ -101,8 +123,26 @@ def bind(
     clock: Clock,
     settings: Settings,
     recorder: Recorder | None = None,
+    orders_memory: bool = False,
 ) -> Bound:
     """Check the arguments and wrap what the checks have to see.
+
+    Parameters
+    ----------
+    names : list of str
+        Of the kernel's parameters after the work-item.
+    args : tuple
+        One for each.
+    space : Range or NdRange
+        The index space.
+    clock : Clock
+        The launch's position.
+    settings : Settings
+        What is checked.
+    recorder : Recorder, optional
+        Where events are noted, in a launch that is traced.
+    orders_memory : bool
+        Whether the kernel has atomics, fences or sub-groups, which order memory beside barriers.
 
     Raises
     ------
@@ -112,7 +152,7 @@ def bind(
         If local memory is asked for without work-groups or beyond the profile, or an array has too
         many axes.
     """
-    binder = _Binder(space, clock, settings)
+    binder = _Binder(space, clock, settings, orders_memory)
     binder.bound.recorder = recorder
     for name, value in zip(names, args, strict=False):
         binder.inspect(name, value)
@@ -126,22 +166,40 @@ def bind(
 class _Binder:
     """Two passes over the arguments: look at all, then wrap each."""
 
-    def __init__(self, space: Range | NdRange, clock: Clock, settings: Settings) -> None:
+    def __init__(self, space: Range | NdRange, clock: Clock, settings: Settings, orders_memory: bool) -> None:
         checks = settings.checks
-        self.bound = Bound(clock)
+        self._profile = settings.profile if "limits" in checks else None
+        races, unwritten = "races" in checks, "initialisation" in checks
+        self._unwritten = settings.uninitialised if unwritten else None
+        has_fp64 = self._profile is None or self._profile.has_fp64
+        has_atomic64 = self._profile is None or self._profile.has_atomic64
+        self.bound = bound = Bound(
+            clock,
+            spin_limit=settings.spin_limit,
+            checks_limits="limits" in checks,
+            has_bounds="bounds" in checks,
+            finds_unwritten=unwritten,
+            is_viewed=not checks.isdisjoint(("bounds", "races", "initialisation")) or not (has_fp64 and has_atomic64),
+            has_fp64=has_fp64,
+            has_atomic64=has_atomic64,
+        )
         self.granule = 1
         self.local_bytes = 0
         self._space = space
         self._clock = clock
-        self._profile = settings.profile if "limits" in checks else None
-        self._has_fp64 = self._profile is None or self._profile.has_fp64
-        self._has_bounds = "bounds" in checks
-        races, unwritten = "races" in checks, "initialisation" in checks
-        self._is_viewed = self._has_bounds or races or unwritten or not self._has_fp64
-        if races:
-            self.bound.trail = Trail(clock, "global", races, False)
+        if orders_memory and races:
+            bound.ordering = Ordering(clock)
+        if races or self._unwritten is not None:
+            bound.trail = self._trail("global", races, self._unwritten is not None)
+            if self._unwritten is not None:
+                bound.trail.initialised = self._unwritten.written
         if races or unwritten:
-            self.bound.local_trail = Trail(clock, "local", races, unwritten)
+            bound.local_trail = self._trail("local", races, unwritten)
+
+    def _trail(self, space: str, finds_races: bool, finds_unwritten: bool) -> Trail:
+        if self.bound.ordering is None:
+            return Trail(self._clock, space, finds_races, finds_unwritten)
+        return OrderedTrail(self._clock, space, finds_races, finds_unwritten, self.bound.ordering)
 
     def inspect(self, name: str, value: Any) -> None:
         """Check one argument, and note its memory."""
@@ -214,16 +272,16 @@ class _Binder:
         return value
 
     def _viewed(self, array: np.ndarray[Any, Any], name: str, trail: Trail | None, granule: int) -> Any:
-        recorder = self.bound.recorder
-        if recorder is not None:
+        bound = self.bound
+        is_local = any(array is local for local in bound.local_arrays)
+        starts_unwritten = is_local or (self._unwritten is not None and self._unwritten.holds(array))
+        places = (name, self._clock, trail, bound.has_bounds, granule, bound.has_fp64)
+        space = "local" if is_local else "global"
+        if bound.recorder is not None:
             from kapi_sim.tracing.recorder import TracedView
 
-            is_local = any(array is local for local in self.bound.local_arrays)
-            view = TracedView(array, name, self._clock, trail, self._has_bounds, granule, self._has_fp64)
-            return view.trace(recorder, "local" if is_local else "global")
-        if not self._is_viewed:
-            return array
-        return View(array, name, self._clock, trail, self._has_bounds, granule, self._has_fp64)
+            return TracedView(array, *places, space, starts_unwritten).trace(bound.recorder, space)
+        return View(array, *places, space, starts_unwritten) if bound.is_viewed else array
 
 
 def _saturating(value: Any) -> Any:

@@ -27,14 +27,17 @@ class Clock:
         The current epoch.
     group_start : int
         The first epoch of the group that runs.
+    sub_group_size : int
+        Most work-items of a sub-group.
     weak_barrier : Site or None
         The latest barrier of this epoch whose fence scope is too narrow to order memory.
     """
 
-    __slots__ = ("epoch", "group_size", "group_start", "space", "uid", "weak_barrier")
+    __slots__ = ("epoch", "group_size", "group_start", "space", "sub_group_size", "uid", "weak_barrier")
 
-    def __init__(self, space: Range | NdRange) -> None:
+    def __init__(self, space: Range | NdRange, sub_group_size: int = 32) -> None:
         self.space = space
+        self.sub_group_size = sub_group_size
         self.group_size = prod(space.local_range) if isinstance(space, NdRange) else 1
         self.weak_barrier: Site | None = None
         self.restart()
@@ -59,6 +62,15 @@ class Clock:
             self.weak_barrier = None
         else:
             self.weak_barrier = site
+
+    def group_of(self, uid: int) -> int:
+        """Return the number of a work-item's group; of a Range launch, its own."""
+        return uid // self.group_size
+
+    def sub_group_of(self, uid: int) -> tuple[int, int]:
+        """Return the numbers of a work-item's group and of its sub-group in it."""
+        group, local = divmod(uid, self.group_size)
+        return group, local // self.sub_group_size
 
     @property
     def extents(self) -> tuple[int, ...]:

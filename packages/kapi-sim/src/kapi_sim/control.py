@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
+from kapi_sim.checks.marking import Uninitialised, marked_arrays
 from kapi_sim.checks.selection import parse_checks
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.profile import PROFILES, Profile
@@ -34,6 +36,8 @@ class Settings:
         Where launches are noted.
     spin_limit : int
         Turns of a loop after which it is given up.
+    uninitialised : Uninitialised or None
+        Arrays in which a read before any write is an error.
     """
 
     checks: frozenset[str]
@@ -42,6 +46,7 @@ class Settings:
     profile: Profile | None = None
     report: Report | None = None
     spin_limit: int = 1_000_000
+    uninitialised: Uninitialised | None = None
 
 
 _settings: ContextVar[Settings | None] = ContextVar("kapi_sim_settings", default=None)
@@ -65,6 +70,7 @@ def simulation(
     schedules: int = 1,
     profile: Profile | str | None = None,
     spin_limit: int = 1_000_000,
+    uninitialised: Iterable[Any] = (),
 ) -> Iterator[Report]:
     """Govern the launches inside a ``with`` block, and report on them.
 
@@ -83,6 +89,9 @@ def simulation(
     spin_limit : int
         Turns of a ``while`` loop, between two barriers, after which it counts as one that never ends and
         is a `DeadlockError`.  A thousandth of it is what a work-item gets before others of its group run.
+    uninitialised : iterable of numpy.ndarray
+        Arrays that hold nothing yet, as ``np.empty`` makes them: a kernel that reads an element which no
+        kernel of the block wrote before is an `UninitializedReadError`.
 
     Yields
     ------
@@ -119,7 +128,8 @@ def simulation(
     if not isinstance(spin_limit, int) or spin_limit < 1:
         raise KernelLaunchError(f"spin_limit must be an integer of at least 1, got {spin_limit!r}")
     report = Report()
-    token = _settings.set(Settings(names, seed, schedules, profile, report, spin_limit))
+    marked = marked_arrays(uninitialised)
+    token = _settings.set(Settings(names, seed, schedules, profile, report, spin_limit, marked))
     try:
         yield report
     finally:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.names import MISSING, bound_names, called_function, resolve
-from kapi_sim.spec.convergence import group_barrier
 
 __all__ = ["may_make_floats"]
 
@@ -44,5 +43,5 @@ def _is_integral(value: Any, name: str) -> bool:
         return True
     if getattr(builtins, name, MISSING) is value:
         return name in _INTEGRAL_BUILTINS or (isinstance(value, type) and issubclass(value, BaseException))
-    module = getattr(value, "__name__", "") if not isinstance(value, type) else ""
-    return value is group_barrier or module.partition(".")[0] in ("kapi_sim", "kapi_runtime")
+    module = str(getattr(value, "__module__", None) or getattr(value, "__name__", ""))
+    return module.partition(".")[0] in ("kapi_sim", "kapi_runtime")

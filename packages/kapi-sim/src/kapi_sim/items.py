@@ -9,9 +9,9 @@ from __future__ import annotations
 from math import prod
 
 from kapi_sim.errors import OutOfBoundsError
-from kapi_sim.spec.index_space import Group, Item, NdItem, NdRange, Range
+from kapi_sim.spec.index_space import Group, Item, NdItem, NdRange, Range, SubGroup
 
-__all__ = ["Cluster", "SimGroup", "SimItem", "SimNdItem", "linear"]
+__all__ = ["Cluster", "SimGroup", "SimItem", "SimNdItem", "SimSubGroup", "linear"]
 
 
 def linear(index: tuple[int, ...], extents: tuple[int, ...]) -> int:
@@ -66,15 +66,26 @@ class Cluster:
     ----------
     id : tuple of int
         Its index; the scheduler stores the next group's here.
+    size : int
+        Work-items of a group.
+    sub_group_size : int
+        Most work-items of a sub-group.
     """
 
-    __slots__ = ("global_range", "group_range", "id", "local_range")
+    __slots__ = ("global_range", "group_range", "id", "local_range", "size", "sub_group_size")
 
-    def __init__(self, space: NdRange) -> None:
+    def __init__(self, space: NdRange, sub_group_size: int) -> None:
         self.id: tuple[int, ...] = (0,) * space.ndim
         self.global_range = tuple(space.global_range)
         self.local_range = tuple(space.local_range)
         self.group_range = tuple(space.group_range)
+        self.size = space.local_range.size
+        self.sub_group_size = sub_group_size
+
+    def sub_group(self, local: int) -> range:
+        """Return the local linear ids of the sub-group that the work-item `local` belongs to."""
+        start = local // self.sub_group_size * self.sub_group_size
+        return range(start, min(start + self.sub_group_size, self.size))
 
 
 class SimGroup(Group):
@@ -117,6 +128,35 @@ class SimGroup(Group):
     @property
     def dimensions(self) -> int:
         return len(self.cluster.id)
+
+
+class SimSubGroup(SubGroup):
+    """A sub-group, seen from one work-item."""
+
+    __slots__ = ("cluster", "item")
+
+    def __init__(self, cluster: Cluster, item: SimNdItem) -> None:
+        self.cluster = cluster
+        self.item = item
+
+    def get_group_id(self) -> int:
+        return self.item.get_local_linear_id() // self.cluster.sub_group_size
+
+    def get_group_range(self) -> int:
+        return -(-self.cluster.size // self.cluster.sub_group_size)
+
+    def get_local_id(self) -> int:
+        return self.item.get_local_linear_id() % self.cluster.sub_group_size
+
+    def get_local_range(self) -> int:
+        return len(self.cluster.sub_group(self.item.get_local_linear_id()))
+
+    def get_max_local_range(self) -> int:
+        return self.cluster.sub_group_size
+
+    @property
+    def leader(self) -> bool:
+        return self.get_local_id() == 0
 
 
 class SimNdItem(NdItem):
@@ -162,6 +202,9 @@ class SimNdItem(NdItem):
 
     def get_group(self) -> Group:
         return self._group
+
+    def get_sub_group(self) -> SubGroup:
+        return SimSubGroup(self.cluster, self)
 
     @property
     def dimensions(self) -> int:

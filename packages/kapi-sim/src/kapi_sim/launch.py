@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from _thread import get_ident
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +16,12 @@ from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.checks.limits import check_index_space, check_sub_group_size
 from kapi_sim.clock import Clock
+from kapi_sim.compiled import Compiled
 from kapi_sim.control import Settings, current_settings
 from kapi_sim.debugging import is_debugged, start_clock
 from kapi_sim.errors import (
     BarrierDivergenceError,
+    CollectiveMismatchError,
     DataRaceError,
     DeadlockError,
     DtypeError,
@@ -26,6 +31,7 @@ from kapi_sim.errors import (
     UninitializedReadError,
     attach_note,
 )
+from kapi_sim.hooks import hooks_of, words_of
 from kapi_sim.launchable import parameters_for_launch
 from kapi_sim.report import LaunchRecord
 from kapi_sim.rewrite import Instrumented
@@ -33,8 +39,9 @@ from kapi_sim.schedule import Schedule
 from kapi_sim.source import Site
 from kapi_sim.spec.index_space import NdRange, Range
 from kapi_sim.spec.options import KernelOptions
-from kapi_sim.tracing.switch import LINE, active_trace
-from kapi_sim.watchdog import SpinningError, deadlock, set_limit
+from kapi_sim.spec.outside import CARRIED_OUT
+from kapi_sim.tracing.switch import active_trace
+from kapi_sim.watchdog import SpinningError, deadlock
 
 if TYPE_CHECKING:
     from kapi_sim.tracing.recorder import Recorder
@@ -42,7 +49,13 @@ if TYPE_CHECKING:
 
 __all__ = ["execute"]
 
-_NAME_WORK_ITEMS = (BarrierDivergenceError, DataRaceError, DeadlockError, UninitializedReadError)
+_NAME_WORK_ITEMS = (
+    BarrierDivergenceError,
+    CollectiveMismatchError,
+    DataRaceError,
+    DeadlockError,
+    UninitializedReadError,
+)
 """Errors about several work-items, which their messages name."""
 
 
@@ -82,17 +95,25 @@ def execute(
         check_sub_group_size(kernel.name, options, settings.profile)
     first = settings.seed
     seeds = (first, *((first or 0) + i for i in range(1, settings.schedules)))
-    clock = Clock(space)
+    clock = Clock(space, _sub_group_size(space, settings, options))
     trace = active_trace.get()
-    recorder = None if trace is None else _recorder(trace, kernel, clock, settings, options)
-    bound = bind(names, args, space, clock, settings, recorder)
+    recorder = None if trace is None else _recorder(trace, kernel, clock)
+    # A trace and a breakpoint need to know which work-item runs, as checks do.
+    is_followed = bool(settings.checks) or recorder is not None or is_debugged()
+    compiled = kernel.compiled(
+        "limits" in settings.checks, is_followed and isinstance(space, NdRange), recorder is not None
+    )
+    bound = bind(names, args, space, clock, settings, recorder, compiled.orders_memory)
+    run = partial(_run, kernel, compiled, space, bound, settings, is_followed)
     try:
         if len(seeds) == 1:
-            _run(kernel, space, bound, settings, first)
+            run(first)
         else:
-            _compare(kernel, space, bound, settings, seeds)
+            _compare(run, kernel, bound, settings, seeds)
     finally:
         bound.copy_back()
+        if settings.uninitialised is not None and bound.trail is not None:
+            settings.uninitialised.written |= bound.trail.writes.keys()
         if settings.report is not None:
             settings.report.notes += bound.notes()
     if settings.report is not None:
@@ -102,35 +123,50 @@ def execute(
         )
 
 
-def _recorder(trace: Trace, kernel: Instrumented, clock: Clock, settings: Settings, options: KernelOptions) -> Recorder:
+def _sub_group_size(space: Range | NdRange, settings: Settings, options: KernelOptions) -> int:
+    """Return the most work-items of a sub-group: the largest size of the device that a work-group fills."""
+    if options.sub_group_size is not None:
+        return options.sub_group_size
+    sizes = (32,) if settings.profile is None else settings.profile.sub_group_sizes
+    if isinstance(space, Range):
+        return max(sizes)
+    return max((size for size in sizes if size <= space.local_range.size), default=min(sizes))
+
+
+def _recorder(trace: Trace, kernel: Instrumented, clock: Clock) -> Recorder:
     from kapi_sim.tracing.recorder import Recorder
 
-    sizes = (32,) if settings.profile is None else settings.profile.sub_group_sizes
-    return Recorder(trace.start(kernel.name, clock, options.sub_group_size or max(sizes)), clock)
+    return Recorder(trace.start(kernel.name, clock, clock.sub_group_size), clock)
 
 
-def _run(kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: Settings, seed: int | None) -> None:
+def _run(
+    kernel: Instrumented,
+    compiled: Compiled,
+    space: Range | NdRange,
+    bound: Bound,
+    settings: Settings,
+    is_followed: bool,
+    seed: int | None,
+) -> None:
     """Run one order."""
-    checks = settings.checks
-    recorder = bound.recorder
-    # A trace and a breakpoint need to know which work-item runs, as checks do.
-    is_followed = bool(checks) or recorder is not None or is_debugged()
-    compiled = kernel.compiled("limits" in checks, is_followed and isinstance(space, NdRange), recorder is not None)
-    if recorder is not None:
-        LINE.cell_contents = recorder.note_line
+    hooks = hooks_of(bound)
     schedule = Schedule(
-        compiled.function,
-        compiled.has_barrier,
+        compiled.for_launch(hooks),
+        compiled.has_meeting,
         compiled.is_generator,
         compiled.on_threads,
+        compiled.tells_meetings,
         bound.values_of(compiled.makes_floats),
         bound,
         is_followed,
-        "convergence" in checks,
+        "convergence" in settings.checks,
         seed,
     )
-    set_limit(settings.spin_limit)
     start_clock(bound.clock)
+    thread = get_ident()
+    # A debugger may launch one kernel from within another.
+    outer = CARRIED_OUT.get(thread)
+    CARRIED_OUT[thread] = words_of(hooks)
     try:
         # A device computes on through overflow, division of floats by zero and nan.
         with np.errstate(all="ignore"):
@@ -138,6 +174,11 @@ def _run(kernel: Instrumented, space: Range | NdRange, bound: Bound, settings: S
     except Exception as error:
         _complete(error, kernel, bound)
         raise
+    finally:
+        if outer is None:
+            del CARRIED_OUT[thread]
+        else:
+            CARRIED_OUT[thread] = outer
 
 
 def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
@@ -176,8 +217,8 @@ def _user_site(error: Exception) -> Site | None:
 
 
 def _compare(
+    run: Callable[[int | None], None],
     kernel: Instrumented,
-    space: Range | NdRange,
     bound: Bound,
     settings: Settings,
     seeds: tuple[int | None, ...],
@@ -192,7 +233,7 @@ def _compare(
             if bound.recorder is not None:
                 bound.recorder.stop()
         try:
-            _run(kernel, space, bound, settings, seed)
+            run(seed)
         except Exception as error:
             if order > 0:
                 attach_note(error, f"in the order that simulation(seed={seed}) replays")

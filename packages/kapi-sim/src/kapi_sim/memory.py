@@ -11,11 +11,14 @@ import numpy as np
 
 from kapi_sim.arithmetic import saturated
 from kapi_sim.checks.bounds import fail_outside, fail_rank, spell
+from kapi_sim.checks.initialisation import PrivateTrail
 from kapi_sim.checks.limits import fail_wide
+from kapi_sim.checks.ordered_races import OrderedTrail
 from kapi_sim.checks.races import Trail
 from kapi_sim.clock import Clock
 from kapi_sim.errors import DtypeError
 from kapi_sim.source import Site, site_of
+from kapi_sim.undefined import Undefined
 
 __all__ = ["SaturatingArray", "View", "poison"]
 
@@ -60,6 +63,10 @@ class View:
         either coincide or are disjoint, else 1.
     has_fp64 : bool
         Whether the pretended device computes in float64; if not, a stored float64 is an error.
+    space : str
+        Where it lies: ``"global"``, ``"local"`` or ``"private"``.
+    starts_unwritten : bool
+        Whether a read is an error unless a work-item wrote the element.
     """
 
     __slots__ = (
@@ -77,6 +84,8 @@ class View:
         "_trail",
         "name",
         "shape",
+        "space",
+        "starts_unwritten",
     )
 
     def __init__(
@@ -84,10 +93,12 @@ class View:
         array: np.ndarray[Any, Any],
         name: str,
         clock: Clock,
-        trail: Trail | None,
+        trail: Trail | PrivateTrail | None,
         has_bounds: bool,
         granule: int,
         has_fp64: bool = True,
+        space: str = "global",
+        starts_unwritten: bool = False,
     ) -> None:
         self._array = array
         self._base: int = array.__array_interface__["data"][0]
@@ -103,6 +114,8 @@ class View:
         self._stride = array.strides[0] if array.ndim else 0
         self.name = name
         self.shape = array.shape
+        self.space = space
+        self.starts_unwritten = starts_unwritten
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -153,6 +166,51 @@ class View:
             f"at {self._site(_getframe(1))}: loop over its elements"
         )
 
+    def element(self, index: Any, frame: FrameType) -> tuple[int, Any]:
+        """Return address and index of one element that an atomic operation is to use.
+
+        Raises
+        ------
+        OutOfBoundsError
+            If the index lies outside.
+        DtypeError
+            If it names no element.
+        """
+        found = self._locate(index, frame)
+        if found is None:
+            raise DtypeError(
+                f"index of an AtomicRef of `{self.name}` must name one element, got {spell(self.name, index)}, "
+                f"shape {self.shape}\n  {self._clock.describe()} at {self._site(frame)}"
+            )
+        return found
+
+    def take_out(self, index: Any, frame: FrameType) -> Any:
+        """Read an element for the kernel that stands at `frame`."""
+        return self._get(index, frame)
+
+    def put_in(self, index: Any, value: Any, frame: FrameType) -> None:
+        """Write an element for the kernel that stands at `frame`."""
+        self._set(index, value, frame)
+
+    def note_atomic(
+        self, address: int, index: Any, frame: FrameType, reads: bool, writes: bool, order: int, scope: int
+    ) -> None:
+        """Record an atomic operation on one element."""
+        trail = self._trail
+        if isinstance(trail, OrderedTrail):
+            for offset in range(self._span):
+                trail.note_atomic(address + offset, self, index, frame, reads, writes, order, scope)
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """What is looked at."""
+        return self._array
+
+    @property
+    def clock(self) -> Clock:
+        """The launch's position."""
+        return self._clock
+
     def peek(self, index: Any) -> Any:
         """Return what the element holds, without an access of a work-item."""
         return self._array[index]
@@ -177,6 +235,8 @@ class View:
                 self._set_part(index, value, frame)
                 return
             address, index = found
+        if value.__class__ is Undefined:
+            raise value.fail(f"stored to {spell(self.name, index)} by {self._clock.describe()} at {self._site(frame)}")
         if self._is_integer:
             value = saturated(value, self._array.dtype)
         if not self._has_fp64 and value.__class__ in _WIDE:
@@ -191,6 +251,7 @@ class View:
         if conflict is None:
             self._array[index] = value
             return
+        assert isinstance(trail, Trail)  # private memory has no conflicts
         before = self._array[index].tobytes()
         self._array[index] = value
         if self._array[index].tobytes() != before:
@@ -253,7 +314,17 @@ class View:
         return (address, tuple(place)) if len(place) == len(self.shape) else None
 
     def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
-        return View(array, name, self._clock, self._trail, self._has_bounds, self._granule, self._has_fp64)
+        return View(
+            array,
+            name,
+            self._clock,
+            self._trail,
+            self._has_bounds,
+            self._granule,
+            self._has_fp64,
+            self.space,
+            self.starts_unwritten,
+        )
 
     def _part(self, index: Any, frame: FrameType) -> View:
         components = index if isinstance(index, tuple) else (index,)

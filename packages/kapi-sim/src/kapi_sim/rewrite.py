@@ -1,64 +1,32 @@
 """From a kernel's source to the function that the simulator runs.
 
-The source is rewritten once: a barrier becomes a ``yield`` of its site, group and scope, a call of a
-device function with barriers a ``yield from``, and arithmetic that needs it a call into
-`kapi_sim.arithmetic`.  Lines and columns stay the user's own, so a debugger and tracebacks show the
-user's source.  Names that the rewriting brings in live in closure cells; the function keeps its
-globals, and nothing is put there.
+The source is rewritten once: a barrier or group algorithm becomes a ``yield`` of its site, group and
+arguments, a call of a device function with barriers a ``yield from``, and arithmetic that needs it a
+call into `kapi_sim.arithmetic`.  Lines and columns stay the user's own, so a debugger and tracebacks
+show the user's source.  Names that the rewriting brings in live in closure cells; the function keeps
+its globals, and nothing is put there.  What is each launch's own, such as how long a loop may turn,
+is given to a copy of the function: launches on several threads do not meet in it.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from kapi_sim.arithmetic import SUBSTITUTES, checked_ring, floor_divide, remainder, wrapped_ring
+from kapi_sim.compiled import Compiled, Dependency, with_code
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.floats import may_make_floats
 from kapi_sim.language import find_problems
+from kapi_sim.meetings import is_algorithm, is_meeting
 from kapi_sim.names import bound_names, called_function, dotted_path, resolve
 from kapi_sim.rewriter import Rewriter
 from kapi_sim.source import FUTURE_FLAGS, parse_function
-from kapi_sim.spec.convergence import group_barrier
+from kapi_sim.spec.atomics import AtomicRef, atomic_fence
 
-__all__ = ["Compiled", "Instrumented"]
-
-Dependency = tuple[Callable[..., Any], tuple[str, ...], object]
-
-
-@dataclass(slots=True)
-class Compiled:
-    """A function as the simulator runs it.
-
-    Attributes
-    ----------
-    function : function
-        To be called with the work-item and the arguments.
-    has_barrier : bool
-        Whether a barrier may be reached.
-    is_generator : bool
-        Whether `function` is a generator function, which yields at barriers and in loops that spin.
-    on_threads : bool
-        Whether each work-item needs a thread of its own, for a source is missing.
-    makes_floats : bool
-        Whether a float may come of integers.
-    dependencies : list
-        Function, path and object of each name that decided the rewriting.
-    """
-
-    function: Callable[..., Any]
-    has_barrier: bool
-    is_generator: bool
-    on_threads: bool
-    makes_floats: bool
-    dependencies: list[Dependency] = field(default_factory=list)
-
-    def is_current(self) -> bool:
-        """Whether all names still lead where they led when the source was rewritten."""
-        return all(resolve(function, path) is value for function, path, value in self.dependencies)
+__all__ = ["Instrumented"]
 
 
 class Instrumented:
@@ -105,6 +73,7 @@ class Instrumented:
             if compilation.lacks_source(self.py_func):
                 # A loop cannot hand over there, for nothing that calls it could be rewritten.
                 compilation = _Compilation(is_checked, False, marks_lines, on_threads=True)
+            compilation.look_through(self.py_func)
             known = compilation.compile(self.py_func, is_kernel=True)
             compilation.raise_problems(self.name)
             self._compiled[key] = known
@@ -120,20 +89,51 @@ class _Compilation:
         self.marks_lines = marks_lines
         self.on_threads = on_threads
         self._cells: dict[int, CellType] = {}
-        self._has_barrier: dict[int, bool] = {}
+        self._has_meeting: dict[int, bool] = {}
         self._has_loop: dict[int, bool] = {}
         self._problems: list[str] = []
         self._makes_floats = False
         self._trees: dict[int, ast.FunctionDef | None] = {}
+        self._made_functions: list[FunctionType] = []
+        self.tells_meetings = True
+        self.passes_undefined = False
+        self.orders_memory = False
         self.dependencies: list[Dependency] = []
+
+    def look_through(self, kernel: Callable[..., Any]) -> None:
+        """Find out what words the kernel, and the functions that it calls, may come to."""
+        has_parts = False
+        for function in self._reached(kernel):
+            tree = self._tree(function)
+            called = _called_objects(function, tree) if tree is not None else _global_objects(function)
+            names = function.__code__.co_names
+            if tree is not None:
+                names += tuple(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+            has_sub_groups = "get_sub_group" in names
+            has_parts |= has_sub_groups or any(map(is_algorithm, called))
+            self.passes_undefined |= has_sub_groups and self.hands_over
+            self.orders_memory |= has_sub_groups or any(c is AtomicRef or c is atomic_fence for c in called)
+        self.tells_meetings = self.hands_over or self.on_threads or has_parts
+
+    def _reached(self, kernel: Callable[..., Any]) -> list[Callable[..., Any]]:
+        reached: dict[int, Callable[..., Any]] = {}
+        pending = [kernel]
+        while pending:
+            function = pending.pop()
+            if id(function) in reached:
+                continue
+            reached[id(function)] = function
+            tree = self._tree(function)
+            called = _called_objects(function, tree) if tree is not None else _global_objects(function)
+            pending += [inner for inner in map(called_function, called) if inner is not None]
+        return list(reached.values())
 
     def compile(self, function: Callable[..., Any], *, is_kernel: bool) -> Compiled:
         """Return `function` rewritten."""
-        has_barrier = self.has_barrier(function)
         tree = self._tree(function)
         if tree is None:
             self._makes_floats = True
-            return Compiled(self._as_is(function), has_barrier, False, self.on_threads, True, self.dependencies)
+            return self._made(function, self._as_is(function), False)
         is_generator = self.is_generator(function)
         self._makes_floats = self._makes_floats or may_make_floats(tree, function)
         self._problems += find_problems(tree, function, is_kernel)
@@ -141,17 +141,29 @@ class _Compilation:
         body = rewriter.rewrite(tree)
         self._problems += rewriter.problems
         if self._problems or not rewriter.has_changed:
-            return self._made(function, has_barrier, is_generator)
+            return self._made(function, function, is_generator)
         injected = {
             "_kapi_floor_divide": CellType(floor_divide),
             "_kapi_remainder": CellType(remainder),
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
             **rewriter.cells,
         }
-        return self._made(_build(function, body, injected), has_barrier, is_generator)
+        return self._made(function, _build(function, body, injected), is_generator)
 
-    def _made(self, function: Callable[..., Any], has_barrier: bool, is_generator: bool) -> Compiled:
-        return Compiled(function, has_barrier, is_generator, self.on_threads, self._makes_floats, self.dependencies)
+    def _made(self, function: Callable[..., Any], made: Callable[..., Any], is_generator: bool) -> Compiled:
+        if made is not function and isinstance(made, FunctionType):
+            self._made_functions.append(made)
+        return Compiled(
+            made,
+            self.has_meeting(function),
+            is_generator,
+            self.on_threads,
+            self._makes_floats,
+            self.tells_meetings,
+            self.orders_memory,
+            self.dependencies,
+            self._made_functions,
+        )
 
     def raise_problems(self, kernel: str) -> None:
         """Raise for all that was found in a kernel and in the functions that it calls."""
@@ -169,31 +181,31 @@ class _Compilation:
             cell.cell_contents = self.compile(function, is_kernel=False).function
         return cell
 
-    def has_barrier(self, function: Callable[..., Any]) -> bool:
-        """Tell whether a barrier is reached by calls that can be followed."""
-        known = self._has_barrier.get(id(function))
+    def has_meeting(self, function: Callable[..., Any]) -> bool:
+        """Tell whether a barrier or a group algorithm is reached by calls that can be followed."""
+        known = self._has_meeting.get(id(function))
         if known is None:
-            self._has_barrier[id(function)] = False
+            self._has_meeting[id(function)] = False
             tree = self._tree(function)
             called = _called_objects(function, tree) if tree is not None else _global_objects(function)
-            known = any(value is group_barrier for value in called) or any(
-                self.has_barrier(inner) for inner in map(called_function, called) if inner is not None
+            known = any(map(is_meeting, called)) or any(
+                self.has_meeting(inner) for inner in map(called_function, called) if inner is not None
             )
-            self._has_barrier[id(function)] = known
+            self._has_meeting[id(function)] = known
         return known
 
     def is_generator(self, function: Callable[..., Any]) -> bool:
-        """Tell whether `function` yields: at barriers, or in loops that hand over."""
+        """Tell whether `function` yields: at meetings, or in loops that hand over."""
         if self.on_threads:
             return False
-        return self.has_barrier(function) or (self.hands_over and self._has_loop_in(function))
+        return self.has_meeting(function) or (self.hands_over and self._has_loop_in(function))
 
     def lacks_source(self, function: Callable[..., Any]) -> bool:
-        """Tell whether a function with a barrier, reached from `function`, cannot be rewritten."""
+        """Tell whether a function with a meeting, reached from `function`, cannot be rewritten."""
         pending, seen = [function], set()
         while pending:
             each = pending.pop()
-            if id(each) in seen or not self.has_barrier(each):
+            if id(each) in seen or not self.has_meeting(each):
                 continue
             seen.add(id(each))
             tree = self._tree(each)
@@ -236,7 +248,7 @@ class _Compilation:
         code = function.__code__
         names = {name: replaced(function.__globals__[name]) for name in code.co_names if name in function.__globals__}
         cells = tuple(CellType(replaced(cell.cell_contents)) for cell in function.__closure__ or ())
-        return _with_code(function, code, {**function.__globals__, **names}, cells)
+        return with_code(function, code, {**function.__globals__, **names}, cells)
 
 
 def _called_objects(function: Callable[..., Any], tree: ast.FunctionDef) -> list[Any]:
@@ -297,18 +309,8 @@ def _build(function: Callable[..., Any], body: ast.FunctionDef, injected: dict[s
     code = _nested(_nested(compiled, "_kapi_factory"), original.co_name)
     cells = dict(zip(free, function.__closure__ or (), strict=False))
     cells.update(injected)
-    return _with_code(function, code, function.__globals__, tuple(cells[name] for name in code.co_freevars))
+    return with_code(function, code, function.__globals__, tuple(cells[name] for name in code.co_freevars))
 
 
 def _nested(code: CodeType, name: str) -> CodeType:
     return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
-
-
-def _with_code(
-    function: Callable[..., Any], code: CodeType, names: dict[str, Any], cells: tuple[CellType, ...]
-) -> Callable[..., Any]:
-    made = FunctionType(code, names, function.__name__, function.__defaults__, cells)
-    made.__kwdefaults__ = function.__kwdefaults__
-    made.__qualname__ = function.__qualname__
-    made.__module__ = function.__module__
-    return made

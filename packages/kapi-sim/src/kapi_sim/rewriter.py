@@ -11,19 +11,21 @@ from typing import Any, Protocol
 import numpy as np
 
 from kapi_sim.arithmetic import SUBSTITUTES, conversion
+from kapi_sim.arithmetic_rewriter import ArithmeticRewriter
 from kapi_sim.debugging import stops
+from kapi_sim.meetings import ALGORITHM, defaults_of, is_meeting, parameters_of
 from kapi_sim.names import MISSING, bound_names, called_function, dotted_path, resolve
+from kapi_sim.spec.atomics import AtomicRef, atomic_fence
 from kapi_sim.spec.convergence import group_barrier
-from kapi_sim.spec.memory import MemoryScope
+from kapi_sim.spec.memory import PrivateArray
 from kapi_sim.statements import counted_loop, mark_lines
-from kapi_sim.tracing.switch import LINE
-from kapi_sim.watchdog import LOOP_NUMBER, SPIN_LIMIT, SPIN_TURN, spin
+from kapi_sim.undefined import defined_max, defined_min
+from kapi_sim.watchdog import LOOP_NUMBER, spin
 
 __all__ = ["Callees", "Rewriter"]
 
-_RING = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.LShift)
-_GROWING = (ast.Mult, ast.Pow, ast.LShift)
-_DIVISIONS: dict[type[ast.operator], str] = {ast.FloorDiv: "_kapi_floor_divide", ast.Mod: "_kapi_remainder"}
+_OF_THE_LAUNCH = {id(AtomicRef): "_kapi_reference", id(atomic_fence): "_kapi_fence"}
+_PASSING = {id(min): defined_min, id(max): defined_max}
 
 
 class Callees(Protocol):
@@ -33,10 +35,8 @@ class Callees(Protocol):
     hands_over: bool
     marks_lines: bool
     on_threads: bool
-
-    def has_barrier(self, function: Callable[..., Any]) -> bool:
-        """Tell whether calling `function` may reach a barrier."""
-        ...
+    tells_meetings: bool
+    passes_undefined: bool
 
     def is_generator(self, function: Callable[..., Any]) -> bool:
         """Tell whether `function` is rewritten to a generator function."""
@@ -47,7 +47,7 @@ class Callees(Protocol):
         ...
 
 
-class Rewriter(ast.NodeTransformer):
+class Rewriter(ArithmeticRewriter):
     """Rewrites the tree of one function.
 
     Parameters
@@ -70,18 +70,17 @@ class Rewriter(ast.NodeTransformer):
     """
 
     def __init__(self, function: Callable[..., Any], callees: Callees, is_checked: bool) -> None:
+        super().__init__(is_checked)
         self._function = function
         self._callees = callees
-        self._is_checked = is_checked
         self._scopes: list[set[str]] = []
         self._generators: set[str] = set()
-        self._temporaries = 0
         self._lambdas = 0
         self._hands_over = callees.hands_over
         self._marks_lines = callees.marks_lines
+        self._private_name = ""
         self.cells: dict[str, CellType] = {}
         self.problems: list[str] = []
-        self.has_changed = False
 
     def rewrite(self, tree: ast.FunctionDef) -> ast.FunctionDef:
         """Return `tree` rewritten, without decorators, defaults and annotations."""
@@ -98,7 +97,7 @@ class Rewriter(ast.NodeTransformer):
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
         if self._marks_lines:
             self.has_changed = True
-            self.cells["_kapi_line"] = LINE
+            self.cells["_kapi_line"] = CellType()
             mark_lines(tree, self._function.__code__.co_filename)
         self._scopes.pop()
         return tree
@@ -122,11 +121,6 @@ class Rewriter(ast.NodeTransformer):
         self.has_changed = True
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
-    def _call(self, name: str, arguments: list[ast.expr], node: ast.AST) -> ast.Call:
-        self.has_changed = True
-        function = ast.copy_location(ast.Name(name, ast.Load()), node)
-        return ast.copy_location(ast.Call(function, arguments, []), node)
-
     # Names: `math` and its functions, however imported.
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -142,7 +136,14 @@ class Rewriter(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             return node
         value = self._lookup(node)
-        if value is MISSING or id(value) not in SUBSTITUTES:
+        if value is MISSING:
+            return node
+        hook = _OF_THE_LAUNCH.get(id(value))
+        if hook is not None:
+            return self._inject(hook, CellType(), node)
+        if self._callees.passes_undefined and id(value) in _PASSING:
+            return self._inject(f"_kapi_{value.__name__}", CellType(_PASSING[id(value)]), node)
+        if id(value) not in SUBSTITUTES:
             return node
         substitute = SUBSTITUTES[id(value)]
         return self._inject(f"_kapi_math_{getattr(value, '__name__', '')}", CellType(substitute), node)
@@ -151,8 +152,10 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         value = self._lookup(node.func)
-        if value is group_barrier and not self._callees.on_threads:
-            return self._barrier(node)
+        if is_meeting(value) and not self._callees.on_threads:
+            return self._meeting(node, value)
+        if value is PrivateArray:
+            return self._private_array(node)
         if value is builtins.breakpoint:
             self.cells["_kapi_stops"] = CellType(stops)
             test = self._call("_kapi_stops", [], node)
@@ -185,31 +188,71 @@ class Rewriter(ast.NodeTransformer):
     def _refuse_in_lambda(self, node: ast.Call) -> None:
         # A lambda that yields would be called, but never run.
         if self._lambdas:
-            self.problems.append(
-                f"{self._function.__code__.co_filename}:{node.lineno}: a barrier, or a function with a barrier or a "
-                f"`while` loop, must not stand in a lambda, got `{ast.unparse(node)}`: write a local function"
+            self._add_problem(
+                node,
+                "a barrier or group algorithm, or a function with one or with a `while` loop, must not stand in a "
+                f"lambda, got `{ast.unparse(node)}`: write a local function",
             )
 
-    def _barrier(self, node: ast.Call) -> ast.expr:
+    def _meeting(self, node: ast.Call, word: Callable[..., Any]) -> ast.expr:
         self._refuse_in_lambda(node)
-        given = dict(zip(("group", "fence_scope"), node.args, strict=False))
-        given.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
-        if "group" not in given or set(given) - {"group", "fence_scope"} or len(node.args) > 2:
-            self.problems.append(
-                f"{self._function.__code__.co_filename}:{node.lineno}: group_barrier must be called with a "
-                "group "
-                f"and at most a fence_scope, got `{ast.unparse(node)}`"
-            )
+        names, defaults = parameters_of(word), defaults_of(word)
+        given: dict[str | None, ast.expr] = dict(zip(names, node.args, strict=False))
+        given.update({keyword.arg: keyword.value for keyword in node.keywords})
+        is_complete = set(names) - set(defaults) <= set(given) <= set(names)
+        if not is_complete or len(given) < len(node.args) + len(node.keywords):
+            wanted = ", ".join(f"{name} (which may be left out)" if name in defaults else name for name in names)
+            self._add_problem(node, f"{word.__name__} must be called with {wanted}, got `{ast.unparse(node)}`")
             return node
         self.has_changed = True
-        if not self._hands_over:
+        if not self._callees.tells_meetings:
             # With nothing to check, that a barrier is met is all the scheduler has to know.
             return ast.copy_location(ast.Yield(ast.copy_location(ast.Constant(True), node)), node)
-        scope = given.get("fence_scope", ast.Constant(int(MemoryScope.WORK_GROUP)))
         place: Any = (self._function.__code__.co_filename, node.lineno, node.col_offset)
-        site = ast.Constant(place)
-        parts = [site, self.visit(given["group"]), self.visit(scope)]
+        arguments = [self.visit(given[n]) if n in given else ast.Constant(defaults[n]) for n in names]
+        parts: list[ast.expr] = [ast.Constant(place), *arguments]
+        if word is not group_barrier:
+            named = self._inject(f"_kapi_word_{word.__name__}", CellType(word), node)
+            other = arguments[2] if len(arguments) > 2 else ast.Constant(None)
+            parts = [ast.Constant(place), arguments[0], ast.Constant(ALGORITHM), named, arguments[1], other]
         return ast.copy_location(ast.Yield(ast.Tuple(parts, ast.Load())), node)
+
+    # Private memory.
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        target = node.targets[0]
+        self._private_name = target.id if isinstance(target, ast.Name) else ""
+        self.generic_visit(node)
+        self._private_name = ""
+        return node
+
+    def _private_array(self, node: ast.Call) -> ast.expr:
+        name = self._private_name or "PrivateArray"
+        shape = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "shape"), None)
+        if shape is not None and not self._is_constant(shape):
+            self._add_problem(
+                node,
+                f"shape of PrivateArray must be known when the kernel is compiled, got `{ast.unparse(shape)}`: "
+                "write numbers, or names of numbers outside of the kernel",
+            )
+        node.func = self._inject("_kapi_private_array", CellType(), node.func)
+        self.generic_visit(node)
+        node.keywords.append(ast.keyword("name", ast.copy_location(ast.Constant(name), node)))
+        return node
+
+    def _is_constant(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Tuple):
+            return all(self._is_constant(element) for element in node.elts)
+        if isinstance(node, ast.BinOp):
+            return self._is_constant(node.left) and self._is_constant(node.right)
+        if isinstance(node, ast.Constant):
+            return True
+        value = self._lookup(node)
+        sizes = value if isinstance(value, tuple) else (value,)
+        return all(isinstance(size, (int, np.integer)) for size in sizes)
+
+    def _add_problem(self, node: ast.expr, text: str) -> None:
+        self.problems.append(f"{self._function.__code__.co_filename}:{node.lineno}: {text}")
 
     # Loops.
 
@@ -225,10 +268,10 @@ class Rewriter(ast.NodeTransformer):
         self._temporaries += 1
         hands_over = self._hands_over and len(self._scopes) == 1
         if hands_over:
-            self.cells["_kapi_spin_turn"] = SPIN_TURN
+            self.cells["_kapi_spin_turn"] = CellType()
             self.cells["_kapi_loop_number"] = LOOP_NUMBER
         else:
-            self.cells["_kapi_spin_limit"] = SPIN_LIMIT
+            self.cells["_kapi_spin_limit"] = CellType()
             self.cells["_kapi_spin"] = CellType(spin)
         file = self._function.__code__.co_filename
         return counted_loop(node, file, self._temporaries, hands_over)
@@ -236,92 +279,7 @@ class Rewriter(ast.NodeTransformer):
     def _is_barrier(self, statement: ast.stmt) -> bool:
         if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
             return False
-        return self._lookup(statement.value.func) is group_barrier
-
-    # Arithmetic.
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        self.generic_visit(node)
-        if self._is_checked and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
-            return self._call("_kapi_ring", [node], node)
-        return node
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        if _may_divide_by_zero(node.op, node.right):
-            return self._call(_DIVISIONS[type(node.op)], [self.visit(node.left), self.visit(node.right)], node)
-        if isinstance(node.op, _RING):
-            needs_look = self._needs_look(node)
-            self._visit_chain(node)
-            return self._call("_kapi_ring", [node], node) if needs_look else node
-        self.generic_visit(node)
-        return node
-
-    def _visit_chain(self, node: ast.BinOp) -> None:
-        """Visit a chain of ring operations: wrapping its end wraps its inner results as well."""
-        for side in ("left", "right"):
-            operand = getattr(node, side)
-            is_inner = isinstance(operand, ast.BinOp) and isinstance(operand.op, _RING)
-            # An exponent or a shift count is no ring operand: it has to be right by itself.
-            if is_inner and not (side == "right" and isinstance(node.op, (ast.Pow, ast.LShift))):
-                self._visit_chain(operand)
-            else:
-                setattr(node, side, self.visit(operand))
-
-    def _needs_look(self, node: ast.expr) -> bool:
-        """Tell whether a chain of ring operations may leave 64 bits and has to be looked at."""
-        operations: list[ast.operator] = []
-        pending: list[ast.expr] = [node]
-        while pending:
-            part = pending.pop()
-            if isinstance(part, ast.BinOp) and isinstance(part.op, _RING):
-                operations.append(part.op)
-                pending += [part.left, part.right]
-            elif part is not node and isinstance(part, ast.Constant) and isinstance(part.value, (float, str)):
-                return False
-        return self._is_checked or any(isinstance(operation, _GROWING) for operation in operations)
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        node.value = self.visit(node.value)
-        # An index that left 64 bits is out of bounds anyway: its end needs no look of its own.
-        node.slice = self._index(node.slice)
-        return node
-
-    def _index(self, node: ast.expr) -> ast.expr:
-        if isinstance(node, ast.Tuple):
-            node.elts = [self._index(element) for element in node.elts]
-            return node
-        if isinstance(node, ast.BinOp) and isinstance(node.op, _RING):
-            self._visit_chain(node)
-            return node
-        made: ast.expr = self.visit(node)
-        return made
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:
-        is_division = _may_divide_by_zero(node.op, node.value)
-        target = node.target
-        if isinstance(target, ast.Name) and (is_division or isinstance(node.op, _RING)):
-            read = ast.copy_location(ast.Name(target.id, ast.Load()), target)
-            value = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
-            return ast.copy_location(ast.Assign([target], self.visit(value)), node)
-        if isinstance(target, ast.Subscript) and is_division:
-            # The array and the index are evaluated once, as Python does.
-            array, index = self._temporary(target.value), self._temporary(target.slice)
-            place = [
-                ast.copy_location(ast.Subscript(_load(array), _load(index), ctx), target)
-                for ctx in (ast.Load(), ast.Store())
-            ]
-            result = self._call(_DIVISIONS[type(node.op)], [place[0], self.visit(node.value)], node)
-            return [
-                ast.copy_location(ast.Assign([array], self.visit(target.value)), node),
-                ast.copy_location(ast.Assign([index], self._index(target.slice)), node),
-                ast.copy_location(ast.Assign([place[1]], result), node),
-            ]
-        self.generic_visit(node)
-        return node
-
-    def _temporary(self, node: ast.expr) -> ast.Name:
-        self._temporaries += 1
-        return ast.copy_location(ast.Name(f"_kapi_{self._temporaries}", ast.Store()), node)
+        return is_meeting(self._lookup(statement.value.func))
 
     # Local functions.
 
@@ -346,7 +304,7 @@ class Rewriter(ast.NodeTransformer):
         called = called_function(value)
         if called is not None:
             return self._callees.is_generator(called)
-        return value is group_barrier and not self._callees.on_threads
+        return is_meeting(value) and not self._callees.on_threads
 
 
 def _is_integer_type(value: object) -> bool:
@@ -355,13 +313,3 @@ def _is_integer_type(value: object) -> bool:
 
 def _identifier(function: Callable[..., Any]) -> str:
     return function.__name__ if function.__name__.isidentifier() else "lambda"
-
-
-def _may_divide_by_zero(operation: ast.operator, right: ast.expr) -> bool:
-    if type(operation) not in _DIVISIONS:
-        return False
-    return not (isinstance(right, ast.Constant) and isinstance(right.value, (int, float)) and right.value != 0)
-
-
-def _load(name: ast.Name) -> ast.Name:
-    return ast.copy_location(ast.Name(name.id, ast.Load()), name)

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
-from kapi_sim.checks.convergence import Yielded
 from kapi_sim.errors import KernelCompilationError
+from kapi_sim.meetings import ALGORITHM, Yielded, is_algorithm, is_meeting
 from kapi_sim.spec.outside import CARRIED_OUT
 
 __all__ = ["ThreadedItem"]
@@ -36,6 +36,7 @@ class ThreadedItem:
     """
 
     __slots__ = (
+        "_answer",
         "_arguments",
         "_back",
         "_error",
@@ -44,6 +45,7 @@ class ThreadedItem:
         "_is_started",
         "_thrown",
         "_turn",
+        "_words",
         "_yielded",
         "calls",
     )
@@ -51,6 +53,9 @@ class ThreadedItem:
     def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
         self._function = function
         self._arguments = arguments
+        # What this thread carries out by itself, as the launching thread does.
+        self._words = CARRIED_OUT[get_ident()]
+        self._answer: object = None
         self._turn = allocate_lock()
         self._back = allocate_lock()
         self._turn.acquire()
@@ -71,6 +76,11 @@ class ThreadedItem:
         return self
 
     def __next__(self) -> Yielded:
+        return self.send(None)
+
+    def send(self, answer: object) -> Yielded:
+        """Let the work-item go on, with the result of what it met others for."""
+        self._answer = answer
         if self._is_done:
             raise StopIteration
         if self._is_started:
@@ -124,22 +134,31 @@ class ThreadedItem:
             self._is_done = True
             self._back.release()
 
-    def _carry_out(self, word: object, arguments: tuple[Any, ...]) -> None:
-        """Wait at a barrier until the scheduler comes back; called in the work-item's thread."""
-        group, fence_scope = arguments
-        frame = sys._getframe(3)
+    def _carry_out(self, word: Any, arguments: tuple[Any, ...]) -> object:
+        """Carry out a word of the language; called in the work-item's thread."""
+        return self._meet(word, arguments) if is_meeting(word) else self._words(word, arguments)
+
+    def _meet(self, word: Any, arguments: tuple[Any, ...]) -> object:
+        """Wait until the scheduler comes back, and return what it has for the work-item."""
+        frame = sys._getframe(4)
         own = self._meet_site(frame)
         calls = []
         while frame.f_back is not None and frame.f_back.f_code is not ThreadedItem._run.__code__:
             frame = frame.f_back
             calls.append(self._meet_site(frame))
         self.calls = tuple(reversed(calls))
-        self._yielded = (own, group, int(fence_scope))
+        if is_algorithm(word):
+            group, value, *others = arguments
+            self._yielded = (own, group, ALGORITHM, word, value, others[0] if others else None)
+        else:
+            group, fence_scope = arguments
+            self._yielded = (own, group, int(fence_scope))
         self._back.release()
         self._turn.acquire()
         thrown, self._thrown = self._thrown, None
         if thrown is not None:
             raise thrown
+        return self._answer
 
     @staticmethod
     def _meet_site(frame: Any) -> tuple[str, int, int]:

@@ -25,14 +25,12 @@ if TYPE_CHECKING:
 __all__ = [
     "LOOP_NUMBER",
     "SPIN",
-    "SPIN_LIMIT",
-    "SPIN_TURN",
     "TURNS",
     "Loop",
     "SpinningError",
     "deadlock",
-    "set_limit",
     "spin",
+    "turn_of",
 ]
 
 Loop = tuple[str, int, int]
@@ -42,10 +40,6 @@ SPIN = -1
 """In place of a fence scope: the work-item is at no barrier, it turns in a loop."""
 TURNS = 1000
 """How many times one work-item may hand over while none comes to a barrier or to its end."""
-SPIN_LIMIT = CellType(1_000_000)
-"""Turns of one loop after which a work-item that cannot hand over is given up."""
-SPIN_TURN = CellType(1_000)
-"""Turns of one loop after which a work-item hands over to the others of its group."""
 LOOP_NUMBER = CellType(count().__next__)
 """Holds what gives each run of a loop a number."""
 
@@ -66,10 +60,9 @@ class SpinningError(DeadlockError):
         self.loop = loop
 
 
-def set_limit(limit: int) -> None:
-    """Let loops turn this often before they are given up."""
-    SPIN_LIMIT.cell_contents = limit
-    SPIN_TURN.cell_contents = max(limit // TURNS, 1)
+def turn_of(limit: int) -> int:
+    """Return after how many turns of one loop a work-item hands over to the others of its group."""
+    return max(limit // TURNS, 1)
 
 
 def spin(file: str, first: int, last: int) -> NoReturn:
@@ -107,7 +100,7 @@ def deadlock(bound: Bound, spinning: dict[int, Loop], others: list[str], has_com
     if has_come_round:
         why = "comes round to where it was, with nothing written"
     else:
-        why = f"no other work-item ends within {SPIN_LIMIT.cell_contents} turns"
+        why = f"no other work-item ends within {bound.spin_limit} turns"
         cure += "\n  if the loop does end, allow it more turns with simulation(spin_limit=...)"
     return DeadlockError(
         f"a loop must end by what its own work-item does, got one that {why}\n" + "\n".join(lines) + f"\n  {cure}"
@@ -125,18 +118,17 @@ def _waits(bound: Bound, uid: int, loop: Loop) -> list[str]:
 
 def _collect(trail: Trail, uid: int, loop: Loop, found: dict[tuple[int, str], str]) -> None:
     file, first, last = loop
-    for address, read in trail.reads.items():
-        for access in (read, read[6]):
-            if access is None or access[2].co_filename != file:
-                continue
-            line = line_of(access[2], access[3])
-            # Of an element that many work-items read, two are recorded: any of them stands for this one.
-            if not first <= line <= last:
-                continue
-            array, index = access[4], access[5]
-            write = trail.writes.get(address)
-            by = "which no work-item wrote" if write is None else f"last written by {trail.clock.describe(write[0])}"
-            found.setdefault(
-                (line, spell(array.name, index)),
-                f"it waits for {spell(array.name, index)} at line {line}, which is {array.peek(index)}, {by}",
-            )
+    for address, access in trail.recorded_reads():
+        if access[2].co_filename != file:
+            continue
+        line = line_of(access[2], access[3])
+        # Of an element that many work-items read, some are recorded: any of them stands for this one.
+        if not first <= line <= last:
+            continue
+        array, index = access[4], access[5]
+        write = trail.writes.get(address)
+        by = "which no work-item wrote" if write is None else f"last written by {trail.clock.describe(write[0])}"
+        found.setdefault(
+            (line, spell(array.name, index)),
+            f"it waits for {spell(array.name, index)} at line {line}, which is {array.peek(index)}, {by}",
+        )

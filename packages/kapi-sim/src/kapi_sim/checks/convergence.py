@@ -1,19 +1,18 @@
-"""Barriers that a part of a group reaches, or that differ in one phase."""
+"""Barriers and group algorithms that a part of a group reaches, or that differ in one phase."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from kapi_sim.clock import Clock
-from kapi_sim.errors import BarrierDivergenceError
+from kapi_sim.errors import BarrierDivergenceError, CollectiveMismatchError
 from kapi_sim.source import Site
+from kapi_sim.spec.operators import operator_row
 
-__all__ = ["Arrival", "Yielded", "call_sites", "check_arrivals", "describe_arrivals"]
+__all__ = ["Arrival", "call_sites", "check_arrivals", "check_uniform", "describe_arrivals"]
 
 _MOST_NAMED = 4
-
-Yielded = tuple[tuple[str, int, int], object, int]
-"""What a kernel yields at a barrier: site (file, line, column), group, fence scope."""
 
 
 class Arrival(NamedTuple):
@@ -22,17 +21,23 @@ class Arrival(NamedTuple):
     Attributes
     ----------
     site : tuple of (str, int, int)
-        File, line and column of the barrier.
+        File, line and column of the call.
     calls : tuple of (str, int, int)
         File, line and instruction of the calls that lead to it, the outermost first: a device
         function's barrier is another one at each place that calls the function.
     scope : int
-        The fence scope.
+        The fence scope of a barrier.
+    word : function or None
+        The group algorithm; `None` for a barrier.
+    is_sub_group : bool
+        Whether it waits for its sub-group only.
     """
 
     site: tuple[str, int, int]
     calls: tuple[tuple[str, int, int], ...]
     scope: int
+    word: Callable[..., Any] | None = None
+    is_sub_group: bool = False
 
 
 def call_sites(generator: Any) -> tuple[tuple[str, int, int], ...]:
@@ -48,58 +53,114 @@ def call_sites(generator: Any) -> tuple[tuple[str, int, int], ...]:
     return tuple(calls)
 
 
-def check_arrivals(clock: Clock, base: int, arrivals: dict[int, Arrival], left: list[int]) -> None:
-    """Raise unless all work-items of the running group arrived at one barrier.
+def check_arrivals(clock: Clock, base: int, size: int, arrivals: dict[int, Arrival], left: list[int]) -> None:
+    """Raise unless all work-items of a group, or of a sub-group, arrived at one meeting.
 
     Parameters
     ----------
     clock : Clock
         Names the work-items.
     base : int
-        Number of the group's first work-item.
+        Number of the work-group's first work-item.
+    size : int
+        How many work-items have to arrive.
     arrivals : dict of int to Arrival
         By local linear id, where each work-item waits.
     left : list of int
         Local linear ids of those that have left the kernel.
+
+    Raises
+    ------
+    BarrierDivergenceError
+        If they wait at barriers.
+    CollectiveMismatchError
+        If one of them waits at a group algorithm.
     """
+    if not left and len(arrivals) == size:
+        first = next(iter(arrivals.values()))
+        if all(arrival == first for arrival in arrivals.values()):
+            return
     places = _places(arrivals)
-    if len(places) == 1 and not left:
-        return
+    is_algorithm = any(place.word is not None for place in places)
+    noun = "group algorithm" if is_algorithm else "barrier"
+    group = "sub-group" if all(place.is_sub_group for place in places) else "group"
     lines = describe_arrivals(clock, base, arrivals, left)
     sites = {arrival.site for arrival in places}
     if len(sites) > 1:
         numbers = sorted({site[1] for site in sites})
         cure = (
-            f"all work-items of a group must meet the same barrier: use one barrier after the branch "
+            f"all work-items of a {group} must meet the same {noun}: use one {noun} after the branch "
             f"in place of those at lines {_listed(numbers)}"
         )
     elif len({arrival.calls for arrival in places}) > 1:
         numbers = sorted({call[1] for arrival in places for call in arrival.calls})
         cure = (
-            "all work-items of a group must meet the same barrier, which is another one at each call of the function "
+            f"all work-items of a {group} must meet the same {noun}, which is another one at each call of the function "
             f"that holds it: call it once, after the branch, in place of the calls at lines {_listed(numbers)}"
         )
+    elif len({arrival.is_sub_group for arrival in places}) > 1:
+        cure = "all work-items of a group must give the same kind of group: the work-group, or the sub-group"
+    elif len({arrival.word for arrival in places}) > 1:
+        cure = f"all work-items of a {group} must call the same {noun}"
     elif len(places) > 1:
-        cure = "all work-items of a group must give one fence_scope"
+        cure = f"all work-items of a {group} must give one fence_scope"
     else:
         line = next(iter(sites))[1]
         cure = (
-            f"move the barrier at line {line} out of the branch or loop that not all work-items run, "
-            "and guard the work rather than the barrier"
+            f"move the {noun} at line {line} out of the branch or loop that not all work-items run, "
+            f"and guard the work rather than the {noun}"
         )
-    raise BarrierDivergenceError(
-        f"a barrier must be reached by all {clock.group_size} work-items of the group, "
-        f"got {max(len(members) for members in places.values())} at one barrier\n"
+    error = CollectiveMismatchError if is_algorithm else BarrierDivergenceError
+    raise error(
+        f"a {noun} must be reached by all {size} work-items of the {group}, "
+        f"got {max(len(members) for members in places.values())} at one {noun}\n"
         + "\n".join(f"  {line}" for line in (*lines, cure))
     )
 
 
+def check_uniform(clock: Clock, base: int, arrival: Arrival, name: str, given: dict[int, Any]) -> None:
+    """Raise unless all work-items gave a group algorithm the same argument.
+
+    Parameters
+    ----------
+    clock : Clock
+        Names the work-items.
+    base : int
+        Number of the work-group's first work-item.
+    arrival : Arrival
+        The call.
+    name : str
+        Of the parameter.
+    given : dict of int to object
+        By local linear id, what each gave.
+    """
+    first, value = next(iter(given.items()))
+    for local, other in given.items():
+        if other is value or (operator_row(value) is None and other == value):
+            continue
+        word = "group algorithm" if arrival.word is None else arrival.word.__name__
+        raise CollectiveMismatchError(
+            f"{name} of {word} must be the same for all work-items of the group, "
+            f"got {_spelled(value)} and {_spelled(other)}\n"
+            f"  {clock.describe(base + first)} gave {_spelled(value)}\n"
+            f"  {clock.describe(base + local)} gave {_spelled(other)}\n"
+            f"  both at {Site(*arrival.site[:2])}\n"
+            f"  compute {name} from what the whole group shares"
+        )
+
+
+def _spelled(value: Any) -> str:
+    row = operator_row(value)
+    return str(value) if row is None else row.name
+
+
 def describe_arrivals(clock: Clock, base: int, arrivals: dict[int, Arrival], left: list[int]) -> list[str]:
-    """Say who waits where and who has left the kernel, a line for each barrier."""
+    """Say who waits where and who has left the kernel, a line for each meeting."""
     lines = []
-    for (site, calls, _), members in sorted(_places(arrivals).items(), key=lambda entry: entry[0][0][1]):
-        by = "".join(f", called at {Site(call[0], call[1])}" for call in reversed(calls))
-        lines.append(f"{_name(clock, base, members)} wait{'s' * (len(members) == 1)} at {Site(site[0], site[1])}{by}")
+    for place, members in sorted(_places(arrivals).items(), key=lambda entry: entry[0].site[1]):
+        by = "".join(f", called at {Site(call[0], call[1])}" for call in reversed(place.calls))
+        waits = f"wait{'s' * (len(members) == 1)}"
+        lines.append(f"{_name(clock, base, members)} {waits} at {Site(*place.site[:2])}{by}")
     if left:
         lines.append(f"{_name(clock, base, left)} left the kernel without it")
     return lines

@@ -1,13 +1,53 @@
-"""Reads of local memory that nobody wrote."""
+"""Reads of memory that nobody wrote."""
 
 from __future__ import annotations
 
+from types import FrameType
+from typing import Any
+
 from kapi_sim.checks.bounds import spell
-from kapi_sim.checks.races import Trail
+from kapi_sim.checks.races import AccessedArray, Trail
+from kapi_sim.clock import Clock
 from kapi_sim.errors import UninitializedReadError
 from kapi_sim.source import located_at, site_of
 
-__all__ = ["unwritten_read"]
+__all__ = ["PrivateTrail", "unwritten_read"]
+
+
+class PrivateTrail:
+    """What one work-item has written of one private array: nobody else can race it.
+
+    Parameters
+    ----------
+    clock : Clock
+        Names the work-item.
+    """
+
+    __slots__ = ("_clock", "_written")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._written: set[int] = set()
+
+    def note_read(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
+        """Raise for an element that was not written.
+
+        Raises
+        ------
+        UninitializedReadError
+            If it was not.
+        """
+        if address not in self._written:
+            raise UninitializedReadError(
+                f"{spell(array.name, index)} (private memory) must be written before it is read, "
+                f"got a read of what was never written\n"
+                f"  {self._clock.describe()} read it at {site_of(frame.f_code, frame.f_lasti)}\n"
+                "  write each element first, or make the array with fill_zeros=True"
+            )
+
+    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
+        """Record that the element is written."""
+        self._written.add(address)
 
 
 def unwritten_read(trail: Trail) -> Exception | None:
@@ -19,18 +59,22 @@ def unwritten_read(trail: Trail) -> Exception | None:
     Parameters
     ----------
     trail : Trail
-        Accesses to a group's local memory; what was read too early is forgotten.
+        Accesses to a group's local memory, or to global memory; what was read too early is forgotten.
     """
     found: Exception | None = None
-    for address, (uid, epoch, code, instruction, array, index, _, _) in trail.unwritten.items():
+    for address, (uid, epoch, code, instruction, array, index, *_) in trail.unwritten.items():
         write = trail.writes.get(address)
         if write is not None and write[0] != uid and write[1] == epoch:
             continue
+        if trail.space == "local":
+            cure = "write each cell first, with a `group_barrier` between if another work-item writes it"
+        else:
+            cure = "fill the array before the launch, or write each element in the kernel before it is read"
         error = UninitializedReadError(
             f"{spell(array.name, index)} ({trail.space} memory) must be written before it is read, "
             f"got a read of what nobody wrote\n"
             f"  {trail.clock.describe(uid)} read it at {site_of(code, instruction)}\n"
-            f"  write each cell first, with a `group_barrier` between if another work-item writes it"
+            f"  {cure}"
         )
         found = located_at(error, code, instruction)
         break

@@ -13,7 +13,14 @@ from kapi_sim.source import Site
 from kapi_sim.spec.index_space import NdRange, Range
 from kapi_sim.spec.options import KernelOptions
 
-__all__ = ["check_dtype", "check_index_space", "check_local_memory", "check_sub_group_size", "fail_wide"]
+__all__ = [
+    "check_dtype",
+    "check_index_space",
+    "check_local_memory",
+    "check_sub_group_size",
+    "fail_narrow_atomics",
+    "fail_wide",
+]
 
 
 def check_index_space(space: Range | NdRange, profile: Profile) -> None:
@@ -63,4 +70,12 @@ def fail_wide(element: str, value: np.generic, clock: Clock, site: Site) -> NoRe
         f"what is stored to {element} must not be {value.dtype} on a device without fp64, got {value!r}\n"
         f"  {clock.describe()} at {site}\n"
         "  integers divided by each other, or multiplied by a float, give float64: convert one to numpy.float32 first"
+    )
+
+
+def fail_narrow_atomics(name: str, dtype: np.dtype[Any], where: str) -> NoReturn:
+    """Raise for an AtomicRef of 64 bits, on a device that has none; `where` says who and at which line."""
+    raise DtypeError(
+        f"elements of an AtomicRef must have 32 bits on a device without 64-bit atomics, got `{name}` of dtype "
+        f"{dtype}\n  {where}\n  use int32, uint32 or float32"
     )

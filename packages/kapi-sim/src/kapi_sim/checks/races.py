@@ -8,6 +8,7 @@ other, so of the accesses of earlier groups one reader and the latest writer are
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any, NoReturn, Protocol
 
@@ -24,6 +25,7 @@ class AccessedArray(Protocol):
     """What a record keeps of an array: the name that the kernel has for it."""
 
     name: str
+    starts_unwritten: bool
 
     def peek(self, index: Any) -> Any:
         """Return what the element holds, without an access of a work-item."""
@@ -31,8 +33,9 @@ class AccessedArray(Protocol):
 
 
 # Work-item, epoch, code and instruction, array, index, and two earlier accesses that still count:
-# one of the same epoch by another work-item, and one of an earlier group.
-Access = tuple[int, int, CodeType, int, AccessedArray, Any, "Access | None", "Access | None"]
+# one of the same epoch by another work-item, and one of an earlier group.  Last, how often the
+# work-item had released before; 0 where no atomics order memory.
+Access = tuple[int, int, CodeType, int, AccessedArray, Any, "Access | None", "Access | None", int]
 
 
 class Trail:
@@ -51,6 +54,8 @@ class Trail:
     ----------
     changes : int
         How many writes were recorded.
+    initialised : set of int
+        Addresses that were written before, whatever array they are of.
     """
 
     __slots__ = (
@@ -59,6 +64,7 @@ class Trail:
         "_tracks_unwritten",
         "changes",
         "clock",
+        "initialised",
         "notes",
         "reads",
         "space",
@@ -73,15 +79,45 @@ class Trail:
         self.writes: dict[int, Access] = {}
         self.unwritten: dict[int, Access] = {}
         self.changes = 0
+        self.initialised: set[int] = set()
         self.notes: dict[tuple[Site, Site], str] = {}
         self._finds_races = finds_races
-        self._tracks_unwritten = finds_unwritten and space == "local"
+        self._tracks_unwritten = finds_unwritten
 
     def clear(self) -> None:
         """Forget all accesses: the memory is fresh."""
         self.reads.clear()
         self.writes.clear()
         self.unwritten.clear()
+
+    @property
+    def touched(self) -> int:
+        """Distinct elements whose accesses were recorded."""
+        return len(self.reads.keys() | self.writes.keys())
+
+    def recorded_reads(self) -> Iterator[tuple[int, Access]]:
+        """Yield the reads that are kept, each with its address."""
+        for address, read in self.reads.items():
+            yield address, read
+            if read[6] is not None:
+                yield address, read[6]
+
+    def _note_unwritten(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
+        if address in self.unwritten or address in self.initialised:
+            return
+        if array.starts_unwritten:
+            clock = self.clock
+            self.unwritten[address] = (
+                clock.uid,
+                clock.epoch,
+                frame.f_code,
+                frame.f_lasti,
+                array,
+                index,
+                None,
+                None,
+                0,
+            )
 
     def note_read(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
         """Record a read by the running work-item.
@@ -97,26 +133,26 @@ class Trail:
         start = clock.group_start
         write = self.writes.get(address)
         if write is None:
-            if self._tracks_unwritten and address not in self.unwritten:
-                self.unwritten[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None)
+            if self._tracks_unwritten:
+                self._note_unwritten(address, array, index, frame)
         elif self._finds_races:
             if write[0] != uid and (write[1] == epoch or write[1] < start):
                 self._fail(write, "wrote", "read", array, index, frame)
-            for other in write[6:]:
+            for other in write[6:8]:
                 if other is not None and other[0] != uid and (other[1] == epoch or other[1] < start):
                     self._fail(other, "wrote", "read", array, index, frame)
         if not self._finds_races:
             return
         read = self.reads.get(address)
         if read is None:
-            self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None)
+            self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, 0)
         elif read[1] == epoch:
             if read[0] != uid and read[6] is None:
-                second = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None)
-                self.reads[address] = (*read[:6], second, read[7])
+                second = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, 0)
+                self.reads[address] = (*read[:6], second, read[7], 0)
         else:
             foreign = read[7] or (read if read[1] < start else None)
-            self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, foreign)
+            self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, foreign, 0)
 
     def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> Access | None:
         """Record a write by the running work-item, and return an unordered write to judge by value.
@@ -149,11 +185,11 @@ class Trail:
                 else:
                     # What an earlier writer of equal values left still counts for later readers.
                     conflict = next(
-                        (w for w in write[6:] if w is not None and w[0] != uid and (w[1] == epoch or w[1] < start)),
+                        (w for w in write[6:8] if w is not None and w[0] != uid and (w[1] == epoch or w[1] < start)),
                         None,
                     )
-        kept = None if conflict is None else (*conflict[:6], None, None)
-        self.writes[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, kept, None)
+        kept = None if conflict is None else (*conflict[:6], None, None, 0)
+        self.writes[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, kept, None, 0)
         return conflict
 
     def fail_write(self, earlier: Access, array: AccessedArray, index: Any, frame: FrameType) -> NoReturn:
@@ -177,16 +213,27 @@ class Trail:
         warnings.warn(text, BenignRaceWarning, stacklevel=2)
 
     def _fail(
-        self, earlier: Access, did: str, does: str, array: AccessedArray, index: Any, frame: FrameType
+        self,
+        earlier: Access,
+        did: str,
+        does: str,
+        array: AccessedArray,
+        index: Any,
+        frame: FrameType,
+        cure: str | None = None,
     ) -> NoReturn:
         first, second = site_of(earlier[2], earlier[3]), site_of(frame.f_code, frame.f_lasti)
-        what = "read and written" if "read" in (did, does) else "written twice, with different values,"
+        what = "written twice, with different values," if did == does == "wrote" else "read and written"
+        if did.endswith("atomically") and does.endswith("atomically"):
+            what = "used in too narrow a scope"
+        elif did.endswith("atomically") or does.endswith("atomically"):
+            what = "used atomically and plainly"
         raise DataRaceError(
             f"data race on {spell(array.name, index)} ({self.space} memory): "
             f"the element is {what} by work-items that nothing orders\n"
             f"  {self.clock.describe(earlier[0])} {did} {spell(earlier[4].name, earlier[5])} at {first}\n"
             f"  {self.clock.describe()} {does} {spell(array.name, index)} at {second}\n"
-            f"  {self._cure(earlier, first, second)}"
+            f"  {cure or self._cure(earlier, first, second)}"
         )
 
     def _cure(self, earlier: Access, first: Site, second: Site) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "MemoryOrder",
     "MemoryScope",
     "PrivateArray",
+    "constant_layout",
     "is_kernel_dtype",
 ]
 
@@ -67,6 +68,45 @@ def is_kernel_dtype(dtype: np.dtype[Any]) -> bool:
     return dtype.isnative and dtype.itemsize in _KERNEL_KINDS.get(dtype.kind, ())
 
 
+def constant_layout(owner: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and dtype of local or private memory.
+
+    Parameters
+    ----------
+    owner : str
+        What it is asked for, as errors call it.
+    shape : int or tuple of int
+        Extents, in elements.
+    dtype : dtype_like
+        Type of the elements.
+
+    Raises
+    ------
+    LimitError
+        If the shape is empty, has more than six axes, or an extent is not a positive integer.
+    DtypeError
+        If kernels do not know the dtype.
+    """
+    given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    requirement = f"shape of {owner} must be one to six integers of at least 1, got {shape!r}"
+    try:
+        extents = tuple(operator.index(extent) for extent in given)
+    except TypeError:
+        raise LimitError(requirement) from None
+    if not 1 <= len(extents) <= MAX_RANK or min(extents) < 1:
+        raise LimitError(requirement)
+    try:
+        made: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        raise DtypeError(f"dtype of {owner} must name a NumPy dtype, got {dtype!r}") from None
+    if not is_kernel_dtype(made):
+        raise DtypeError(
+            f"dtype of {owner} must be bool, an integer, float16 to float64 or complex, "
+            f"in native byte order, got {made!r}"
+        )
+    return extents, made
+
+
 class LocalAccessor:
     """Local memory to be given to each work-group, as an argument of a launch.
 
@@ -100,23 +140,7 @@ class LocalAccessor:
     __slots__ = ("_dtype", "_shape")
 
     def __init__(self, shape: Any, dtype: Any) -> None:
-        extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-        requirement = f"shape of a LocalAccessor must be one to six integers of at least 1, got {shape!r}"
-        try:
-            self._shape: tuple[int, ...] = tuple(operator.index(extent) for extent in extents)
-        except TypeError:
-            raise LimitError(requirement) from None
-        if not 1 <= len(self._shape) <= MAX_RANK or min(self._shape) < 1:
-            raise LimitError(requirement)
-        try:
-            self._dtype: np.dtype[Any] = np.dtype(dtype)
-        except TypeError:
-            raise DtypeError(f"dtype of a LocalAccessor must name a NumPy dtype, got {dtype!r}") from None
-        if not is_kernel_dtype(self._dtype):
-            raise DtypeError(
-                "dtype of a LocalAccessor must be bool, an integer, float16 to float64 or complex, "
-                f"in native byte order, got {self._dtype!r}"
-            )
+        self._shape, self._dtype = constant_layout("a LocalAccessor", shape, dtype)
 
     @property
     def shape(self) -> tuple[int, ...]:

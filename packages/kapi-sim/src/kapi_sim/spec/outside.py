@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from kapi_sim.errors import KernelLaunchError
 
-__all__ = ["CARRIED_OUT", "carry_out"]
+__all__ = ["CARRIED_OUT", "carry_out", "fail_outside"]
 
 CARRIED_OUT: dict[int, Callable[[Any, tuple[Any, ...]], Any]] = {}
 """By thread in which a kernel runs, what takes a word and its arguments and returns the result."""
@@ -29,9 +29,14 @@ def carry_out(word: Any, *arguments: Any) -> Any:
     """
     run = CARRIED_OUT.get(get_ident())
     if run is None:
-        raise KernelLaunchError(
-            f"{word.__name__} must be called by its own name inside a kernel or a device function, got a call from "
-            f"elsewhere: write `kapi.{word.__name__}(...)` in a function decorated with @kernel or @device_func "
-            "whose source is in a file"
-        )
+        fail_outside(word)
     return run(word, arguments)
+
+
+def fail_outside(word: Any) -> NoReturn:
+    """Raise for a word that was called where it has no meaning."""
+    raise KernelLaunchError(
+        f"{word.__name__} must be called by its own name inside a kernel or a device function, got a call from "
+        f"elsewhere: write `kapi.{word.__name__}(...)` in a function decorated with @kernel or @device_func "
+        "whose source is in a file"
+    )

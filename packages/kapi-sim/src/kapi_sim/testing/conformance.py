@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from kapi_sim.testing import array_cases, control_cases, group_cases, index_cases, math_cases, number_cases
+from kapi_sim.testing import (
+    array_cases,
+    atomic_cases,
+    collective_cases,
+    control_cases,
+    group_cases,
+    index_cases,
+    math_cases,
+    number_cases,
+    private_cases,
+    sub_group_cases,
+)
 from kapi_sim.testing.case import Backend, Case
 
 __all__ = ["CASES", "Backend", "Case"]
@@ -13,6 +24,10 @@ CASES: tuple[Case, ...] = (
     *math_cases.CASES,
     *array_cases.CASES,
     *group_cases.CASES,
+    *collective_cases.CASES,
+    *sub_group_cases.CASES,
+    *atomic_cases.CASES,
+    *private_cases.CASES,
     *control_cases.CASES,
 )
 """The suite; every name is unique, and every row of the intrinsic table is covered."""

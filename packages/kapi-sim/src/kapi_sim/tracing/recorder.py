@@ -91,7 +91,17 @@ class TracedView(View):
         return self
 
     def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
-        made = TracedView(array, name, self._clock, self._trail, self._has_bounds, self._granule, self._has_fp64)
+        made = TracedView(
+            array,
+            name,
+            self._clock,
+            self._trail,
+            self._has_bounds,
+            self._granule,
+            self._has_fp64,
+            self.space,
+            self.starts_unwritten,
+        )
         made._recorder, made._number, made._root = self._recorder, self._number, self._root
         made._places = self._places
         return made

@@ -1,0 +1,256 @@
+"""Unordered accesses in kernels with atomics, fences or sub-groups: each access of each work-item counts.
+
+Where only the barriers of work-groups order memory, two accesses of an element are enough to be kept
+(`kapi_sim.checks.races`).  Here two work-items of one phase may or may not be ordered, so the latest
+access of each is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+from kapi_sim.checks.ordering import Ordering
+from kapi_sim.checks.races import Access, AccessedArray, Trail
+from kapi_sim.clock import Clock
+from kapi_sim.source import line_of
+from kapi_sim.spec.memory import MemoryOrder, MemoryScope
+
+__all__ = ["OrderedTrail"]
+
+_NO_GROUP = -1
+
+
+class _Cell:
+    """The accesses to one element that a later one may race."""
+
+    __slots__ = ("atomics", "epoch", "equal", "group", "narrowest", "reads", "write")
+
+    def __init__(self, group: int) -> None:
+        self.reads: dict[int, Access] = {}
+        self.atomics: dict[int, tuple[Access, bool, int]] = {}
+        self.write: Access | None = None
+        self.equal: Access | None = None
+        self.group = group
+        self.epoch = 0
+        self.narrowest: int = MemoryScope.SYSTEM
+
+
+class OrderedTrail(Trail):
+    """The accesses to one memory, in a launch whose memory is not ordered by barriers alone.
+
+    Parameters
+    ----------
+    clock : Clock
+        Tells which work-item runs, and in which epoch.
+    space : str
+        ``"global"`` or ``"local"``.
+    finds_races, finds_unwritten : bool
+        What to look for.
+    ordering : Ordering
+        What atomics, fences and sub-groups order.
+    """
+
+    __slots__ = ("_cells", "_ordering", "_relaxed")
+
+    def __init__(self, clock: Clock, space: str, finds_races: bool, finds_unwritten: bool, ordering: Ordering) -> None:
+        super().__init__(clock, space, finds_races, finds_unwritten)
+        self._cells: dict[int, _Cell] = {}
+        self._ordering = ordering
+        self._relaxed: dict[int, int] = {}
+
+    def clear(self) -> None:
+        super().clear()
+        self._cells.clear()
+
+    @property
+    def touched(self) -> int:
+        return len(self._cells)
+
+    def recorded_reads(self) -> Iterator[tuple[int, Access]]:
+        for address, cell in self._cells.items():
+            for access in cell.reads.values():
+                yield address, access
+            for access, _, _ in cell.atomics.values():
+                yield address, access
+
+    def note_read(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
+        if self._tracks_unwritten and address not in self.writes:
+            self._note_unwritten(address, array, index, frame)
+        if not self._finds_races:
+            return
+        clock = self.clock
+        uid, epoch = clock.uid, clock.epoch
+        cell = self._cell(address)
+        if not self._is_settled(cell):
+            for write in (cell.write, cell.equal):
+                if write is not None and self._is_unordered(write):
+                    self._fail(write, "wrote", "read", array, index, frame)
+            for access, writes, _ in cell.atomics.values():
+                if writes and self._is_unordered(access):
+                    self._fail(access, "changed atomically", "read", array, index, frame, _MIXED)
+        tick = self._ordering.tick(uid)
+        known = cell.reads.get(uid)
+        if known is None or known[1] != epoch or known[8] != tick:
+            cell.reads[uid] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick)
+        self._touch(cell)
+
+    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> Access | None:
+        self.changes += 1
+        clock = self.clock
+        uid = clock.uid
+        access = (uid, clock.epoch, frame.f_code, frame.f_lasti, array, index, None, None, self._ordering.tick(uid))
+        self.writes[address] = access
+        if not self._finds_races:
+            return None
+        cell = self._cell(address)
+        conflict: Access | None = None
+        if not self._is_settled(cell):
+            for read in cell.reads.values():
+                if self._is_unordered(read):
+                    self._fail(read, "read", "wrote", array, index, frame)
+            for other, writes, _ in cell.atomics.values():
+                if self._is_unordered(other):
+                    did = "changed atomically" if writes else "read atomically"
+                    self._fail(other, did, "wrote", array, index, frame, _MIXED)
+            for write in (cell.write, cell.equal):
+                if write is not None and self._is_unordered(write):
+                    conflict = write
+        cell.reads.clear()
+        cell.atomics.clear()
+        cell.narrowest = MemoryScope.SYSTEM
+        cell.equal = conflict
+        cell.write = access
+        self._touch(cell)
+        return conflict
+
+    def note_atomic(
+        self,
+        address: int,
+        array: AccessedArray,
+        index: Any,
+        frame: FrameType,
+        reads: bool,
+        writes: bool,
+        order: int,
+        scope: int,
+    ) -> None:
+        """Record an atomic operation of the running work-item.
+
+        Parameters
+        ----------
+        address : int
+            Of the element.
+        array : AccessedArray
+            The array.
+        index : object
+            The element.
+        frame : frame
+            Where the kernel stands.
+        reads, writes : bool
+            What the operation does.
+        order : MemoryOrder
+            As the AtomicRef has it.
+        scope : MemoryScope
+            As the AtomicRef has it.
+
+        Raises
+        ------
+        DataRaceError
+            If an unordered plain access was recorded, or an atomic one out of scope.
+        """
+        if reads and self._tracks_unwritten and address not in self.writes:
+            self._note_unwritten(address, array, index, frame)
+        clock = self.clock
+        uid = clock.uid
+        tick = self._ordering.tick(uid)
+        access = (uid, clock.epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick)
+        if writes:
+            self.changes += 1
+            self.writes[address] = access
+        if not self._finds_races:
+            return
+        does = "changed atomically" if writes else "read atomically"
+        cell = self._cell(address)
+        if not self._is_settled(cell):
+            for write in (cell.write, cell.equal):
+                if write is not None and self._is_unordered(write):
+                    self._fail(write, "wrote", does, array, index, frame, _MIXED)
+            if writes:
+                for read in cell.reads.values():
+                    if self._is_unordered(read):
+                        self._fail(read, "read", does, array, index, frame, _MIXED)
+            if min(scope, cell.narrowest) < MemoryScope.DEVICE and not self._are_of_one_group(cell, scope):
+                self._check_scopes(cell, array, index, frame, writes, scope)
+        known = cell.atomics.get(uid)
+        has_written = writes or (known is not None and known[1])
+        cell.atomics[uid] = access, has_written, scope if known is None else min(scope, known[2])
+        cell.narrowest = min(cell.narrowest, scope)
+        if order == MemoryOrder.RELAXED:
+            self._relaxed[uid] = line_of(frame.f_code, frame.f_lasti)
+        self._touch(cell)
+
+    def _check_scopes(
+        self, cell: _Cell, array: AccessedArray, index: Any, frame: FrameType, writes: bool, scope: int
+    ) -> None:
+        uid = self.clock.uid
+        for access, has_written, other in cell.atomics.values():
+            narrow = min(scope, other)
+            if not (writes or has_written) or self._ordering.meets(uid, access[0], narrow):
+                continue
+            if self._is_unordered(access):
+                name = MemoryScope(narrow).name
+                self._fail(
+                    access,
+                    "changed atomically" if has_written else "read atomically",
+                    "changed atomically" if writes else "read atomically",
+                    array,
+                    index,
+                    frame,
+                    f"memory_scope {name} does not hold both work-items, so neither access is atomic for the other: "
+                    "use MemoryScope.DEVICE" + (", or WORK_GROUP within a group" if name != "WORK_GROUP" else ""),
+                )
+
+    def _cell(self, address: int) -> _Cell:
+        cell = self._cells.get(address)
+        if cell is None:
+            cell = self._cells[address] = _Cell(self.clock.group_of(self.clock.uid))
+        return cell
+
+    def _touch(self, cell: _Cell) -> None:
+        clock = self.clock
+        if cell.group != clock.group_of(clock.uid):
+            cell.group = _NO_GROUP
+        cell.epoch = clock.epoch
+
+    def _is_settled(self, cell: _Cell) -> bool:
+        """Tell whether a barrier of the running group comes after all that is recorded."""
+        clock = self.clock
+        return cell.epoch < clock.epoch and cell.group == clock.group_of(clock.uid)
+
+    def _are_of_one_group(self, cell: _Cell, scope: int) -> bool:
+        is_wide = min(scope, cell.narrowest) >= MemoryScope.WORK_GROUP
+        return is_wide and cell.group == self.clock.group_of(self.clock.uid)
+
+    def _is_unordered(self, access: Access) -> bool:
+        clock = self.clock
+        if access[0] == clock.uid or clock.group_start <= access[1] < clock.epoch:
+            return False
+        return not self._ordering.is_known(access[0], access[8], access[1])
+
+    def _cure(self, earlier: Access, first: Any, second: Any) -> str:
+        cure = super()._cure(earlier, first, second)
+        lines = [self._relaxed.get(uid) for uid in (earlier[0], self.clock.uid)]
+        if None not in lines:
+            cure += (
+                f"\n  the RELAXED atomics at lines {lines[0]} and {lines[1]} order nothing but themselves: write with "
+                "MemoryOrder.RELEASE and read with ACQUIRE, or put an atomic_fence before the one and after the other"
+            )
+        return cure
+
+
+_MIXED = (
+    "an atomic access does not order plain ones: use an AtomicRef for both, or order them with a `group_barrier` "
+    "within a group or two launches between groups"
+)

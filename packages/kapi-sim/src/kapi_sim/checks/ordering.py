@@ -1,0 +1,197 @@
+"""What is ordered before what by atomics, fences and sub-groups, beside the barriers of work-groups.
+
+A release makes a node that stands for all that its work-item did before; an acquire of the value that
+was released makes the node known.  A node knows those that its work-item knew.  Whether an access is
+ordered before the running work-item is looked up only where nothing simpler orders it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from kapi_sim.clock import Clock
+from kapi_sim.spec.memory import MemoryOrder, MemoryScope
+
+__all__ = ["Ordering"]
+
+_ACQUIRING = (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
+_RELEASING = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
+
+
+class _Node:
+    """What some work-items did up to a time, and what they knew.
+
+    Attributes
+    ----------
+    covers : dict of int to int
+        By work-item, the last of its ticks that the node stands for.
+    group, epoch : int
+        All that this group did before this epoch is stood for, too.
+    known : tuple of _Node
+        Earlier nodes.
+    """
+
+    __slots__ = ("covers", "epoch", "group", "known")
+
+    def __init__(self, covers: dict[int, int], group: int, epoch: int, known: tuple[_Node, ...]) -> None:
+        self.covers = covers
+        self.group = group
+        self.epoch = epoch
+        self.known = known
+
+
+_Published = tuple[_Node, int, int]
+"""A node, the work-item that released it, and the scope."""
+
+
+class Ordering:
+    """The order that one launch's atomics, fences and sub-group barriers make.
+
+    Parameters
+    ----------
+    clock : Clock
+        Tells groups and epochs.
+    """
+
+    __slots__ = ("_clock", "_fenced", "_known", "_latest", "_locations", "_ticks", "_unfenced")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.restart()
+
+    def restart(self) -> None:
+        """Go back to the start of the launch."""
+        self._ticks: dict[int, int] = {}
+        self._known: dict[int, dict[_Node, None]] = {}
+        self._fenced: dict[int, _Published] = {}
+        self._unfenced: dict[int, dict[_Published, None]] = {}
+        self._locations: dict[int, list[_Published]] = {}
+        self._latest: tuple[int, tuple[_Node, ...], _Horizon] | None = None
+
+    def tick(self, uid: int) -> int:
+        """Return how often a work-item has released."""
+        return self._ticks.get(uid, 0)
+
+    def meets(self, one: int, other: int, scope: int) -> bool:
+        """Tell whether a scope of one work-item holds the other."""
+        if scope >= MemoryScope.DEVICE:
+            return True
+        clock = self._clock
+        if scope == MemoryScope.WORK_GROUP:
+            return clock.group_of(one) == clock.group_of(other)
+        if scope == MemoryScope.SUB_GROUP:
+            return clock.sub_group_of(one) == clock.sub_group_of(other)
+        return one == other
+
+    def note_atomic(self, address: int, reads: bool, writes: bool, order: int, scope: int) -> None:
+        """Take note of the running work-item's atomic operation."""
+        uid = self._clock.uid
+        published = self._locations.get(address)
+        has_all = True
+        if reads and published:
+            seen = [p for p in published if self.meets(uid, p[1], min(scope, p[2]))]
+            if order in _ACQUIRING:
+                self._learn(uid, seen)
+                has_all = len(seen) == len(published)
+            else:
+                self._unfenced.setdefault(uid, {}).update(dict.fromkeys(seen))
+                has_all = False
+        if not writes:
+            return
+        if order in _RELEASING:
+            new: _Published | None = (self._release(uid), uid, scope)
+        else:
+            new = self._fenced.get(uid)
+        if not reads:
+            published = None
+        if new is not None:
+            # What continues a release keeps it; a node that knows the others stands for them.
+            self._locations[address] = [new] if has_all or not published else [*published, new]
+        elif published is None:
+            self._locations.pop(address, None)
+
+    def fence(self, order: int, scope: int) -> None:
+        """Take note of the running work-item's fence."""
+        uid = self._clock.uid
+        if order in _ACQUIRING:
+            seen = self._unfenced.get(uid, {})
+            self._learn(uid, [p for p in seen if self.meets(uid, p[1], min(scope, p[2]))])
+        if order in _RELEASING:
+            self._fenced[uid] = (self._release(uid), uid, scope)
+
+    def join_group(self, members: list[int]) -> None:
+        """Let all work-items of a group know what any of them knew."""
+        nodes = {node: None for member in members for node in self._known.get(member, ())}
+        if not nodes:
+            return
+        if len(nodes) > 1:
+            nodes = {_Node({}, self._clock.group_of(members[0]), 0, tuple(nodes)): None}
+        for member in members:
+            self._known[member] = nodes
+
+    def join_sub_group(self, members: list[int]) -> None:
+        """Order what the work-items of a sub-group did before what they do."""
+        nodes = {node: None for member in members for node in self._known.get(member, ())}
+        covers = {member: self._ticks.get(member, 0) for member in members}
+        node = _Node(covers, self._clock.group_of(members[0]), self._clock.epoch, tuple(nodes))
+        for member, tick in covers.items():
+            self._ticks[member] = tick + 1
+            self._known[member] = {node: None}
+
+    def is_known(self, uid: int, tick: int, epoch: int) -> bool:
+        """Tell whether an access is ordered before what the running work-item does.
+
+        Parameters
+        ----------
+        uid : int
+            The work-item that made the access.
+        tick, epoch : int
+            When.
+        """
+        known = self._known.get(self._clock.uid)
+        if not known:
+            return False
+        roots = tuple(known)
+        latest = self._latest
+        if latest is None or latest[0] != self._clock.uid or latest[1] != roots:
+            self._latest = latest = (self._clock.uid, roots, _Horizon(roots))
+        return latest[2].holds(uid, self._clock.group_of(uid), tick, epoch)
+
+    def _learn(self, uid: int, seen: list[_Published]) -> None:
+        if seen:
+            self._known[uid] = {**self._known.get(uid, {}), **{node: None for node, _, _ in seen}}
+
+    def _release(self, uid: int) -> _Node:
+        tick = self._ticks.get(uid, 0)
+        clock = self._clock
+        node = _Node({uid: tick}, clock.group_of(uid), clock.epoch, tuple(self._known.get(uid, ())))
+        self._ticks[uid] = tick + 1
+        self._known[uid] = {node: None}
+        return node
+
+
+class _Horizon:
+    """All that some nodes stand for, looked through as far as was needed."""
+
+    __slots__ = ("_epochs", "_pending", "_seen", "_ticks")
+
+    def __init__(self, roots: tuple[_Node, ...]) -> None:
+        self._pending = deque(roots)
+        self._seen = set(roots)
+        self._ticks: dict[int, int] = {}
+        self._epochs: dict[int, int] = {}
+
+    def holds(self, uid: int, group: int, tick: int, epoch: int) -> bool:
+        ticks, epochs = self._ticks, self._epochs
+        while not (ticks.get(uid, -1) >= tick or epochs.get(group, 0) > epoch):
+            if not self._pending:
+                return False
+            node = self._pending.popleft()
+            for member, last in node.covers.items():
+                ticks[member] = max(ticks.get(member, -1), last)
+            epochs[node.group] = max(epochs.get(node.group, 0), node.epoch)
+            for earlier in node.known:
+                if earlier not in self._seen:
+                    self._seen.add(earlier)
+                    self._pending.append(earlier)
+        return True

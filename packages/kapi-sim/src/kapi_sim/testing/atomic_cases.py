@@ -1,0 +1,322 @@
+# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# The kernels are written as users write them.
+"""Cases of atomics and fences: every operation and dtype, orders, scopes and spaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.testing.case import Case, Local
+
+__all__ = ["CASES"]
+
+
+def _of_own(kapi: Any) -> Any:
+    @kapi.kernel
+    def of_own(item: kapi.Item, a, b, before):
+        i = item.get_id(0)
+        ref = kapi.AtomicRef(a, (0, i))
+        before[0, i] = ref.load()
+        kapi.AtomicRef(a, (1, i)).store(b[i])
+        before[2, i] = kapi.AtomicRef(a, (2, i)).exchange(b[i])
+        before[3, i] = kapi.AtomicRef(a, (3, i)).fetch_add(b[i])
+        before[4, i] = kapi.AtomicRef(a, (4, i)).fetch_sub(b[i])
+        before[5, i] = kapi.AtomicRef(a, (5, i)).fetch_min(b[i])
+        before[6, i] = kapi.AtomicRef(a, (6, i)).fetch_max(b[i])
+
+    return of_own
+
+
+def _bits_of_own(kapi: Any) -> Any:
+    @kapi.kernel
+    def bits_of_own(item: kapi.Item, a, b, before):
+        i = item.get_id(0)
+        before[0, i] = kapi.AtomicRef(a, (0, i)).fetch_and(b[i])
+        before[1, i] = kapi.AtomicRef(a, (1, i)).fetch_or(b[i])
+        before[2, i] = kapi.AtomicRef(a, (2, i)).fetch_xor(b[i])
+
+    return bits_of_own
+
+
+def _compare_exchange(kapi: Any) -> Any:
+    @kapi.kernel
+    def compare_exchange(item: kapi.Item, a, seen, swapped):
+        i = item.get_id(0)
+        expected = kapi.PrivateArray(2, a.dtype)
+        expected[0] = 3
+        expected[1] = 5
+        swapped[0, i] = kapi.AtomicRef(a, i).compare_exchange(expected, 70)
+        seen[0, i] = expected[0]
+        swapped[1, i] = kapi.AtomicRef(a, i).compare_exchange(expected, 90, 1)
+        seen[1, i] = expected[1]
+
+    return compare_exchange
+
+
+def _histogram(kapi: Any) -> Any:
+    @kapi.kernel
+    def histogram(item: kapi.Item, values, bins):
+        kapi.AtomicRef(bins, values[item.get_id(0)]).fetch_add(1)
+
+    return histogram
+
+
+def _extremes(kapi: Any) -> Any:
+    @kapi.kernel
+    def extremes(item: kapi.Item, values, out):
+        x = values[item.get_id(0)]
+        kapi.AtomicRef(out, 0, kapi.MemoryOrder.SEQ_CST, kapi.MemoryScope.SYSTEM).fetch_min(x)
+        kapi.AtomicRef(out, index=1, memory_order=kapi.MemoryOrder.ACQ_REL).fetch_max(x)
+        kapi.AtomicRef(out, 2, address_space=kapi.AddressSpace.GENERIC).fetch_sub(x)
+
+    return extremes
+
+
+def _raise_to_the_largest(kapi: Any) -> Any:
+    @kapi.kernel
+    def raise_to_the_largest(item: kapi.Item, values, largest):
+        x = values[item.get_id(0)]
+        ref = kapi.AtomicRef(largest, 0)
+        seen = kapi.PrivateArray(1, largest.dtype)
+        seen[0] = ref.load()
+        while seen[0] < x and not ref.compare_exchange(seen, x):
+            pass
+
+    return raise_to_the_largest
+
+
+def _local_bins(kapi: Any) -> Any:
+    @kapi.kernel
+    def local_bins(nd_item: kapi.NdItem, values, bins, tile):
+        group = nd_item.get_group()
+        k = nd_item.get_local_id(0)
+        if k < tile.shape[0]:
+            tile[k] = 0
+        kapi.group_barrier(group)
+        value = values[nd_item.get_global_id(0)]
+        kapi.AtomicRef(
+            tile,
+            value,
+            memory_scope=kapi.MemoryScope.WORK_GROUP,
+            address_space=kapi.AddressSpace.LOCAL,
+        ).fetch_add(1)
+        kapi.group_barrier(group)
+        if k < tile.shape[0]:
+            kapi.AtomicRef(bins, k).fetch_add(tile[k])
+
+    return local_bins
+
+
+def _last_group(kapi: Any) -> Any:
+    @kapi.device_func
+    def arrive(counter, group):
+        # Only the last group to come sees that all others were there.
+        return kapi.AtomicRef(counter, 0, kapi.MemoryOrder.ACQ_REL).fetch_add(1) == group.get_group_range(0) - 1
+
+    @kapi.kernel
+    def last_group(nd_item: kapi.NdItem, a, partial, counter, out):
+        group = nd_item.get_group()
+        total = kapi.reduce_over_group(group, a[nd_item.get_global_id(0)], kapi.plus)
+        if group.leader:
+            partial[group.get_group_id(0)] = total
+            if arrive(counter, group):
+                whole = a.dtype.type(0)
+                for g in range(group.get_group_range(0)):
+                    whole += partial[g]
+                out[0] = whole
+
+    return last_group
+
+
+def _fenced(kapi: Any) -> Any:
+    @kapi.kernel
+    def fenced(item: kapi.Item, a, partial, counter, out):
+        i = item.get_id(0)
+        partial[i] = a[i] * 2
+        kapi.atomic_fence(kapi.MemoryOrder.RELEASE, kapi.MemoryScope.DEVICE)
+        if kapi.AtomicRef(counter, 0).fetch_add(1) == item.get_range(0) - 1:
+            kapi.atomic_fence(memory_order=kapi.MemoryOrder.ACQUIRE, memory_scope=kapi.MemoryScope.DEVICE)
+            whole = a.dtype.type(0)
+            for k in range(item.get_range(0)):
+                whole += partial[k]
+            out[0] = whole
+
+    return fenced
+
+
+def _last_of_the_group(kapi: Any) -> Any:
+    @kapi.kernel
+    def last_of_the_group(nd_item: kapi.NdItem, out, tile, counter):
+        group = nd_item.get_group()
+        k = nd_item.get_local_id(0)
+        n = nd_item.get_local_range(0)
+        if k == 0:
+            counter[0] = 0
+        kapi.group_barrier(group)
+        tile[k] = k
+        count = kapi.AtomicRef(
+            counter, 0, kapi.MemoryOrder.SEQ_CST, kapi.MemoryScope.WORK_GROUP, kapi.AddressSpace.LOCAL
+        ).fetch_add(1)
+        if count == n - 1:
+            total = 0
+            for j in range(n):
+                total += tile[j]
+            out[group.get_group_id(0)] = total
+
+    return last_of_the_group
+
+
+def _three_dimensions(kapi: Any) -> Any:
+    @kapi.kernel
+    def planes(item: kapi.Item, counts):
+        kapi.AtomicRef(counts, (item.get_id(0), item.get_id(2))).fetch_add(item.get_id(1))
+
+    return planes
+
+
+_A = 40
+_INTEGERS = (np.arange(_A) * 7919) % 101
+_DTYPES = ("int32", "int64", "uint32", "uint64", "float32", "float64")
+_OPERATIONS = tuple(
+    f"AtomicRef.{name}" for name in ("load", "store", "exchange", "fetch_add", "fetch_sub", "fetch_min", "fetch_max")
+)
+
+
+def _pair(dtype: str, rows: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    a = np.tile(_INTEGERS, (rows, 1)).astype(dtype)
+    b = ((_INTEGERS * 31 + 5) % 97).astype(dtype)
+    if dtype.startswith("float"):
+        a *= a.dtype.type(0.5)
+        b *= b.dtype.type(0.25)
+    elif dtype.startswith("int"):
+        b = (b - b.dtype.type(50)).astype(dtype)
+    return a, b
+
+
+def _own_case(dtype: str) -> Case:
+    def expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
+        a, b = _pair(dtype, 7)
+        after = np.array([a[0], b, b, a[3] + b, a[4] - b, np.minimum(a[5], b), np.maximum(a[6], b)])
+        before = a.copy()
+        before[1] = 0
+        return {0: after, 2: before}
+
+    return Case(
+        f"atomics/own-elements-{dtype}",
+        _of_own,
+        ((_A,),),
+        lambda: [*_pair(dtype, 7), np.zeros((7, _A), dtype)],
+        expected,
+        covers=("AtomicRef", *_OPERATIONS),
+    )
+
+
+def _bits_case(dtype: str) -> Case:
+    def expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
+        a, b = _pair(dtype, 3)
+        return {0: np.array([a[0] & b, a[1] | b, a[2] ^ b]), 2: a}
+
+    return Case(
+        f"atomics/bits-{dtype}",
+        _bits_of_own,
+        ((_A,),),
+        lambda: [*_pair(dtype, 3), np.zeros((3, _A), dtype)],
+        expected,
+        covers=("AtomicRef.fetch_and", "AtomicRef.fetch_or", "AtomicRef.fetch_xor"),
+    )
+
+
+def _compare_case(dtype: str) -> Case:
+    a = np.array([3, 5, 7, 3, 5, 70], dtype)
+    return Case(
+        f"atomics/compare-exchange-{dtype}",
+        _compare_exchange,
+        ((6,),),
+        lambda: [a, np.zeros((2, 6), dtype), np.zeros((2, 6), np.bool_)],
+        lambda given: {
+            0: np.array([70, 90, 7, 70, 90, 70], dtype),
+            1: np.array([[3, 5, 7, 3, 5, 70], [70, 5, 7, 70, 5, 70]], dtype),
+            2: np.array([[1, 0, 0, 1, 0, 0], [0, 1, 0, 0, 1, 0]], np.bool_),
+        },
+        covers=("AtomicRef.compare_exchange", "PrivateArray"),
+    )
+
+
+def _histogram_case(dtype: str) -> Case:
+    return Case(
+        f"atomics/histogram-{dtype}",
+        _histogram,
+        ((_A,),),
+        lambda: [_INTEGERS % 7, np.zeros(7, dtype)],
+        lambda given: {1: np.bincount(_INTEGERS % 7, minlength=7).astype(dtype)},
+    )
+
+
+def _extremes_case(dtype: str) -> Case:
+    values = _pair(dtype, 1)[1]
+    start = np.array([96, 0, 0], dtype)
+    return Case(
+        f"atomics/extremes-{dtype}",
+        _extremes,
+        ((_A,),),
+        lambda: [values, start],
+        lambda given: {
+            1: np.array([values.min(), values.max(), np.zeros((), dtype) - values.sum(dtype=dtype)], dtype),
+        },
+    )
+
+
+_NUMBERS = (np.arange(48, dtype=np.float32) * 5) % 19
+
+CASES: tuple[Case, ...] = (
+    *(_own_case(dtype) for dtype in _DTYPES),
+    *(_bits_case(dtype) for dtype in _DTYPES[:4]),
+    *(_compare_case(dtype) for dtype in _DTYPES),
+    *(_histogram_case(dtype) for dtype in ("int32", "uint64", "float32", "float64")),
+    *(_extremes_case(dtype) for dtype in _DTYPES),
+    Case(
+        "atomics/compare-exchange-until-done",
+        _raise_to_the_largest,
+        ((_A,),),
+        lambda: [_INTEGERS, np.zeros(1, np.int64)],
+        lambda given: {1: np.array([_INTEGERS.max()])},
+    ),
+    Case(
+        "atomics/local-bins",
+        _local_bins,
+        ((_A,), (20,)),
+        lambda: [_INTEGERS % 7, np.zeros(7, np.int32), Local(7, np.int32)],
+        lambda given: {1: np.bincount(_INTEGERS % 7, minlength=7).astype(np.int32)},
+    ),
+    Case(
+        "atomics/last-group",
+        _last_group,
+        ((48,), (8,)),
+        lambda: [_NUMBERS, np.zeros(6, np.float32), np.zeros(1, np.int32), np.zeros(1, np.float32)],
+        lambda given: {3: np.array([_NUMBERS.sum()])},
+    ),
+    Case(
+        "atomics/fences",
+        _fenced,
+        ((48,),),
+        lambda: [_NUMBERS, np.zeros(48, np.float32), np.zeros(1, np.int32), np.zeros(1, np.float32)],
+        lambda given: {3: np.array([_NUMBERS.sum() * 2])},
+        covers=("atomic_fence",),
+    ),
+    Case(
+        "atomics/last-of-the-group",
+        _last_of_the_group,
+        ((24,), (8,)),
+        lambda: [np.zeros(3, np.int64), Local(8, np.int64), Local(1, np.int32)],
+        lambda given: {0: np.full(3, 28)},
+    ),
+    Case(
+        "atomics/three-dimensions",
+        _three_dimensions,
+        ((2, 4, 3),),
+        lambda: [np.zeros((2, 3), np.int32)],
+        lambda given: {0: np.full((2, 3), 6, np.int32)},
+    ),
+)

@@ -1,0 +1,85 @@
+"""Values that are not defined: what a shift beyond the sub-group's end gives.
+
+Such a value may be had and computed with, as long as nothing depends on it.  It goes through
+arithmetic, and storing it, branching on it or indexing with it is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kapi_sim.errors import CollectiveMismatchError
+
+__all__ = ["Undefined", "defined_max", "defined_min"]
+
+
+class Undefined:
+    """A value that depends on one which is not defined.
+
+    Parameters
+    ----------
+    origin : str
+        Where it was had, and why it is not defined.
+    """
+
+    __slots__ = ("origin",)
+
+    __array_ufunc__ = None  # NumPy's scalars leave the operation to this class
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, origin: str) -> None:
+        self.origin = origin
+
+    def fail(self, use: str) -> CollectiveMismatchError:
+        """Return the error for something that depends on the value."""
+        return CollectiveMismatchError(
+            f"a value that is not defined must not be used, got one {use}\n  {self.origin}\n"
+            "  use it only where `get_local_id` says that there is such a work-item"
+        )
+
+    def __bool__(self) -> bool:
+        raise self.fail("in a condition")
+
+    def __index__(self) -> int:
+        raise self.fail("as an index or a count")
+
+    def __int__(self) -> int:
+        raise self.fail("converted to an integer")
+
+    def __float__(self) -> float:
+        raise self.fail("converted or stored")
+
+    def __complex__(self) -> complex:
+        raise self.fail("converted or stored")
+
+    def __repr__(self) -> str:
+        return "<undefined>"
+
+
+def _passed_on(self: Undefined, *others: Any) -> Undefined:
+    return self
+
+
+_UNARY = ("neg", "pos", "abs", "invert", "round")
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor")
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+for _name in (*_UNARY, *_COMPARISONS, *_BINARY, *(f"r{name}" for name in _BINARY)):
+    setattr(Undefined, f"__{_name}__", _passed_on)
+
+
+def _defined(function: Callable[..., Any]) -> Callable[..., Any]:
+    def chosen(*values: Any) -> Any:
+        for value in values:
+            if value.__class__ is Undefined:
+                return value
+        return function(*values)
+
+    chosen.__name__ = chosen.__qualname__ = function.__name__
+    return chosen
+
+
+defined_min = _defined(min)
+"""What a kernel with sub-groups calls for `min`: a value that is not defined is passed on."""
+defined_max = _defined(max)
+"""What a kernel with sub-groups calls for `max`."""
