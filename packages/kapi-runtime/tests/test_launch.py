@@ -169,8 +169,9 @@ def test_integer_beyond_64_bits_is_refused():
 def test_refusal_of_the_driver_names_kernel_arguments_and_range(monkeypatch):
     target = dpnp.zeros(4)
     monkeypatch.setattr(launch_module, "submitted_range", lambda *_: ([100], [64, 64]))
+    refused = kapi.kernel(fill.py_func)
     with pytest.raises(kapi.KernelLaunchError) as caught:
-        kapi.call_kernel(fill, kapi.Range(4), target, 1.0)
+        kapi.call_kernel(refused, kapi.Range(4), target, 1.0)
     message = str(caught.value)
     assert "kernel `fill` must be accepted by the driver" in message
     assert "index space: Range(4)" in message

@@ -20,9 +20,11 @@ from kapi_runtime._waiting import wait_for
 __all__ = ["in_flight", "keep", "release", "wait"]
 
 _COMPLETE = dpctl.event_status_type.complete
+_INTERVAL = 64  # launches after which those of all queues are looked at
 
 _lock = threading.Lock()
 _pending: dict[Any, deque[tuple[Any, Any]]] = {}
+_kept = 0
 
 
 def keep(queue: Any, event: Any, owners: Any) -> None:
@@ -37,9 +39,15 @@ def keep(queue: Any, event: Any, owners: Any) -> None:
     owners : object
         What it uses.
     """
+    global _kept
     with _lock:
-        _pending.setdefault(queue, deque()).append((event, owners))
-        done = _take_complete()
+        launches = _pending.get(queue)
+        if launches is None:
+            launches = _pending[queue] = deque()
+        launches.append((event, owners))
+        _kept += 1
+        # The other queues' launches are looked at now and then: that costs more than all else here.
+        done = _take_complete() if _kept % _INTERVAL == 0 else _take_first(launches)
     # Owners are destroyed here, without the lock: their destructors may launch, or free memory of the device.
     del done
 
@@ -61,10 +69,17 @@ def _take_complete() -> list[Any]:
     """Take what is done from the front of each queue's launches; the caller holds the lock."""
     done = []
     for queue, launches in list(_pending.items()):
-        while launches and launches[0][0].execution_status == _COMPLETE:
-            done.append(launches.popleft())
+        done += _take_first(launches)
         if not launches:
             del _pending[queue]
+    return done
+
+
+def _take_first(launches: deque[tuple[Any, Any]]) -> list[Any]:
+    """Take what is done from the front of one queue's launches; the caller holds the lock."""
+    done = []
+    while launches and launches[0][0].execution_status == _COMPLETE:
+        done.append(launches.popleft())
     return done
 
 

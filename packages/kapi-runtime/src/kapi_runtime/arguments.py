@@ -16,7 +16,7 @@ from kapi_sim import DtypeError, LocalAccessor
 from kapi_spirv import SpirvModule
 from kapi_types.usm_array import UsmArrayFields, array_fields, is_usm_array
 
-__all__ = ["Arguments", "native_arguments", "read_arguments"]
+__all__ = ["Arguments", "native_arguments", "packed_arguments", "read_arguments"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,10 @@ def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any]) -> A
     return Arguments(tuple(names), tuple(given), tuple(read), tuple(key))
 
 
-def native_arguments(
+def packed_arguments(
     module: SpirvModule, extents: Sequence[int], arguments: Arguments, failure_address: int = 0
-) -> list[Any]:
-    """Return what is submitted with a kernel: its packed argument, and its local memory.
+) -> bytes:
+    """Return the packed argument that is submitted with a kernel.
 
     Parameters
     ----------
@@ -120,7 +120,6 @@ def native_arguments(
         If a number does not fit its type in the kernel.
     """
     values: list[Any] = list(extents) if module.index_space == "item" else []
-    native: list[Any] = []
     for parameter, value in zip(module.parameters, arguments.read, strict=True):
         if parameter.kind == "array":
             values.append(value.pointer)
@@ -129,19 +128,22 @@ def native_arguments(
                 values += value.strides
         elif parameter.kind == "local":
             values += value.shape
-            native.append(_local_memory(value))
         else:
             number = value.item() if isinstance(value, np.generic) else value
             values += (number.real, number.imag) if isinstance(number, complex) else (number,)
     if module.failures:
         values.append(failure_address)
     try:
-        packed = module.layout.pack(values)
+        return module.layout.pack(values)
     except (struct.error, OverflowError) as error:
         raise DtypeError(
             f"arguments of kernel `{module.name}` must fit their types, got {arguments.describe()}: {error}"
         ) from error
-    return [dpctl.RawKernelArg(bytearray(packed)), *native]
+
+
+def native_arguments(packed: bytes, accessors: Sequence[LocalAccessor]) -> list[Any]:
+    """Return what dpctl submits with a kernel: its packed argument, and its local memory."""
+    return [dpctl.RawKernelArg(bytearray(packed)), *map(_local_memory, accessors)]
 
 
 def _local_memory(accessor: LocalAccessor) -> Any:

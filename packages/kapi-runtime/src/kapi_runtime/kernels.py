@@ -7,10 +7,13 @@ import threading
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Literal, overload
 
+from kapi_runtime import recording
 from kapi_runtime.arguments import Arguments, read_arguments
+from kapi_runtime.bound import BoundLaunch
 from kapi_runtime.controls import note_launch
-from kapi_runtime.events import HostEvent
-from kapi_runtime.launch import launch
+from kapi_runtime.events import HostEvent, device_events
+from kapi_runtime.launch import Prepared, launch_by_plan, prepare
+from kapi_runtime.plan import PlanTable
 from kapi_sim import DtypeError, NdRange, Range
 from kapi_sim.launchable import (
     Launchable,
@@ -59,6 +62,7 @@ class Kernel(Launchable):
         super().__init__(py_func, options)
         self.target = target or SpirvTarget()
         self._modules: dict[Hashable, SpirvModule] = {}
+        self._plans = PlanTable()
         self._lock = threading.Lock()
 
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
@@ -70,15 +74,36 @@ class Kernel(Launchable):
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
     ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
+        before = device_events(dependent_events) if dependent_events else []
+        # What is recorded goes the long way.
+        for plan in self._plans.get(space, ()) if recording.active is None else ():
+            events = launch_by_plan(plan, given, before)
+            if events is not None:
+                break
+        else:
+            prepared = self.prepare(space, given)
+            events = prepared.submit(before)
+            self._plans.add(space, prepared)
+        note_launch(self.__name__, space)
+        return events
+
+    def bind(self, index_space: Range | NdRange, *args: Any) -> BoundLaunch:
+        """Validate a launch now, compile its kernel, and return it, to be made by calling it.
+
+        Each launch costs less than that of `call_kernel_async`: no argument is looked at again.  An array that is
+        given another shape in place must be replaced by itself.
+        """
+        require_index_space(index_space)
+        return BoundLaunch(self, index_space, args)
+
+    def prepare(self, space: Range | NdRange, given: tuple[Any, ...]) -> Prepared:
+        """Validate a launch, and compile the kernel if it is not yet."""
         names = parameters_for_launch(self.py_func, space, given)
         self.options.require_launchable(self.__name__, space)
         if len(given) < len(names):
             given = (*given, *(self.py_func.__defaults__ or ())[len(given) - len(names) :])
         arguments = read_arguments(self.__name__, names, given)
-        compiled = functools.partial(self._compiled, space, arguments)
-        events = launch(self.__name__, space, arguments, dependent_events, compiled)
-        note_launch(self.__name__, space)
-        return events
+        return prepare(self.__name__, space, arguments, functools.partial(self._compiled, space, arguments))
 
     def _compiled(self, space: Range | NdRange, arguments: Arguments) -> SpirvModule:
         """Return the module for arguments of these types."""

@@ -8,6 +8,7 @@ so that what dpnp does before and after it on the same queue is ordered with it,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import dpctl
@@ -15,100 +16,179 @@ from dpctl import SyclKernelInvalidRangeError, SyclKernelSubmitError
 from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime import _keep_alive, recording
-from kapi_runtime.arguments import Arguments, native_arguments
+from kapi_runtime.arguments import Arguments, native_arguments, packed_arguments
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.failures import FailureWatch
 from kapi_runtime.geometry import submitted_range
 from kapi_runtime.placement import execution_queue
+from kapi_runtime.plan import Plan, make_plan
 from kapi_runtime.program import DeviceKernel, device_kernel
 from kapi_runtime.queues import describe_queue
 from kapi_sim import KernelLaunchError, NdRange, Range
 from kapi_spirv import SpirvModule
 
-__all__ = ["launch"]
+__all__ = ["Prepared", "launch_by_plan", "prepare", "send_plan"]
 
 # The host's part of a launch, as dpctl's bookkeeping sees it: over at once, since `_keep_alive` holds the
 # arguments.
 _DONE = dpctl.SyclEvent()
 
 
-def launch(
-    name: str,
-    space: Range | NdRange,
-    arguments: Arguments,
-    dependent_events: Iterable[Any],
-    compile_for: Callable[[], SpirvModule],
-) -> tuple[HostEvent, Any]:
-    """Submit a kernel to the queue on which its arguments live.
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A launch that was validated, and needs only to be submitted; `prepare` makes it.
+
+    Attributes
+    ----------
+    space : Range or NdRange
+        What it was asked for.
+    arguments : Arguments
+        What it was given.
+    queue : dpctl.SyclQueue
+        Where the arguments are.
+    kernel : DeviceKernel
+        What is submitted.
+    packed : bytes
+        The packed argument.
+    global_range, local_range : list of int or None
+        What is submitted; no global range where there are no work-items, no local one where the driver chooses.
+    """
+
+    space: Range | NdRange
+    arguments: Arguments
+    queue: Any
+    kernel: DeviceKernel
+    packed: bytes
+    global_range: list[int] | None
+    local_range: list[int] | None
+
+    def submit(self, dependent_events: Iterable[Any]) -> tuple[HostEvent, Any]:
+        """Submit it after these events and all earlier work on the queue.
+
+        Returns
+        -------
+        host_event : HostEvent
+        device_event : dpctl.SyclEvent
+
+        Raises
+        ------
+        KernelLaunchError
+            If the driver refuses it, or something in `dependent_events` is no event.
+        """
+        events = device_events(dependent_events)
+        queue = self.queue
+        if self.global_range is None:
+            event = queue.submit_barrier(events) if events else dpctl.SyclEvent()
+            return HostEvent(event, _keep_alive.release), event
+        module = self.kernel.module
+        watch, packed = None, self.packed
+        if module.failures:
+            watch = FailureWatch(module, self.space, queue)
+            packed = packed_arguments(module, _whole(self.space), self.arguments, watch.address)
+        native = native_arguments(packed, self.arguments.accessors)
+        order = SequentialOrderManager[queue]
+        depends = [*order.submitted_events, *events]
+
+        def submit(on: Any, after: list[Any]) -> Any:
+            return on.submit_async(self.kernel.sycl_kernel, native, self.global_range, self.local_range, after)
+
+        try:
+            if recording.active is None:
+                event = submit(queue, depends)
+            else:
+                event = recording.submit(
+                    queue,
+                    depends,
+                    submit,
+                    kind="launch",
+                    name=module.name,
+                    space=repr(self.space),
+                    nbytes=self.arguments.nbytes,
+                )
+        except (SyclKernelSubmitError, SyclKernelInvalidRangeError, RuntimeError, TypeError, ValueError) as error:
+            raise self._refusal(error) from error
+        order.add_event_pair(_DONE, event)
+        _keep_alive.keep(queue, event, (self.arguments.given, native, self.kernel, watch))
+        return HostEvent(event, _keep_alive.release if watch is None else watch.release), event
+
+    def plan(self, at_once: bool = False) -> Plan | None:
+        """Return a plan for launches like this one, or None if there is none."""
+        if self.global_range is None or self.kernel.module.failures:
+            return None
+        given = self.arguments.given
+        return make_plan(self.kernel, self.queue, given, self.packed, self.global_range, self.local_range, at_once)
+
+    def _refusal(self, error: Exception) -> KernelLaunchError:
+        return KernelLaunchError(
+            f"kernel `{self.kernel.module.name}` must be accepted by the driver, got {type(error).__name__}: {error}\n"
+            f"  index space: {self.space!r}\n"
+            f"  arguments:   {self.arguments.describe()}\n"
+            f"  queue:       {describe_queue(self.queue)}"
+        )
+
+
+def prepare(
+    name: str, space: Range | NdRange, arguments: Arguments, compile_for: Callable[[], SpirvModule]
+) -> Prepared:
+    """Find the queue, compile the kernel if it is not yet, and validate a launch.
 
     Parameters
     ----------
     name : str
         The kernel's name, for messages.
     space : Range or NdRange
-        Its index space.  Without work-items nothing is run.
+        Its index space.
     arguments : Arguments
-        What it was given.
-    dependent_events : iterable of HostEvent or dpctl.SyclEvent
-        What it waits for, beside all earlier work on the queue.
+        What it is given.
     compile_for : callable
         Gives the module for arguments of these types.
-
-    Returns
-    -------
-    host_event : HostEvent
-    device_event : dpctl.SyclEvent
 
     Raises
     ------
     ExecutionPlacementError
         If the arguments do not share one queue.
     KernelLaunchError
-        If index space, kernel and arguments do not fit each other, or the driver refuses the launch.
+        If index space, kernel and arguments do not fit each other.
     LimitError
         If the launch exceeds a limit of the device.
     DriverError
         If the driver refuses the kernel.
     """
     queue = execution_queue(name, arguments.owners)
-    events = device_events(dependent_events)
-    module = compile_for()
-    kernel = device_kernel(module, queue)
-    whole = space if isinstance(space, Range) else space.global_range
-    if whole.size == 0:
-        event = queue.submit_barrier(events) if events else dpctl.SyclEvent()
-        return HostEvent(event, _keep_alive.release), event
-    global_range, local_range = submitted_range(space, kernel, arguments.accessors)
-    watch = FailureWatch(module, space, queue) if module.failures else None
-    native = native_arguments(module, whole, arguments, watch.address if watch else 0)
+    kernel = device_kernel(compile_for(), queue)
+    whole = _whole(space)
+    global_range, local_range = None, None
+    if whole.size > 0:
+        global_range, local_range = submitted_range(space, kernel, arguments.accessors)
+    packed = packed_arguments(kernel.module, whole, arguments)
+    return Prepared(space, arguments, queue, kernel, packed, global_range, local_range)
+
+
+def _whole(space: Range | NdRange) -> Range:
+    return space if isinstance(space, Range) else space.global_range
+
+
+def launch_by_plan(plan: Plan, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any] | None:
+    """Launch with these arguments, or return None: they are not the plan's, or the driver refuses."""
+    if plan.accessors and not plan.suits(given):
+        return None
+    queue = plan.queue
     order = SequentialOrderManager[queue]
-    depends = [*order.submitted_events, *events]
-    try:
-        if recording.active is None:
-            event = queue.submit_async(kernel.sycl_kernel, native, global_range, local_range, depends)
-        else:
-            event = recording.submit(
-                queue,
-                depends,
-                lambda on, after: on.submit_async(kernel.sycl_kernel, native, global_range, local_range, after),
-                kind="launch",
-                name=name,
-                space=repr(space),
-                nbytes=arguments.nbytes,
-            )
-    except (SyclKernelSubmitError, SyclKernelInvalidRangeError, RuntimeError, TypeError, ValueError) as error:
-        raise _refusal(kernel, queue, space, arguments, error) from error
+    event = plan.launch(given, order.submitted_events, before)
+    if event is None:
+        return None
     order.add_event_pair(_DONE, event)
-    _keep_alive.keep(queue, event, (arguments.given, native, kernel, watch))
-    return HostEvent(event, _keep_alive.release if watch is None else watch.release), event
+    _keep_alive.keep(queue, event, (given, plan))
+    return HostEvent(event, _keep_alive.release), event
 
 
-def _refusal(
-    kernel: DeviceKernel, queue: Any, space: Range | NdRange, arguments: Arguments, error: Exception
-) -> KernelLaunchError:
-    return KernelLaunchError(
-        f"kernel `{kernel.module.name}` must be accepted by the driver, got {type(error).__name__}: {error}\n"
-        f"  index space: {space!r}\n"
-        f"  arguments:   {arguments.describe()}\n"
-        f"  queue:       {describe_queue(queue)}"
-    )
+def send_plan(plan: Plan, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any] | None:
+    """Launch with the arguments that the plan has packed, which are these, or return None: the driver refuses."""
+    queue = plan.queue
+    order = SequentialOrderManager[queue]
+    event = plan.send(order.submitted_events, before)
+    if event is None:
+        return None
+    order.add_event_pair(_DONE, event)
+    _keep_alive.keep(queue, event, (given, plan))
+    return HostEvent(event, _keep_alive.release), event

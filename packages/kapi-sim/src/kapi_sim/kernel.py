@@ -43,6 +43,25 @@ class Kernel(Launchable):
         """Run the kernel for each work-item of `index_space`."""
         execute(self.instrumented, index_space, args, self.options)
 
+    def submit(
+        self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
+    ) -> tuple[Event, Event]:
+        """Wait for these events, run the kernel, and return events that are complete."""
+        try:
+            events = list(dependent_events)
+        except TypeError:
+            events = [dependent_events]
+        for event in events:
+            if not callable(getattr(event, "wait", None)):
+                raise KernelLaunchError(
+                    f"dependent_events must be an iterable of events, got {dependent_events!r}: "
+                    "pass [] if the launch depends on none"
+                )
+        for event in events:
+            event.wait()
+        self.run(space, given)
+        return Event(), Event()
+
 
 @overload
 def kernel(function: Callable[..., None], /) -> Kernel: ...
@@ -149,17 +168,4 @@ def call_kernel_async(
     """
     require_kernel(kernel, Kernel)
     require_index_space(index_space)
-    try:
-        events = list(dependent_events)
-    except TypeError:
-        events = [dependent_events]
-    for event in events:
-        if not callable(getattr(event, "wait", None)):
-            raise KernelLaunchError(
-                f"dependent_events must be an iterable of events, got {dependent_events!r}: "
-                "pass [] if the launch depends on none"
-            )
-    for event in events:
-        event.wait()
-    kernel.run(index_space, args)
-    return Event(), Event()
+    return kernel.submit(index_space, dependent_events, args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from kapi_sim.device_function import DeviceFunction
@@ -14,6 +14,7 @@ from kapi_sim.spec import Item, KernelOptions, NdItem, NdRange, Range, as_range
 
 __all__ = [
     "DEFAULT_LOCAL_SIZE",
+    "BoundLaunch",
     "ConfiguredKernel",
     "Launchable",
     "decorate",
@@ -68,6 +69,29 @@ class Launchable(ABC):
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         """Launch over `index_space` with these arguments, and wait."""
 
+    @abstractmethod
+    def submit(
+        self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
+    ) -> tuple[Any, Any]:
+        """Launch after these events, and return the events of `call_kernel_async`."""
+
+    def bind(self, index_space: Range | NdRange, *args: Any) -> BoundLaunch:
+        """Return a launch over `index_space` with these arguments, to be made by calling it, as often as wanted.
+
+        Parameters
+        ----------
+        index_space : Range or NdRange
+            The work-items.
+        *args
+            As for `call_kernel`.
+
+        Returns
+        -------
+        BoundLaunch
+        """
+        require_index_space(index_space)
+        return BoundLaunch(self, index_space, args)
+
     def __getitem__(self, configuration: Any) -> ConfiguredKernel:
         """Return the kernel with an index space, to be called with the arguments.
 
@@ -105,6 +129,79 @@ class ConfiguredKernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.kernel.__name__} over {self.index_space!r}>"
+
+
+class BoundLaunch:
+    """A kernel with its index space and arguments, launched by calling it; `Launchable.bind` makes it.
+
+    Attributes
+    ----------
+    kernel : Launchable
+        What is launched.
+    index_space : Range or NdRange
+        The work-items.
+    given : tuple
+        The arguments, one for each parameter after the work-item.
+
+    Raises
+    ------
+    KernelLaunchError
+        If the arguments are too few or too many, or do not suit the index space.
+
+    Examples
+    --------
+    >>> import numpy as np, kapi_sim as kapi
+    >>> @kapi.kernel
+    ... def add(item: kapi.Item, target, value):
+    ...     target[item.get_id(0)] += value
+    >>> target = np.zeros(3)
+    >>> launch = add.bind(kapi.Range(3), target, 1.0)
+    >>> events = launch()
+    >>> launch.replace(value=10.0)
+    >>> events = launch(events)
+    >>> target
+    array([11., 11., 11.])
+    """
+
+    __slots__ = ("_names", "given", "index_space", "kernel")
+
+    def __init__(self, kernel: Any, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
+        self.kernel = kernel
+        self.index_space = index_space
+        self._names = parameters_for_launch(kernel.py_func, index_space, args)
+        defaults = kernel.py_func.__defaults__ or ()
+        missing = len(self._names) - len(args)
+        self.given = (*args, *defaults[len(defaults) - missing :]) if missing else args
+
+    def replace(self, **arguments: Any) -> None:
+        """Put other arguments in the place of those of these names; the next launch uses them.
+
+        Parameters
+        ----------
+        **arguments
+            New arguments, by the names of the kernel's parameters.
+
+        Raises
+        ------
+        KernelLaunchError
+            If the kernel has no parameter of a name.
+        """
+        for name in arguments:
+            if name not in self._names:
+                raise KernelLaunchError(
+                    f"arguments to replace must be some of {', '.join(self._names)}, the parameters of kernel "
+                    f"`{self.kernel.__name__}`, got {name}"
+                )
+        given = zip(self._names, self.given, strict=True)
+        self.given = tuple(arguments.get(name, value) for name, value in given)
+
+    def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[Any, Any]:
+        """Launch after these events, and return the events of `call_kernel_async`."""
+        events: tuple[Any, Any] = self.kernel.submit(self.index_space, dependent_events, self.given)
+        return events
+
+    def __repr__(self) -> str:
+        return f"<launch of kernel {self.kernel.__name__} over {self.index_space!r}>"
 
 
 def _index_space(configuration: Any) -> Range | NdRange:

@@ -1,0 +1,240 @@
+"""The short way of a repeated launch gives what the long way gives, and leaves to it what it does not know."""
+
+from __future__ import annotations
+
+import dpctl
+import dpnp
+import numpy as np
+import pytest
+
+import kapi_runtime as kapi
+from kapi_runtime import _submission, arguments
+from kapi_runtime import kernels as kernels_module
+from kapi_runtime.kernels import Kernel
+
+
+@kapi.kernel
+def axpy(item: kapi.Item, alpha, x, y):
+    i = item.get_id(0)
+    y[i] = alpha * x[i] + y[i]
+
+
+@kapi.kernel
+def transpose(item: kapi.Item, source, target):
+    i = item.get_id(0)
+    j = item.get_id(1)
+    target[j, i] = source[i, j]
+
+
+@pytest.fixture(autouse=True)
+def native():
+    """The functions that plans need, made whatever was launched before."""
+    assert _submission.submission(at_once=True) is not None
+
+
+@pytest.fixture
+def long_way(monkeypatch):
+    """Count the launches that go the long way."""
+    counted = []
+    real = Kernel.prepare
+
+    def prepare(self, space, given):
+        counted.append(given)
+        return real(self, space, given)
+
+    monkeypatch.setattr(Kernel, "prepare", prepare)
+    return counted
+
+
+def test_repeated_launch_takes_the_plan(long_way):
+    axpy_again = kapi.kernel(axpy.py_func)
+    y = dpnp.zeros(10)
+    for step in range(5):
+        kapi.call_kernel(axpy_again, kapi.Range(10), float(step), dpnp.full(10, 2.0), y)
+    assert set(y.asnumpy()) == {20}
+    assert len(long_way) == 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [2, 2.5, True, *(np.dtype(code).type(1.5) for code in "?bBhHiIlLfd")],
+    ids=lambda value: type(value).__name__,
+)
+def test_number_of_each_type_is_packed_as_the_long_way_packs_it(value, long_way):
+    @kapi.kernel
+    def store(item: kapi.Item, target, number):
+        target[item.get_id(0)] = number
+
+    values = [value, type(value)(1), type(value)(0)]
+    for each in values:
+        target = dpnp.zeros(3)
+        kapi.call_kernel(store, kapi.Range(3), target, each)
+        assert set(target.asnumpy()) == {each}
+    assert len(long_way) == 1
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda a: a,
+        lambda a: a.T,
+        lambda a: a[::2, ::3],
+        lambda a: a[::-1, ::-1],
+        lambda a: a[3:5],
+        lambda a: a[:, :1],
+        lambda a: dpnp.asfortranarray(a),
+    ],
+    ids=["C", "transposed", "steps", "reversed", "rows", "column", "F"],
+)
+def test_array_of_each_layout_is_packed_as_the_long_way_packs_it(view, long_way):
+    base = np.arange(60.0).reshape(6, 10)
+    again = kapi.kernel(transpose.py_func)
+    for offset in (0, 100):
+        source = view(dpnp.asarray(base + offset))
+        target = dpnp.zeros(source.shape[::-1])
+        kapi.call_kernel(again, kapi.Range(*source.shape), source, target)
+        np.testing.assert_array_equal(target.asnumpy(), source.asnumpy().T)
+    assert len(long_way) == 1
+
+
+def test_inner_arrays_are_packed(long_way):
+    again = kapi.kernel(axpy.py_func)
+    for _ in range(3):
+        y = dpnp.ones(4)
+        kapi.call_kernel(again, kapi.Range(4), 2.0, dpnp.ones(4).get_array(), y.get_array())
+        assert set(y.asnumpy()) == {3}
+    assert len(long_way) == 1
+
+
+def test_local_memory_of_another_size_is_another_plan(long_way):
+    @kapi.kernel
+    def extent(nd_item: kapi.NdItem, target, scratch):
+        target[nd_item.get_global_id(0)] = scratch.shape[0]
+
+    target = dpnp.zeros(8, dtype="int64")
+    for size in (8, 8, 16, 16, 8):
+        kapi.call_kernel(extent, kapi.NdRange(8, 4), target, kapi.LocalAccessor(size, "float32"))
+        assert set(target.asnumpy()) == {size}
+    assert len(long_way) == 2
+
+
+def test_other_types_ranks_and_layouts_leave_the_plan(long_way):
+    @kapi.kernel
+    def ones(item: kapi.Item, target):
+        target[item.get_id(0)] = 1
+
+    targets = [dpnp.zeros(4), dpnp.zeros(4, dtype="int32"), dpnp.zeros(8)[::2], dpnp.zeros(4, dtype="float32")]
+    for target in targets * 2:
+        kapi.call_kernel(ones, kapi.Range(4), target)
+        assert set(target.asnumpy()) == {1}
+        target[...] = 0
+    assert len(long_way) == len(targets)
+
+
+def test_arrays_on_another_queue_leave_the_plan(sub_devices):
+    for queue in (*sub_devices, *sub_devices):
+        x, y = (dpnp.ones(4, sycl_queue=queue) for _ in range(2))
+        axpy[4](2.0, x, y)
+        assert set(y.asnumpy()) == {3}
+    with pytest.raises(kapi.ExecutionPlacementError):
+        axpy[4](2.0, x, dpnp.ones(4, sycl_queue=sub_devices[0]))
+
+
+def test_equal_queues_share_a_plan(long_way):
+    again = kapi.kernel(axpy.py_func)
+    queue = dpctl.SyclQueue()
+    copies = [dpctl.SyclQueue(queue._get_capsule()) for _ in range(3)]
+    for left in copies:
+        x, y = dpnp.ones(4, sycl_queue=left), dpnp.ones(4, sycl_queue=queue)
+        kapi.call_kernel(again, kapi.Range(4), 1.0, x, y)
+        assert set(y.asnumpy()) == {2}
+    assert len(long_way) == 1
+
+
+def test_integer_beyond_64_bits_leaves_the_plan():
+    y = dpnp.ones(4, dtype="int64")
+    axpy[4](1, y, y)
+    with pytest.raises(kapi.DtypeError, match="must fit"):
+        axpy[4](2**64, y, y)
+
+
+def test_plan_that_packs_otherwise_than_the_long_way_is_not_used(monkeypatch, long_way):
+    from kapi_runtime import launch
+
+    again = kapi.kernel(axpy.py_func)
+    real = arguments.packed_arguments
+    monkeypatch.setattr(launch, "packed_arguments", lambda *given: real(*given)[:-8] + b"another.")
+    x, y = dpnp.ones(4), dpnp.ones(4)
+    again.prepare(kapi.Range(4), (1.0, x, y))
+    assert again.prepare(kapi.Range(4), (1.0, x, y)).plan(at_once=True) is None
+
+
+def test_defaults_are_packed(long_way):
+    @kapi.kernel
+    def fill(item: kapi.Item, target, value=7.0):
+        target[item.get_id(0)] = value
+
+    target = dpnp.zeros(4)
+    for _ in range(3):
+        fill[4](target)
+    assert set(target.asnumpy()) == {7}
+
+
+def test_bound_launch_is_ordered_and_takes_events():
+    y = dpnp.zeros(1000, dtype="int64")
+    launch = axpy.bind(kapi.Range(1000), 2, y, y)
+    expected = 0
+    for step in range(40):
+        y += step
+        _, event = launch()
+        launch([event])
+        expected = (expected + step) * 9
+        if expected > 2**50:
+            y[...] = 0
+            expected = 0
+    assert set(y.asnumpy()) == {expected}
+
+
+def test_bound_launch_takes_other_arguments(long_way):
+    x, y, z = dpnp.ones(4), dpnp.zeros(4), dpnp.zeros(4, dtype="float32")
+    launch = axpy.bind(kapi.Range(4), 1.0, x, y)
+    launch()
+    launch.replace(alpha=5.0)
+    launch()
+    assert len(long_way) == 1
+    launch.replace(y=z, x=y)  # of another type
+    launch()[0].wait()
+    assert len(long_way) == 2
+    assert set(y.asnumpy()) == {6}
+    assert set(z.asnumpy()) == {30}
+
+
+def test_bound_launch_validates_when_it_is_bound():
+    with pytest.raises(kapi.ExecutionPlacementError, match="`x` of kernel `axpy` must be a USM array"):
+        axpy.bind(kapi.Range(4), 1.0, np.ones(4), dpnp.ones(4))
+    with pytest.raises(kapi.KernelLaunchError, match="must be launched with 3 arguments"):
+        axpy.bind(kapi.Range(4), 1.0)
+    with pytest.raises(kapi.KernelLaunchError, match="index_space must be a Range"):
+        axpy.bind(4, 1.0, dpnp.ones(4), dpnp.ones(4))
+    launch = axpy.bind(kapi.Range(4), 1.0, dpnp.ones(4), dpnp.ones(4))
+    with pytest.raises(kapi.KernelLaunchError, match="must be some of alpha, x, y, the parameters .*, got z"):
+        launch.replace(z=3)
+
+
+def test_bound_launch_over_no_work_items_runs_nothing():
+    y = dpnp.ones(4)
+    host_event, _ = axpy.bind(kapi.Range(0), 1.0, y, y)()
+    host_event.wait()
+    assert set(y.asnumpy()) == {1}
+
+
+def test_without_native_functions_launches_go_the_long_way(monkeypatch, long_way):
+    monkeypatch.setattr(_submission, "_made", [None])
+    again = kernels_module.kernel(axpy.py_func)
+    y = dpnp.ones(4)
+    launch = again.bind(kapi.Range(4), 1.0, y, y)
+    launch()
+    kapi.call_kernel(again, kapi.Range(4), 1.0, y, y)
+    kapi.call_kernel(again, kapi.Range(4), 1.0, y, y)
+    assert set(y.asnumpy()) == {8}
+    assert len(long_way) == 3
