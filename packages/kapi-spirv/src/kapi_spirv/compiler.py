@@ -18,6 +18,7 @@ from kapi_spirv.lowered_function import LoweredFunction, lower_function
 from kapi_spirv.module import PackedLayout, Parameter, SpirvModule
 from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
 from kapi_types import ItemType, NdItemType, UsmArrayType
+from kapi_types.kernel_typing import describe_problems
 
 __all__ = ["compile_kernel", "compile_spirv"]
 
@@ -92,6 +93,7 @@ def compile_kernel(
         lowered, (layout, parameters) = lower_function(function, args, types.none, target, options, finish)
     emitted = _emitted("kernel", function, names, args, lowered.modules, entry_point, target, optimise)
     header = read_header(emitted.code)
+    _require_capabilities(function, header.capabilities, lowered)
     return SpirvModule(
         name=function.__name__,
         code=emitted.code,
@@ -182,6 +184,7 @@ def compile_spirv(
     with global_compiler_lock:
         lowered, _ = lower_function(plain, args, None, target, options, finish)
     emitted = _emitted("function", plain, names, args, lowered.modules, plain.__name__, target, opt)
+    _require_capabilities(plain, read_header(emitted.code).capabilities, lowered)
     return emitted.code, lowered.return_type
 
 
@@ -198,6 +201,18 @@ def _checked(
             f"got {len(args)}"
         )
     return function, args
+
+
+def _require_capabilities(function: FunctionType, capabilities: Sequence[str], lowered: LoweredFunction) -> None:
+    """Raise if the module computes in a float type that its target lacks; what is folded away does not count."""
+    for capability, problems in lowered.lacking.items():
+        if capability in capabilities:
+            width = capability.lower()
+            where = f":\n{describe_problems(problems)}" if problems else ""
+            raise KernelCompilationError(
+                f"{function.__name__} ({function.__code__.co_filename}:{function.__code__.co_firstlineno}) "
+                f"must do without {width} on a device that has none, got {width}{where}"
+            )
 
 
 def _emitted(

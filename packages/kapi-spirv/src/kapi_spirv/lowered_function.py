@@ -22,6 +22,7 @@ from kapi_types.kernel_typing import (
     ProblemsFound,
     describe_problems,
     first_words,
+    float_introductions,
     kernel_flags,
     typed_ir_text,
 )
@@ -49,10 +50,13 @@ class LoweredFunction:
         What it returns.
     typed_ir : str
         Numba's IR of the function itself, with the type of each variable.
+    lacking : dict
+        For "Float64" and "Float16", where the target lacks them, the places that may have brought them in.
     """
 
-    def __init__(self, context: SpirvTargetContext, state: Any) -> None:
+    def __init__(self, context: SpirvTargetContext, state: Any, lacking: dict[str, list[Problem]]) -> None:
         self.context = context
+        self.lacking = lacking
         self.library: SpirvCodeLibrary = state.library
         self.fndesc, self.return_type = state.cr.fndesc, state.return_type
         self.typed_ir = typed_ir_text(state)
@@ -116,12 +120,17 @@ def lower_function(
         except Exception as error:
             # Whatever Numba meets in a kernel that it did not expect, its author gets a place and a reason.
             raise ProblemsFound([_as_problem(python_function, error)]) from error
+        for capability, bits in lacking_widths.items():
+            lacking[capability] += float_introductions(compiler.state, bits)
         return compiler.state
 
+    lacking_widths = {"Float64": 64} if not target.has_fp64 else {}
+    lacking_widths |= {"Float16": 16} if not target.has_fp16 else {}
+    lacking: dict[str, list[Problem]] = {capability: [] for capability in lacking_widths}
     registered: list[tuple[FunctionType, tuple[types.Type, ...]]] = []
     try:
         with typing_context.compiling(compile_device_function), context.compiling(target, options):
-            lowered = LoweredFunction(context, _compile(function, args, returns))
+            lowered = LoweredFunction(context, _compile(function, args, returns), lacking)
             return lowered, finish(lowered)
     except ProblemsFound as found:
         kind = "kernel" if returns is not None else "function"

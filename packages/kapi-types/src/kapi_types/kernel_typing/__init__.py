@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kapi_types.kernel_typing.annotation import typed_ir_text
 from kapi_types.kernel_typing.context import TARGET_NAME, KernelTypingContext
+from kapi_types.kernel_typing.float_widths import float_introductions
 from kapi_types.kernel_typing.pipeline import KernelCompiler, kernel_flags
 from kapi_types.kernel_typing.problems import Problem, ProblemsFound, describe_problems, first_words, spell_type
 
@@ -18,6 +19,7 @@ __all__ = [
     "ProblemsFound",
     "describe_problems",
     "first_words",
+    "float_introductions",
     "kernel_flags",
     "spell_type",
     "typed_ir_text",
