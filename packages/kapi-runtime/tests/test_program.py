@@ -82,7 +82,9 @@ def test_module_beyond_the_device_s_abilities_is_refused(module, monkeypatch):
 
 def test_build_log_of_another_backend_says_that_it_has_none():
     device = SimpleNamespace(backend=SimpleNamespace(name="level_zero"))
-    assert build_log(b"", device) == "(the driver's log can be read from OpenCL devices only, not from level_zero)"
+    assert build_log(b"", device) == (
+        "(the driver's log could not be read: OpenCL knows its own devices only, not those of level_zero)"
+    )
 
 
 def test_build_log_of_no_module_says_so():

@@ -1,0 +1,42 @@
+"""The target of a device says what the device says of itself."""
+
+from __future__ import annotations
+
+import dpctl
+import pytest
+
+from kapi_runtime import _opencl
+from kapi_runtime.targets import target_of
+
+
+def test_target_has_the_abilities_of_its_device():
+    """Aspects and sub-group sizes are the device's; two objects of one device share one target."""
+    device = dpctl.SyclDevice()
+    target = target_of(device)
+    assert target.has_fp64 is device.has_aspect_fp64
+    assert target.has_fp16 is device.has_aspect_fp16
+    assert target.has_atomic64 is device.has_aspect_atomic64
+    assert target.sub_group_sizes == tuple(sorted(device.sub_group_sizes))
+    assert target_of(dpctl.SyclDevice(device.filter_string)) is target
+
+
+def test_target_has_the_float_atomics_that_opencl_names():
+    """The extension's own bits, read from OpenCL."""
+    device = dpctl.SyclDevice()
+    bits = _opencl.opencl_device(device).bits(0x4231)
+    assert (32 in target_of(device).float_atomic_add) == (bits & 0x20002 == 0x20002)
+    assert (32 in target_of(device).float_atomic_min_max) == (bits & 0x40004 == 0x40004)
+
+
+def test_target_of_a_device_that_opencl_lacks_has_no_float_atomics(monkeypatch):
+    """Compare-exchange is right everywhere."""
+    monkeypatch.setattr(_opencl._drivers, "loaded_libraries", lambda name: ())
+    with pytest.raises(_opencl.OpenclError, match="the OpenCL library was not found"):
+        _opencl.opencl_device(dpctl.SyclDevice())
+    target = target_of.__wrapped__(dpctl.SyclDevice())
+    assert (target.float_atomic_add, target.float_atomic_min_max) == ((), ())
+
+
+def test_opencl_query_that_a_device_does_not_know_is_zero():
+    """No such query: no bits."""
+    assert _opencl.opencl_device(dpctl.SyclDevice()).bits(0xFFFF) == 0
