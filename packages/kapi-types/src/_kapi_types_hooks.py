@@ -1,6 +1,6 @@
 """The two places at which Numba is asked to think of USM arrays; all else is imported when the first one is met.
 
-Numba runs `install` at the first compile of any njit function in an environment that has this distribution. It costs
+Numba runs `init` at the first compile of any njit function in an environment that has this distribution. It costs
 microseconds, imports nothing of kapi, reads no device, and leaves programs without USM arrays as they were.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from numba.core.dispatcher import _DispatcherBase
 from numba.core.typing.typeof import typeof_impl
 
-__all__ = ["install", "is_installed", "quick_classes", "remove"]
+__all__ = ["init", "install", "is_installed", "quick_classes", "remove"]
 
 quick_classes: set[type] = set()
 """Classes of arrays that dispatchers need not ask `typeof` for, which costs three times as much as the answer."""
@@ -25,22 +25,29 @@ _typeof_usm_array: Callable[[Any], Any] | None = None
 _typeof_usm_value: Callable[[Any, Any], Any] | None = None
 _typeof_argument = _DispatcherBase.typeof_pyval
 _is_installed = False
+_is_removed = False
+
+
+def init() -> None:
+    """What Numba runs by itself: `install`, unless the program has said `remove` before its first compile."""
+    if not _is_removed:
+        install()
 
 
 def install() -> None:
     """Let Numba know the types of USM arrays, queues and events. Installing twice is installing once."""
-    global _earlier, _is_installed
+    global _earlier, _is_installed, _is_removed
     if typeof_impl.dispatch(object) is not _typeof_with_usm_values:
         _earlier = typeof_impl.dispatch(object)
         typeof_impl.register(object)(_typeof_with_usm_values)
     _DispatcherBase.typeof_pyval = _typeof_argument_with_usm_arrays
-    _is_installed = True
+    _is_installed, _is_removed = True, False
 
 
 def remove() -> None:
     """Leave Numba as it was before `install`; what is compiled already stays compiled."""
-    global _is_installed
-    _is_installed = False
+    global _is_installed, _is_removed
+    _is_installed, _is_removed = False, True
     if typeof_impl.dispatch(object) is _typeof_with_usm_values:
         typeof_impl.register(object)(_earlier)
     _DispatcherBase.typeof_pyval = _typeof_argument

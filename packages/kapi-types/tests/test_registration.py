@@ -64,7 +64,7 @@ def test_registration_by_the_entry_point_is_cheap():
         "import sys, time, numba\n"
         "before = set(sys.modules)\n"
         "start = time.process_time()\n"
-        "import _kapi_types_hooks; _kapi_types_hooks.install()\n"
+        "import _kapi_types_hooks; _kapi_types_hooks.init()\n"
         "spent = time.process_time() - start\n"
         "numba.njit(lambda a: a + 1)(1)\n"
         "tops = {'kapi_sim', 'kapi_types', 'kapi_runtime', 'kapi_numba_offload', 'dpctl', 'dpnp'}\n"
@@ -72,6 +72,21 @@ def test_registration_by_the_entry_point_is_cheap():
     ).split(" ", 1)
     assert float(milliseconds) <= 5
     assert loaded == "[]"
+
+
+def test_removal_before_the_first_compile_holds():
+    """What Numba runs by itself does not undo what the program said."""
+    assert (
+        run(
+            "import kapi_types, numba\n"
+            "kapi_types.unregister()\n"
+            "import _kapi_types_hooks; _kapi_types_hooks.init()\n"
+            "removed = kapi_types.is_registered()\n"
+            "kapi_types.register()\n"
+            "print(removed, kapi_types.is_registered())"
+        )
+        == "False True"
+    )
 
 
 USE = """
