@@ -1,4 +1,4 @@
-"""dpnp's arrays in plain njit functions on the host, with kapi-types alone: the same memory, in order, without leaks."""
+"""dpnp's arrays in njit functions on the host, with kapi-types alone: the same memory, in order, without leaks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import dpnp
 import numba
 import numpy as np
 import pytest
-from dpctl.utils import SequentialOrderManager
 
 import kapi_numba_offload
 import kapi_types
@@ -192,7 +191,7 @@ def test_device_memory_is_refused_although_this_cpu_would_reach_it():
 
 def test_host_function_sees_what_was_submitted_before():
     """Work that waits in the queue is done first; while a gate is closed nothing of it can have happened."""
-    array = dpnp.zeros(1000, usm_type="shared")
+    array, source = dpnp.zeros(1000, usm_type="shared"), dpnp.full(1000, 7.0, usm_type="shared")
     queue = array.sycl_queue
     queue.wait()
     first = numba.njit(lambda array: array[0])
@@ -201,9 +200,8 @@ def test_host_function_sees_what_was_submitted_before():
     sys.setswitchinterval(100)  # the gate opens when this thread gives up the interpreter lock, and not before
     try:
         gate = queue._submit_keep_args_alive((object(),), [])
-        SequentialOrderManager[queue].add_event_pair(gate, gate)
-        source = dpnp.tensor.full(1000, 7.0, sycl_queue=queue, usm_type="shared")
-        copied = queue.memcpy_async(array.get_array().usm_data, source.usm_data, 8000, [gate])
+        memory, values = array.get_array().usm_data, source.get_array().usm_data
+        copied = queue.memcpy_async(memory, values, 8000, [gate])
         assert copied.execution_status != dpctl.event_status_type.complete
         seen = first(array)
     finally:
