@@ -48,7 +48,9 @@ def validated_compile(validate):
     def run(function, signature, **options):
         module = compile_kernel(function, signature, **options)
         version = module.target.version
-        said = validate(module.code, "opencl2.2" if version in ("1.0", "1.1", "1.2") else f"spv{version}")
+        # The validator's OpenCL leaves out what devices need not have, though the specification allows them.
+        is_plain = version in ("1.0", "1.1", "1.2") and "Int64Atomics" not in module.capabilities
+        said = validate(module.code, "opencl2.2" if is_plain else f"spv{version}")
         assert said == "", f"{module.name}: {said}"
         return module
 

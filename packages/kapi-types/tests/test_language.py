@@ -6,17 +6,45 @@ import pytest
 from numba import types
 
 import kapi_sim
-from kapi_sim import MemoryScope, group_barrier
+from kapi_sim import AddressSpace, MemoryOrder, MemoryScope, group_barrier
 from kapi_sim.spec.intrinsics import INTRINSICS
-from kapi_types import GroupType, ItemType, NdItemType, weak_bool, weak_int
+from kapi_types import (
+    AtomicRefType,
+    GroupType,
+    ItemType,
+    NdItemType,
+    SubGroupType,
+    UsmArrayType,
+    weak_bool,
+    weak_int,
+)
 from kapi_types.kernel_api import ConstantType
+from kapi_types.kernel_typing.callables import parameters_of
 from kapi_types.kernel_typing.language import intrinsic_function
+from kapi_types.kernel_typing.words import ACCEPTED, CONSTANT_WORDS, RETURNED
 
-OWNERS = {"Item": ItemType, "NdItem": NdItemType, "Group": GroupType}
+OWNERS = {"Item": ItemType, "NdItem": NdItemType, "Group": GroupType, "SubGroup": SubGroupType}
 RETURNS = {"weak int": weak_int, "bool": weak_bool, "weak bool": weak_bool, "none": types.none}
 INDEX_ROWS = [row for row in INTRINSICS if row.owner in OWNERS]
 MATH_ROWS = [row for row in INTRINSICS if row.owner == "math"]
-FUNCTION_ROWS = [row for row in INTRINSICS if row.owner is None]
+CALLABLE_ROWS = [row for row in INTRINSICS if row.owner in (None, "AtomicRef")]
+
+I32 = UsmArrayType(types.int32, 1, "C")
+REFERENCE = AtomicRefType(I32, MemoryOrder.RELAXED, MemoryScope.DEVICE)
+PRIVATE = UsmArrayType(types.float32, 2, "C", address_space=AddressSpace.PRIVATE)
+EXAMPLES = {
+    "group": GroupType(1), "SubGroup": SubGroupType(1), "scalar": types.int32, "number": types.int32,
+    "predicate": types.int32, "integer": types.int8, "uniform integer": weak_int, "element": types.float64,
+    "MemoryOrder": ConstantType(MemoryOrder.SEQ_CST), "MemoryScope": ConstantType(MemoryScope.DEVICE),
+    "AddressSpace": ConstantType(AddressSpace.GENERIC), "atomic array": I32, "index": weak_int,
+    "array of element": I32, "shape": ConstantType((2, 3)), "dtype": types.DType(types.float32),
+    "constant bool": ConstantType(True),
+}  # fmt: skip
+"""A type for each word that a parameter can have, but for "operator", which a function has."""
+WANTED = {
+    "none": types.none, "bool": weak_bool, "argument": types.int32, "element": types.int32,
+    "AtomicRef": AtomicRefType(I32, MemoryOrder.SEQ_CST, MemoryScope.DEVICE), "private array": PRIVATE,
+}  # fmt: skip
 
 
 def key(row):
@@ -25,8 +53,8 @@ def key(row):
 
 def test_intrinsic_rows_are_all_tested_here():
     """A row of a new family needs a type and a test."""
-    assert len(INDEX_ROWS) + len(MATH_ROWS) + len(FUNCTION_ROWS) == len(INTRINSICS)
-    assert min(len(INDEX_ROWS), len(MATH_ROWS), len(FUNCTION_ROWS)) > 0
+    assert len(INDEX_ROWS) + len(MATH_ROWS) + len(CALLABLE_ROWS) == len(INTRINSICS)
+    assert min(len(INDEX_ROWS), len(MATH_ROWS), len(CALLABLE_ROWS)) > 0
 
 
 @pytest.mark.parametrize("row", INDEX_ROWS, ids=key)
@@ -55,18 +83,58 @@ def test_math_row_has_a_type(typing_context, row, strong):
     assert set(signature.args) == {strong}
 
 
-def test_group_barrier_has_a_type(typing_context):
+def callee(typing_context, row):
+    if row.owner == "AtomicRef":
+        return typing_context.resolve_getattr(REFERENCE, row.name)
+    return typing_context.resolve_value_type(intrinsic_function(row))
+
+
+@pytest.mark.parametrize("row", CALLABLE_ROWS, ids=key)
+def test_callable_row_has_a_type(typing_context, row):
+    """All arguments by position, all by name, and only those without a default."""
+    operator = typing_context.resolve_value_type(kapi_sim.plus)
+    given = {name: EXAMPLES.get(word, operator) for name, word, _default in row.parameters}
+    wanted = WANTED[row.returns]
+    function = callee(typing_context, row)
+    assert typing_context.resolve_function_type(function, tuple(given.values()), {}).return_type == wanted
+    assert typing_context.resolve_function_type(function, (), given).return_type == wanted
+    required = tuple(given[name] for name, _word, default in row.parameters if default is None)
+    if row.name == "AtomicRef":
+        wanted = AtomicRefType(I32, MemoryOrder.RELAXED, MemoryScope.DEVICE)
+    assert typing_context.resolve_function_type(function, required, {}).return_type == wanted
+
+
+@pytest.mark.parametrize("row", CALLABLE_ROWS, ids=key)
+def test_callable_row_has_the_parameters_of_its_function(row):
+    """Names, order and defaults in the table are those that kernels are written against."""
+    found = parameters_of(row).parameters
+    assert list(found) == [name for name, *_ in row.parameters]
+    for name, _word, default in row.parameters:
+        value = found[name].default
+        is_member = isinstance(value, (MemoryOrder, MemoryScope, AddressSpace))
+        spelled = f"{type(value).__name__}.{value.name}" if is_member else value
+        assert (None if spelled is found[name].empty else spelled) == default
+
+
+def test_words_are_those_of_the_table():
+    """Each word of a callable row has a meaning here, and no other has."""
+    assert set(ACCEPTED) == {word for row in CALLABLE_ROWS for _name, word, _default in row.parameters}
+    assert set(RETURNED) == {row.returns for row in CALLABLE_ROWS}
+    assert CONSTANT_WORDS < set(ACCEPTED)
+
+
+def test_group_barrier_takes_both_kinds_of_group(typing_context):
     """With and without a scope, by position and by name."""
-    assert [row.name for row in FUNCTION_ROWS] == ["group_barrier"]
     function = typing_context.resolve_value_type(group_barrier)
     scope = ConstantType(MemoryScope.DEVICE)
-    for args, kws in (((GroupType(1),), {}), ((GroupType(2), scope), {}), ((GroupType(3),), {"fence_scope": scope})):
+    for args, kws in (((GroupType(1),), {}), ((GroupType(2), scope), {}), ((SubGroupType(3),), {"fence_scope": scope})):
         assert typing_context.resolve_function_type(function, args, kws).return_type == types.none
 
 
 def test_intrinsic_function_is_the_very_object_that_kernels_name():
     """A kernel's globals hold kapi's own functions, which are recognised by identity."""
-    assert intrinsic_function(FUNCTION_ROWS[0]) is kapi_sim.group_barrier
+    barrier = next(row for row in CALLABLE_ROWS if row.name == "group_barrier")
+    assert intrinsic_function(barrier) is kapi_sim.group_barrier
 
 
 def test_memory_scopes_are_constants(typing_context):

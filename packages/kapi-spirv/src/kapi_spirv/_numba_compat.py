@@ -18,6 +18,7 @@ from numba.core.imputils import Registry as LoweringRegistry
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 from numba.cpython.tupleobj import getiter_unituple, iternext_unituple
+from numba.np.numpy_support import as_dtype
 
 __all__ = [
     "FIRST_USEREXC",
@@ -29,6 +30,7 @@ __all__ = [
     "LoweringRegistry",
     "MinimalCallConv",
     "NativeLowering",
+    "as_dtype",
     "cgutils",
     "datamodel",
     "getiter_unituple",

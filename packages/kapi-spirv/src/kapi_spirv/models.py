@@ -7,8 +7,19 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import datamodel, models, types
-from kapi_types import GroupType, ItemType, NdItemType, UsmArrayType, WeakBool, WeakFloat, WeakInt
+from kapi_types import (
+    AtomicRefType,
+    GroupType,
+    ItemType,
+    NdItemType,
+    SubGroupType,
+    UsmArrayType,
+    WeakBool,
+    WeakFloat,
+    WeakInt,
+)
 from kapi_types.kernel_api import ConstantType, EnumerationType
+from kapi_types.kernel_typing.callables import LanguageFunctionType
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.iteration import RangeIteratorType, RangeType
 from kapi_types.kernel_typing.prints import PrintType
@@ -55,6 +66,14 @@ class ItemModel(models.StructModel):
         super().__init__(manager, type_, [("range", types.UniTuple(weak_int, type_.ndim))])
 
 
+class AtomicRefModel(models.StructModel):
+    """The address of the `element`."""
+
+    def __init__(self, manager: Any, type_: AtomicRefType) -> None:
+        pointer = types.CPointer(type_.dtype, addrspace=int(type_.array.address_space))
+        super().__init__(manager, type_, [("element", pointer)])
+
+
 class RangeModel(models.StructModel):
     """`start`, `stop` and `step` of a loop."""
 
@@ -79,9 +98,12 @@ for _type, _model in {
     ItemType: ItemModel,
     NdItemType: models.OpaqueModel,
     GroupType: models.OpaqueModel,
+    SubGroupType: models.OpaqueModel,
+    AtomicRefType: AtomicRefModel,
     ConstantType: models.OpaqueModel,
     EnumerationType: models.OpaqueModel,
     DeviceFunctionType: models.OpaqueModel,
+    LanguageFunctionType: models.OpaqueModel,
     PrintType: models.OpaqueModel,
     RangeType: RangeModel,
     RangeIteratorType: RangeIteratorModel,

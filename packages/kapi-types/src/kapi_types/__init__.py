@@ -9,7 +9,7 @@ from _kapi_types_hooks import install as register
 from _kapi_types_hooks import is_installed as is_registered
 from _kapi_types_hooks import remove as unregister
 from kapi_types.arguments import typeof_argument
-from kapi_types.kernel_api import GroupType, ItemType, NdItemType
+from kapi_types.kernel_api import AtomicRefType, GroupType, ItemType, NdItemType, SubGroupType
 from kapi_types.models import SyclObjectModel, UsmArrayModel
 from kapi_types.queue import EventType, QueueType
 from kapi_types.typeof import typeof_usm_array
@@ -18,11 +18,13 @@ from kapi_types.views import UsmView
 from kapi_types.weak import WeakBool, WeakFloat, WeakInt, is_weak, weak_bool, weak_float, weak_int
 
 __all__ = [
+    "AtomicRefType",
     "EventType",
     "GroupType",
     "ItemType",
     "NdItemType",
     "QueueType",
+    "SubGroupType",
     "SyclObjectModel",
     "UsmArrayFields",
     "UsmArrayModel",

@@ -1,13 +1,24 @@
-"""The Numba types of the kernel language's own values: Item, NdItem, Group."""
+"""The Numba types of the kernel language's own values: Item, NdItem, Group, SubGroup, AtomicRef."""
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import Any
 
+from kapi_sim import MemoryOrder, MemoryScope
 from kapi_types._numba_compat import types
+from kapi_types.usm_array import UsmArrayType
 
-__all__ = ["ConstantType", "EnumerationType", "GroupType", "ItemType", "KernelApiType", "NdItemType"]
+__all__ = [
+    "AtomicRefType",
+    "ConstantType",
+    "EnumerationType",
+    "GroupType",
+    "ItemType",
+    "KernelApiType",
+    "NdItemType",
+    "SubGroupType",
+]
 
 
 class KernelApiType(types.Type):
@@ -44,6 +55,37 @@ class GroupType(KernelApiType):
     """`Group`: the work-group of an `NdItem`."""
 
     owner = "Group"
+
+
+class SubGroupType(KernelApiType):
+    """`SubGroup`: the sub-group of an `NdItem`."""
+
+    owner = "SubGroup"
+
+
+class AtomicRefType(types.Type):
+    """`AtomicRef`: one element of an array, with the order and scope of each operation on it.
+
+    Parameters
+    ----------
+    array : UsmArrayType
+        The array that the element is of.
+    order : MemoryOrder
+        How each operation orders the memory operations around it.
+    scope : MemoryScope
+        Among whom.
+    """
+
+    owner = "AtomicRef"
+
+    def __init__(self, array: UsmArrayType, order: MemoryOrder, scope: MemoryScope) -> None:
+        self.array, self.order, self.scope = array, order, scope
+        super().__init__(f"AtomicRef({array}, {order.name}, {scope.name})")
+
+    @property
+    def dtype(self) -> types.Type:
+        """Type of the element."""
+        return self.array.dtype
 
 
 class ConstantType(types.Type):

@@ -20,6 +20,7 @@ __all__ = ["UsmArrayFields", "UsmArrayType", "array_fields", "array_type", "is_u
 
 _HOST_ACCESSIBLE = ("shared", "host")
 _PROTOCOL = "__sycl_usm_array_interface__"
+_PLACES = {AddressSpace.LOCAL: "local_array", AddressSpace.PRIVATE: "private_array"}
 
 
 class UsmArrayType(types.Array):
@@ -36,7 +37,7 @@ class UsmArrayType(types.Array):
     usm_type : {"device", "shared", "host"}, optional
         Kind of USM allocation; None where it does not matter, as inside a kernel.
     address_space : AddressSpace
-        Global memory, or the local memory of a work-group.
+        Global memory, the local memory of a work-group, or the private memory of a work-item.
 
     Notes
     -----
@@ -58,7 +59,7 @@ class UsmArrayType(types.Array):
     ) -> None:
         self.usm_type = usm_type
         self.address_space = address_space
-        place = "local_array" if address_space is AddressSpace.LOCAL else "usm_array"
+        place = _PLACES.get(address_space, "usm_array")
         kind = f", {usm_type}" if usm_type else ""
         access = ", readonly" if readonly else ""
         super().__init__(

@@ -5,14 +5,19 @@ from __future__ import annotations
 from kapi_spirv.lowering import (
     arithmetic,
     arrays,
+    atomics,
     comparison,
     constants,
     convergence,
     conversion,
+    exchange,
+    groups,
     index_space,
     iteration,
     mathematics,
     printing,
+    private_memory,
+    sub_groups,
     tuples,
 )
 
@@ -23,14 +28,19 @@ REGISTRIES = tuple(
     for module in (
         arithmetic,
         arrays,
+        atomics,
         comparison,
         constants,
         conversion,
         convergence,
+        exchange,
+        groups,
         index_space,
         iteration,
         mathematics,
         printing,
+        private_memory,
+        sub_groups,
         tuples,
     )
 )

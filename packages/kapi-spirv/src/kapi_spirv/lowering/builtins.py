@@ -30,11 +30,11 @@ def call_builtin(
     builder : llvmlite.ir.IRBuilder
         Where to call it.
     name : str
-        As OpenCL C spells it.
+        As OpenCL C spells it, or the operation of SPIR-V after `__spirv_`.
     result : llvmlite.ir.Type
         What it returns.
     args : sequence of llvmlite.ir.Value
-        Scalars.
+        Scalars, or pointers to them.
     unsigned : bool
         Whether its integer parameters are unsigned.
     attributes : sequence of str
@@ -52,6 +52,8 @@ def call_intrinsic(builder: ir.IRBuilder, name: str, args: Sequence[ir.Value]) -
 
 
 def _mangle(type_: ir.Type, unsigned: bool) -> str:
+    if isinstance(type_, ir.PointerType):
+        return f"PU3AS{type_.addrspace}{_mangle(type_.pointee, unsigned)}"
     code = _MANGLED[str(type_)]
     return {"c": "h", "s": "t", "i": "j", "l": "m"}.get(code, code) if unsigned else code
 

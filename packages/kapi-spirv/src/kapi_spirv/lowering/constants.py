@@ -8,6 +8,7 @@ from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_types.kernel_api import ConstantType, EnumerationType
+from kapi_types.kernel_typing.callables import LanguageFunctionType
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.prints import PrintType
 
@@ -41,6 +42,7 @@ for _opaque in (
     ConstantType,
     DeviceFunctionType,
     EnumerationType,
+    LanguageFunctionType,
     PrintType,
     types.DType,
     types.Function,

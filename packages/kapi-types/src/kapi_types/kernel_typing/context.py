@@ -11,7 +11,16 @@ from typing import Any
 
 from kapi_types._numba_compat import GPU, TypingContext, errors, target_override, target_registry, types
 from kapi_types.kernel_api import ConstantType, EnumerationType
-from kapi_types.kernel_typing import arrays, conversions, iteration, language, operators
+from kapi_types.kernel_typing import (
+    arrays,
+    atomics,
+    conversions,
+    groups,
+    iteration,
+    language,
+    operators,
+    private_memory,
+)
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType, python_function
 from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
 from kapi_types.kernel_typing.prints import PRINT, PrintType, Text
@@ -56,7 +65,7 @@ class KernelTypingContext(TypingContext):
         self._compile_device_function: DeviceFunctionCompiler | None = None
 
     def _load_builtins(self) -> None:
-        for module in (operators, conversions, arrays, iteration, language):
+        for module in (operators, conversions, arrays, iteration, language, groups, atomics, private_memory):
             self.install_registry(module.registry)
 
     @contextmanager

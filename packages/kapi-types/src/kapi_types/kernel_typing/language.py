@@ -12,7 +12,15 @@ import numpy as np
 import kapi_sim
 from kapi_sim.spec.intrinsics import INTRINSICS, Intrinsic
 from kapi_types._numba_compat import templates, types
-from kapi_types.kernel_api import ConstantType, EnumerationType, GroupType, ItemType, KernelApiType, NdItemType
+from kapi_types.kernel_api import (
+    ConstantType,
+    EnumerationType,
+    GroupType,
+    ItemType,
+    KernelApiType,
+    NdItemType,
+    SubGroupType,
+)
 from kapi_types.kernel_typing.promotion import is_scalar, resolve_loop
 from kapi_types.weak import is_weak, weak_bool, weak_float, weak_int
 
@@ -20,7 +28,12 @@ __all__ = ["intrinsic_function", "registry"]
 
 registry = templates.Registry()
 
-_OWNERS: dict[str, type[KernelApiType]] = {"Item": ItemType, "NdItem": NdItemType, "Group": GroupType}
+_OWNERS: dict[str, type[KernelApiType]] = {
+    "Item": ItemType,
+    "NdItem": NdItemType,
+    "Group": GroupType,
+    "SubGroup": SubGroupType,
+}
 _METHODS = {(row.owner, row.name): row for row in INTRINSICS if row.owner in _OWNERS}
 
 
@@ -88,22 +101,6 @@ class _EnumerationAttributes(templates.AttributeTemplate):
     def generic_resolve(self, enumeration: EnumerationType, name: str) -> types.Type | None:
         member = enumeration.enumeration.__members__.get(name)
         return None if member is None else ConstantType(member)
-
-
-class _GroupBarrier(templates.AbstractTemplate):
-    key = kapi_sim.group_barrier
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        names = inspect.signature(kapi_sim.group_barrier)
-        bound = _bind(names, args, kws)
-        if bound is None or not isinstance(bound[0], GroupType):
-            return None
-        if not isinstance(bound[1], ConstantType) or not isinstance(bound[1].value, kapi_sim.MemoryScope):
-            return None
-        return templates.signature(types.none, *bound).replace(pysig=names)
-
-
-registry.register_global(kapi_sim.group_barrier)(_GroupBarrier)
 
 
 class _Mathematics(templates.AbstractTemplate):

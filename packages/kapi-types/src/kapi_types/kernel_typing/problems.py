@@ -5,11 +5,12 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from kapi_sim import AddressSpace
 from kapi_types._numba_compat import errors, types
-from kapi_types.kernel_api import ConstantType, EnumerationType, KernelApiType
+from kapi_types.kernel_api import AtomicRefType, ConstantType, EnumerationType, KernelApiType
 from kapi_types.usm_array import UsmArrayType
 from kapi_types.weak import WeakBool, WeakFloat, WeakInt
 
@@ -24,6 +25,8 @@ __all__ = [
     "spell_type",
 ]
 
+
+_PLACES = {AddressSpace.LOCAL: "local array", AddressSpace.PRIVATE: "private array"}
 
 CONSEQUENCE = ""
 """The text of a problem that only follows from another one, and is not told."""
@@ -95,7 +98,7 @@ def first_words(error: BaseException) -> str:
 def spell_type(type_: Any) -> str:
     """A type as the author of a kernel would call it."""
     if isinstance(type_, UsmArrayType):
-        place = "local array" if type_.address_space is AddressSpace.LOCAL else "array"
+        place = _PLACES.get(type_.address_space, "array")
         access = "read-only " if not type_.mutable else ""
         return f"{access}{type_.dtype} {place} of rank {type_.ndim}"
     if isinstance(type_, WeakBool):
@@ -104,10 +107,11 @@ def spell_type(type_: Any) -> str:
         return "Python int"
     if isinstance(type_, WeakFloat):
         return "Python float"
-    if isinstance(type_, KernelApiType):
+    if isinstance(type_, (KernelApiType, AtomicRefType)):
         return type_.owner
     if isinstance(type_, ConstantType):
-        return str(type_.value)
+        is_member = isinstance(type_.value, Enum)
+        return f"{type(type_.value).__name__}.{type_.value.name}" if is_member else str(type_.value)
     if isinstance(type_, EnumerationType):
         return type_.enumeration.__name__
     if isinstance(type_, types.BaseTuple):

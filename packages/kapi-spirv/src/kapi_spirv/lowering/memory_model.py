@@ -1,0 +1,48 @@
+"""Scopes and memory semantics: the kernel language's constants as SPIR-V's numbers.
+
+LLVM's own atomic instructions and fences come out without a word on which memory they order, which by the
+specification is none; so operations are called by name, with semantics of our own.
+
+References
+----------
+SPIR-V specification, 3.2.25, "Memory Semantics <id>", and 3.2.27, "Scope <id>".
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from kapi_sim import MemoryOrder, MemoryScope
+from kapi_spirv.lowering.builtins import I32
+
+__all__ = ["IN_SUB_GROUP", "IN_WORK_GROUP", "scope_operand", "semantics_operand"]
+
+_SCOPES = {
+    MemoryScope.SYSTEM: 0,
+    MemoryScope.DEVICE: 1,
+    MemoryScope.WORK_GROUP: 2,
+    MemoryScope.SUB_GROUP: 3,
+    MemoryScope.WORK_ITEM: 4,
+}
+_ORDERS = {
+    MemoryOrder.RELAXED: 0x0,
+    MemoryOrder.ACQUIRE: 0x2,
+    MemoryOrder.RELEASE: 0x4,
+    MemoryOrder.ACQ_REL: 0x8,
+    MemoryOrder.SEQ_CST: 0x10,
+}
+_LOCAL_MEMORY, _GLOBAL_MEMORY = 0x100, 0x200
+
+IN_WORK_GROUP, IN_SUB_GROUP = I32(2), I32(3)
+"""The scopes of execution."""
+
+
+def scope_operand(scope: MemoryScope) -> ir.Constant:
+    """The operand for a memory scope."""
+    return I32(_SCOPES[scope])
+
+
+def semantics_operand(order: MemoryOrder) -> ir.Constant:
+    """The operand for a memory order, which is about local and global memory alike."""
+    bits = _ORDERS[order]
+    return I32(bits | _LOCAL_MEMORY | _GLOBAL_MEMORY if bits else 0)

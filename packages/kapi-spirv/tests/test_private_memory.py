@@ -1,0 +1,87 @@
+"""Private arrays: registers where LLVM can, memory of the work-item's own elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import types
+
+import kapi_sim as kapi
+from kapi_sim.errors import KernelCompilationError
+from kapi_spirv import compile_kernel
+from kapi_types import ItemType, UsmArrayType
+
+F32 = UsmArrayType(types.float32, 1, "C")
+SIZE = 4
+
+
+def reversed_rows(item, a):
+    i = item.get_id(0)
+    row = kapi.PrivateArray(SIZE, a.dtype)
+    for k in range(SIZE):
+        row[k] = a[i * SIZE + k]
+    for k in range(SIZE):
+        a[i * SIZE + k] = row[SIZE - 1 - k]
+
+
+def test_private_array_with_known_indices_is_held_in_registers(validated_compile):
+    """Loops of known length are unrolled, and no memory is left."""
+    module = validated_compile(reversed_rows, [ItemType(1), F32])
+    assert "alloca" in module.llvm_ir
+    assert "alloca" not in module.optimized_llvm_ir
+
+
+def chosen(item, a, n):
+    counts = kapi.PrivateArray((3, 5), np.int16, fill_zeros=True)
+    for k in range(n):
+        counts[k % 3, k % 5] += 1
+    a[item.get_id(0)] = counts[n % 3, n % 5] + counts.shape[1] + len(counts) + counts.size
+
+
+def test_private_array_with_computed_indices_is_memory(validated_compile):
+    """One piece, whatever its shape; shape and size are constants."""
+    module = validated_compile(chosen, [ItemType(1), F32, types.int64])
+    assert module.optimized_llvm_ir.count("alloca") == 1
+    assert "Float64" not in module.capabilities
+
+
+@pytest.mark.parametrize("dtype", ["bool_", "int8", "uint64", "float64"])
+def test_private_arrays_of_other_dtypes_compile(validated_compile, dtype):
+    """Any that kernels have."""
+    type_ = getattr(np, dtype)
+
+    def copies(item, a):
+        own = kapi.PrivateArray(8, type_, True)
+        i = item.get_id(0)
+        own[i % 8] = a[i]
+        a[i] = own[(i + 1) % 8]
+
+    validated_compile(copies, [ItemType(1), F32])
+
+
+def test_private_array_is_given_to_device_functions(validated_compile):
+    """As any array."""
+
+    def fill(array, value):
+        for k in range(array.shape[0]):
+            array[k] = value
+
+    def fills(item, a):
+        own = kapi.PrivateArray(3, np.float32)
+        fill(own, a[0])
+        a[item.get_id(0)] = own[2]
+
+    validated_compile(fills, [ItemType(1), F32])
+
+
+def test_private_array_does_not_leave_its_function():
+    """Its memory is the function's own."""
+
+    def made():
+        return kapi.PrivateArray(3, np.float32)
+
+    def takes(item, a):
+        a[0] = made()[1]
+
+    with pytest.raises(KernelCompilationError, match=r"made\(\) must not return a PrivateArray, whose memory is its own"):
+        compile_kernel(takes, [ItemType(1), F32])

@@ -1,0 +1,113 @@
+"""Group algorithms on the device give what NumPy gives: every operator, dtype and kind of group, with every target."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+
+import dpnp
+import numpy as np
+import pytest
+
+import kapi_runtime as kapi
+from kapi_runtime.kernels import Kernel
+from kapi_sim.spec.operators import OPERATORS, identity
+from kapi_spirv import SpirvTarget
+
+DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
+TARGETS = {
+    "core": SpirvTarget(),
+    "extended": SpirvTarget(version="1.4", extensions=("SPV_KHR_uniform_group_instructions",)),
+}
+KINDS = ("reduce", "inclusive_scan", "exclusive_scan")
+UFUNCS = {
+    "plus": np.add, "multiplies": np.multiply, "minimum": np.minimum, "maximum": np.maximum,
+    "bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor,
+    "logical_and": np.logical_and, "logical_or": np.logical_or,
+}  # fmt: skip
+PLACE = ["sub.get_group_id()", "sub.get_local_id()", "sub.get_local_range()", "sub.get_group_range()"]
+SPACES = {"line": ((48,), (24,)), "plane": ((8, 6), (4, 6)), "space": ((4, 3, 4), (2, 3, 4))}
+ITEMS = 48
+
+
+def build(parameters, lines, target):
+    """A kernel over an NdRange whose body is `lines`, on the work-item `i` in linear order."""
+    source = f"def kernel(item, {parameters}):\n    group = item.get_group()\n    sub = item.get_sub_group()\n"
+    source += "    i = item.get_global_linear_id()\n" + "".join(f"    {line}\n" for line in lines)
+    filename = f"<kernel {hash(source)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    namespace = {"kapi": kapi, "np": np}
+    exec(compile(source, filename, "exec"), namespace)
+    return Kernel(namespace["kernel"], target=target)
+
+
+def values(dtype):
+    """Numbers whose sums and products are exact in floats, and wrap in narrow integers."""
+    rng = np.random.default_rng(5)
+    if dtype == "?":
+        return rng.random(ITEMS) < 0.8
+    if np.dtype(dtype).kind == "f":
+        return rng.choice(np.array([-2, -1, -0.5, 0.5, 1, 2], dtype), ITEMS)
+    low = -7 if np.dtype(dtype).kind == "i" else 1
+    return rng.integers(low, 12, ITEMS).astype(dtype) * np.dtype(dtype).type(2) + np.dtype(dtype).type(1)
+
+
+def launch(kernel, space, *arrays):
+    """What is in the arrays afterwards."""
+    on_device = [dpnp.asarray(array) for array in arrays]
+    kapi.call_kernel(kernel, kapi.NdRange(*SPACES[space]), *on_device)
+    return [array.asnumpy() for array in on_device]
+
+
+def groups_of(space, place):
+    """For work-groups and sub-groups, the linear indices of each one's work-items, in order."""
+    work_groups = {}
+    global_range, local_range = SPACES[space]
+    for linear, index in enumerate(np.ndindex(*global_range)):
+        work_groups.setdefault(tuple(np.floor_divide(index, local_range)), []).append(linear)
+    sub_groups = {}
+    for name, members in work_groups.items():
+        for linear in members:
+            sub_groups.setdefault((name, place[0, linear]), []).append(linear)
+    for members in sub_groups.values():
+        members.sort(key=lambda linear: place[1, linear])
+    return [list(work_groups.values()), list(sub_groups.values())]
+
+
+CI = {("?", "core", "line"), ("i1", "core", "line"), ("u2", "core", "line"), ("i4", "core", "plane"),
+      ("i4", "extended", "line"), ("u8", "core", "line"), ("f4", "core", "line")}  # fmt: skip
+CASES = [
+    pytest.param(*case, marks=() if case in CI else pytest.mark.nightly)
+    for case in itertools.product(DTYPES, TARGETS, SPACES)
+]
+
+
+def wanted(x, row, kind, groups):
+    """What NumPy makes of the values of each group."""
+    result = np.empty_like(x)
+    first = identity(row, x.dtype)
+    for members in groups:
+        scanned = UFUNCS[row.name].accumulate(x[members]).astype(x.dtype)
+        result[members] = {
+            "reduce": scanned[-1],
+            "inclusive_scan": scanned,
+            "exclusive_scan": np.concatenate([[first], scanned[:-1]]).astype(x.dtype),
+        }[kind]
+    return result
+
+
+@pytest.mark.parametrize(("dtype", "target", "space"), CASES)
+def test_combinations_are_numpys(dtype, target, space):
+    """Every operator that takes the dtype, reduced and scanned over work-groups and sub-groups."""
+    x = values(dtype)
+    rows = [row for row in OPERATORS if x.dtype.kind in row.kinds]
+    cases = list(itertools.product(rows, KINDS, ("group", "sub")))
+    lines = [f"place[{n}, i] = {query}" for n, query in enumerate(PLACE)]
+    for number, (row, kind, group) in enumerate(cases):
+        lines.append(f"out[{number}, i] = kapi.{kind}_over_group({group}, x[i], kapi.{row.name})")
+    kernel = build("x, out, place", lines, TARGETS[target])
+    _, out, place = launch(kernel, space, x, np.zeros((len(cases), ITEMS), dtype), np.zeros((4, ITEMS), np.int64))
+    groups = groups_of(space, place)
+    for (row, kind, group), result in zip(cases, out, strict=True):
+        expected = wanted(x, row, kind, groups[group == "sub"])
+        np.testing.assert_array_equal(result, expected, err_msg=f"{kind} of {row.name} over {group}")
