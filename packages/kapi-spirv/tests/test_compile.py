@@ -11,8 +11,7 @@ from numba import types
 import kapi_sim
 from kapi_sim import AddressSpace, group_barrier
 from kapi_sim.errors import KernelCompilationError
-from kapi_spirv import SpirvTarget, compile_kernel
-from kapi_spirv import lowering
+from kapi_spirv import SpirvTarget, compile_kernel, lowering
 from kapi_types import ItemType, NdItemType, UsmArrayType, weak_float, weak_int
 
 F32 = UsmArrayType(types.float32, 1, "C")

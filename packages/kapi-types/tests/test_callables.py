@@ -76,8 +76,7 @@ WRONG = {
     ),
     "index of too many axes": (
         "kapi.AtomicRef(a, (0, 1))",
-        "index of AtomicRef() must be an integer for each of the array's axes (1), "
-        "got tuple (Python int, Python int)",
+        "index of AtomicRef() must be an integer for each of the array's axes (1), got tuple (Python int, Python int)",
     ),
     "order that is a number": (
         "kapi.AtomicRef(a, 0, 1)",

@@ -18,7 +18,7 @@ from kapi_spirv.fast_math import allow_fast_math
 from kapi_spirv.lowering import REGISTRIES
 from kapi_spirv.models import kernel_data_models
 from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
-from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext
+from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext, Problem, ProblemsFound
 
 __all__ = ["SpirvTargetContext"]
 
@@ -60,6 +60,10 @@ class SpirvTargetContext(BaseContext):
             yield
         finally:
             self.spirv_target, self.options = KAPI_DEFAULT_TARGET, KernelOptions()
+
+    def refusal(self, text: str) -> ProblemsFound:
+        """The problem that the statement being lowered cannot be, for a reason that its types do not tell."""
+        return ProblemsFound([Problem(self.site.filename, self.site.line, text)])
 
     @contextmanager
     def lowering_device_function(self) -> Iterator[None]:

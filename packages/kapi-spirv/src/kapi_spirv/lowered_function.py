@@ -118,6 +118,8 @@ def lower_function(
         except (ProblemsFound, KernelCompilationError):
             raise
         except Exception as error:
+            if isinstance(error.__context__, ProblemsFound):  # raised in lowering, and wrapped by Numba
+                raise error.__context__ from error
             # Whatever Numba meets in a kernel that it did not expect, its author gets a place and a reason.
             raise ProblemsFound([_as_problem(python_function, error)]) from error
         for capability, bits in lacking_widths.items():

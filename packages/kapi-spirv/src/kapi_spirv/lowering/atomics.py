@@ -103,6 +103,11 @@ def _method(name: str) -> Callable[[Callable[..., ir.Value]], None]:
 
 @registry.lower("AtomicRef", types.Any, types.Any, types.Any, types.Any, types.Any)
 def _make_reference(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    dtype = sig.return_type.dtype
+    if dtype.bitwidth == 64 and not context.spirv_target.has_atomic64:
+        raise context.refusal(
+            f"ref of AtomicRef() must have 32-bit elements for devices that lack atomic64, got {dtype}"
+        )
     reference = context.make_helper(builder, sig.return_type)
     reference.element = element_pointer(context, builder, sig.args[0], args[0], sig.args[1], args[1])
     return reference._getvalue()

@@ -6,9 +6,10 @@ import inspect
 from types import FunctionType
 from typing import Any
 
-from kapi_sim import DeviceFunction
+from kapi_sim import AddressSpace, DeviceFunction
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_typing.problems import KernelTypeProblem, spell_type
+from kapi_types.usm_array import UsmArrayType
 
 __all__ = ["DeviceFunctionType", "python_function"]
 
@@ -55,6 +56,11 @@ class DeviceFunctionType(types.Callable, types.Opaque):
                 raise KernelTypeProblem(f"{self.function.__name__}() must have named parameters, got *{name}")
         types_ = tuple(bound.arguments.values())
         returned = context.type_device_function(self.function, types_)
+        if _holds_private_array(returned):
+            raise KernelTypeProblem(
+                f"{self.function.__name__}() must not return a PrivateArray, whose memory is the function's own; "
+                "make it in the caller, and give it as an argument"
+            )
         return templates.signature(returned, *types_).replace(pysig=self.parameters)
 
     def get_call_signatures(self) -> tuple[tuple[Any, ...], bool]:
@@ -67,3 +73,9 @@ class DeviceFunctionType(types.Callable, types.Opaque):
 
     def __repr__(self) -> str:
         return f"{self.function.__name__}({', '.join(spell_type(p) for p in self.parameters.parameters)})"
+
+
+def _holds_private_array(type_: types.Type) -> bool:
+    if isinstance(type_, types.BaseTuple):
+        return any(map(_holds_private_array, type_.types))
+    return isinstance(type_, UsmArrayType) and type_.address_space is AddressSpace.PRIVATE
