@@ -241,10 +241,13 @@ class Trail:
         if isinstance(clock.space, Range):
             return (
                 "no barrier orders the work-items of a Range launch: give each element one writer, "
-                "or split the work into two launches"
+                "change it with an AtomicRef only, or split the work into two launches"
             )
         if earlier[1] < clock.group_start:
-            return "no barrier orders work-groups: give each element one writer, or split the work into two launches"
+            return (
+                "no barrier orders work-groups: give each element one writer, change it with an AtomicRef only, "
+                "or split the work into two launches"
+            )
         if clock.weak_barrier is not None:
             return (
                 f"the barrier at {clock.weak_barrier} has a fence_scope too narrow to order memory between "
