@@ -131,16 +131,16 @@ class WatchedAtomicRef:
         if self._order == MemoryOrder.ACQUIRE:
             raise self._wrong_order("store", "RELEASE", _getframe(1))
         frame = _getframe(1)
-        element = self._element(value, frame)
+        element = self._element(value)
         self._note(False, True, frame)
-        self._write(element, frame)
+        self._write(element)
 
     def exchange(self, value: Any) -> Any:
         frame = _getframe(1)
-        element = self._element(value, frame)
+        element = self._element(value)
         self._note(True, True, frame)
         before = self._view.array[self._index]
-        self._write(element, frame)
+        self._write(element)
         return before
 
     def compare_exchange(self, expected: Any, desired: Any, expected_idx: int = 0) -> bool:
@@ -151,13 +151,13 @@ class WatchedAtomicRef:
                 f"expected of compare_exchange must be an array of one axis and of dtype {array.dtype}, "
                 f"got {expected!r}: make it with kapi.PrivateArray(1, {self._view.name}.dtype)"
             )
-        element = self._element(desired, frame)
+        element = self._element(desired)
         wanted = expected.take_out(expected_idx, frame) if isinstance(expected, View) else expected[expected_idx]
         before = array[self._index]
         is_equal = bool(before == wanted)
         self._note(True, is_equal, frame)
         if is_equal:
-            self._write(element, frame)
+            self._write(element)
         if isinstance(expected, View):
             expected.put_in(expected_idx, before, frame)
         else:
@@ -195,16 +195,16 @@ class WatchedAtomicRef:
         return self._change(function, value, frame)
 
     def _change(self, function: Callable[[Any, Any], Any], value: Any, frame: FrameType) -> Any:
-        element = self._element(value, frame)
+        element = self._element(value)
         self._note(True, True, frame)
         before = self._view.array[self._index]
-        self._write(function(before, element), frame)
+        self._write(function(before, element))
         return before
 
-    def _element(self, value: Any, frame: FrameType) -> Any:
+    def _element(self, value: Any) -> Any:
         if value.__class__ is Undefined:
-            where = f"{self._view.clock.describe()} at {_site(frame)}"
-            raise value.fail(f"in an atomic operation on {spell(self._view.name, self._index)} by {where}")
+            name = spell(self._view.name, self._index)
+            raise value.fail(f"in an atomic operation on {name} by {self._view.clock.describe()}")
         return _element(value, self._view.array.dtype)
 
     def _note(self, reads: bool, writes: bool, frame: FrameType) -> None:
@@ -212,7 +212,7 @@ class WatchedAtomicRef:
         if self._ordering is not None:
             self._ordering.note_atomic(self._address, reads, writes, self._order, self._scope)
 
-    def _write(self, element: Any, frame: FrameType) -> None:
+    def _write(self, element: Any) -> None:
         self._view.array[self._index] = element
 
     def _wrong_order(self, name: str, right: str, frame: FrameType) -> KernelCompilationError:

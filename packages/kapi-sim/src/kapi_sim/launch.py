@@ -36,7 +36,7 @@ from kapi_sim.launchable import parameters_for_launch
 from kapi_sim.report import LaunchRecord
 from kapi_sim.rewrite import Instrumented
 from kapi_sim.schedule import Schedule
-from kapi_sim.source import Site
+from kapi_sim.source import Site, is_users_own
 from kapi_sim.spec.index_space import NdRange, Range
 from kapi_sim.spec.options import KernelOptions
 from kapi_sim.spec.outside import CARRIED_OUT
@@ -208,9 +208,7 @@ def _user_site(error: Exception) -> Site | None:
     found = None
     traceback = error.__traceback__
     while traceback is not None:
-        module = traceback.tb_frame.f_globals.get("__name__") or ""
-        is_own = module.partition(".")[0] in ("kapi_sim", "numpy") and not module.startswith("kapi_sim.testing.")
-        if not is_own:
+        if is_users_own(traceback.tb_frame.f_globals.get("__name__") or ""):
             found = Site(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
         traceback = traceback.tb_next
     return found

@@ -236,7 +236,7 @@ class View:
                 return
             address, index = found
         if value.__class__ is Undefined:
-            raise value.fail(f"stored to {spell(self.name, index)} by {self._clock.describe()} at {self._site(frame)}")
+            raise value.fail(f"stored to {spell(self.name, index)} by {self._clock.describe()}")
         if self._is_integer:
             value = saturated(value, self._array.dtype)
         if not self._has_fp64 and value.__class__ in _WIDE:

@@ -100,6 +100,7 @@ class Schedule:
             for clock.epoch, (clock.uid, item.id) in enumerate(numbered):
                 clock.group_start = clock.epoch
                 call()
+            end_phase(self.bound)
         except BaseException:
             clock.uid = linear(item.id, space)
             raise

@@ -14,7 +14,7 @@ from operator import or_
 from types import CodeType
 from typing import Any
 
-__all__ = ["FUTURE_FLAGS", "Site", "line_of", "located_at", "parse_function", "site_of"]
+__all__ = ["FUTURE_FLAGS", "Site", "is_users_own", "line_of", "located_at", "parse_function", "site_of"]
 
 FUTURE_FLAGS = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 """The bits of ``co_flags`` that stand for ``from __future__`` imports."""
@@ -72,6 +72,11 @@ class Site:
     def __str__(self) -> str:
         name = self.file.replace("\\", "/").rpartition("/")[2]
         return f"{name}:{self.line}: `{self.text}`" if self.text else f"{name}:{self.line}"
+
+
+def is_users_own(module: str) -> bool:
+    """Tell whether a module of this name is neither the simulator's nor NumPy's."""
+    return module.partition(".")[0] not in ("kapi_sim", "numpy") or module.startswith("kapi_sim.testing.")
 
 
 def line_of(code: CodeType, instruction: int) -> int:

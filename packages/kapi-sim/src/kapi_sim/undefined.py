@@ -6,10 +6,12 @@ arithmetic, and storing it, branching on it or indexing with it is an error.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from kapi_sim.errors import CollectiveMismatchError
+from kapi_sim.source import Site, is_users_own
 
 __all__ = ["Undefined", "defined_max", "defined_min"]
 
@@ -32,9 +34,13 @@ class Undefined:
         self.origin = origin
 
     def fail(self, use: str) -> CollectiveMismatchError:
-        """Return the error for something that depends on the value."""
+        """Return the error for something, in the kernel that runs, that depends on the value."""
+        frame = sys._getframe(1)
+        while frame.f_back is not None and not is_users_own(frame.f_globals.get("__name__") or ""):
+            frame = frame.f_back
         return CollectiveMismatchError(
-            f"a value that is not defined must not be used, got one {use}\n  {self.origin}\n"
+            f"a value that is not defined must not be used, got one {use} at "
+            f"{Site(frame.f_code.co_filename, frame.f_lineno)}\n  {self.origin}\n"
             "  use it only where `get_local_id` says that there is such a work-item"
         )
 

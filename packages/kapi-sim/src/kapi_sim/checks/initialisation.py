@@ -64,7 +64,8 @@ def unwritten_read(trail: Trail) -> Exception | None:
     found: Exception | None = None
     for address, (uid, epoch, code, instruction, array, index, *_) in trail.unwritten.items():
         write = trail.writes.get(address)
-        if write is not None and write[0] != uid and write[1] == epoch:
+        # Where races are looked for, a write that raced the read was reported; one that did not came after it.
+        if not trail.finds_races and write is not None and write[0] != uid and write[1] == epoch:
             continue
         if trail.space == "local":
             cure = "write each cell first, with a `group_barrier` between if another work-item writes it"

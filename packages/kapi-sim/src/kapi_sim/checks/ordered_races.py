@@ -78,7 +78,7 @@ class OrderedTrail(Trail):
     def note_read(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
         if self._tracks_unwritten and address not in self.writes:
             self._note_unwritten(address, array, index, frame)
-        if not self._finds_races:
+        if not self.finds_races:
             return
         clock = self.clock
         uid, epoch = clock.uid, clock.epoch
@@ -102,7 +102,7 @@ class OrderedTrail(Trail):
         uid = clock.uid
         access = (uid, clock.epoch, frame.f_code, frame.f_lasti, array, index, None, None, self._ordering.tick(uid))
         self.writes[address] = access
-        if not self._finds_races:
+        if not self.finds_races:
             return None
         cell = self._cell(address)
         conflict: Access | None = None
@@ -169,7 +169,7 @@ class OrderedTrail(Trail):
         if writes:
             self.changes += 1
             self.writes[address] = access
-        if not self._finds_races:
+        if not self.finds_races:
             return
         does = "changed atomically" if writes else "read atomically"
         cell = self._cell(address)

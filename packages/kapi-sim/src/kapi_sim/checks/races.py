@@ -54,16 +54,18 @@ class Trail:
     ----------
     changes : int
         How many writes were recorded.
+    finds_races : bool
+        As given.
     initialised : set of int
         Addresses that were written before, whatever array they are of.
     """
 
     __slots__ = (
-        "_finds_races",
         "_is_silent",
         "_tracks_unwritten",
         "changes",
         "clock",
+        "finds_races",
         "initialised",
         "notes",
         "reads",
@@ -81,7 +83,7 @@ class Trail:
         self.changes = 0
         self.initialised: set[int] = set()
         self.notes: dict[tuple[Site, Site], str] = {}
-        self._finds_races = finds_races
+        self.finds_races = finds_races
         self._tracks_unwritten = finds_unwritten
 
     def clear(self) -> None:
@@ -135,13 +137,13 @@ class Trail:
         if write is None:
             if self._tracks_unwritten:
                 self._note_unwritten(address, array, index, frame)
-        elif self._finds_races:
+        elif self.finds_races:
             if write[0] != uid and (write[1] == epoch or write[1] < start):
                 self._fail(write, "wrote", "read", array, index, frame)
             for other in write[6:8]:
                 if other is not None and other[0] != uid and (other[1] == epoch or other[1] < start):
                     self._fail(other, "wrote", "read", array, index, frame)
-        if not self._finds_races:
+        if not self.finds_races:
             return
         read = self.reads.get(address)
         if read is None:
@@ -168,7 +170,7 @@ class Trail:
         epoch = clock.epoch
         start = clock.group_start
         conflict: Access | None = None
-        if self._finds_races:
+        if self.finds_races:
             read = self.reads.get(address)
             if read is not None:
                 if read[0] != uid and (read[1] == epoch or read[1] < start):

@@ -1,0 +1,428 @@
+"""Atomics and fences: orders, scopes and spaces that do not do what they were meant for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import kapi_sim as kapi
+
+RANGE = kapi.Range(4)
+GROUPS = kapi.NdRange(8, 4)
+RELAXED, ACQUIRE, RELEASE = kapi.MemoryOrder.RELAXED, kapi.MemoryOrder.ACQUIRE, kapi.MemoryOrder.RELEASE
+ACQ_REL, SEQ_CST = kapi.MemoryOrder.ACQ_REL, kapi.MemoryOrder.SEQ_CST
+SUB_GROUP, WORK_GROUP, DEVICE = (
+    kapi.MemoryScope.SUB_GROUP,
+    kapi.MemoryScope.WORK_GROUP,
+    kapi.MemoryScope.DEVICE,
+)
+SMALL_SUB_GROUPS = {"profile": kapi.Profile(sub_group_sizes=(2,))}
+NARROW = {"profile": "no-fp64-fp16-atomic64"}
+SHORT_SPINS = {"spin_limit": 20_000}
+LOCAL = kapi.AddressSpace.LOCAL
+
+
+def published():
+    return np.zeros(4), np.zeros(1, np.int32), np.zeros(1)
+
+
+class relaxed_counter_publishes_nothing:
+    error, space, arguments, says = kapi.DataRaceError, RANGE, published, "RELAXED atomics"
+
+    def wrong(item: kapi.Item, parts, counter, out):
+        parts[item.get_id(0)] = 1.0  # named
+        if kapi.AtomicRef(counter, 0).fetch_add(1) == 3:
+            out[0] = parts[0] + parts[1] + parts[2] + parts[3]  # named
+
+    def right(item: kapi.Item, parts, counter, out):
+        parts[item.get_id(0)] = 1.0
+        if kapi.AtomicRef(counter, 0, ACQ_REL).fetch_add(1) == 3:
+            out[0] = parts[0] + parts[1] + parts[2] + parts[3]
+
+
+class release_that_nobody_acquires:
+    error, space, arguments = kapi.DataRaceError, RANGE, published
+
+    def wrong(item: kapi.Item, parts, counter, out):
+        parts[item.get_id(0)] = 1.0  # named
+        if kapi.AtomicRef(counter, 0, RELEASE).fetch_add(1) == 3:
+            out[0] = parts[0] + parts[1] + parts[2] + parts[3]  # named
+
+    def right(item: kapi.Item, parts, counter, out):
+        parts[item.get_id(0)] = 1.0
+        if kapi.AtomicRef(counter, 0, SEQ_CST).fetch_add(1) == 3:
+            out[0] = parts[0] + parts[1] + parts[2] + parts[3]
+
+
+class acquire_of_what_was_not_released:
+    error, space, arguments = kapi.DataRaceError, RANGE, published
+
+    def wrong(item: kapi.Item, parts, counter, out):
+        parts[item.get_id(0)] = 1.0  # named
+        if kapi.AtomicRef(counter, 0, ACQUIRE).fetch_add(1) == 3:
+            out[0] = parts[0] + parts[1] + parts[2] + parts[3]  # named
+
+    def right(item: kapi.Item, parts, counter, out):
+        parts[item.get_id(0)] = 1.0
+        kapi.AtomicRef(counter, 0, RELEASE).fetch_add(1)
+        if kapi.AtomicRef(counter, 0, ACQUIRE).load() == 4:
+            out[0] = parts[0] + parts[1] + parts[2] + parts[3]
+
+
+class fence_on_one_side_only:
+    error, space, arguments = kapi.DataRaceError, RANGE, published
+
+    def wrong(item: kapi.Item, parts, counter, out):
+        parts[item.get_id(0)] = 1.0  # named
+        kapi.atomic_fence(RELEASE, DEVICE)
+        if kapi.AtomicRef(counter, 0).fetch_add(1) == 3:
+            out[0] = parts[0] + parts[1] + parts[2] + parts[3]  # named
+
+    def right(item: kapi.Item, parts, counter, out):
+        parts[item.get_id(0)] = 1.0
+        kapi.atomic_fence(RELEASE, DEVICE)
+        if kapi.AtomicRef(counter, 0).fetch_add(1) == 3:
+            kapi.atomic_fence(ACQUIRE, DEVICE)
+            out[0] = parts[0] + parts[1] + parts[2] + parts[3]
+
+
+class fence_before_the_write_that_it_should_publish:
+    error, space, arguments = kapi.DataRaceError, RANGE, published
+
+    def wrong(item: kapi.Item, parts, counter, out):
+        kapi.atomic_fence(ACQ_REL, DEVICE)
+        parts[item.get_id(0)] = 1.0  # named
+        if kapi.AtomicRef(counter, 0).fetch_add(1) == 3:
+            kapi.atomic_fence(ACQ_REL, DEVICE)
+            out[0] = parts[0] + parts[1] + parts[2] + parts[3]  # named
+
+    def right(item: kapi.Item, parts, counter, out):
+        parts[item.get_id(0)] = 1.0
+        kapi.atomic_fence(ACQ_REL, DEVICE)
+        if kapi.AtomicRef(counter, 0).fetch_add(1) == 3:
+            kapi.atomic_fence(ACQ_REL, DEVICE)
+            out[0] = parts[0] + parts[1] + parts[2] + parts[3]
+
+
+def two_groups():
+    return np.zeros(2), np.zeros(1, np.int32), np.zeros(1)
+
+
+class fence_of_a_work_group_between_groups:
+    error, space, arguments = kapi.DataRaceError, kapi.NdRange(4, 2), two_groups
+
+    def wrong(nd_item: kapi.NdItem, parts, counter, out):
+        if nd_item.get_local_id(0) == 0:
+            parts[nd_item.get_group().get_group_id(0)] = 1.0  # named
+            kapi.atomic_fence(ACQ_REL, WORK_GROUP)
+            if kapi.AtomicRef(counter, 0).fetch_add(1) == 1:
+                kapi.atomic_fence(ACQ_REL, WORK_GROUP)
+                out[0] = parts[0] + parts[1]  # named
+
+    def right(nd_item: kapi.NdItem, parts, counter, out):
+        if nd_item.get_local_id(0) == 0:
+            parts[nd_item.get_group().get_group_id(0)] = 1.0
+            kapi.atomic_fence(ACQ_REL, DEVICE)
+            if kapi.AtomicRef(counter, 0).fetch_add(1) == 1:
+                kapi.atomic_fence(ACQ_REL, DEVICE)
+                out[0] = parts[0] + parts[1]
+
+
+class group_publishes_without_a_barrier_before:
+    error, space, arguments = (
+        kapi.DataRaceError,
+        kapi.NdRange(8, 4),
+        lambda: (
+            np.zeros(8),
+            np.zeros(1, np.int32),
+            np.zeros(1),
+        ),
+    )
+
+    def wrong(nd_item: kapi.NdItem, a, counter, out):
+        a[nd_item.get_global_id(0)] = 1.0  # named
+        if nd_item.get_local_id(0) == 0:
+            if kapi.AtomicRef(counter, 0, ACQ_REL).fetch_add(1) == 1:
+                out[0] = a[1] + a[5]  # named
+
+    def right(nd_item: kapi.NdItem, a, counter, out):
+        a[nd_item.get_global_id(0)] = 1.0
+        kapi.group_barrier(nd_item.get_group())
+        if nd_item.get_local_id(0) == 0:
+            if kapi.AtomicRef(counter, 0, ACQ_REL).fetch_add(1) == 1:
+                out[0] = a[1] + a[5]
+
+
+class scope_of_a_work_group_between_groups:
+    error, space, arguments, says = (
+        kapi.DataRaceError,
+        GROUPS,
+        lambda: (np.zeros(1, np.int32),),
+        "memory_scope WORK_GROUP does not hold both",
+    )
+
+    def wrong(nd_item: kapi.NdItem, count):
+        kapi.AtomicRef(count, 0, RELAXED, WORK_GROUP).fetch_add(1)  # named
+
+    def right(nd_item: kapi.NdItem, count):
+        kapi.AtomicRef(count, 0, RELAXED, DEVICE).fetch_add(1)
+
+
+class scope_of_a_sub_group_in_a_group:
+    error, space, arguments = kapi.DataRaceError, GROUPS, lambda: (np.zeros(2, np.int32),)
+    controls = SMALL_SUB_GROUPS
+
+    def wrong(nd_item: kapi.NdItem, counts):
+        g = nd_item.get_group().get_group_id(0)
+        kapi.AtomicRef(counts, g, RELAXED, SUB_GROUP).fetch_add(1)  # named
+
+    def right(nd_item: kapi.NdItem, counts):
+        g = nd_item.get_group().get_group_id(0)
+        kapi.AtomicRef(counts, g, RELAXED, WORK_GROUP).fetch_add(1)
+
+
+class counter_added_to_plainly_as_well:
+    error, space, arguments = kapi.DataRaceError, RANGE, lambda: (np.zeros(1, np.int32),)
+
+    def wrong(item: kapi.Item, count):
+        if item.get_id(0) < 3:
+            kapi.AtomicRef(count, 0).fetch_add(1)  # named
+        else:
+            count[0] += 1  # named
+
+    def right(item: kapi.Item, count):
+        kapi.AtomicRef(count, 0).fetch_add(1)
+
+
+class counter_read_plainly_in_the_same_phase:
+    error, space, arguments, says = (
+        kapi.DataRaceError,
+        kapi.NdRange(4, 4),
+        lambda: (np.zeros(1, np.int32), np.zeros(4)),
+        "atomic access does not order plain ones",
+    )
+
+    def wrong(nd_item: kapi.NdItem, count, out):
+        kapi.AtomicRef(count, 0).fetch_add(1)  # named
+        out[nd_item.get_global_id(0)] = count[0]  # named
+
+    def right(nd_item: kapi.NdItem, count, out):
+        kapi.AtomicRef(count, 0).fetch_add(1)
+        kapi.group_barrier(nd_item.get_group())
+        out[nd_item.get_global_id(0)] = count[0]
+
+
+class bins_cleared_plainly_while_counted:
+    error, space = kapi.DataRaceError, kapi.NdRange(8, 4)
+
+    def arguments():
+        return np.arange(8) % 2, np.zeros(2, np.int32), kapi.LocalAccessor(2, np.int32)
+
+    def wrong(nd_item: kapi.NdItem, values, out, bins):
+        k = nd_item.get_local_id(0)
+        if k < 2:
+            bins[k] = 0  # named
+        kapi.AtomicRef(bins, values[nd_item.get_global_id(0)], address_space=LOCAL).fetch_add(1)  # named
+        kapi.group_barrier(nd_item.get_group())
+        if k < 2:
+            kapi.AtomicRef(out, k).fetch_add(bins[k])
+
+    def right(nd_item: kapi.NdItem, values, out, bins):
+        k = nd_item.get_local_id(0)
+        if k < 2:
+            bins[k] = 0
+        kapi.group_barrier(nd_item.get_group())
+        kapi.AtomicRef(bins, values[nd_item.get_global_id(0)], address_space=LOCAL).fetch_add(1)
+        kapi.group_barrier(nd_item.get_group())
+        if k < 2:
+            kapi.AtomicRef(out, k).fetch_add(bins[k])
+
+
+class bins_never_cleared:
+    error, space = kapi.UninitializedReadError, kapi.NdRange(8, 4)
+
+    def arguments():
+        return np.arange(8) % 2, kapi.LocalAccessor(2, np.int32)
+
+    def wrong(nd_item: kapi.NdItem, values, bins):
+        kapi.AtomicRef(bins, values[nd_item.get_global_id(0)], address_space=LOCAL).fetch_add(1)  # named
+
+    def right(nd_item: kapi.NdItem, values, bins):
+        if nd_item.get_local_id(0) < 2:
+            bins[nd_item.get_local_id(0)] = 0
+        kapi.group_barrier(nd_item.get_group())
+        kapi.AtomicRef(bins, values[nd_item.get_global_id(0)], address_space=LOCAL).fetch_add(1)
+
+
+class reference_beyond_the_array:
+    error, space, arguments = kapi.OutOfBoundsError, RANGE, lambda: (np.array([0, 1, 3, 2]), np.zeros(3, np.int32))
+
+    def wrong(item: kapi.Item, values, bins):
+        kapi.AtomicRef(bins, values[item.get_id(0)]).fetch_add(1)  # named
+
+    def right(item: kapi.Item, values, bins):
+        if values[item.get_id(0)] < bins.shape[0]:
+            kapi.AtomicRef(bins, values[item.get_id(0)]).fetch_add(1)
+
+
+class reference_with_a_negative_index:
+    error, space, arguments = kapi.OutOfBoundsError, RANGE, lambda: (np.zeros((2, 2), np.int32),)
+
+    def wrong(item: kapi.Item, bins):
+        kapi.AtomicRef(bins, (0, item.get_id(0) - 3)).fetch_add(1)  # named
+
+    def right(item: kapi.Item, bins):
+        kapi.AtomicRef(bins, (0, item.get_id(0) % 2)).fetch_add(1)
+
+
+class reference_in_the_wrong_space:
+    error, space = kapi.KernelCompilationError, GROUPS
+
+    def arguments():
+        return (kapi.LocalAccessor(1, np.int32),)
+
+    def wrong(nd_item: kapi.NdItem, count):
+        if nd_item.get_local_id(0) == 0:
+            count[0] = 0
+        kapi.group_barrier(nd_item.get_group())
+        kapi.AtomicRef(count, 0).fetch_add(1)  # named
+
+    def right(nd_item: kapi.NdItem, count):
+        if nd_item.get_local_id(0) == 0:
+            count[0] = 0
+        kapi.group_barrier(nd_item.get_group())
+        kapi.AtomicRef(count, 0, address_space=kapi.AddressSpace.GENERIC).fetch_add(1)
+
+
+class load_that_releases:
+    error, space, arguments = kapi.KernelCompilationError, RANGE, lambda: (np.zeros(1, np.int32), np.zeros(4))
+
+    def wrong(item: kapi.Item, flag, out):
+        out[item.get_id(0)] = kapi.AtomicRef(flag, 0, RELEASE).load()  # named
+
+    def right(item: kapi.Item, flag, out):
+        out[item.get_id(0)] = kapi.AtomicRef(flag, 0, ACQUIRE).load()
+
+
+class bits_of_a_float:
+    error, space, arguments = kapi.DtypeError, RANGE, lambda: (np.zeros(1, np.float32), np.zeros(1, np.int32))
+
+    def wrong(item: kapi.Item, x, bits):
+        kapi.AtomicRef(x, 0).fetch_or(1)  # named
+
+    def right(item: kapi.Item, x, bits):
+        kapi.AtomicRef(bits, 0).fetch_or(1)
+
+
+class atomics_on_short_integers:
+    error, space, arguments = kapi.DtypeError, RANGE, lambda: (np.zeros(1, np.int16), np.zeros(1, np.int32))
+
+    def wrong(item: kapi.Item, x, y):
+        kapi.AtomicRef(x, 0).fetch_add(1)  # named
+
+    def right(item: kapi.Item, x, y):
+        kapi.AtomicRef(y, 0).fetch_add(1)
+
+
+class wide_atomics_on_a_device_without_them:
+    error, space, arguments = kapi.DtypeError, RANGE, lambda: (np.zeros(1, np.int64), np.zeros(1, np.int32))
+    controls = NARROW
+
+    def wrong(item: kapi.Item, x, y):
+        kapi.AtomicRef(x, 0).fetch_add(1)  # named
+
+    def right(item: kapi.Item, x, y):
+        kapi.AtomicRef(y, 0).fetch_add(1)
+
+
+class flag_that_nobody_sets:
+    error, space, arguments = kapi.DeadlockError, kapi.NdRange(4, 4), lambda: (np.zeros(1, np.int32),)
+    controls = SHORT_SPINS
+
+    def wrong(nd_item: kapi.NdItem, flag):
+        ref = kapi.AtomicRef(flag, 0, ACQ_REL)
+        if nd_item.get_local_id(0) == 0:
+            ref.fetch_add(0)
+        while ref.load() == 0:  # named
+            pass
+
+    def right(nd_item: kapi.NdItem, flag):
+        ref = kapi.AtomicRef(flag, 0, ACQ_REL)
+        if nd_item.get_local_id(0) == 0:
+            ref.fetch_add(1)
+        while ref.load() == 0:
+            pass
+
+
+class group_that_waits_for_a_later_group:
+    error, space, arguments = kapi.DeadlockError, kapi.NdRange(4, 2), lambda: (np.zeros(2, np.int32),)
+    controls = SHORT_SPINS
+
+    def wrong(nd_item: kapi.NdItem, flags):
+        g = nd_item.get_group().get_group_id(0)
+        if nd_item.get_local_id(0) == 0:
+            kapi.AtomicRef(flags, g, RELEASE).store(1)
+            while kapi.AtomicRef(flags, 1 - g, ACQUIRE).load() == 0:  # named
+                pass
+
+    def right(nd_item: kapi.NdItem, flags):
+        g = nd_item.get_group().get_group_id(0)
+        if nd_item.get_local_id(0) == 0:
+            kapi.AtomicRef(flags, g, RELEASE).store(1)
+
+
+class lock_without_an_order:
+    error, space, arguments = kapi.DataRaceError, kapi.NdRange(4, 4), lambda: (np.zeros(1, np.int32), np.zeros(1))
+
+    def wrong(nd_item: kapi.NdItem, lock, total):
+        free = kapi.PrivateArray(1, np.int32, fill_zeros=True)
+        while not kapi.AtomicRef(lock, 0).compare_exchange(free, 1):
+            free[0] = 0
+        total[0] += 1.0  # named
+        kapi.AtomicRef(lock, 0).store(0)
+
+    def right(nd_item: kapi.NdItem, lock, total):
+        free = kapi.PrivateArray(1, np.int32, fill_zeros=True)
+        while not kapi.AtomicRef(lock, 0, ACQUIRE).compare_exchange(free, 1):
+            free[0] = 0
+        total[0] += 1.0
+        kapi.AtomicRef(lock, 0, RELEASE).store(0)
+
+
+class flag_in_a_group_without_an_order:
+    error, space, arguments = kapi.DataRaceError, kapi.NdRange(2, 2), lambda: (np.zeros(1, np.int32), np.zeros(2))
+
+    def wrong(nd_item: kapi.NdItem, flag, a):
+        if nd_item.get_local_id(0) == 1:
+            a[0] = 4.0  # named
+            kapi.AtomicRef(flag, 0).store(1)
+        else:
+            while kapi.AtomicRef(flag, 0).load() == 0:
+                pass
+            a[1] = a[0]  # named
+
+    def right(nd_item: kapi.NdItem, flag, a):
+        if nd_item.get_local_id(0) == 1:
+            a[0] = 4.0
+            kapi.AtomicRef(flag, 0, RELEASE).store(1)
+        else:
+            while kapi.AtomicRef(flag, 0, ACQUIRE).load() == 0:
+                pass
+            a[1] = a[0]
+
+
+class flag_that_is_a_plain_element:
+    error, space, arguments = kapi.DataRaceError, kapi.NdRange(2, 2), lambda: (np.zeros(1, np.int32), np.zeros(2))
+
+    def wrong(nd_item: kapi.NdItem, flag, a):
+        if nd_item.get_local_id(0) == 1:
+            flag[0] = 1  # named
+        else:
+            while kapi.AtomicRef(flag, 0, ACQUIRE).load() == 0:  # named
+                pass
+
+    def right(nd_item: kapi.NdItem, flag, a):
+        if nd_item.get_local_id(0) == 1:
+            kapi.AtomicRef(flag, 0, RELEASE).store(1)
+        else:
+            while kapi.AtomicRef(flag, 0, ACQUIRE).load() == 0:
+                pass
