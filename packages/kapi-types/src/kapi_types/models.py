@@ -23,16 +23,25 @@ class UsmArrayModel(models.StructModel):
     The fields are those of `numba.types.Array` in their order, so what Numba has for arrays works on host-accessible
     memory, parallel loops included.
 
-    | field | type | meaning |
-    |---|---|---|
-    | `meminfo` | `MemInfoPointer` | the counted reference that keeps `parent` alive |
-    | `parent` | `pyobject` | the array object that was passed in; borrowed from `meminfo` |
-    | `nitems` | `intp` | number of elements |
-    | `itemsize` | `intp` | bytes of one element |
-    | `data` | `CPointer(dtype)` | address of element (0, ..., 0) |
-    | `shape` | `UniTuple(intp, ndim)` | elements along each axis |
-    | `strides` | `UniTuple(intp, ndim)` | bytes from one index to the next along each axis |
+    Attributes
+    ----------
+    meminfo : MemInfoPointer
+        The counted reference that keeps `parent` alive.
+    parent : pyobject
+        The array object that was passed in, of which this value is all or a part; borrowed from `meminfo`.
+    nitems : intp
+        Number of elements.
+    itemsize : intp
+        Bytes of one element.
+    data : CPointer(dtype)
+        Address of element (0, ..., 0).
+    shape : UniTuple(intp, ndim)
+        Elements along each axis.
+    strides : UniTuple(intp, ndim)
+        Bytes from one index to the next along each axis; zero and negative values are legal.
 
+    Notes
+    -----
     `data` is out of reach by name where the memory is not known to be host-accessible: code that asks for it does not
     compile.
     """
@@ -71,10 +80,12 @@ class UsmArrayModel(models.StructModel):
 class SyclObjectModel(models.StructModel):
     """A queue or event in a function that runs on the host.
 
-    | field | type | meaning |
-    |---|---|---|
-    | `meminfo` | `MemInfoPointer` | the counted reference that keeps `object` alive |
-    | `object` | `pyobject` | the Python object; borrowed from `meminfo` |
+    Attributes
+    ----------
+    meminfo : MemInfoPointer
+        The counted reference that keeps `object` alive.
+    object : pyobject
+        The Python object; borrowed from `meminfo`.
     """
 
     def __init__(self, manager: Any, type_: SyclObjectType) -> None:
