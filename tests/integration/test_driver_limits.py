@@ -44,7 +44,7 @@ def in_opencl_c(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_driver_crashes_on_a_loop_that_swaps_variables():
-    """`a, b = b, a + b`: while this crashes, `kapi_spirv.emission._server.break_recurrences` is needed."""
+    """`a, b = b, a + b`: while this crashes, `kapi_spirv.emission._recurrences.break_recurrences` is needed."""
     swap = "long a = 0, b = 1; for (long k = 0; k < i; k++) { const long t = a + b; a = b; b = t; } o[i] = a;"
     done = in_opencl_c(f"print(run({swap!r}, 10))")
     assert done.returncode < 0, f"the driver is mended: {done.stdout}; break_recurrences can go"

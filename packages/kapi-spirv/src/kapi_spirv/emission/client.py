@@ -18,7 +18,15 @@ from kapi_spirv.target import SpirvTarget
 
 __all__ = ["EmissionError", "Emitted", "emit"]
 
-_SERVER = Path(__file__).with_name("_server.py")
+# What the helper runs: the folder alone as a package, since importing all of `kapi_spirv` takes Numba's time.
+_START = """
+import sys, types
+sys.path[:] = {path!r}
+package = sys.modules["emission"] = types.ModuleType("emission")
+package.__path__ = [{folder!r}]
+from emission._server import main
+main()
+"""
 _LAST_WORDS = 4000  # characters kept of what a dying helper says
 
 
@@ -115,7 +123,7 @@ class _Helper:
 
     def __init__(self) -> None:
         # The helper finds llvmlite where this process does, and sees nothing else of the environment's Python settings.
-        start = f"import sys, runpy; sys.path[:] = {sys.path!r}; runpy.run_path({str(_SERVER)!r}, run_name='__main__')"
+        start = _START.format(path=sys.path, folder=str(Path(__file__).parent))
         self.owner = os.getpid()
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", start],
