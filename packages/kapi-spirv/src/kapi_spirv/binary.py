@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["ModuleHeader", "has_duplicate_ids", "read_header"]
+__all__ = ["ModuleHeader", "has_duplicate_ids", "instructions", "read_header", "words_of"]
 
 _MAGIC = 0x07230203
 _HEADER_WORDS = 5
@@ -92,10 +92,10 @@ def read_header(code: bytes) -> ModuleHeader:
     ValueError
         If `code` is not SPIR-V of this machine's byte order.
     """
-    words = _words(code)
+    words = words_of(code)
     version = words[1]
     capabilities, extensions = [], []
-    for operation, start, end in _instructions(words):
+    for operation, start, end in instructions(words):
         if operation == _OP_MEMORY_MODEL:
             break
         if operation == _OP_CAPABILITY:
@@ -117,9 +117,9 @@ def has_duplicate_ids(code: bytes) -> bool:
     ValueError
         If `code` is not SPIR-V.
     """
-    words = _words(code)
+    words = words_of(code)
     seen = set()
-    for operation, start, _end in _instructions(words):
+    for operation, start, _end in instructions(words):
         if operation in _WITHOUT_RESULT:
             continue
         result = words[start + (1 if operation in _RESULT_WITHOUT_TYPE else 2)]
@@ -129,14 +129,15 @@ def has_duplicate_ids(code: bytes) -> bool:
     return False
 
 
-def _words(code: bytes) -> tuple[int, ...]:
+def words_of(code: bytes) -> tuple[int, ...]:
+    """The words of a SPIR-V binary; ValueError if it is none."""
     words = struct.unpack(f"<{len(code) // 4}I", code[: len(code) // 4 * 4])
     if len(words) < _HEADER_WORDS or len(code) % 4 or words[0] != _MAGIC:
         raise ValueError(f"code must be a SPIR-V binary, got {len(code)} bytes that start with {code[:4].hex() or '-'}")
     return words
 
 
-def _instructions(words: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+def instructions(words: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     """Each instruction's operation, and the positions of its first word and of the next instruction's."""
     start = _HEADER_WORDS
     while start < len(words):

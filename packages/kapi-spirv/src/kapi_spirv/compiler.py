@@ -91,7 +91,7 @@ def compile_kernel(
 
     with global_compiler_lock:
         lowered, (layout, parameters) = lower_function(function, args, types.none, target, options, finish)
-    emitted = _emitted("kernel", function, names, args, lowered.modules, entry_point, target, optimise)
+    emitted = _emitted("kernel", function, names, args, lowered.modules, entry_point, target, options, optimise)
     header = read_header(emitted.code)
     _require_capabilities(function, header.capabilities, lowered)
     return SpirvModule(
@@ -183,7 +183,7 @@ def compile_spirv(
 
     with global_compiler_lock:
         lowered, _ = lower_function(plain, args, None, target, options, finish)
-    emitted = _emitted("function", plain, names, args, lowered.modules, plain.__name__, target, opt)
+    emitted = _emitted("function", plain, names, args, lowered.modules, plain.__name__, target, options, opt)
     _require_capabilities(plain, read_header(emitted.code).capabilities, lowered)
     return emitted.code, lowered.return_type
 
@@ -223,10 +223,11 @@ def _emitted(
     modules: Sequence[str],
     entry_point: str,
     target: SpirvTarget,
+    options: KernelOptions,
     optimise: bool,
 ) -> Emitted:
     try:
-        return emit(modules, entry_point, target, optimise=optimise)
+        emitted = emit(modules, entry_point, target, optimise=optimise)
     except EmissionError as error:
         spelled = ", ".join(f"{name}: {type_}" for name, type_ in zip(names, args, strict=True))
         place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
@@ -234,3 +235,6 @@ def _emitted(
             f"{kind} {function.__name__} ({place}) must use only what SPIR-V can express, "
             f"got {error}; compiled for {spelled}"
         ) from error
+    if contraction.EXTENSION not in target.extensions:
+        return emitted
+    return replace(emitted, code=contraction.allow(emitted.code, options.fast_math_flags))
