@@ -10,6 +10,9 @@ from kapi_spirv import SpirvTarget
 
 __all__ = ["target_of"]
 
+# No query tells of SPIR-V extensions; Intel's drivers all take this one, without which they contract nothing.
+_CONTRACTION = ("SPV_INTEL_fp_fast_math_mode",)
+
 # OpenCL's queries for the atomics that a device has on floats of a width, and what their answers' bits mean.
 _FLOAT_ATOMICS = {16: 0x4233, 32: 0x4231, 64: 0x4232}
 _GLOBAL_ADD, _GLOBAL_MIN_MAX, _LOCAL_ADD, _LOCAL_MIN_MAX = 1 << 1, 1 << 2, 1 << 17, 1 << 18
@@ -36,6 +39,7 @@ def target_of(device: Any) -> SpirvTarget:
     """
     adds, compares = _float_atomics(device)
     return SpirvTarget(
+        extensions=_CONTRACTION if "intel" in device.vendor.lower() else (),
         has_fp64=device.has_aspect_fp64,
         has_fp16=device.has_aspect_fp16,
         has_atomic64=device.has_aspect_atomic64,

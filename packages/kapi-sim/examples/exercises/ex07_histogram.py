@@ -1,4 +1,4 @@
-"""Exercise 7, histogram: how often does each of four values occur?
+"""Exercise 7, histogram: how often each of four values occurs.
 
 Adding one is a read and a write.  What if two work-items have read before either has written?
 """

@@ -72,7 +72,7 @@ _CAPABILITIES = {
     9: "Float16", 10: "Float64", 11: "Int64", 12: "Int64Atomics", 13: "ImageBasic", 18: "Groups", 19: "DeviceEnqueue",
     22: "Int16", 38: "GenericPointer", 39: "Int8", 58: "SubgroupDispatch", 61: "GroupNonUniform",
     62: "GroupNonUniformVote", 63: "GroupNonUniformArithmetic", 64: "GroupNonUniformBallot",
-    65: "GroupNonUniformShuffle", 66: "GroupNonUniformShuffleRelative",
+    65: "GroupNonUniformShuffle", 66: "GroupNonUniformShuffleRelative", 5837: "FPFastMathModeINTEL",
 }  # fmt: skip
 
 

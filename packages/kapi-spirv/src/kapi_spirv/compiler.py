@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from types import FunctionType
 
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.spec import KernelOptions
+from kapi_spirv import contraction
 from kapi_spirv._numba_compat import global_compiler_lock, types
 from kapi_spirv.binary import read_header
 from kapi_spirv.emission import EmissionError, Emitted, emit

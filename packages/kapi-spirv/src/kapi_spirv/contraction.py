@@ -1,8 +1,8 @@
 """Permission to contract and to reassociate float operations, written into a SPIR-V module.
 
-LLVM's back end keeps these flags only as `SPV_KHR_float_controls2` has them, which Intel's OpenCL drivers refuse; they take
-`SPV_INTEL_fp_fast_math_mode`. To emit `fma` instead is no way: their CPU compiler does not vectorise it where work-items
-diverge.
+LLVM's back end keeps these flags only as `SPV_KHR_float_controls2` has them, which Intel's OpenCL drivers refuse; those
+take `SPV_INTEL_fp_fast_math_mode`. To emit `fma` instead is no way: Intel's compiler for CPUs does not vectorise it where
+work-items diverge.
 
 References
 ----------

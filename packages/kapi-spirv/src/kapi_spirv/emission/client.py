@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kapi_spirv import contraction
 from kapi_spirv.binary import has_duplicate_ids
 from kapi_spirv.target import SpirvTarget
 
@@ -84,7 +85,8 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, optim
         "size": sum(len(source) for source in sources),
         "entry_point": entry_point,
         "triple": target.triple,
-        "extensions": list(target.all_extensions),
+        # LLVM says of an unknown one that it is unknown, aloud.
+        "extensions": [name for name in target.all_extensions if name != contraction.EXTENSION],
         "optimise": optimise,
     }
     with _lock:
