@@ -1,7 +1,7 @@
 """Permission to contract and to reassociate float operations, written into a SPIR-V module.
 
 LLVM's back end keeps these flags only as `SPV_KHR_float_controls2` has them, which Intel's OpenCL drivers refuse; those
-take `SPV_INTEL_fp_fast_math_mode`. To emit `fma` instead is no way: Intel's compiler for CPUs does not vectorise it where
+take `SPV_INTEL_fp_fast_math_mode`. To emit `fma` instead is no way: Intel's compiler for CPUs vectorises it badly where
 work-items diverge.
 
 References
