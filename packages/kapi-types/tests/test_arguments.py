@@ -61,12 +61,12 @@ def test_typeof_argument_refuses_numpy_arrays():
         typeof_argument(np.zeros(3))
 
 
-@pytest.mark.parametrize("value", ["text", None, [1], 1j, object], ids=repr)
+@pytest.mark.parametrize("value", ["text", None, [1], object], ids=repr)
 def test_typeof_argument_refuses_everything_else(value):
     """The message lists what kernels take."""
     with pytest.raises(
         DtypeError,
-        match=f"must be a USM array, LocalAccessor, NumPy scalar, bool, int or float, got {type(value).__name__}",
+        match=f"a USM array, LocalAccessor, NumPy scalar, bool, int, float or complex, got {type(value).__name__}",
     ):
         typeof_argument(value)
 

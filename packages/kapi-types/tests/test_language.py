@@ -20,13 +20,12 @@ from kapi_types import (
 )
 from kapi_types.kernel_api import ConstantType
 from kapi_types.kernel_typing.callables import parameters_of
-from kapi_types.kernel_typing.language import intrinsic_function
 from kapi_types.kernel_typing.words import ACCEPTED, CONSTANT_WORDS, RETURNED
 
 OWNERS = {"Item": ItemType, "NdItem": NdItemType, "Group": GroupType, "SubGroup": SubGroupType}
 RETURNS = {"weak int": weak_int, "bool": weak_bool, "weak bool": weak_bool, "none": types.none}
 INDEX_ROWS = [row for row in INTRINSICS if row.owner in OWNERS]
-MATH_ROWS = [row for row in INTRINSICS if row.owner == "math"]
+MATH_ROWS = [row for row in INTRINSICS if row.family == "math"]  # see test_functions
 CALLABLE_ROWS = [row for row in INTRINSICS if row.owner in (None, "AtomicRef")]
 
 I32 = UsmArrayType(types.int32, 1, "C")
@@ -73,20 +72,10 @@ def test_index_row_has_a_type(typing_context, row, ndim):
     assert typing_context.resolve_function_type(attribute, (), keywords).return_type == wanted
 
 
-@pytest.mark.parametrize("row", MATH_ROWS, ids=key)
-@pytest.mark.parametrize("strong", [types.float32, types.float64], ids=str)
-def test_math_row_has_a_type(typing_context, row, strong):
-    """The argument's float type, or what the table's `returns` column names."""
-    function = typing_context.resolve_value_type(intrinsic_function(row))
-    signature = typing_context.resolve_function_type(function, (strong,) * len(row.parameters), {})
-    assert signature.return_type == (strong if row.returns == "argument float" else RETURNS[row.returns])
-    assert set(signature.args) == {strong}
-
-
 def callee(typing_context, row):
     if row.owner == "AtomicRef":
         return typing_context.resolve_getattr(REFERENCE, row.name)
-    return typing_context.resolve_value_type(intrinsic_function(row))
+    return typing_context.resolve_value_type(getattr(kapi_sim, row.name))
 
 
 @pytest.mark.parametrize("row", CALLABLE_ROWS, ids=key)
@@ -129,12 +118,6 @@ def test_group_barrier_takes_both_kinds_of_group(typing_context):
     scope = ConstantType(MemoryScope.DEVICE)
     for args, kws in (((GroupType(1),), {}), ((GroupType(2), scope), {}), ((SubGroupType(3),), {"fence_scope": scope})):
         assert typing_context.resolve_function_type(function, args, kws).return_type == types.none
-
-
-def test_intrinsic_function_is_the_very_object_that_kernels_name():
-    """A kernel's globals hold kapi's own functions, which are recognised by identity."""
-    barrier = next(row for row in CALLABLE_ROWS if row.name == "group_barrier")
-    assert intrinsic_function(barrier) is kapi_sim.group_barrier
 
 
 def test_memory_scopes_are_constants(typing_context):

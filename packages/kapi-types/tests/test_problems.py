@@ -141,7 +141,7 @@ def attribute_of_an_array(item, a, b):
 
 
 def attribute_of_a_number(item, a, b):
-    b[0] = b[0].real
+    b[0] = b[0].nothing
 
 
 def slice_of_an_array(item, a, b):
@@ -287,7 +287,11 @@ BIG_INDEX = 3
         (dimension_below_zero, 1, "dim must be from 0 to 0 in a space of 1 dimensions, got -1"),
         (context_manager, 1, "a kernel cannot use with"),
         (attribute_assigned, 1, "a kernel cannot assign to attributes"),
-        (imaginary, 1, "constant 1j is a complex, which kernels lack"),
+        (
+            imaginary,
+            1,
+            "an element of a int32 array of rank 1 cannot hold an imaginary part, got Python complex; store",
+        ),
         (value_returned_once, 3, "a kernel cannot return a value, got float32"),
         (
             array_or_array,
@@ -321,7 +325,7 @@ BIG_INDEX = 3
             "its range",
         ),
         (attribute_of_an_array, 1, "float32 array of rank 2 has no 'T' in a kernel"),
-        (attribute_of_a_number, 1, "int32 has no 'real' in a kernel"),
+        (attribute_of_a_number, 1, "int32 has no 'nothing' in a kernel"),
         (slice_of_an_array, 1, "slice is no function that kernels have"),
         (index_by_a_float, 1, "index must be made of integers, got float64"),
         (too_many_indices, 1, "index must have one integer for each of 1 axes, got 2"),
@@ -338,8 +342,12 @@ BIG_INDEX = 3
         ),
         (unary_of_bool, 1, "operator - must have an operand that NumPy has it for, got -bool"),
         (indexed_number, 1, "int32 must be an array or tuple to be indexed, got an index of Python int"),
-        (mathematics_of_an_array, 1, "sqrt() must be called with arguments that it has in a kernel, got (float32"),
-        (mathematics_of_two, 1, "sqrt() must be called with arguments that it has in a kernel, got (float32, Python"),
+        (mathematics_of_an_array, 1, "math.sqrt() must be called with arguments that it has in a kernel, got (float32"),
+        (
+            mathematics_of_two,
+            1,
+            "math.sqrt() must be called with arguments that it has in a kernel, got (float32, Python",
+        ),
         (dictionary, 1, "a dict cannot be made in a kernel"),
         (membership, 1, "operator in is none that kernels have"),
         (identity, 1, "operator is not is none that kernels have"),

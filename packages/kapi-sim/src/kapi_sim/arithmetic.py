@@ -1,26 +1,20 @@
 """Number rules that plain Python does not follow by itself.
 
 NumPy's scalars bring most of kapi's rules: array elements are strong, Python numbers weak.  What is
-left stands here: `math` keeps a strong float's type and knows no domain errors, integers are not
-divided by zero, and weak integers have 64 bits.  The rewritten kernel calls these in place of the
-operators and of `math`.
+left stands here: integers are not divided by zero, and weak integers have 64 bits.  The rewritten
+kernel calls these in place of the operators.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from kapi_sim.errors import DtypeError
-from kapi_sim.spec.math_functions import MATH_FUNCTIONS
 
 __all__ = [
-    "MATH",
-    "SUBSTITUTES",
     "checked_ring",
     "conversion",
     "floor_divide",
@@ -89,132 +83,3 @@ def conversion(kind: type[Any]) -> Callable[[Any], Any]:
         return kind(saturated(value, dtype))
 
     return convert
-
-
-def _gamma_beyond(x: float) -> float:
-    if x == 0.0:
-        return math.copysign(math.inf, x)
-    return math.nan if x == math.floor(x) and x < 0.0 else math.copysign(math.inf, x)
-
-
-# What IEEE 754 gives where Python's function raises ValueError or OverflowError.
-_BEYOND: dict[str, Callable[..., Any]] = {
-    "sqrt": np.sqrt,
-    "exp": np.exp,
-    "expm1": np.expm1,
-    "exp2": np.exp2,
-    "log": np.log,
-    "log1p": np.log1p,
-    "log2": np.log2,
-    "log10": np.log10,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "acosh": np.arccosh,
-    "atanh": np.arctanh,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "pow": np.float_power,
-    "hypot": np.hypot,
-    "fmod": np.fmod,
-    "gamma": _gamma_beyond,
-    "lgamma": lambda x: math.inf,
-}
-_COMMON: dict[tuple[type, type], type] = {}
-
-
-def _one_float(name: str) -> Callable[[Any], Any]:
-    function: Callable[[Any], float] = getattr(math, name)
-    beyond: Callable[..., Any] = _BEYOND.get(name, function)
-
-    def substitute(x: Any) -> Any:
-        kind = x.__class__
-        try:
-            value = function(x)
-        except (ValueError, OverflowError):
-            value = float(beyond(float(x)))
-        if kind is float or kind is int:
-            return value
-        if isinstance(x, np.floating):
-            return _cast(kind, value)
-        return np.float64(value) if isinstance(x, np.generic) else value
-
-    return substitute
-
-
-def _cast(kind: Callable[[float], Any], value: float) -> Any:
-    return kind(value)
-
-
-def _common_type(x: Any, y: Any) -> type:
-    """Result type of a function of two numbers: `float` if both are weak."""
-    kinds = (x.__class__, y.__class__)
-    known = _COMMON.get(kinds)
-    if known is None:
-        strong = [np.dtype(kind) for kind in kinds if issubclass(kind, np.generic)]
-        floats = [dtype if dtype.kind == "f" else np.dtype(np.float64) for dtype in strong]
-        known = np.result_type(*floats).type if floats else float
-        _COMMON[kinds] = known
-    return known
-
-
-def _two_floats(name: str) -> Callable[[Any, Any], Any]:
-    function: Callable[[Any, Any], float] = getattr(math, name)
-    beyond: Callable[..., Any] = _BEYOND.get(name, function)
-
-    def substitute(x: Any, y: Any) -> Any:
-        try:
-            value = function(x, y)
-        except (ValueError, OverflowError):
-            value = float(beyond(float(x), float(y)))
-        return _cast(_common_type(x, y), value)
-
-    return substitute
-
-
-def _to_integer(name: str) -> Callable[[Any], int]:
-    function: Callable[[Any], int] = getattr(math, name)
-
-    def substitute(x: Any) -> int:
-        if isinstance(x, _INTEGERS):
-            return int(x)
-        value: int = checked_ring(int(function(float(x))))
-        return value
-
-    return substitute
-
-
-def _substitute(name: str, parameters: str, returns: str) -> Callable[..., Any]:
-    if returns == "weak int":
-        made: Callable[..., Any] = _to_integer(name)
-    elif returns == "bool":
-        made = getattr(math, name)
-    else:
-        made = _two_floats(name) if " " in parameters else _one_float(name)
-    if returns != "bool":
-        made.__name__ = made.__qualname__ = name
-    return made
-
-
-_BY_NAME = {name: _substitute(name, parameters, returns) for name, parameters, returns, *_ in MATH_FUNCTIONS}
-
-
-class _KernelMath(ModuleType):
-    """Stands for the module `math` in a kernel; what the table lacks is the module's own."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(math, name)
-
-
-MATH = _KernelMath("math", "Python's math as kernels see it: a strong float keeps its type.")
-"""What a kernel's name for the module `math` becomes."""
-for _name, _function in _BY_NAME.items():
-    setattr(MATH, _name, _function)
-
-SUBSTITUTES: dict[int, Any] = {
-    id(math): MATH,
-    **{id(getattr(math, name)): function for name, function in _BY_NAME.items()},
-}
-"""What a kernel gets in place of the object with this `id`; the originals live as long as `math`."""

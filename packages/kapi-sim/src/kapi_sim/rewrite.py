@@ -15,11 +15,12 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from kapi_sim.arithmetic import SUBSTITUTES, checked_ring, floor_divide, remainder, wrapped_ring
+from kapi_sim.arithmetic import checked_ring, floor_divide, remainder, wrapped_ring
 from kapi_sim.compiled import Compiled, Dependency, with_code
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.floats import may_make_floats
 from kapi_sim.language import find_problems
+from kapi_sim.mathematics import SUBSTITUTES
 from kapi_sim.meetings import is_algorithm, is_meeting
 from kapi_sim.names import bound_names, called_function, dotted_path, resolve
 from kapi_sim.rewriter import Rewriter

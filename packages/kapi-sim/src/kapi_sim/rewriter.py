@@ -10,9 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kapi_sim.arithmetic import SUBSTITUTES, conversion
+from kapi_sim.arithmetic import conversion
 from kapi_sim.arithmetic_rewriter import ArithmeticRewriter
 from kapi_sim.debugging import stops
+from kapi_sim.mathematics import SUBSTITUTES
 from kapi_sim.meetings import ALGORITHM, defaults_of, is_meeting, parameters_of
 from kapi_sim.names import MISSING, bound_names, called_function, dotted_path, resolve
 from kapi_sim.spec.atomics import AtomicRef, atomic_fence
@@ -146,7 +147,8 @@ class Rewriter(ArithmeticRewriter):
         if id(value) not in SUBSTITUTES:
             return node
         substitute = SUBSTITUTES[id(value)]
-        return self._inject(f"_kapi_math_{getattr(value, '__name__', '')}", CellType(substitute), node)
+        name = f"_kapi_math_{_identifier(value)}_{id(value)}"
+        return self._inject(name, CellType(substitute), node)
 
     # Calls: barriers and device functions.
 

@@ -14,6 +14,7 @@ from kapi_spirv.calling_convention import DETAILS
 from kapi_spirv.codegen import SpirvCodeLibrary
 from kapi_spirv.context import SpirvTargetContext
 from kapi_spirv.lowering.builtins import I32, I64
+from kapi_spirv.lowering.complex_parts import join
 from kapi_spirv.lowering.conversion import convert
 from kapi_spirv.lowering.index_space import work_item_query
 from kapi_spirv.module import PackedLayout, Parameter
@@ -24,15 +25,16 @@ __all__ = ["build_entry_point", "describe_parameters", "packed_layout"]
 
 _SCALAR_CODES = {
     "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q",
-    "float32": "f", "float64": "d", "bool": "B", "weak_bool": "B", "weak_int": "q", "weak_float": "d",
+    "float16": "e", "float32": "f", "float64": "d", "complex64": "ff", "complex128": "dd",
+    "bool": "B", "weak_bool": "B", "weak_int": "q", "weak_float": "d", "weak_complex": "dd",
 }  # fmt: skip
 _LLVM_OF_CODE = {
     "b": ir.IntType(8), "B": ir.IntType(8), "h": ir.IntType(16), "H": ir.IntType(16), "i": I32, "I": I32, "q": I64,
-    "Q": I64, "f": ir.FloatType(), "d": ir.DoubleType(),
+    "Q": I64, "e": ir.HalfType(), "f": ir.FloatType(), "d": ir.DoubleType(),
 }  # fmt: skip
 
 
-_ELEMENTS = "bools, integers of 8 to 64 bits, float32 or float64"
+_ELEMENTS = "bools, integers of 8 to 64 bits, floats of 16 to 64 bits, complex64 or complex128"
 
 
 def describe_parameters(names: Sequence[str], args: Sequence[types.Type]) -> tuple[Parameter, ...]:
@@ -68,7 +70,8 @@ def _fields(index_type: types.Type, parameters: Sequence[Parameter]) -> Iterator
         yield from (("range", "range", "q") for _ in range(index_type.ndim))
     for parameter in parameters:
         if parameter.kind == "scalar":
-            yield parameter.name, "value", _SCALAR_CODES[str(parameter.type)]
+            # A complex number is its real part and, next to it, its imaginary part.
+            yield from ((parameter.name, "value", code) for code in _SCALAR_CODES[str(parameter.type)])
             continue
         if parameter.kind == "array":
             yield parameter.name, "pointer", "Q"
@@ -230,6 +233,8 @@ def _unpack(
 ) -> ir.Value:
     type_ = parameter.type
     if parameter.kind == "scalar":
+        if isinstance(type_, types.Complex):
+            return join(builder, fields.next(), fields.next())
         value = fields.next()
         return convert(builder, value, types.uint8, types.boolean) if isinstance(type_, types.Boolean) else value
     array = context.make_helper(builder, type_)

@@ -15,12 +15,14 @@ from kapi_types import (
     SubGroupType,
     UsmArrayType,
     WeakBool,
+    WeakComplex,
     WeakFloat,
     WeakInt,
 )
 from kapi_types.kernel_api import ConstantType, EnumerationType
 from kapi_types.kernel_typing.callables import LanguageFunctionType
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.functions import TableFunctionType
 from kapi_types.kernel_typing.iteration import RangeIteratorType, RangeType
 from kapi_types.kernel_typing.prints import PrintType
 from kapi_types.weak import weak_int
@@ -39,11 +41,12 @@ class PointerModel(models.PrimitiveModel):
         super().__init__(manager, type_, pointee.as_pointer(type_.addrspace or 0))
 
 
-class WeakFloatModel(models.PrimitiveModel):
-    """A double, until it meets a strong float."""
+class FloatModel(models.PrimitiveModel):
+    """A float of 16, 32 or 64 bits; a weak one is a double, until it meets a strong float."""
 
-    def __init__(self, manager: Any, type_: WeakFloat) -> None:
-        super().__init__(manager, type_, ir.DoubleType())
+    def __init__(self, manager: Any, type_: types.Float) -> None:
+        held = {16: ir.HalfType, 32: ir.FloatType, 64: ir.DoubleType}[type_.bitwidth]
+        super().__init__(manager, type_, held())
 
 
 class UsmArrayModel(models.StructModel):
@@ -92,7 +95,9 @@ class RangeIteratorModel(models.StructModel):
 for _type, _model in {
     types.CPointer: PointerModel,
     WeakInt: models.IntegerModel,
-    WeakFloat: WeakFloatModel,
+    types.Float: FloatModel,
+    WeakFloat: FloatModel,
+    WeakComplex: models.ComplexModel,
     WeakBool: models.BooleanModel,
     UsmArrayType: UsmArrayModel,
     ItemType: ItemModel,
@@ -105,6 +110,7 @@ for _type, _model in {
     DeviceFunctionType: models.OpaqueModel,
     LanguageFunctionType: models.OpaqueModel,
     PrintType: models.OpaqueModel,
+    TableFunctionType: models.OpaqueModel,
     RangeType: RangeModel,
     RangeIteratorType: RangeIteratorModel,
 }.items():

@@ -15,7 +15,17 @@ from kapi_types.queue import EventType, QueueType
 from kapi_types.typeof import typeof_usm_array
 from kapi_types.usm_array import UsmArrayFields, UsmArrayType, array_fields, array_type, is_usm_array, usm_kind
 from kapi_types.views import UsmView
-from kapi_types.weak import WeakBool, WeakFloat, WeakInt, is_weak, weak_bool, weak_float, weak_int
+from kapi_types.weak import (
+    WeakBool,
+    WeakComplex,
+    WeakFloat,
+    WeakInt,
+    is_weak,
+    weak_bool,
+    weak_complex,
+    weak_float,
+    weak_int,
+)
 
 __all__ = [
     "AtomicRefType",
@@ -31,6 +41,7 @@ __all__ = [
     "UsmArrayType",
     "UsmView",
     "WeakBool",
+    "WeakComplex",
     "WeakFloat",
     "WeakInt",
     "array_fields",
@@ -44,6 +55,7 @@ __all__ = [
     "unregister",
     "usm_kind",
     "weak_bool",
+    "weak_complex",
     "weak_float",
     "weak_int",
 ]

@@ -10,7 +10,7 @@ from kapi_sim import AddressSpace, LocalAccessor
 from kapi_sim.errors import DtypeError
 from kapi_types._numba_compat import from_dtype, types
 from kapi_types.usm_array import UsmArrayType, array_fields, array_type, is_usm_array
-from kapi_types.weak import weak_bool, weak_float, weak_int
+from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = ["typeof_argument"]
 
@@ -23,7 +23,7 @@ def typeof_argument(value: Any) -> types.Type:
     Parameters
     ----------
     value : object
-        A USM array, a `LocalAccessor`, a NumPy scalar (strong), or a Python bool, int or float (weak).
+        A USM array, a `LocalAccessor`, a NumPy scalar (strong), or a Python bool, int, float or complex (weak).
 
     Returns
     -------
@@ -44,6 +44,8 @@ def typeof_argument(value: Any) -> types.Type:
         return weak_int
     if isinstance(value, float):
         return weak_float
+    if isinstance(value, complex):
+        return weak_complex
     if isinstance(value, LocalAccessor):
         return UsmArrayType(_strong(value.dtype), len(value.shape), "C", address_space=AddressSpace.LOCAL)
     if is_usm_array(value):
@@ -57,7 +59,8 @@ def typeof_argument(value: Any) -> types.Type:
             "`dpnp.asarray(array)` copies it to the default device"
         )
     raise DtypeError(
-        f"argument must be a USM array, LocalAccessor, NumPy scalar, bool, int or float, got {type(value).__name__}"
+        "argument must be a USM array, LocalAccessor, NumPy scalar, bool, int, float or complex, "
+        f"got {type(value).__name__}"
     )
 
 

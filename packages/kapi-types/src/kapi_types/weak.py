@@ -17,10 +17,12 @@ from kapi_types._numba_compat import types
 
 __all__ = [
     "WeakBool",
+    "WeakComplex",
     "WeakFloat",
     "WeakInt",
     "is_weak",
     "weak_bool",
+    "weak_complex",
     "weak_float",
     "weak_int",
 ]
@@ -49,6 +51,19 @@ class WeakFloat(types.Float):
         return float(value)
 
 
+class WeakComplex(types.Complex):
+    """A Python `complex`: computed in the strong complex type it first meets, in complex128 if it meets none."""
+
+    def __init__(self) -> None:
+        types.Number.__init__(self, "weak_complex")
+        self.underlying_float = weak_float
+        self.bitwidth = 128
+
+    def cast_python_value(self, value: Any) -> complex:
+        """The value as a Python `complex`."""
+        return complex(value)
+
+
 class WeakBool(types.Boolean):
     """A Python `bool`: counts as 0 or 1 in arithmetic, where NumPy's bool is a logical value."""
 
@@ -58,9 +73,10 @@ class WeakBool(types.Boolean):
 
 weak_int = WeakInt()
 weak_float = WeakFloat()
+weak_complex = WeakComplex()
 weak_bool = WeakBool()
 
 
 def is_weak(type_: types.Type) -> bool:
     """Whether `type_` is one of the weak scalar types."""
-    return isinstance(type_, (WeakInt, WeakFloat, WeakBool))
+    return isinstance(type_, (WeakInt, WeakFloat, WeakComplex, WeakBool))

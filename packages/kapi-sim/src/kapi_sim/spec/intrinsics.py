@@ -6,8 +6,8 @@ when both worlds have it; tests fail when a row lacks its implementation or its 
 
 from __future__ import annotations
 
+from kapi_sim.spec.function_rows import FUNCTION_ROWS
 from kapi_sim.spec.group_rows import GROUP_ROWS
-from kapi_sim.spec.math_functions import MATH_FUNCTIONS
 from kapi_sim.spec.memory_rows import MEMORY_ROWS
 from kapi_sim.spec.row import Intrinsic, Parameter
 
@@ -137,24 +137,6 @@ def _index_rows() -> list[Intrinsic]:
     return methods + properties
 
 
-def _math_rows() -> list[Intrinsic]:
-    return [
-        Intrinsic(
-            name,
-            "math",
-            "math",
-            "function",
-            tuple((parameter, "float", None) for parameter in parameters.split()),
-            returns,
-            meaning,
-            "4.17.5",
-            operation if operation.startswith("Op") else f"OpenCL.std {operation}",
-            ulp,
-        )
-        for name, parameters, returns, meaning, operation, ulp in MATH_FUNCTIONS
-    ]
-
-
 INTRINSICS: tuple[Intrinsic, ...] = (
     *_index_rows(),
     Intrinsic(
@@ -170,7 +152,7 @@ INTRINSICS: tuple[Intrinsic, ...] = (
     ),
     *GROUP_ROWS,
     *MEMORY_ROWS,
-    *_math_rows(),
+    *FUNCTION_ROWS,
 )
 """All rows, each with a key of its own."""
 
@@ -181,7 +163,8 @@ def rows(owner: str | None = None, family: str | None = None) -> tuple[Intrinsic
     Parameters
     ----------
     owner : str, optional
-        ``"Item"``, ``"NdItem"``, ``"Group"``, ``"SubGroup"``, ``"AtomicRef"``, ``"math"``; all owners if left out.
+        ``"Item"``, ``"NdItem"``, ``"Group"``, ``"SubGroup"``, ``"AtomicRef"``, ``"math"``, ``"cmath"``,
+        ``"numpy"``; all owners if left out.
     family : str, optional
         ``"index"``, ``"convergence"``, ``"group"``, ``"atomic"``, ``"memory"``, ``"math"``; all families if left out.
 

@@ -16,6 +16,7 @@ Kind = Literal["method", "property", "function"]
 PARAMETER_WORDS: dict[str, str] = {
     "dimension": "an integer from 0 to the index space's last dimension",
     "float": "a real number, strong or weak",
+    "complex": "a number, real or complex, strong or weak",
     "scalar": "a number or bool, strong or weak: a weak one counts as int64, float64 or bool",
     "number": "a scalar that the operator of the same call takes (`OPERATORS`)",
     "predicate": "a bool; a number counts as true if it is not 0",
@@ -43,6 +44,10 @@ RESULT_WORDS: dict[str, str] = {
     "none": "nothing",
     "argument": "the type of the argument `x`, weak if it is weak",
     "argument float": "the argument's float type; weak if it is weak, float64 for strong integers",
+    "argument complex": "the complex type of the argument's floats; weak if it is weak",
+    "argument float, weak int": "a tuple of the argument's float type and a weak integer",
+    "argument float, argument float": "a tuple of two of the argument's float type",
+    "NumPy's": "the type that NumPy's function returns, Python numbers alone being its default types",
     "element": "the dtype of the AtomicRef's array",
     "Group": "the work-item's Group",
     "SubGroup": "the work-item's SubGroup",
@@ -76,7 +81,7 @@ class Intrinsic:
     sycl : str
         Section of the SYCL 2020 specification.
     spirv : str
-        Operation, or variable decorated as BuiltIn, that it becomes.
+        Operation, or variable decorated as BuiltIn, that it becomes; ``"composed"`` of several where it is none.
     ulp : float or None
         Largest error for float32, in units in the last place; `None` where OpenCL names none.
     """

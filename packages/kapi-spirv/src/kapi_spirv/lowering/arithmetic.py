@@ -220,7 +220,20 @@ def _divmod(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) -> tuple[ir.
     return quotient, builder.select(is_exact, signed_zero, corrected)
 
 
+def _in_float32(emit: Emit) -> Emit:
+    """The code of an operator whose operands of 16 bits are widened, and its result narrowed, as NumPy does it."""
+
+    def wide(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, right: ir.Value) -> ir.Value:
+        if type_.bitwidth != 16:
+            return emit(builder, type_, left, right)
+        left, right = (builder.fpext(operand, ir.FloatType()) for operand in (left, right))
+        return builder.fptrunc(emit(builder, types.float32, left, right), ir.HalfType())
+
+    return wide
+
+
 @_binary(operator.floordiv, types.Float)
+@_in_float32
 def _float_floor_divide(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, right: ir.Value) -> ir.Value:
     quotient, _remainder = _divmod(builder, left, right)
     zero, half, one = left.type(0.0), left.type(0.5), left.type(1.0)
@@ -234,11 +247,13 @@ def _float_floor_divide(builder: ir.IRBuilder, type_: types.Type, left: ir.Value
 
 
 @_binary(operator.mod, types.Float)
+@_in_float32
 def _float_modulo(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, right: ir.Value) -> ir.Value:
     return _divmod(builder, left, right)[1]
 
 
 @_binary(operator.pow, types.Float)
+@_in_float32
 def _float_power(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, right: ir.Value) -> ir.Value:
     return call_intrinsic(builder, "pow", [left, right])
 

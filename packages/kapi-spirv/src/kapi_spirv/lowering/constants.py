@@ -10,6 +10,7 @@ from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_types.kernel_api import ConstantType, EnumerationType
 from kapi_types.kernel_typing.callables import LanguageFunctionType
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.functions import TableFunctionType
 from kapi_types.kernel_typing.prints import PrintType
 
 __all__ = ["registry"]
@@ -28,6 +29,12 @@ def _float(context: Any, builder: ir.IRBuilder, type_: Any, value: Any) -> ir.Co
     return context.get_value_type(type_)(float(value))
 
 
+@registry.lower_constant(types.Complex)
+def _complex(context: Any, builder: ir.IRBuilder, type_: Any, value: Any) -> ir.Constant:
+    part = context.get_value_type(type_.underlying_float)
+    return ir.Constant.literal_struct([part(float(value.real)), part(float(value.imag))])
+
+
 @registry.lower_constant(types.BaseTuple)
 def _tuple(context: Any, builder: ir.IRBuilder, type_: Any, value: Any) -> ir.Value:
     members = [context.get_constant_generic(builder, each, item) for each, item in zip(type_.types, value, strict=True)]
@@ -44,6 +51,7 @@ for _opaque in (
     EnumerationType,
     LanguageFunctionType,
     PrintType,
+    TableFunctionType,
     types.DType,
     types.Function,
     types.Module,

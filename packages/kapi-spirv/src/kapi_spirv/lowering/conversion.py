@@ -8,6 +8,7 @@ from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_spirv.lowering.builtins import call_intrinsic
+from kapi_spirv.lowering.complex_parts import join, split
 from kapi_types.kernel_typing.conversions import PYTHON_CONVERSIONS
 from kapi_types.weak import weak_int
 
@@ -21,6 +22,8 @@ def convert(builder: ir.IRBuilder, value: ir.Value, source: types.Type, target: 
 
     A float outside of an integer type's range gives its nearest end, and nan gives 0.
     """
+    if isinstance(target, types.Complex):
+        return _to_complex(builder, value, source, target)
     if isinstance(target, types.Boolean):
         return _to_bool(builder, value, source)
     if isinstance(target, types.Integer):
@@ -37,6 +40,9 @@ def _to_bool(builder: ir.IRBuilder, value: ir.Value, source: types.Type) -> ir.V
         return value
     if isinstance(source, types.Integer):
         return builder.icmp_unsigned("!=", value, value.type(0))
+    if isinstance(source, types.Complex):
+        parts = [builder.fcmp_unordered("!=", part, part.type(0.0)) for part in split(builder, value)]
+        return builder.or_(*parts)
     return builder.fcmp_unordered("!=", value, value.type(0.0))
 
 
@@ -77,6 +83,9 @@ def _limit(type_: ir.Type, limit: float) -> ir.Constant:
 
 def _to_float(builder: ir.IRBuilder, value: ir.Value, source: types.Type, target: types.Type) -> ir.Value:
     wanted = _llvm_float(target)
+    if target.bitwidth == 16 and not isinstance(source, types.Float):
+        # By way of float32, as NumPy does it.
+        return builder.fptrunc(_to_float(builder, value, source, types.float32), wanted)
     if isinstance(source, types.Boolean):
         return builder.uitofp(value, wanted)
     if isinstance(source, types.Integer):
@@ -86,8 +95,20 @@ def _to_float(builder: ir.IRBuilder, value: ir.Value, source: types.Type, target
     return (builder.fpext if source.bitwidth < target.bitwidth else builder.fptrunc)(value, wanted)
 
 
-for _source in (types.Boolean, types.Integer, types.Float):
-    for _target in (types.Boolean, types.Integer, types.Float):
+def _to_complex(builder: ir.IRBuilder, value: ir.Value, source: types.Type, target: types.Type) -> ir.Value:
+    part = target.underlying_float
+    if isinstance(source, types.Complex):
+        real, imag = split(builder, value)
+        return join(builder, *(_to_float(builder, each, source.underlying_float, part) for each in (real, imag)))
+    real = _to_float(builder, value, source, part)
+    return join(builder, real, real.type(0.0))
+
+
+_KINDS = (types.Boolean, types.Integer, types.Float, types.Complex)
+
+for _source in _KINDS:
+    # What is complex becomes nothing else by itself but true or false.
+    for _target in _KINDS if _source is not types.Complex else (types.Boolean, types.Complex):
 
         @registry.lower_cast(_source, _target)
         def _cast(context: Any, builder: ir.IRBuilder, source: Any, target: Any, value: ir.Value) -> ir.Value:

@@ -47,6 +47,8 @@ class _SetItem(templates.AbstractTemplate):
             return None
         if not element_index(array, index):
             return None
+        if isinstance(value, types.Complex) and not isinstance(array.dtype, (types.Complex, types.Boolean)):
+            return None
         return templates.signature(types.none, array, index, array.dtype)
 
 

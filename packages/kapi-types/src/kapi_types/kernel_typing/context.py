@@ -22,12 +22,13 @@ from kapi_types.kernel_typing import (
     private_memory,
 )
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType, python_function
+from kapi_types.kernel_typing.functions import table_function
 from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
 from kapi_types.kernel_typing.prints import PRINT, PrintType, Text
 from kapi_types.kernel_typing.problems import CONSEQUENCE, KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.promotion import is_scalar, unify_scalars
 from kapi_types.usm_array import UsmArrayType
-from kapi_types.weak import weak_bool, weak_float, weak_int
+from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = ["TARGET_NAME", "DeviceFunctionCompiler", "KernelTypingContext"]
 
@@ -115,6 +116,9 @@ class KernelTypingContext(TypingContext):
             return known
         if val is None:
             return types.none
+        of_table = table_function(val)
+        if of_table is not None:
+            return of_table
         if isinstance(val, (ConstantType, UsmArrayType)):
             return val
         if val is PRINT:
@@ -141,8 +145,6 @@ class KernelTypingContext(TypingContext):
         except ValueError:
             lacking = "is no function that kernels have" if callable(val) else _lacking(val)
             raise ValueError(lacking) from None
-        if isinstance(resolved, types.Complex):
-            raise ValueError(_lacking(val))
         if is_scalar(resolved) or isinstance(resolved, (types.NumberClass, types.DType)):
             return resolved
         raise ValueError(_lacking(val))
@@ -215,7 +217,12 @@ class KernelTypingContext(TypingContext):
 
 _SETITEM = operator.setitem
 _WEAK_INT_MAX = 2**63 - 1
-_WEAK_OF: dict[type, types.Type] = {int: weak_int, float: weak_float, bool: weak_bool}
+_WEAK_OF: dict[type, types.Type] = {
+    int: weak_int,
+    float: weak_float,
+    complex: weak_complex,
+    bool: weak_bool,
+}
 
 
 def _lacking(value: object) -> str:
@@ -258,6 +265,11 @@ def _describe_indexing(args: tuple[types.Type, ...]) -> str:
             return f"index must have one integer for each of {container.ndim} axes, got {len(indices)}"
         if not all(isinstance(each, types.Integer) for each in indices):
             return f"index must be made of integers, got {', '.join(spell_type(each) for each in indices)}"
+        if isinstance(args[2], types.Complex):
+            return (
+                f"an element of a {spell_type(container)} cannot hold an imaginary part, got {spell_type(args[2])}; "
+                "store its .real"
+            )
         return f"an element of a {spell_type(container)} must be a number, got {spell_type(args[2])}"
     if isinstance(container, types.BaseTuple) and isinstance(index, types.Integer):
         return f"index of a {spell_type(container)}, whose members differ in type, must be a constant in its range"

@@ -1,15 +1,10 @@
-"""The types of the kernel language's own functions, methods and `math`, read from the intrinsic table."""
+"""The types of the kernel language's own functions and methods, read from the intrinsic table."""
 
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-import kapi_sim
 from kapi_sim.spec.intrinsics import INTRINSICS, Intrinsic
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_api import (
@@ -21,10 +16,9 @@ from kapi_types.kernel_api import (
     NdItemType,
     SubGroupType,
 )
-from kapi_types.kernel_typing.promotion import is_scalar, resolve_loop
-from kapi_types.weak import is_weak, weak_bool, weak_float, weak_int
+from kapi_types.weak import weak_bool, weak_int
 
-__all__ = ["intrinsic_function", "registry"]
+__all__ = ["registry"]
 
 registry = templates.Registry()
 
@@ -35,11 +29,6 @@ _OWNERS: dict[str, type[KernelApiType]] = {
     "SubGroup": SubGroupType,
 }
 _METHODS = {(row.owner, row.name): row for row in INTRINSICS if row.owner in _OWNERS}
-
-
-def intrinsic_function(row: Intrinsic) -> Any:
-    """The Python function or, in `math`, builtin that a row of kind "function" is about."""
-    return getattr(math if row.owner == "math" else kapi_sim, row.name)
 
 
 def _returned(word: str, receiver: KernelApiType | None) -> types.Type:
@@ -103,44 +92,9 @@ class _EnumerationAttributes(templates.AttributeTemplate):
         return None if member is None else ConstantType(member)
 
 
-class _Mathematics(templates.AbstractTemplate):
-    """A `math` function: the strong float type of its operands, float64 for strong integers, else weak."""
-
-    row: Intrinsic
-
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if kws or len(args) != len(self.row.parameters) or not all(_is_real(arg) for arg in args):
-            return None
-        common = _common_float(args)
-        if self.row.returns in ("weak int", "weak bool", "bool"):
-            return templates.signature(_returned(self.row.returns, None), *[common] * len(args))
-        return templates.signature(common, *[common] * len(args))
-
-
-def _is_real(type_: types.Type) -> bool:
-    return is_scalar(type_) and not isinstance(type_, types.Complex)
-
-
-def _common_float(args: tuple[types.Type, ...]) -> types.Type:
-    if all(is_weak(arg) for arg in args):
-        return weak_float
-    strong_float = [arg for arg in args if isinstance(arg, types.Float) and not is_weak(arg)]
-    if len(args) == 1:
-        return strong_float[0] if strong_float else types.float64
-    # NumPy's own binary float functions decide between float widths; integers alone give float64.
-    loop = resolve_loop(np.arctan2, args) if strong_float else None
-    return loop.result if loop else types.float64
-
-
 def _register() -> None:
     for owner in _OWNERS.values():
         registry.register_attr(type(f"_{owner.owner}Attributes", (_KernelApiAttributes,), {"key": owner}))
-    for row in INTRINSICS:
-        if row.owner == "math":
-            function: Callable[..., Any] = intrinsic_function(row)
-            registry.register_global(function)(
-                type(f"_math_{row.name}", (_Mathematics,), {"key": function, "row": row})
-            )
 
 
 _register()

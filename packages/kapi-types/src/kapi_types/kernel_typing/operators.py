@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from kapi_types._numba_compat import templates, types
+from kapi_types.kernel_typing.library.complex_functions import complex_power
 from kapi_types.kernel_typing.promotion import (
     Loop,
     is_number,
+    is_real,
     is_scalar,
     resolve_loop,
     resolve_weak,
     unify_scalars,
 )
-from kapi_types.weak import is_weak, weak_bool, weak_float, weak_int
+from kapi_types.weak import is_weak, weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = ["BINARY", "COMPARISONS", "IN_PLACE", "UNARY", "comparison_loop", "operator_loop", "registry"]
 
@@ -81,8 +83,11 @@ def operator_loop(function: Any, operands: tuple[types.Type, ...]) -> Loop | Non
     return resolve_loop((BINARY if len(operands) == 2 else UNARY)[function], operands)
 
 
-def comparison_loop(operands: tuple[types.Type, ...]) -> Loop | None:
-    """The types in which two scalars are compared: integers exactly, whatever their widths and signs."""
+def comparison_loop(operands: tuple[types.Type, ...], has_order: bool = True) -> Loop | None:
+    """The types in which two scalars are compared: integers exactly, whatever their widths and signs.
+
+    With `has_order`, None for two Python numbers of which one is complex; NumPy's own complex numbers have an order.
+    """
     left, right = operands
     if not (is_scalar(left) and is_scalar(right)):
         return None
@@ -92,6 +97,8 @@ def comparison_loop(operands: tuple[types.Type, ...]) -> Loop | None:
     if is_weak(left) and is_weak(right):
         numbers = is_number(left) or is_number(right)
         floats = isinstance(left, types.Float) or isinstance(right, types.Float)
+        if isinstance(left, types.Complex) or isinstance(right, types.Complex):
+            return None if has_order else Loop((weak_complex, weak_complex), result)
         shared = weak_float if floats else weak_int if numbers else weak_bool
         return Loop((shared, shared), result)
     common = resolve_loop(np.add, operands)
@@ -105,12 +112,16 @@ class _OperatorTemplate(templates.AbstractTemplate):
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         loop = operator_loop(self.function, args)
+        if loop and self.function is operator.pow and isinstance(loop.result, types.Complex):
+            self.context.type_device_function(complex_power, loop.operands)
         return templates.signature(loop.result, *loop.operands) if loop else None
 
 
 class _ComparisonTemplate(templates.AbstractTemplate):
+    function: Any
+
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        loop = comparison_loop(args)
+        loop = comparison_loop(args, self.function not in (operator.eq, operator.ne))
         return templates.signature(loop.result, *loop.operands) if loop else None
 
 
@@ -130,6 +141,8 @@ class _Abs(templates.AbstractTemplate):
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         if len(args) != 1 or not is_scalar(args[0]):
             return None
+        if args[0] == weak_complex:
+            return templates.signature(weak_float, *args)
         loop = resolve_weak("neg", args) if is_weak(args[0]) else resolve_loop(np.absolute, args)
         return templates.signature(loop.result, *loop.operands) if loop else None
 
@@ -138,7 +151,7 @@ class _Extremum(templates.AbstractTemplate):
     """`min` and `max` of scalars: one of the values, so all of them in the type that holds each."""
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if len(args) < 2 or kws or not all(is_scalar(arg) for arg in args):
+        if len(args) < 2 or kws or not all(is_real(arg) for arg in args):
             return None
         shared = args[0]
         for other in args[1:]:

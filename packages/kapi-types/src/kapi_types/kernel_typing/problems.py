@@ -12,7 +12,7 @@ from kapi_sim import AddressSpace
 from kapi_types._numba_compat import errors, types
 from kapi_types.kernel_api import AtomicRefType, ConstantType, EnumerationType, KernelApiType
 from kapi_types.usm_array import UsmArrayType
-from kapi_types.weak import WeakBool, WeakFloat, WeakInt
+from kapi_types.weak import WeakBool, WeakComplex, WeakFloat, WeakInt
 
 __all__ = [
     "CONSEQUENCE",
@@ -107,6 +107,8 @@ def spell_type(type_: Any) -> str:
         return "Python int"
     if isinstance(type_, WeakFloat):
         return "Python float"
+    if isinstance(type_, WeakComplex):
+        return "Python complex"
     if isinstance(type_, (KernelApiType, AtomicRefType)):
         return type_.owner
     if isinstance(type_, ConstantType):

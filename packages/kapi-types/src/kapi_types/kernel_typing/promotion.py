@@ -15,11 +15,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kapi_types._numba_compat import as_dtype, from_dtype, types
-from kapi_types.weak import WeakBool, WeakFloat, WeakInt, is_weak, weak_bool, weak_float, weak_int
+from kapi_types.weak import (
+    WeakBool,
+    WeakComplex,
+    WeakFloat,
+    WeakInt,
+    is_weak,
+    weak_bool,
+    weak_complex,
+    weak_float,
+    weak_int,
+)
 
-__all__ = ["Loop", "as_strong", "is_number", "is_scalar", "resolve_loop", "resolve_weak", "unify_scalars"]
+__all__ = [
+    "Loop",
+    "as_strong",
+    "is_number",
+    "is_real",
+    "is_scalar",
+    "resolve_loop",
+    "resolve_weak",
+    "unify_scalars",
+]
 
-_PYTHON_TYPE = {WeakInt: int, WeakFloat: float, WeakBool: bool}
+_PYTHON_TYPE = {WeakInt: int, WeakFloat: float, WeakComplex: complex, WeakBool: bool}
 
 
 class Loop(NamedTuple):
@@ -39,12 +58,19 @@ def is_number(type_: types.Type) -> bool:
     return is_scalar(type_) and isinstance(type_, types.Number)
 
 
+def is_real(type_: types.Type) -> bool:
+    """Whether values of the type are single numbers or bools, and none of them complex."""
+    return is_scalar(type_) and not isinstance(type_, types.Complex)
+
+
 def as_strong(type_: types.Type) -> types.Type:
     """The NumPy type that holds a weak value which never met a strong one; strong types stay as they are."""
     if isinstance(type_, WeakInt):
         return types.int64
     if isinstance(type_, WeakFloat):
         return types.float64
+    if isinstance(type_, WeakComplex):
+        return types.complex128
     if isinstance(type_, WeakBool):
         return types.boolean
     return type_
@@ -57,7 +83,7 @@ def resolve_loop(ufunc: np.ufunc, operands: tuple[types.Type, ...]) -> Loop | No
     Returns
     -------
     Loop or None
-        None where NumPy has no such loop, as for a shift of floats.
+        None where NumPy has no such loop, as for a shift of floats; of two results, `Loop` has a tuple's type.
     """
     given: list[Any] = [_numpy_operand(operand) for operand in operands]
     try:
@@ -65,7 +91,8 @@ def resolve_loop(ufunc: np.ufunc, operands: tuple[types.Type, ...]) -> Loop | No
     except TypeError:
         return None
     inputs = tuple(from_dtype(dtype) for dtype in resolved[: ufunc.nin])
-    return Loop(inputs, from_dtype(resolved[ufunc.nin]))
+    results = tuple(from_dtype(dtype) for dtype in resolved[ufunc.nin :])
+    return Loop(inputs, results[0] if ufunc.nout == 1 else types.Tuple(results))
 
 
 def _numpy_operand(type_: types.Type) -> Any:
@@ -85,7 +112,10 @@ def resolve_weak(name: str, operands: tuple[types.Type, ...]) -> Loop | None:
     """
     count = len(operands)
     all_bool = all(isinstance(operand, WeakBool) for operand in operands)
-    any_float = any(isinstance(operand, WeakFloat) for operand in operands)
+    any_float = any(isinstance(operand, (WeakFloat, WeakComplex)) for operand in operands)
+    if any(isinstance(operand, WeakComplex) for operand in operands):
+        has_it = name in ("add", "sub", "mul", "truediv", "pow", "neg", "pos")
+        return Loop((weak_complex,) * count, weak_complex) if has_it else None
     if name in ("and_", "or_", "xor"):
         if any_float:
             return None
@@ -109,7 +139,7 @@ def unify_scalars(first: types.Type, second: types.Type) -> types.Type | None:
     """
     if is_weak(first) and is_weak(second):
         # A bool and a number are values of two types in Python; a variable that is both is the number.
-        for weak in (weak_float, weak_int, weak_bool):
+        for weak in (weak_complex, weak_float, weak_int, weak_bool):
             if weak in (first, second):
                 return weak
     weak_first, weak_second = is_weak(first), is_weak(second)

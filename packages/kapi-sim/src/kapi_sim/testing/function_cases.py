@@ -1,0 +1,145 @@
+"""Cases of the functions of the table: all of `math`, `cmath` and NumPy's, for integers, floats and complex numbers.
+
+The kernels are written by program, one for each module and dtype, with a line for each row of the table.  What is
+expected comes from the modules themselves, in double precision, of the inputs as stored.
+"""
+
+from __future__ import annotations
+
+import cmath
+import linecache
+import math
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.spec.intrinsics import Intrinsic, rows
+from kapi_sim.testing.case import Case
+
+__all__ = ["CASES", "kernel_from_source"]
+
+_MODULES: dict[str, Any] = {"math": math, "cmath": cmath, "numpy": np}
+_COUNT = 6
+_UNIT = np.array([0.125, 0.3, 0.45, 0.6, 0.75, 0.9])
+_INPUTS: dict[str, tuple[Any, Any, Any]] = {
+    "i": ([1, 2, 5, 7, 12, 20], [3, 2, 4, 6, 5, 7], [2, 9, 1, 8, 6, 3]),
+    "f": (_UNIT, _UNIT[::-1] * 1.5, _UNIT * 2),
+    "c": (_UNIT + 0.5j, _UNIT[::-1] - 0.25j, _UNIT * 2 + 1j),
+}
+# OpenCL bounds neither what is composed nor lgamma.
+_ULP_WITHOUT_BOUND = 64.0
+_ARGUMENTS = {
+    "math.acosh": "1 + x[i]",
+    "cmath.rect": "x[i].real, y[i].real",
+    "math.ldexp": "x[i], n[i]",
+    "numpy.ldexp": "x[i], n[i]",
+    "numpy.arccosh": "1 + x[i]",
+    "numpy.arcsin": "x[i] / 32",
+    "numpy.arccos": "x[i] / 32",
+    "numpy.arctanh": "x[i] / 32",
+    "numpy.where": "x[i] > y[i], x[i], y[i]",
+}
+_TWO = ("frexp", "modf", "divmod")
+_IN_THEIR_TYPE = ("spacing", "nextafter", "ulp")
+
+
+def kernel_from_source(kapi: Any, source: str, **names: Any) -> Any:
+    """Make a kernel of the text of a function called `kernel`, which error messages can show.
+
+    Parameters
+    ----------
+    kapi : module
+        Whose decorator is used.
+    source : str
+        The function.
+    **names
+        Its globals.
+    """
+    filename = f"<kernel {abs(hash(source))}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    namespace = {"kapi": kapi, **names}
+    exec(compile(source, filename, "exec"), namespace)
+    return kapi.kernel(namespace["kernel"])
+
+
+def _arguments(row: Intrinsic) -> str:
+    if row.key in _ARGUMENTS:
+        return _ARGUMENTS[row.key]
+    if row.owner == "math" and row.parameters[0][1] == "integer":
+        return ", ".join(f"int({name}[i])" for name in "nm"[: len(row.parameters)])
+    return ", ".join(f"{name}[i]" for name in "xyz"[: len(row.parameters)])
+
+
+def _parts(value: Any, row: Intrinsic) -> tuple[Any, Any]:
+    """What a kernel stores of a result: both of two, or both parts of a complex number."""
+    return value if row.name in _TWO or row.name == "polar" else (np.real(value), np.imag(value))
+
+
+def _reference(row: Intrinsic, given: dict[str, np.ndarray[Any, Any]]) -> tuple[Any, Any] | None:
+    """The expected values, or None if the function has none for these numbers."""
+    kind = given["x"].dtype.kind
+    dtype = given["x"].dtype
+    if row.name not in _IN_THEIR_TYPE and kind in "fc":
+        wide = np.complex128 if kind == "c" else np.float64
+        given = {name: array.astype(wide) if array.dtype == dtype else array for name, array in given.items()}
+    module = _MODULES[str(row.owner)]
+    function = getattr(module, row.name)
+    if row.owner != "numpy" and row.name in _IN_THEIR_TYPE:
+        function = {"nextafter": np.nextafter, "ulp": np.spacing}[row.name]
+    scope = {"np": np, "function": function, "i": slice(None), "float": float, "int": int}
+    try:
+        if row.owner == "numpy":
+            with np.errstate(all="ignore"):
+                value = eval(f"function({_arguments(row)})", {**scope, **given})
+            return _parts(value, row)
+        each = []
+        for i in range(_COUNT):
+            scope["i"] = i
+            plain = {name: array if row.name in _IN_THEIR_TYPE else array.tolist() for name, array in given.items()}
+            each.append(_parts(eval(f"function({_arguments(row)})", {**scope, **plain}), row))
+        return tuple(np.array(column) for column in zip(*each, strict=True))  # type: ignore[return-value]
+    except TypeError:
+        return None
+
+
+def _is_of_floats(row: Intrinsic) -> bool:
+    return row.parameters[0][1] == "float"
+
+
+def _case(owner: str, dtype: str) -> Case:
+    kind = "i" if np.dtype(dtype).kind in "iu" else np.dtype(dtype).kind
+    given = {name: np.asarray(values, dtype) for name, values in zip("xyz", _INPUTS[kind], strict=True)}
+    given |= {"n": np.array([9, 10, 11, 12, 13, 14], np.int32), "m": np.array([3, 4, 6, 2, 1, 7], np.int32)}
+    found = [(row, _reference(row, given)) for row in rows(owner) if dtype != "float16" or _is_of_floats(row)]
+    made = [(row, values) for row, values in found if values is not None]
+    lines = ["def kernel(item: kapi.Item, x, y, z, n, m, out):", "    i = item.get_id(0)"]
+    wanted: list[np.ndarray[Any, Any]] = []
+    bounds: list[float] = []
+    for number, (row, values) in enumerate(made):
+        lines.append(f"    r{number} = {owner.replace('numpy', 'np')}.{row.name}({_arguments(row)})")
+        is_pair = row.name in _TWO or row.name == "polar"
+        for k, part in enumerate(("[0]", "[1]") if is_pair else (".real", ".imag")):
+            shown = "" if "bool" in row.returns or np.asarray(values[0]).dtype.kind == "b" else part
+            lines.append(f"    out[{len(wanted)}, i] = {f'r{number}{shown}' if shown or k == 0 else '0'}")
+            wanted.append(np.asarray(values[k], np.float64))
+            bounds.append(_ULP_WITHOUT_BOUND if row.ulp is None or kind == "c" else row.ulp)
+    source = "\n".join(lines) + "\n"
+    expected = np.array(wanted)
+    precision = {"int32": "float64", "complex64": "float32"}.get(dtype, dtype)
+    return Case(
+        f"functions/{owner}-{dtype}",
+        lambda kapi: kernel_from_source(kapi, source, math=math, cmath=cmath, np=np),
+        ((_COUNT,),),
+        lambda: [*given.values(), np.zeros(expected.shape)],
+        lambda inputs: {5: expected},
+        ulp={5: np.array(bounds)[:, None]},
+        precision=precision.replace("complex128", "float64"),
+        covers=tuple(row.key for row, _ in made),
+    )
+
+
+CASES: tuple[Case, ...] = (
+    *(_case("math", dtype) for dtype in ("float16", "float32", "float64")),
+    *(_case("cmath", dtype) for dtype in ("float32", "complex64", "complex128")),
+    *(_case("numpy", dtype) for dtype in ("int32", "float32", "float64", "complex64")),
+)

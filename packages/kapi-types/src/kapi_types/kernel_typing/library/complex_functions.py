@@ -1,0 +1,332 @@
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+"""Functions of complex numbers, written in the kernel language over the real functions of the table.
+
+Each is generic: complex64 is computed in float32 throughout. Branch cuts and infinities follow Annex G of C99; where
+Python's `cmath` raises an error, the value is infinite or nan.
+
+References
+----------
+W. Kahan, "Branch cuts for complex elementary functions", in The State of the Art in Numerical Analysis, 1987.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kapi_types.kernel_typing.library.parts import make_complex
+
+__all__ = ["FUNCTIONS", "complex_power"]
+
+
+def sqrt(z):
+    """The root with a real part that is not negative."""
+    x, y = z.real, z.imag
+    if math.isinf(y):
+        return make_complex(math.fabs(y), y)
+    if x == 0 and y == 0:
+        return make_complex(math.fabs(x), y)
+    # Twice the root of a quarter: the sum of two large numbers does not overflow.
+    size = math.fabs(x) * 0.125
+    s = 2 * math.sqrt(size + math.hypot(size, y * 0.125))
+    d = math.fabs(y) / (2 * s)
+    if x >= 0:
+        return make_complex(s, math.copysign(d, y))
+    return make_complex(d, math.copysign(s, y))
+
+
+def exp(z):
+    """E to the power z."""
+    x, y = z.real, z.imag
+    size = math.exp(x)
+    if y == 0:
+        return make_complex(size, y)
+    if size == 0 and not math.isfinite(y):
+        return make_complex(size, size)
+    if math.isinf(size) and not math.isinf(x):
+        size = math.exp(x - 1)  # the product may fit where the factor does not
+        return make_complex(size * math.cos(y) * math.e, size * math.sin(y) * math.e)
+    return make_complex(size * math.cos(y), size * math.sin(y))
+
+
+def exp2(z):
+    """2 to the power z."""
+    return exp(z * math.log(2.0))
+
+
+def expm1(z):
+    """exp(z) - 1, exact near 0."""
+    x, y = z.real, z.imag
+    half = math.sin(y / 2)
+    return make_complex(math.expm1(x) * math.cos(y) - 2 * half * half, math.exp(x) * math.sin(y))
+
+
+def _log_of_size(z):
+    x, y = math.fabs(z.real), math.fabs(z.imag)
+    large, small = max(x, y), min(x, y)
+    size = math.hypot(x, y)
+    if 0.5 < size < 2:
+        return math.log1p((large - 1) * (large + 1) + small * small) / 2
+    if math.isinf(size) and not math.isinf(large):
+        return math.log(math.hypot(x / 2, y / 2)) + math.log(2.0)
+    return math.log(size)
+
+
+def log(z):
+    """The logarithm whose imaginary part is the angle."""
+    return make_complex(_log_of_size(z), math.atan2(z.imag, z.real))
+
+
+def log1p(z):
+    """log(1 + z), exact near 0."""
+    x, y = z.real, z.imag
+    size = math.hypot(1 + x, y)
+    if 0.5 < size < 2:
+        return make_complex(math.log1p(x * (2 + x) + y * y) / 2, math.atan2(y, 1 + x))
+    return make_complex(math.log(size), math.atan2(y, 1 + x))
+
+
+def log2(z):
+    """Logarithm to base 2."""
+    found = log(z)
+    return make_complex(found.real / math.log(2.0), found.imag / math.log(2.0))
+
+
+def log10(z):
+    """Logarithm to base 10."""
+    found = log(z)
+    return make_complex(found.real / math.log(10.0), found.imag / math.log(10.0))
+
+
+def sinh(z):
+    """Hyperbolic sine."""
+    x, y = z.real, z.imag
+    if y == 0:
+        return make_complex(math.sinh(x), y)
+    if x == 0:
+        return make_complex(x, math.sin(y))
+    return make_complex(math.cos(y) * math.sinh(x), math.sin(y) * math.cosh(x))
+
+
+def cosh(z):
+    """Hyperbolic cosine."""
+    x, y = z.real, z.imag
+    if y == 0:
+        return make_complex(math.cosh(x), x * y)
+    if x == 0:
+        return make_complex(math.cos(y), x * y)
+    return make_complex(math.cos(y) * math.cosh(x), math.sin(y) * math.sinh(x))
+
+
+def tanh(z):
+    """Hyperbolic tangent."""
+    x, y = z.real, z.imag
+    if math.fabs(x) > 22:  # the real part is 1 in every float type
+        return make_complex(math.tanh(x), 4 * math.sin(y) * math.cos(y) * math.exp(-2 * math.fabs(x)))
+    t, u = math.tanh(x), math.tan(y)
+    inverse = 1 / math.cosh(x)
+    product = t * u
+    below = 1 + product * product
+    return make_complex(t * (1 + u * u) / below, (u / below) * inverse * inverse)
+
+
+def sin(z):
+    """Sine of an angle in radians."""
+    turned = sinh(make_complex(-z.imag, z.real))
+    return make_complex(turned.imag, -turned.real)
+
+
+def cos(z):
+    """Cosine of an angle in radians."""
+    return cosh(make_complex(-z.imag, z.real))
+
+
+def tan(z):
+    """Tangent of an angle in radians."""
+    turned = tanh(make_complex(-z.imag, z.real))
+    return make_complex(turned.imag, -turned.real)
+
+
+def _is_large(z):
+    return math.fabs(z.real) > 1e8 or math.fabs(z.imag) > 1e8
+
+
+def asinh(z):
+    """Inverse hyperbolic sine."""
+    x, y = z.real, z.imag
+    if _is_large(z):
+        size = _log_of_size(make_complex(x / 2, y / 2)) + 2 * math.log(2.0)
+        return make_complex(math.copysign(size, x), math.atan2(y, math.fabs(x)))
+    s = sqrt(make_complex(1 + y, -x))
+    t = sqrt(make_complex(1 - y, x))
+    return make_complex(math.asinh(s.real * t.imag - t.real * s.imag), math.atan2(y, s.real * t.real - s.imag * t.imag))
+
+
+def acos(z):
+    """Arc cosine, in radians."""
+    x, y = z.real, z.imag
+    if _is_large(z):
+        size = _log_of_size(make_complex(x / 2, y / 2)) + 2 * math.log(2.0)
+        return make_complex(math.atan2(math.fabs(y), x), -math.copysign(size, y))
+    s = sqrt(make_complex(1 - x, -y))
+    t = sqrt(make_complex(1 + x, y))
+    return make_complex(2 * math.atan2(s.real, t.real), math.asinh(t.real * s.imag - t.imag * s.real))
+
+
+def acosh(z):
+    """Inverse hyperbolic cosine."""
+    x, y = z.real, z.imag
+    if _is_large(z):
+        size = _log_of_size(make_complex(x / 2, y / 2)) + 2 * math.log(2.0)
+        return make_complex(size, math.atan2(y, x))
+    s = sqrt(make_complex(x - 1, y))
+    t = sqrt(make_complex(x + 1, y))
+    return make_complex(math.asinh(s.real * t.real + s.imag * t.imag), 2 * math.atan2(s.imag, t.real))
+
+
+def asin(z):
+    """Arc sine, in radians."""
+    turned = asinh(make_complex(-z.imag, z.real))
+    return make_complex(turned.imag, -turned.real)
+
+
+def atanh(z):
+    """Inverse hyperbolic tangent."""
+    sign = math.copysign(1.0, z.real)
+    x, y = z.real * sign, z.imag * sign
+    if _is_large(z):
+        size = math.hypot(x / 2, y / 2)
+        real = x / 4 / size / size if math.isfinite(size) else math.copysign(0.0, x)
+        return make_complex(sign * real, sign * math.copysign(math.pi / 2, y))
+    if x == 1 and y == 0:
+        return make_complex(sign * math.inf, sign * y)
+    real = math.log1p(4 * x / ((1 - x) * (1 - x) + y * y)) / 4
+    return make_complex(sign * real, sign * math.atan2(2 * y, (1 - x) * (1 + x) - y * y) / 2)
+
+
+def atan(z):
+    """Arc tangent, in radians."""
+    turned = atanh(make_complex(-z.imag, z.real))
+    return make_complex(turned.imag, -turned.real)
+
+
+def phase(z):
+    """The angle, in radians."""
+    return math.atan2(z.imag, z.real)
+
+
+def polar(z):
+    """Absolute value and angle."""
+    return math.hypot(z.real, z.imag), math.atan2(z.imag, z.real)
+
+
+def rect(r, phi):
+    """The number of an absolute value and an angle."""
+    return make_complex(r * math.cos(phi), r * math.sin(phi))
+
+
+def isnan(z):
+    """Whether either part is not a number."""
+    return math.isnan(z.real) or math.isnan(z.imag)
+
+
+def isinf(z):
+    """Whether either part is infinite."""
+    return math.isinf(z.real) or math.isinf(z.imag)
+
+
+def isfinite(z):
+    """Whether neither part is infinite or nan."""
+    return math.isfinite(z.real) and math.isfinite(z.imag)
+
+
+def square(z):
+    """Z times z."""
+    return z * z
+
+
+def reciprocal(z):
+    """1 / z, scaled by the larger part."""
+    x, y = z.real, z.imag
+    if math.fabs(y) <= math.fabs(x):
+        ratio = y / x
+        below = x + y * ratio
+        return make_complex(1 / below, -ratio / below)
+    ratio = x / y
+    below = y + x * ratio
+    return make_complex(ratio / below, -1 / below)
+
+
+def sign(z):
+    """The number of the same angle on the unit circle; 0 at 0."""
+    size = math.hypot(z.real, z.imag)
+    if size == 0:
+        return z
+    return make_complex(z.real / size, z.imag / size)
+
+
+def rint(z):
+    """Both parts rounded to even."""
+    return make_complex(np.rint(z.real), np.rint(z.imag))
+
+
+def maximum(z, w):
+    """The larger in NumPy's order; nan if one is."""
+    return z if z >= w or isnan(z) else w
+
+
+def minimum(z, w):
+    """The smaller in NumPy's order; nan if one is."""
+    return z if z <= w or isnan(z) else w
+
+
+def fmax(z, w):
+    """The larger in NumPy's order; nan if both are."""
+    return z if z >= w or isnan(w) else w
+
+
+def fmin(z, w):
+    """The smaller in NumPy's order; nan if both are."""
+    return z if z <= w or isnan(w) else w
+
+
+def clip(z, low, high):
+    """`z` held between two bounds in NumPy's order."""
+    return minimum(maximum(z, low), high)
+
+
+def complex_power(base, exponent):
+    """`base ** exponent`; small whole exponents by repeated multiplication, which is exact where that is."""
+    x, y = exponent.real, exponent.imag
+    one = make_complex(1 + 0 * x, 0 * y) if math.isfinite(x) and math.isfinite(y) else make_complex(x, y)
+    if x == 0 and y == 0:
+        return one
+    if base.real == 0 and base.imag == 0:
+        if x > 0:
+            return make_complex(0 * x, 0 * x)
+        return make_complex(0 * x / (0 * x), 0 * x / (0 * x))
+    if y == 0 and math.fabs(x) < 100 and math.floor(x) == x:
+        left = int(math.fabs(x))
+        found = one
+        factor = base
+        while left > 0:
+            if left % 2 == 1:
+                found = found * factor
+            factor = factor * factor
+            left //= 2
+        return found if x > 0 else one / found
+    size = _log_of_size(base)
+    angle = math.atan2(base.imag, base.real)
+    return rect(math.exp(x * size - y * angle), x * angle + y * size)
+
+
+FUNCTIONS = {
+    function.__name__: function
+    for function in (
+        sqrt, exp, exp2, expm1, log, log1p, log2, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh,
+        acosh, atanh, phase, polar, rect, isnan, isinf, isfinite, square, reciprocal, sign, rint,
+        maximum, minimum, fmax, fmin, clip,
+    )
+}  # fmt: skip
+"""By the name of the operation."""

@@ -1,0 +1,442 @@
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+"""Functions of real numbers, written in the kernel language over the primitives of the table.
+
+One definition serves every type that it is called for; where floats and integers differ, a function has two.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kapi_types.kernel_typing.library.parts import ilogb
+
+__all__ = ["FLOATS", "INTEGERS", "OPERATORS"]
+
+
+# -- operators, which are functions in NumPy -------------------------------------------------------------
+
+
+def add(x, y):
+    """The operator +."""
+    return x + y
+
+
+def subtract(x, y):
+    """The operator -."""
+    return x - y
+
+
+def multiply(x, y):
+    """The operator *."""
+    return x * y
+
+
+def divide(x, y):
+    """The operator /."""
+    return x / y
+
+
+def floor_divide(x, y):
+    """The operator //."""
+    return x // y
+
+
+def remainder(x, y):
+    """The operator %."""
+    return x % y
+
+
+def power(x, y):
+    """The operator **."""
+    return x**y
+
+
+def divmod_(x, y):
+    """Quotient and remainder."""
+    return x // y, x % y
+
+
+def negative(x):
+    """The operator -."""
+    return -x
+
+
+def positive(x):
+    """The operator +."""
+    return +x
+
+
+def bitwise_and(x, y):
+    """The operator &."""
+    return x & y
+
+
+def bitwise_or(x, y):
+    """The operator |."""
+    return x | y
+
+
+def bitwise_xor(x, y):
+    """The operator ^."""
+    return x ^ y
+
+
+def invert(x):
+    """The operator ~."""
+    return ~x
+
+
+def left_shift(x, y):
+    """The operator <<."""
+    return x << y
+
+
+def right_shift(x, y):
+    """The operator >>."""
+    return x >> y
+
+
+def equal(x, y):
+    """The operator ==."""
+    return x == y
+
+
+def not_equal(x, y):
+    """The operator !=."""
+    return x != y
+
+
+def less(x, y):
+    """The operator <."""
+    return x < y
+
+
+def less_equal(x, y):
+    """The operator <=."""
+    return x <= y
+
+
+def greater(x, y):
+    """The operator >."""
+    return x > y
+
+
+def greater_equal(x, y):
+    """The operator >=."""
+    return x >= y
+
+
+def logical_and(x, y):
+    """Whether both are true."""
+    return np.bool_(bool(x) and bool(y))
+
+
+def logical_or(x, y):
+    """Whether one is true."""
+    return np.bool_(bool(x) or bool(y))
+
+
+def logical_xor(x, y):
+    """Whether one is true and the other is not."""
+    return np.bool_(bool(x) != bool(y))
+
+
+def logical_not(x):
+    """Whether it is not true."""
+    return np.bool_(not x)
+
+
+def square(x):
+    """X times x."""
+    return x * x
+
+
+def absolute(x):
+    """Without the sign."""
+    return abs(x)
+
+
+def conjugate(x):
+    """With the other sign of the imaginary part."""
+    return x.conjugate()
+
+
+# -- floats ----------------------------------------------------------------------------------------------
+
+
+def maximum(x, y):
+    """The larger; nan if one is."""
+    return x if x >= y or math.isnan(x) else y
+
+
+def minimum(x, y):
+    """The smaller; nan if one is."""
+    return x if x <= y or math.isnan(x) else y
+
+
+def fmax(x, y):
+    """The larger; nan if both are."""
+    return x if x >= y or math.isnan(y) else y
+
+
+def fmin(x, y):
+    """The smaller; nan if both are."""
+    return x if x <= y or math.isnan(y) else y
+
+
+def clip(x, low, high):
+    """`x` held between two bounds; nan if any is."""
+    return minimum(maximum(x, low), high)
+
+
+def sign(x):
+    """-1, 0 or 1; nan of nan."""
+    if x > 0:
+        return 1
+    if x < 0:
+        return -1
+    return x * x  # 0 without a sign, and nan
+
+
+def heaviside(x, at_zero):
+    """0 below 0, 1 above, and `at_zero` at 0."""
+    if math.isnan(x):
+        return x
+    if x == 0:
+        return at_zero
+    return 1 if x > 0 else 0
+
+
+def reciprocal(x):
+    """1 / x."""
+    return 1 / x
+
+
+def logaddexp(x, y):
+    """log(exp(x) + exp(y)), without overflow on the way."""
+    if x == y:
+        return x + math.log(2.0)
+    difference = x - y
+    if difference > 0:
+        return x + math.log1p(math.exp(-difference))
+    if difference <= 0:
+        return y + math.log1p(math.exp(difference))
+    return difference
+
+
+def logaddexp2(x, y):
+    """log2(2**x + 2**y), without overflow on the way."""
+    if x == y:
+        return x + 1
+    difference = x - y
+    if difference > 0:
+        return x + math.log1p(np.exp2(-difference)) / math.log(2.0)
+    if difference <= 0:
+        return y + math.log1p(np.exp2(difference)) / math.log(2.0)
+    return difference
+
+
+def frexp(x):
+    """Mantissa, from 0.5 to 1, and exponent."""
+    if x == 0 or not math.isfinite(x):
+        return x, 0
+    exponent = ilogb(x) + 1
+    return math.ldexp(x, -exponent), exponent
+
+
+def frexp_int32(x):
+    """The same with the exponent in 32 bits, as NumPy has it."""
+    mantissa, exponent = frexp(x)
+    return mantissa, np.int32(exponent)
+
+
+def modf(x):
+    """Fraction and whole part, both with the sign of x."""
+    if math.isinf(x):
+        return math.copysign(0.0, x), x
+    whole = np.trunc(x)
+    return math.copysign(x - whole, x), whole
+
+
+def spacing(x):
+    """Distance to the next number away from 0, with the sign of x."""
+    if not math.isfinite(x):
+        return x - x
+    return np.nextafter(x, math.copysign(math.inf, x)) - x
+
+
+def spacing_float16(x):
+    """Distance to the next number above, which NumPy gives for float16."""
+    return np.nextafter(x, math.inf) - x
+
+
+def ulp(x):
+    """The value of the last place of x."""
+    size = math.fabs(x)
+    if not math.isfinite(size):
+        return size
+    following = np.nextafter(size, math.inf)
+    return following - size if math.isfinite(following) else size - np.nextafter(size, 0.0)
+
+
+def log_of_base(x, base):
+    """Logarithm to any base."""
+    return math.log(x) / math.log(base)
+
+
+def float_power(x, y):
+    """The operator **."""
+    return x**y
+
+
+# -- integers --------------------------------------------------------------------------------------------
+
+
+def where(condition, x, y):
+    """One of two."""
+    return x if condition else y
+
+
+def larger(x, y):
+    """The larger."""
+    return x if x >= y else y
+
+
+def smaller(x, y):
+    """The smaller."""
+    return x if x <= y else y
+
+
+def whole_sign(x):
+    """-1, 0 or 1."""
+    if x > 0:
+        return 1
+    if x < 0:
+        return -1
+    return x
+
+
+def whole_reciprocal(x):
+    """1 / x, cut off: 0 but for 1 and -1."""
+    return x if x == 1 or x == -1 else 0
+
+
+def whole_clip(x, low, high):
+    """`x` held between two bounds."""
+    return smaller(larger(x, low), high)
+
+
+def whole_fmod(x, y):
+    """Remainder with the sign of x."""
+    remainder = x % y
+    return remainder - y if remainder != 0 and (x < 0) != (y < 0) else remainder
+
+
+def always(x):
+    """True, as of every integer."""
+    return np.bool_(True)
+
+
+def never(x):
+    """False, as of every integer."""
+    return np.bool_(False)
+
+
+def gcd(x, y):
+    """Greatest common divisor."""
+    a, b = abs(x), abs(y)
+    while b != 0:
+        rest = a % b
+        a = b
+        b = rest
+    return a
+
+
+def lcm(x, y):
+    """Least common multiple."""
+    divisor = gcd(x, y)
+    return abs(x) if divisor == 0 else abs(x) // divisor * abs(y)
+
+
+def bitwise_count(x):
+    """Number of bits set in the absolute value."""
+    left = np.uint64(abs(x))
+    count = np.uint8(0)
+    while left != 0:
+        left &= left - 1
+        count += np.uint8(1)
+    return count
+
+
+def isqrt(n):
+    """Whole part of the root."""
+    rest, root, bit = n, 0, 1 << 62
+    while bit > n:
+        bit >>= 2
+    while bit != 0:
+        if rest >= root + bit:
+            rest -= root + bit
+            root = (root >> 1) + bit
+        else:
+            root >>= 1
+        bit >>= 2
+    return root
+
+
+def factorial(n):
+    """1 times 2 times ... times n."""
+    product = 1
+    for k in range(2, n + 1):
+        product *= k
+    return product
+
+
+def comb(n, k):
+    """Number of ways to choose k of n."""
+    if k > n:
+        return 0
+    found = 1
+    for j in range(min(k, n - k)):
+        found = found * (n - j) // (j + 1)
+    return found
+
+
+def perm(n, k):
+    """Number of ways to choose k of n in order."""
+    if k > n:
+        return 0
+    found = 1
+    for j in range(k):
+        found *= n - j
+    return found
+
+
+OPERATORS = {
+    function.__name__: function
+    for function in (
+        add, subtract, multiply, divide, floor_divide, remainder, power, float_power, negative, positive, absolute,
+        square, conjugate, bitwise_and, bitwise_or, bitwise_xor, invert, left_shift, right_shift, equal, not_equal,
+        less, less_equal, greater, greater_equal, logical_and, logical_or, logical_xor, logical_not, where,
+    )
+} | {"divmod": divmod_}  # fmt: skip
+"""Functions of numbers of any kind that has the operator, by the name of the operation."""
+
+FLOATS = {
+    function.__name__: function
+    for function in (
+        maximum, minimum, fmax, fmin, clip, sign, heaviside, reciprocal, logaddexp, logaddexp2, frexp, modf, spacing,
+        spacing_float16, ulp, frexp_int32, log_of_base,
+    )
+}  # fmt: skip
+"""Functions of floats that no device has by itself."""
+
+INTEGERS = {
+    function.__name__: function for function in (gcd, lcm, isqrt, factorial, comb, perm, bitwise_count)
+} | {
+    "maximum": larger, "fmax": larger, "minimum": smaller, "fmin": smaller, "clip": whole_clip, "sign": whole_sign,
+    "reciprocal": whole_reciprocal, "fmod": whole_fmod,
+    "isfinite": always, "isnan": never, "isinf": never,
+}  # fmt: skip
+"""Functions of integers and bools."""
