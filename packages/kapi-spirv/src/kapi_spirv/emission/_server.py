@@ -14,26 +14,9 @@ from typing import Any, BinaryIO
 import llvmlite.binding as llvm
 
 # Relative, since the process that serves has this folder as a package of its own.
+from ._powers import name_ldexp
 from ._recurrences import break_recurrences
 from ._validation import forbidden_constructs
-
-
-_LDEXP = re.compile(r"(call (?:[a-z]+ )*?)(half|float|double) @llvm\.ldexp\.f\d+\.i32\(")
-_LDEXP_DECLARED = re.compile(r"^declare (half|float|double) @llvm\.ldexp\.f\d+\.i32\(.*$", re.MULTILINE)
-_MANGLED = {"half": "Dh", "float": "f", "double": "d"}
-
-
-def name_ldexp(text: str) -> str:
-    """LLVM IR text with OpenCL's `ldexp` in the place of `llvm.ldexp`, which LLVM's passes make of powers of two.
-
-    The back end ends the process on the intrinsic. Remove this when `test_backend_limits` says that it is mended.
-    """
-    text = _LDEXP.sub(lambda found: f"{found[1]}spir_func {found[2]} @_Z5ldexp{_MANGLED[found[2]]}i(", text)
-    named = "declare spir_func {0} @_Z5ldexp{1}i({0}, i32) nounwind memory(none)"
-    is_named = {code for code in _MANGLED.values() if re.search(rf"^declare .*@_Z5ldexp{code}i\(", text, re.MULTILINE)}
-    return _LDEXP_DECLARED.sub(
-        lambda found: "" if _MANGLED[found[1]] in is_named else named.format(found[1], _MANGLED[found[1]]), text
-    )
 
 
 def optimise(request: dict[str, Any], sources: list[str]) -> tuple[Any, Any]:
