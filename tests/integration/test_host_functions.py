@@ -114,6 +114,15 @@ def test_dpnp_array_has_each_dtype(dtype):
     assert numba.njit(lambda array: array[2])(array) == 1
 
 
+def test_memory_without_an_array_is_an_array_of_bytes():
+    """What dpctl allocates speaks the protocol, too."""
+    memory = dpnp.ones(4, dtype="i4", usm_type="shared").get_array().usm_data
+    total = numba.njit(lambda memory: (memory.sum(), memory))(memory)
+    assert total[0] == 4
+    assert total[1] is memory
+    assert str(numba.typeof(memory)) == "usm_array(uint8, 1d, C, shared, readonly)"
+
+
 def test_host_writes_what_dpnp_reads():
     """Both sides see one memory, before and after, rank 0 included."""
 

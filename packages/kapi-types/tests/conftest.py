@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ctypes
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -89,10 +90,16 @@ def event_class():
 
 @pytest.fixture
 def registered():
-    """Numba knows USM arrays, whatever tests before have done."""
+    """Numba knows USM arrays, whatever tests before have done, and compiles their functions for the host."""
+    # In an environment that holds all of kapi, functions would go to a device, which the doubles here have not.
+    offload = sys.modules.get("kapi_numba_offload")
+    if offload:
+        offload.unregister()
     kapi_types.register()
     yield
     kapi_types.register()
+    if offload:
+        offload.register()
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)

@@ -94,6 +94,15 @@ def test_host_function_reads_and_writes_each_dtype(host, dtype):
     assert array[1] == array[0] == 1
 
 
+def test_host_function_describes_elements_that_only_devices_have(host):
+    """Numba has no float16 on the host: such an array comes and goes, and its elements are refused in plain words."""
+    array = host(np.ones((3, 2), np.float16))
+    assert describe(array) == ((3, 2), (4, 2), 2, 6, 2, 12, 3, "shared")
+    assert same(array) is array
+    with pytest.raises(KapiError, match=r"must have elements that Numba knows on the host, got usm_array\(float16, 2d"):
+        first(array)
+
+
 def test_host_function_writes_through_numpy_functions(host):
     """What Numba has for arrays works, where the result has a place."""
     array, out = np.arange(6.0).reshape(2, 3), np.zeros((2, 3))

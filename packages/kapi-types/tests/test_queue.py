@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 
-from kapi_types import EventType, QueueType
+from kapi_types import EventType, QueueType, views
 
 pytestmark = pytest.mark.usefixtures("registered")
 
@@ -93,6 +93,12 @@ def test_queue_of_an_array_raises_what_the_array_raises(usm_array):
 
     with pytest.raises(RuntimeError, match="no queue today"):
         queue_of(Broken(np.zeros(3)))
+
+
+def test_queue_of_no_array_says_where_to_ask():
+    """Numba's parallel loops hand on an array's memory without the array, and raise this in the loop."""
+    with pytest.raises(RuntimeError, match="queue of an array must be asked for outside of parallel loops, got"):
+        views.queue_of(None)
 
 
 def test_wait_waits(queue_class, event_class):

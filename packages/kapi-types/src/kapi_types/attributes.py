@@ -45,7 +45,8 @@ def _queue_of(typing_context: Any, array: UsmArrayType) -> Any:
         model: UsmArrayModel = context.data_model_manager[array]
         parent = builder.extract_value(arguments[0], model.position("parent"))
         with _Python(context, builder) as python:
-            queue = python.call(views.queue_of, parent)
+            has_parent = cgutils.is_not_null(builder, parent)
+            queue = python.call(views.queue_of, builder.select(has_parent, parent, python.api.borrow_none()))
             proxy = cgutils.create_struct_proxy(QueueType())(context, builder)
             proxy.meminfo = python.api.nrt_meminfo_new_from_pyobject(builder.bitcast(queue, cgutils.voidptr_t), queue)
             proxy.object = queue

@@ -10,7 +10,7 @@ from kapi_sim.errors import KernelCompilationError
 from kapi_types._numba_compat import NUMBA_FOLDER
 from kapi_types.usm_array import UsmArrayType
 
-__all__ = ["refuse_access", "refuse_allocation"]
+__all__ = ["refuse_access", "refuse_allocation", "refuse_elements"]
 
 
 def refuse_access(array: UsmArrayType) -> NoReturn:
@@ -31,6 +31,21 @@ def refuse_access(array: UsmArrayType) -> NoReturn:
         f"(USM kind shared or host), got {array} in {kind}; "
         'make it with usm_type="shared", copy it to the host with its `asnumpy`, or let the device do it: '
         "in a kernel, or with kapi-numba-offload installed"
+    )
+
+
+def refuse_elements(array: UsmArrayType) -> NoReturn:
+    """End the compilation of a host function that would touch elements of a type that Numba has for devices only.
+
+    Raises
+    ------
+    KernelCompilationError
+        Always.
+    """
+    raise KernelCompilationError(
+        f"{_place()}array that a function on the host touches must have elements that Numba knows on the host, "
+        f"got {array}; convert it with its `astype`, or let the device do it: in a kernel, or with "
+        "kapi-numba-offload installed"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from numba.extending import models, register_model
 
 from kapi_types._numba_compat import types
-from kapi_types.host_access import refuse_access
+from kapi_types.host_access import refuse_access, refuse_elements
 from kapi_types.queue import EventType, QueueType, SyclObjectType
 from kapi_types.usm_array import UsmArrayType
 
@@ -42,18 +42,20 @@ class UsmArrayModel(models.StructModel):
 
     Notes
     -----
-    `data` is out of reach by name where the memory is not known to be host-accessible: code that asks for it does not
-    compile.
+    `data` is out of reach by name where the memory is not known to be host-accessible, or Numba has no elements of the
+    type on the host (float16): code that asks for it does not compile.
     """
 
     def __init__(self, manager: Any, type_: UsmArrayType) -> None:
         steps = types.UniTuple(types.intp, type_.ndim)
+        self.has_elements = _has_model(manager, type_.dtype)
+        element = type_.dtype if self.has_elements else types.uint8
         members = [
-            ("meminfo", types.MemInfoPointer(type_.dtype)),
+            ("meminfo", types.MemInfoPointer(element)),
             ("parent", types.pyobject),
             ("nitems", types.intp),
             ("itemsize", types.intp),
-            ("data", types.CPointer(type_.dtype)),
+            ("data", types.CPointer(element)),
             ("shape", steps),
             ("strides", steps),
         ]
@@ -64,6 +66,8 @@ class UsmArrayModel(models.StructModel):
         """Position of a field, by which all of Numba's own code gets at it."""
         if field == "data" and not self.type.is_host_accessible:
             refuse_access(self.type)
+        if field == "data" and not self.has_elements:
+            refuse_elements(self.type)
         return self.position(field)
 
     def traverse(self, builder: Any) -> list[tuple[types.Type, Callable[[Any], Any]]]:
@@ -91,3 +95,12 @@ class SyclObjectModel(models.StructModel):
     def __init__(self, manager: Any, type_: SyclObjectType) -> None:
         members = [("meminfo", types.MemInfoPointer(types.voidptr)), ("object", types.pyobject)]
         super().__init__(manager, type_, members)
+
+
+def _has_model(manager: Any, element: types.Type) -> bool:
+    """Whether Numba can hold an element on the host."""
+    try:
+        manager.lookup(element)
+    except NotImplementedError:
+        return False
+    return True

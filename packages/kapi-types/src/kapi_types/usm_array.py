@@ -221,7 +221,8 @@ def array_fields(value: Any) -> UsmArrayFields:
         If `value` has no such attribute.
     """
     inner = value.get_array() if hasattr(value, "get_array") else value
-    if isinstance(getattr(inner, "_pointer", None), int) and hasattr(inner, "sycl_queue"):
+    # Memory objects of the same library have the pointer and the queue, and are arrays of bytes by their protocol.
+    if isinstance(getattr(inner, "_pointer", None), int) and hasattr(inner, "strides"):
         return UsmArrayFields(
             inner._pointer, inner.shape, inner.strides, inner.dtype, not inner.flags.writable, inner.sycl_queue
         )
@@ -246,11 +247,14 @@ def array_fields(value: Any) -> UsmArrayFields:
 
 
 def usm_kind(value: Any) -> str | None:
-    """The USM kind that an array names by its attribute `usm_type`: "device", "shared" or "host"; else None.
+    """The USM kind that an array tells: "device", "shared" or "host"; None if it tells none.
 
-    The protocol does not tell the kind; dpnp's arrays and dpctl's have the attribute.
+    The protocol does not have the kind. dpnp's arrays have an attribute `usm_type`, dpctl's memory a method
+    `get_usm_type`.
     """
     kind = getattr(value, "usm_type", None)
+    if kind is None and hasattr(value, "get_usm_type"):
+        kind = value.get_usm_type()
     return kind if kind in ("device", *_HOST_ACCESSIBLE) else None
 
 

@@ -127,7 +127,15 @@ def host_fields(array: Any, rank: int) -> tuple[int, ...]:
 
 
 def queue_of(array: Any) -> Any:
-    """The queue of an array: its attribute `sycl_queue` where it has one, else what the protocol names."""
+    """The queue of an array: its attribute `sycl_queue` where it has one, else what the protocol names.
+
+    Raises
+    ------
+    RuntimeError
+        If compiled code asks on behalf of an array that it has lost track of, as Numba's parallel loops have.
+    """
+    if array is None:
+        raise RuntimeError("queue of an array must be asked for outside of parallel loops, got an array inside of one")
     try:
         return array.sycl_queue
     except AttributeError:
