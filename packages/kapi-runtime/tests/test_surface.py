@@ -15,7 +15,7 @@ HOST_API = {
     *("close", "current_context", "default_device", "default_queue", "detect", "devices", "doctor"),
     *("event_elapsed_time", "external_queue", "get_current_device", "get_memory_info", "is_available"),
     *("list_devices", "queue", "require_context", "select_device"),
-    *("Entry", "Recording", "profile_start", "profile_stop", "profiling"),
+    *("Entry", "Recording", "profile_start", "profile_stop", "profiling", "memory", "runtime"),
 }
 LANGUAGE_CLASSES = {"DeviceFunction", "Kernel"}
 
@@ -52,6 +52,7 @@ def test_unknown_name_is_an_attribute_error():
         "environment",
         "events",
         "queues",
+        "memory",
         "recording",
         "trace_format",
         "_build_log",

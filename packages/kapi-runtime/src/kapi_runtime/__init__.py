@@ -76,6 +76,7 @@ from kapi_sim import (
 )
 
 if TYPE_CHECKING:
+    from kapi_runtime import memory, runtime
     from kapi_runtime.contexts import (
         Context,
         MemoryInfo,
@@ -181,6 +182,7 @@ __all__ = [
     "logical_and",
     "logical_or",
     "maximum",
+    "memory",
     "minimum",
     "multiplies",
     "none_of_group",
@@ -192,6 +194,7 @@ __all__ = [
     "queue",
     "reduce_over_group",
     "require_context",
+    "runtime",
     "select_device",
     "select_from_group",
     "shift_group_left",
@@ -241,7 +244,13 @@ _LAZY = {
 _drivers.activate()
 
 
+# Modules that are names of the interface themselves.
+_MODULES = ("memory", "runtime")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     module = _LAZY.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

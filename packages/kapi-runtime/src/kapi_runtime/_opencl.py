@@ -28,12 +28,13 @@ _ENTRY_POINTS: dict[str, list[Any]] = {
     "clGetDeviceInfo": [_Handle, ctypes.c_uint, ctypes.c_size_t, _Handle, _Handle],
     "clCreateContext": [_Handle, ctypes.c_uint, _Handle, _Handle, _Handle, _Handle],
     "clCreateProgramWithIL": [_Handle, ctypes.c_char_p, ctypes.c_size_t, _Handle],
+    "clCreateProgramWithSource": [_Handle, ctypes.c_uint, _Handle, _Handle, _Handle],
     "clBuildProgram": [_Handle, ctypes.c_uint, _Handle, ctypes.c_char_p, _Handle, _Handle],
     "clGetProgramBuildInfo": [_Handle, _Handle, ctypes.c_uint, ctypes.c_size_t, _Handle, _Handle],
     "clReleaseProgram": [_Handle],
     "clReleaseContext": [_Handle],
 }
-_RETURNS_HANDLE = ("clCreateContext", "clCreateProgramWithIL")
+_RETURNS_HANDLE = ("clCreateContext", "clCreateProgramWithIL", "clCreateProgramWithSource")
 
 
 class OpenclError(Exception):
@@ -60,6 +61,10 @@ class OpenclDevice:
         value = ctypes.c_uint64()
         status = self.library.clGetDeviceInfo(self.handle, query, 8, ctypes.addressof(value), None)
         return value.value if status == 0 else 0
+
+    def text(self, query: int) -> str:
+        """The answer to a query for a text; empty where the device does not know the query."""
+        return read_text(self.library.clGetDeviceInfo, self.handle, query)
 
 
 def opencl_device(device: Any) -> OpenclDevice:

@@ -1,0 +1,345 @@
+"""Arrays in unified shared memory (USM), of the kind that is wanted, and copies: dpnp arrays in and out.
+
+=========  =================================  =====================  ==================================================
+kind       lives                              host reads it          use
+=========  =================================  =====================  ==================================================
+"device"   on the device                      after a copy           what kernels work on
+"shared"   where it was used last             yes, once work is done  data that both use in turns
+"host"     in the host's memory, pinned       yes, once work is done  what the device reads once, or a little of
+=========  =================================  =====================  ==================================================
+
+References
+----------
+SYCL 2020, section 4.8 (unified shared memory); the array API standard, DLPack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Literal
+
+import numpy as np
+from dpctl.memory import USMAllocationError, as_usm_memory
+from dpctl.utils import SequentialOrderManager
+
+from kapi_runtime import recording
+from kapi_runtime._waiting import wait_for
+from kapi_runtime.queues import default_queue, describe_queue, queue_of
+from kapi_sim.errors import DriverError, DtypeError, ExecutionPlacementError, UsmAllocationError
+
+__all__ = ["asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array"]
+
+UsmType = Literal["device", "shared", "host"]
+
+_ONEAPI = 14  # kDLOneAPI of DLPack
+
+
+def device_array(shape: int | tuple[int, ...], dtype: Any = "float64", *, queue: Any = None, fill: Any = None) -> Any:
+    """Return a new array in the device's own memory, which the host cannot read.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Its shape.
+    dtype : dtype
+        Type of its elements.
+    queue : dpctl.SyclQueue, optional
+        The queue that it belongs to; by default the default queue of the current device.
+    fill : number, optional
+        Value of all elements; without it they are what happens to be there.
+
+    Returns
+    -------
+    dpnp.ndarray
+
+    Raises
+    ------
+    UsmAllocationError
+        If there is not so much memory.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> kapi.memory.device_array((2, 3), "float32", fill=1)
+    array([[1., 1., 1.],
+           [1., 1., 1.]], dtype=float32)
+    """
+    return _new(shape, dtype, "device", queue, fill)
+
+
+def shared_array(shape: int | tuple[int, ...], dtype: Any = "float64", *, queue: Any = None, fill: Any = None) -> Any:
+    """Return a new array in memory that moves between host and device, as each uses it.
+
+    Parameters and errors are those of `device_array`.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> kapi.memory.shared_array(3, "int32", fill=7).usm_type
+    'shared'
+    """
+    return _new(shape, dtype, "shared", queue, fill)
+
+
+def host_array(shape: int | tuple[int, ...], dtype: Any = "float64", *, queue: Any = None, fill: Any = None) -> Any:
+    """Return a new array in pinned memory of the host, which the device reads over the bus.
+
+    Parameters and errors are those of `device_array`.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> kapi.memory.host_array(3, "int32", fill=7).usm_type
+    'host'
+    """
+    return _new(shape, dtype, "host", queue, fill)
+
+
+def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = None) -> Any:
+    """Return a new array for the result of an operation on `arrays`, on their queue, of the kind that dpnp gives it.
+
+    Device memory among them makes it device memory, otherwise shared memory shared; only of host arrays it is host
+    memory.
+
+    Parameters
+    ----------
+    *arrays : USM array
+        At least one; all on one queue.
+    shape : int or tuple of int, optional
+        By default that to which they broadcast.
+    dtype : dtype, optional
+        By default that to which they promote.
+
+    Returns
+    -------
+    dpnp.ndarray
+
+    Raises
+    ------
+    ExecutionPlacementError
+        If there is none, or they do not share one queue.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> host, shared = kapi.memory.host_array(3, "int32"), kapi.memory.shared_array((2, 1), "float32")
+    >>> result = kapi.memory.like(host, shared)
+    >>> result.usm_type, result.shape, result.dtype
+    ('shared', (2, 3), dtype('float64'))
+    """
+    dpnp = _dpnp()
+    queues = [array.sycl_queue for array in arrays]
+    if not queues or any(queue != queues[0] for queue in queues):
+        places = ", ".join(map(describe_queue, queues)) or "none"
+        raise ExecutionPlacementError(
+            f"arrays must be on one queue, got {places}: copy them to one by `asarray(array, queue=queue)`"
+        )
+    kind = dpnp.tensor.get_coerced_usm_type([array.usm_type for array in arrays])
+    if shape is None:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    if dtype is None:
+        dtype = np.result_type(*(array.dtype for array in arrays))
+    return _new(shape, dtype, kind, queues[0], None)
+
+
+def asarray(
+    values: Any, dtype: Any = None, *, usm_type: UsmType | None = None, queue: Any = None, copy: bool | None = None
+) -> Any:
+    """Return values of any kind as an array on a queue; what is there already is not copied.
+
+    Parameters
+    ----------
+    values : array or nested sequence or number
+        A USM array; an array of any library that offers DLPack (what `__array_namespace__` gives does): memory of a
+        SYCL device is shared, not copied; what NumPy takes is copied to the device.
+    dtype : dtype, optional
+        By default that of the values.
+    usm_type : {"device", "shared", "host"}, optional
+        Kind of memory; by default that of the values, or device memory.
+    queue : dpctl.SyclQueue, optional
+        By default that of the values, or the default queue of the current device.
+    copy : bool, optional
+        True copies always; False raises where a copy is needed.
+
+    Returns
+    -------
+    dpnp.ndarray
+
+    Raises
+    ------
+    ValueError
+        If a copy is needed, and `copy` is False.
+    UsmAllocationError
+        If there is not so much memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kapi_runtime as kapi
+    >>> kapi.memory.asarray(np.arange(3), usm_type="shared")
+    array([0, 1, 2])
+    """
+    dpnp = _dpnp()
+    array = _on_device(values)
+    if array is None:
+        host = np.ascontiguousarray(_on_host(values), dtype)
+        if copy is False:
+            raise ValueError(
+                f"values must be in unified shared memory if copy=False, got {type(values).__name__}: leave copy out"
+            )
+        array = _new(host.shape, host.dtype, usm_type or "device", queue, None)
+        _run_copy(array, host, "host to device")
+        return array
+    target = array.sycl_queue if queue is None else queue
+    wanted = (np.dtype(dtype or array.dtype), usm_type or array.usm_type)
+    if copy is not True and wanted == (array.dtype, array.usm_type) and target == array.sycl_queue:
+        return array
+    if copy is False:
+        raise ValueError(
+            f"values must be {wanted[0]} in {wanted[1]} memory on {describe_queue(target)} if copy=False, got "
+            f"{array.dtype} in {array.usm_type} memory on {describe_queue(array.sycl_queue)}: leave copy out"
+        )
+    wait_for(array.sycl_queue)  # dpnp copies between queues without waiting for the one that it copies from
+    return dpnp.asarray(array, dtype=wanted[0], usm_type=wanted[1], sycl_queue=target, copy=True)
+
+
+def asnumpy(array: Any) -> np.ndarray[Any, Any]:
+    """Return a copy of an array in the host's memory; waits for the work that fills it.
+
+    Parameters
+    ----------
+    array : USM array or anything that NumPy takes
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> kapi.memory.asnumpy(kapi.memory.device_array(3, "int8", fill=2))
+    array([2, 2, 2], dtype=int8)
+    """
+    source = _on_device(array)
+    if source is None:
+        return np.array(_on_host(array))
+    if not source.flags.c_contiguous:
+        source = source.copy(order="C")
+    host = np.empty(source.shape, source.dtype)
+    _run_copy(host, source, "device to host")
+    return host
+
+
+def copy(source: Any, target: Any) -> None:
+    """Copy the elements of one array to another of the same shape and type, either of them on the host; waits.
+
+    Parameters
+    ----------
+    source, target : USM array or numpy.ndarray
+        C-contiguous; may be on different devices.
+
+    Raises
+    ------
+    DtypeError
+        If shapes or types differ, or one is not contiguous.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kapi_runtime as kapi
+    >>> target = kapi.memory.device_array(3, "int32")
+    >>> kapi.memory.copy(np.array([1, 2, 3], "int32"), target)
+    >>> target
+    array([1, 2, 3], dtype=int32)
+    """
+    for array in (source, target):
+        if (array.shape, array.dtype) != (source.shape, source.dtype) or not array.flags.c_contiguous:
+            raise DtypeError(
+                "source and target of a copy must be C-contiguous, of one shape and one type, got "
+                f"{source.dtype} {source.shape} and {target.dtype} {target.shape}: write `target[...] = source`"
+            )
+    if isinstance(source, np.ndarray) and isinstance(target, np.ndarray):
+        target[...] = source
+        return
+    places = ["host" if isinstance(each, np.ndarray) else "device" for each in (source, target)]
+    _run_copy(target, source, " to ".join(places))
+
+
+def _dpnp() -> ModuleType:
+    try:
+        import dpnp
+    except ImportError as error:
+        raise DriverError(
+            "dpnp must be installed, whose arrays kapi_runtime.memory returns, got none: "
+            '`pip install "kapi-runtime[dpnp]"` brings it'
+        ) from error
+    return dpnp  # type: ignore[no-any-return]  # dpnp is Any for mypy
+
+
+def _new(shape: Any, dtype: Any, kind: UsmType, queue: Any, fill: Any) -> Any:
+    dpnp = _dpnp()
+    queue = default_queue() if queue is None else queue
+    make: Callable[..., Any] = dpnp.empty
+    arguments = {"dtype": np.dtype(dtype), "usm_type": kind, "sycl_queue": queue}
+    if fill is not None:
+        make, arguments["fill_value"] = dpnp.full, fill
+    try:
+        return make(shape, **arguments)
+    except (MemoryError, USMAllocationError) as error:
+        nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        raise UsmAllocationError(
+            f"an array must fit into the memory of its device, got {nbytes} bytes of {kind} memory for {shape} on "
+            f"{describe_queue(queue)}, which holds {queue.sycl_device.global_mem_size} bytes, "
+            f"{queue.sycl_device.max_mem_alloc_size} in one allocation"
+        ) from error
+
+
+def _on_device(values: Any) -> Any:
+    """The values as a dpnp array that shares their memory, or None if they are not in USM."""
+    dpnp = _dpnp()
+    if isinstance(values, dpnp.ndarray):
+        return values
+    if isinstance(values, dpnp.tensor.usm_ndarray) or hasattr(values, "__sycl_usm_array_interface__"):
+        return dpnp.asarray(values)
+    device = getattr(values, "__dlpack_device__", None)
+    if device is not None and int(device()[0]) == _ONEAPI:
+        return dpnp.from_dlpack(values)
+    return None
+
+
+def _on_host(values: Any) -> Any:
+    if hasattr(values, "__dlpack__") and not isinstance(values, (np.ndarray, np.generic)):
+        return np.from_dlpack(values)
+    return values
+
+
+def _run_copy(target: Any, source: Any, name: str) -> None:
+    """Copy bytes, after all work on the queues of both, and wait."""
+    usm = [each for each in (target, source) if not isinstance(each, np.ndarray)]
+    queue = queue_of(usm[0].sycl_queue)
+    for other in usm[1:]:
+        if other.sycl_queue.sycl_context != queue.sycl_context:
+            wait_for(other.sycl_queue)
+            staged = np.empty(source.shape, source.dtype)
+            _run_copy(staged, source, "device to host")
+            _run_copy(target, staged, "host to device")
+            return
+        if other.sycl_queue != queue:
+            wait_for(other.sycl_queue)
+    if source.nbytes == 0:
+        return
+    to, of = (_bytes_of(each) for each in (target, source))
+    event = recording.submit(
+        queue,
+        SequentialOrderManager[queue].submitted_events,
+        lambda on, after: on.memcpy_async(to, of, source.nbytes, after),
+        kind="copy",
+        name=name,
+        nbytes=source.nbytes,
+    )
+    wait_for(event)
+
+
+def _bytes_of(array: Any) -> Any:
+    return array if isinstance(array, np.ndarray) else as_usm_memory(array)
