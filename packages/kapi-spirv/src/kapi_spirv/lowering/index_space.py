@@ -46,7 +46,11 @@ Query = Callable[[Any, ir.IRBuilder, Any, ir.Value, ir.Value], ir.Value]
 
 def work_item_query(builder: ir.IRBuilder, name: str, dim: ir.Value) -> ir.Value:
     """One of OpenCL's work-item functions for OpenCL's dimension `dim`, a 32-bit value."""
-    return call_builtin(builder, name, I64, [dim], unsigned=True)
+    answer = call_builtin(builder, name, I64, [dim], unsigned=True)
+    # No id is negative and no range is zero: the direction of loops and the signs of indices follow from it.
+    least, beyond = 0 if name.endswith("_id") else 1, 2**31 if "local" in name else 2**62
+    answer.set_metadata("range", builder.module.add_metadata([I64(least), I64(beyond)]))
+    return answer
 
 
 def _query(owner: str, what: str) -> Query:

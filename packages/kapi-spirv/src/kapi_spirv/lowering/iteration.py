@@ -29,7 +29,9 @@ def _getiter(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
     iterator = context.make_helper(builder, sig.return_type)
     variable = cgutils.alloca_once(builder, I64)
     builder.store(loop.start, variable)
-    iterator.next, iterator.stop, iterator.step = variable, loop.stop, loop.step
+    # A step of zero ends where it starts.
+    stop = builder.select(builder.icmp_signed("==", loop.step, I64(0)), loop.start, loop.stop)
+    iterator.next, iterator.stop, iterator.step = variable, stop, loop.step
     return iterator._getvalue()
 
 
@@ -37,12 +39,9 @@ def _getiter(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
 def _iternext(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     iterator = context.make_helper(builder, sig.args[0], args[0])
     value = builder.load(iterator.next)
-    zero = I64(0)
-    upwards = builder.icmp_signed(">", iterator.step, zero)
-    downwards = builder.icmp_signed("<", iterator.step, zero)
-    below = builder.icmp_signed("<", value, iterator.stop)
-    above = builder.icmp_signed(">", value, iterator.stop)
-    is_valid = builder.or_(builder.and_(upwards, below), builder.and_(downwards, above))
+    # Complements have the opposite order: one comparison serves both directions, whatever the step turns out to be.
+    direction = builder.ashr(iterator.step, I64(63))
+    is_valid = builder.icmp_signed("<", builder.xor(value, direction), builder.xor(iterator.stop, direction))
     builder.store(builder.add(value, iterator.step), iterator.next)
     pair = context.make_helper(builder, sig.return_type)
     pair.first, pair.second = value, is_valid
