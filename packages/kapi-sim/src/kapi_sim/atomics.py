@@ -208,9 +208,12 @@ class WatchedAtomicRef:
         return _element(value, self._view.array.dtype)
 
     def _note(self, reads: bool, writes: bool, frame: FrameType) -> None:
-        self._view.note_atomic(self._address, self._index, frame, reads, writes, self._order, self._scope)
-        if self._ordering is not None:
-            self._ordering.note_atomic(self._address, reads, writes, self._order, self._scope)
+        ordering = self._ordering
+        address, order, scope = self._address, self._order, self._scope
+        has_all = ordering.see(address, order, scope) if reads and ordering is not None else True
+        self._view.note_atomic(address, self._index, frame, reads, writes, order, scope)
+        if writes and ordering is not None:
+            ordering.publish(address, order, scope, reads, has_all)
 
     def _write(self, element: Any) -> None:
         self._view.array[self._index] = element

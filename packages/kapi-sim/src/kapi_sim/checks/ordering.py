@@ -83,31 +83,48 @@ class Ordering:
             return clock.sub_group_of(one) == clock.sub_group_of(other)
         return one == other
 
-    def note_atomic(self, address: int, reads: bool, writes: bool, order: int, scope: int) -> None:
-        """Take note of the running work-item's atomic operation."""
+    def see(self, address: int, order: int, scope: int) -> bool:
+        """Take note of what the running work-item's atomic operation reads, before the operation is recorded.
+
+        Returns
+        -------
+        bool
+            Whether it acquired all that was released there.
+        """
         uid = self._clock.uid
-        published = self._locations.get(address)
-        has_all = True
-        if reads and published:
-            seen = [p for p in published if self.meets(uid, p[1], min(scope, p[2]))]
-            if order in _ACQUIRING:
-                self._learn(uid, seen)
-                has_all = len(seen) == len(published)
-            else:
-                self._unfenced.setdefault(uid, {}).update(dict.fromkeys(seen))
-                has_all = False
-        if not writes:
-            return
+        published = self._locations.get(address, ())
+        seen = [p for p in published if self.meets(uid, p[1], min(scope, p[2]))]
+        if order in _ACQUIRING:
+            self._learn(uid, seen)
+            return len(seen) == len(published)
+        if seen:
+            self._unfenced.setdefault(uid, {}).update(dict.fromkeys(seen))
+        return not published
+
+    def publish(self, address: int, order: int, scope: int, continues: bool, has_all: bool) -> None:
+        """Take note of what the running work-item's atomic operation writes, after the operation is recorded.
+
+        Parameters
+        ----------
+        address : int
+            Of the element.
+        order, scope : int
+            Of the operation.
+        continues : bool
+            Whether it read the element as well, and so goes on with what was released there.
+        has_all : bool
+            What `see` returned.
+        """
+        uid = self._clock.uid
         if order in _RELEASING:
             new: _Published | None = (self._release(uid), uid, scope)
         else:
             new = self._fenced.get(uid)
-        if not reads:
-            published = None
+        earlier = self._locations.get(address, []) if continues else []
         if new is not None:
-            # What continues a release keeps it; a node that knows the others stands for them.
-            self._locations[address] = [new] if has_all or not published else [*published, new]
-        elif published is None:
+            # A node that knows the others stands for them.
+            self._locations[address] = [new] if has_all else [*earlier, new]
+        elif not earlier:
             self._locations.pop(address, None)
 
     def fence(self, order: int, scope: int) -> None:
