@@ -150,7 +150,7 @@ def program_of(rng):
 def test_races_found_are_those_of_the_memory_model():
     rng = np.random.default_rng(11)
     outcomes = Counter()
-    for _ in range(300):
+    for _ in range(400):
         program, barriers = program_of(rng), rng.random(PHASES) < 0.5
         expected = has_race(program, barriers)
         plain = program.copy()
