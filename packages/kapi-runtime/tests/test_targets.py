@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dpctl
+import dpnp
+import numpy as np
 import pytest
 
+import kapi_runtime
 from kapi_runtime import _opencl
 from kapi_runtime.targets import target_of
 
@@ -40,3 +43,21 @@ def test_target_of_a_device_that_opencl_lacks_has_no_float_atomics(monkeypatch):
 def test_opencl_query_that_a_device_does_not_know_is_zero():
     """No such query: no bits."""
     assert _opencl.opencl_device(dpctl.SyclDevice()).bits(0xFFFF) == 0
+
+
+def test_kernel_is_compiled_for_its_device_and_can_be_looked_into():
+    """The target of a launch is that of the arrays' device; the module is kept by its signature."""
+
+    @kapi_runtime.kernel
+    def double(item, a):
+        a[item.get_id(0)] *= 2
+
+    data = dpnp.ones(3, dtype=np.float32)
+    kapi_runtime.call_kernel(double, kapi_runtime.Range(3), data)
+    (module,) = double._modules.values()
+    assert module.target == target_of(data.sycl_device)
+    (signature,) = double.inspect_types()
+    assert "double(Item(1d), usm_array(float32, 1d, C)) -> none" in signature
+    assert "weak_int" in double.inspect_types()[signature]
+    assert "define spir_kernel" in double.inspect_llvm()[signature]
+    assert "OpEntryPoint Kernel" in double.inspect_spirv()[signature]

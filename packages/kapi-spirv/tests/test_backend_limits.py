@@ -133,7 +133,7 @@ def test_emission_names_ldexp_as_opencl_does(validate):
 def test_emission_is_not_misled_by_names():
     """Only constructs are refused, not names or texts that look like them."""
     source = kernel("%i128 = add i64 %n, 1\nstore i64 %i128, ptr addrspace(1) %p")
-    assert emit([source], "k", SpirvTarget(), optimise=False).code
+    assert emit([source], "k", SpirvTarget(), passes="none").code
 
 
 DUPLICATES = """

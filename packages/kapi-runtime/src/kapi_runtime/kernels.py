@@ -14,6 +14,7 @@ from kapi_runtime.controls import note_launch
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.launch import Prepared, launch_by_plan, prepare
 from kapi_runtime.plan import PlanTable
+from kapi_runtime.targets import target_of
 from kapi_sim import DtypeError, NdRange, Range
 from kapi_sim.launchable import (
     Launchable,
@@ -40,7 +41,7 @@ class Kernel(Launchable):
     options : KernelOptions, optional
         How it is compiled and what its launches must be.
     target : SpirvTarget, optional
-        What to compile for.
+        What to compile for; left out, the device that a launch runs on.
 
     Attributes
     ----------
@@ -50,7 +51,7 @@ class Kernel(Launchable):
     Notes
     -----
     One compilation serves all arguments of equal types: element type, rank, and whether an array is
-    contiguous. Other values, shapes, queues and devices compile nothing.
+    contiguous. Other values, shapes, queues, and devices of equal abilities compile nothing.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class Kernel(Launchable):
         target: SpirvTarget | None = None,
     ) -> None:
         super().__init__(py_func, options)
-        self.target = target or SpirvTarget()
+        self.target = target
         self._modules: dict[Hashable, SpirvModule] = {}
         self._plans = PlanTable()
         self._lock = threading.Lock()
@@ -105,16 +106,32 @@ class Kernel(Launchable):
         arguments = read_arguments(self.__name__, names, given)
         return prepare(self.__name__, space, arguments, functools.partial(self._compiled, space, arguments))
 
-    def _compiled(self, space: Range | NdRange, arguments: Arguments) -> SpirvModule:
-        """Return the module for arguments of these types."""
-        key = (type(space), space.ndim, arguments.key)
+    def inspect_types(self) -> dict[str, str]:
+        """Return the typed IR of each module that was compiled, by its signature."""
+        return {signature: module.typed_ir for signature, module in self._inspected()}
+
+    def inspect_llvm(self) -> dict[str, str]:
+        """Return the optimised LLVM IR of each module that was compiled, by its signature."""
+        return {signature: module.optimized_llvm_ir for signature, module in self._inspected()}
+
+    def inspect_spirv(self) -> dict[str, str]:
+        """Return the SPIR-V of each module that was compiled, as text, by its signature."""
+        return {signature: module.assembly for signature, module in self._inspected()}
+
+    def _inspected(self) -> list[tuple[str, SpirvModule]]:
+        return [(module.typed_ir.split("\n", 1)[0], module) for module in list(self._modules.values())]
+
+    def _compiled(self, space: Range | NdRange, arguments: Arguments, queue: Any) -> SpirvModule:
+        """Return the module for arguments of these types, on the device of this queue."""
+        target = self.target or target_of(queue.sycl_device)
+        key = (type(space), space.ndim, arguments.key, target)
         module = self._modules.get(key)
         if module is None:
             with self._lock:
                 module = self._modules.get(key)
                 if module is None:
                     signature = _signature(self.__name__, space, arguments)
-                    module = compile_kernel(self.py_func, signature, target=self.target, options=self.options)
+                    module = compile_kernel(self.py_func, signature, target=target, options=self.options)
                     self._modules[key] = module
         return module
 

@@ -128,7 +128,7 @@ class Prepared:
 
 
 def prepare(
-    name: str, space: Range | NdRange, arguments: Arguments, compile_for: Callable[[], SpirvModule]
+    name: str, space: Range | NdRange, arguments: Arguments, compile_for: Callable[[Any], SpirvModule]
 ) -> Prepared:
     """Find the queue, compile the kernel if it is not yet, and validate a launch.
 
@@ -141,7 +141,7 @@ def prepare(
     arguments : Arguments
         What it is given.
     compile_for : callable
-        Gives the module for arguments of these types.
+        Gives the module for arguments of these types, and the queue that it runs on.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def prepare(
         If the driver refuses the kernel.
     """
     queue = execution_queue(name, arguments.owners)
-    kernel = device_kernel(compile_for(), queue)
+    kernel = device_kernel(compile_for(queue), queue)
     whole = _whole(space)
     global_range, local_range = None, None
     if whole.size > 0:

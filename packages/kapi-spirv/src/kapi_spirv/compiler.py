@@ -229,7 +229,7 @@ def _emitted(
     optimise: bool,
 ) -> Emitted:
     try:
-        emitted = emit(modules, entry_point, target, optimise=optimise)
+        emitted = emit(modules, entry_point, target, passes="all" if optimise else "needed")
     except EmissionError as error:
         spelled = ", ".join(f"{name}: {type_}" for name, type_ in zip(names, args, strict=True))
         place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"

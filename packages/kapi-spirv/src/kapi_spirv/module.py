@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from kapi_sim.spec import KernelOptions
 from kapi_spirv._numba_compat import types
+from kapi_spirv.emission import disassemble
 from kapi_spirv.failures import Failure
 from kapi_spirv.target import SpirvTarget
 
@@ -176,3 +177,30 @@ class SpirvModule:
     typed_ir: str = field(repr=False)
     llvm_ir: str = field(repr=False)
     optimized_llvm_ir: str = field(repr=False)
+
+    @property
+    def assembly(self) -> str:
+        """The SPIR-V as text, made by LLVM each time it is asked for; names and order of ids are LLVM's own."""
+        return disassemble(self.optimized_llvm_ir, self.entry_point, self.target)
+
+    def summary(self) -> str:
+        """What a reader wants to know first: the kernel's interface, what it needs, and how large it is.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
+        item = {"item": "Item", "nd_item": "NdItem"}[self.index_space]
+        lines = [
+            f"kernel {self.name} over {item} of {self.ndim} dimensions, entry point {self.entry_point}",
+            f"  SPIR-V {self.target.version}, {len(self.code)} bytes; "
+            f"LLVM IR {self.llvm_ir.count(chr(10))} lines, optimised {self.optimized_llvm_ir.count(chr(10))}",
+            f"  capabilities: {', '.join(self.capabilities)}",
+            f"  extensions: {', '.join(self.extensions) or 'none'}",
+            f"  packed argument of {self.layout.size} bytes:",
+        ]
+        lines += [f"    {each.offset:4d} {each.owner} {each.role} ({each.code})" for each in self.layout.fields]
+        lines += [f"  parameter {each.name}: {each.kind}, {each.type}" for each in self.parameters]
+        lines += [f"  may raise {each.error} at {each.filename}:{each.line}" for each in self.failures]
+        return "\n".join(lines)

@@ -17,7 +17,7 @@ _ZERO = (
 )
 
 
-def break_recurrences(text: str, entry_point: str) -> str:
+def break_recurrences(text: str) -> str:
     """LLVM IR text in which no loop variable takes the value that another one had an iteration before.
 
     Intel's OpenCL CPU compiler (2026.2) crashes when it vectorises some loops of this kind across work-items, of
@@ -46,7 +46,7 @@ def break_recurrences(text: str, entry_point: str) -> str:
                 lines[number] = lines[number].replace(f"[ {value}, {block} ]", f"[ {name}, {block} ]")
     if not copies:
         return text
-    return "\n".join(_with_copies(lines, copies, entry_point))
+    return "\n".join(_with_copies(lines, copies))
 
 
 def _opaque_copy(name: str, value: str, type_: str) -> list[str]:
@@ -66,8 +66,9 @@ def _opaque_copy(name: str, value: str, type_: str) -> list[str]:
     ]
 
 
-def _with_copies(lines: list[str], copies: dict[tuple[str, str], list[str]], entry_point: str) -> list[str]:
-    """The lines with each block's copies before its terminator, and the zero at the entry point's start."""
+def _with_copies(lines: list[str], copies: dict[tuple[str, str], list[str]]) -> list[str]:
+    """The lines with each block's copies before its terminator, and the zero at the start of their functions."""
+    changed = {function for function, _block in copies}
     result: list[str] = []
     function, block, is_first = "", "", False
     for line in lines:
@@ -80,7 +81,7 @@ def _with_copies(lines: list[str], copies: dict[tuple[str, str], list[str]], ent
             result += copies.get((function, block), [])
         result.append(line)
         if label and is_first:
-            result += _ZERO if f"@{entry_point}(" in function else []
+            result += _ZERO if function in changed else []
             is_first = False
     if not any(line.startswith("declare") and "@_Z15get_global_sizej(" in line for line in lines):
         result.append("declare spir_func i64 @_Z15get_global_sizej(i32) nounwind memory(none)")

@@ -33,12 +33,22 @@ def optimise(request: dict[str, Any], sources: list[str]) -> tuple[Any, Any]:
         if not function.is_declaration and function.name != request["entry_point"]:
             function.linkage = llvm.Linkage.internal
     module.verify()
-    if request["optimise"]:
-        options = llvm.create_pipeline_tuning_options(speed_level=2)
-        # Drivers vectorise across work-items; vectors of one work-item would stand in their way.
-        options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
-        builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
+    if request["passes"] == "none":
+        return module, machine
+    # Without optimisation functions are inlined all the same, as their attributes say.
+    options = llvm.create_pipeline_tuning_options(speed_level=2 if request["passes"] == "all" else 0)
+    # Drivers vectorise across work-items; vectors of one work-item would stand in their way.
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    if request["passes"] == "needed":
+        # Structures in variables, which optimisation takes apart on its way, end the back end's process.
+        passes = llvm.create_new_function_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
     return module, machine
 
 
@@ -52,11 +62,13 @@ def answer(request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]
         module, machine = optimise(request, sources)
     except RuntimeError as error:
         return {"problems": [f"LLVM IR that LLVM refuses: {error}"]}, b""
+    if request["assembly"]:
+        return {"problems": [], "code": 0}, machine.emit_assembly(module).encode()
     text = name_ldexp(str(module))
     problems = forbidden_constructs(text)
     if problems:
         return {"problems": problems}, text.encode()
-    text = break_recurrences(text, request["entry_point"])
+    text = break_recurrences(text)
     code = machine.emit_object(llvm.parse_assembly(text))
     return {"problems": [], "code": len(code)}, code + text.encode()
 

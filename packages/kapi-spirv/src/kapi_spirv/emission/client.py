@@ -11,13 +11,15 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kapi_spirv import contraction
 from kapi_spirv.binary import has_duplicate_ids
 from kapi_spirv.target import SpirvTarget
 
-__all__ = ["EmissionError", "Emitted", "emit"]
+__all__ = ["EmissionError", "Emitted", "disassemble", "emit"]
+
+Passes = Literal["all", "needed", "none"]
 
 # What the helper runs: the folder alone as a package, since importing all of `kapi_spirv` takes Numba's time.
 _START = """
@@ -56,7 +58,7 @@ class Emitted:
     llvm_ir: str
 
 
-def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, optimise: bool = True) -> Emitted:
+def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, passes: Passes = "all") -> Emitted:
     """Link LLVM IR, optimise it and emit SPIR-V.
 
     Parameters
@@ -67,8 +69,9 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, optim
         The one function that stays visible.
     target : SpirvTarget
         Version and extensions.
-    optimise : bool
-        Whether LLVM's optimisation passes run.
+    passes : {"all", "needed", "none"}
+        LLVM's optimisation; only what makes functions and structures disappear, which the back end may end the process
+        on; or nothing.
 
     Returns
     -------
@@ -80,15 +83,7 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, optim
         If the IR holds what the back end cannot lower, whether found before or by the helper's death.
     """
     sources = [module.encode() for module in modules]
-    request = {
-        "sizes": [len(source) for source in sources],
-        "size": sum(len(source) for source in sources),
-        "entry_point": entry_point,
-        "triple": target.triple,
-        # LLVM says of an unknown one that it is unknown, aloud.
-        "extensions": [name for name in target.all_extensions if name != contraction.EXTENSION],
-        "optimise": optimise,
-    }
+    request = _request(sources, entry_point, target) | {"passes": passes}
     with _lock:
         try:
             header, body = _ask(request, b"".join(sources))
@@ -102,6 +97,45 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, optim
         raise EmissionError(header["problems"], body.decode())
     size = header["code"]
     return Emitted(body[:size], body[size:].decode())
+
+
+def disassemble(llvm_ir: str, entry_point: str, target: SpirvTarget) -> str:
+    """The SPIR-V of optimised LLVM IR as text, in LLVM's spelling.
+
+    Parameters
+    ----------
+    llvm_ir : str
+        What `emit` gave beside the binary.
+    entry_point, target : str, SpirvTarget
+        As given to `emit`.
+
+    Raises
+    ------
+    EmissionError
+        If the back end cannot lower it.
+    """
+    source = llvm_ir.encode()
+    request = _request([source], entry_point, target) | {"passes": "none", "assembly": True}
+    with _lock:
+        try:
+            header, body = _ask(request, source)
+        except _HelperDied as death:
+            raise EmissionError([death.last_words], llvm_ir) from None
+    if header["problems"]:
+        raise EmissionError(header["problems"], llvm_ir)
+    return body.decode()
+
+
+def _request(sources: Sequence[bytes], entry_point: str, target: SpirvTarget) -> dict[str, Any]:
+    return {
+        "sizes": [len(source) for source in sources],
+        "size": sum(len(source) for source in sources),
+        "entry_point": entry_point,
+        "triple": target.triple,
+        # LLVM says of an unknown one that it is unknown, aloud.
+        "extensions": [name for name in target.all_extensions if name != contraction.EXTENSION],
+        "assembly": False,
+    }
 
 
 def _ask(request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
