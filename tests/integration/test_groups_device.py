@@ -14,10 +14,10 @@ from kapi_runtime.kernels import Kernel
 from kapi_sim.spec.operators import OPERATORS, identity
 from kapi_spirv import SpirvTarget
 
-DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
+DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"]
 TARGETS = {
     "core": SpirvTarget(),
-    "extended": SpirvTarget(version="1.4", extensions=("SPV_KHR_uniform_group_instructions",)),
+    "extended": SpirvTarget(version="1.3", extensions=("SPV_KHR_uniform_group_instructions",)),
 }
 KINDS = ("reduce", "inclusive_scan", "exclusive_scan")
 UFUNCS = {
@@ -46,7 +46,7 @@ def values(dtype):
     rng = np.random.default_rng(5)
     if dtype == "?":
         return rng.random(ITEMS) < 0.8
-    if np.dtype(dtype).kind == "f":
+    if np.dtype(dtype).kind in "fc":
         return rng.choice(np.array([-2, -1, -0.5, 0.5, 1, 2], dtype), ITEMS)
     low = -7 if np.dtype(dtype).kind == "i" else 1
     return rng.integers(low, 12, ITEMS).astype(dtype) * np.dtype(dtype).type(2) + np.dtype(dtype).type(1)
@@ -75,7 +75,8 @@ def groups_of(space, place):
 
 
 CI = {("?", "core", "line"), ("i1", "core", "line"), ("u2", "core", "line"), ("i4", "core", "plane"),
-      ("i4", "extended", "line"), ("u8", "core", "line"), ("f4", "core", "line")}  # fmt: skip
+      ("i4", "extended", "line"), ("u8", "core", "line"), ("f2", "core", "line"),
+      ("f4", "core", "line")}  # fmt: skip
 CASES = [
     pytest.param(*case, marks=() if case in CI else pytest.mark.nightly)
     for case in itertools.product(DTYPES, TARGETS, SPACES)
@@ -111,3 +112,60 @@ def test_combinations_are_numpys(dtype, target, space):
     for (row, kind, group), result in zip(cases, out, strict=True):
         expected = wanted(x, row, kind, groups[group == "sub"])
         np.testing.assert_array_equal(result, expected, err_msg=f"{kind} of {row.name} over {group}")
+
+
+MOVES = {
+    "kapi.group_broadcast(group, x[i], 5)": ("group", lambda own, size: np.full(size, 5)),
+    "kapi.group_broadcast(group, x[i], 23)": ("group", lambda own, size: np.full(size, 23)),
+    "kapi.group_broadcast(sub, x[i], 1)": ("sub", lambda own, size: np.full(size, 1)),
+    "kapi.shift_group_left(sub, x[i], 2)": ("sub", lambda own, size: own + 2),
+    "kapi.shift_group_right(sub, x[i])": ("sub", lambda own, size: own - 1),
+    "kapi.permute_group_by_xor(sub, x[i], 3)": ("sub", lambda own, size: own ^ 3),
+    "kapi.select_from_group(sub, x[i], sub.get_local_range() - 1 - sub.get_local_id())": (
+        "sub",
+        lambda own, size: size - 1 - own,
+    ),
+}
+"""What is called, over which group, and from whom each work-item then has the value."""
+MOVED_IN_CI = {("?", "core", "line"), ("i1", "extended", "line"), ("f2", "core", "plane"), ("c16", "extended", "line"),
+               ("i4", "core", "space"), ("f8", "extended", "plane")}  # fmt: skip
+MOVED = [
+    pytest.param(*case, marks=() if case in MOVED_IN_CI else pytest.mark.nightly)
+    for case in itertools.product([*DTYPES, "c8", "c16"], TARGETS, SPACES)
+]
+
+
+@pytest.mark.parametrize(("dtype", "target", "space"), MOVED)
+def test_values_are_moved(dtype, target, space):
+    """Broadcasts, shifts, permutations and selections; what comes from nobody is not looked at."""
+    x = values(dtype)
+    if x.dtype.kind == "c":
+        x = x + x[::-1] * x.dtype.type(1j)
+    lines = [f"place[{n}, i] = {query}" for n, query in enumerate(PLACE)]
+    lines += [f"out[{number}, i] = {call}" for number, call in enumerate(MOVES)]
+    kernel = build("x, out, place", lines, TARGETS[target])
+    _, out, place = launch(kernel, space, x, np.zeros((len(MOVES), ITEMS), dtype), np.zeros((4, ITEMS), np.int64))
+    groups = groups_of(space, place)
+    for (call, (group, origin)), result in zip(MOVES.items(), out, strict=True):
+        for members in groups[group == "sub"]:
+            members = np.array(members)
+            source = origin(np.arange(len(members)), len(members))
+            exists = (source >= 0) & (source < len(members))
+            np.testing.assert_array_equal(result[members[exists]], x[members[source[exists]]], err_msg=call)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_sub_groups_divide_their_work_group(space):
+    """Every work-item is in one, at a place of its own; the queries agree with each other."""
+    lines = [f"place[{n}, i] = {query}" for n, query in enumerate([*PLACE, "sub.get_max_local_range()", "sub.leader"])]
+    kernel = build("place", lines, TARGETS["core"])
+    (place,) = launch(kernel, space, np.zeros((6, ITEMS), np.int64))
+    work_groups, sub_groups = groups_of(space, place)
+    for members in work_groups:
+        assert set(place[0, members]) == set(range(place[3, members[0]]))
+    for members in sub_groups:
+        assert list(place[1, members]) == list(range(len(members)))
+        assert set(place[2, members]) == {len(members)}
+        assert set(place[4, members]) == {place[4, 0]}
+        assert list(place[5, members]) == [1] + [0] * (len(members) - 1)
+    assert place[2].max() <= place[4, 0]

@@ -31,13 +31,22 @@ def test_target_has_the_float_atomics_that_opencl_names():
     assert (32 in target_of(device).float_atomic_min_max) == (bits & 0x40004 == 0x40004)
 
 
+def test_target_has_the_shuffles_that_opencl_names():
+    """SPIR-V 1.3 is the first version that has them."""
+    device = dpctl.SyclDevice()
+    known = _opencl.opencl_device(device)
+    takes = "SPIR-V_1.3" in known.text(0x105B) and "cl_khr_subgroup_shuffle" in known.text(0x1030)
+    assert target_of(device).version == ("1.3" if takes else "1.2")
+    assert known.text(0xFFFF) == ""
+
+
 def test_target_of_a_device_that_opencl_lacks_has_no_float_atomics(monkeypatch):
     """Compare-exchange is right everywhere."""
     monkeypatch.setattr(_opencl._drivers, "loaded_libraries", lambda name: ())
     with pytest.raises(_opencl.OpenclError, match="the OpenCL library was not found"):
         _opencl.opencl_device(dpctl.SyclDevice())
     target = target_of.__wrapped__(dpctl.SyclDevice())
-    assert (target.float_atomic_add, target.float_atomic_min_max) == ((), ())
+    assert (target.version, target.float_atomic_add, target.float_atomic_min_max) == ("1.2", (), ())
 
 
 def test_opencl_query_that_a_device_does_not_know_is_zero():
