@@ -24,7 +24,7 @@ class ProtocolArray:
     def __init__(self, array: np.ndarray, usm_type: str) -> None:
         self.array = array
         self.usm_type = usm_type
-        self.__sycl_usm_array_interface__ = {
+        self.interface = {
             "data": (array.__array_interface__["data"][0], False),
             "shape": array.shape,
             "strides": None,
@@ -32,6 +32,10 @@ class ProtocolArray:
             "version": 1,
             "syclobj": None,
         }
+
+    @property
+    def __sycl_usm_array_interface__(self) -> dict[str, object]:
+        return self.interface
 
 
 @numba.njit

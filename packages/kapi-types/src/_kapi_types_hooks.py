@@ -15,7 +15,7 @@ from numba.core.typing.typeof import typeof_impl
 __all__ = ["init", "install", "is_installed", "quick_classes", "remove"]
 
 quick_classes: set[type] = set()
-"""Classes of arrays that dispatchers need not ask `typeof` for, which costs three times as much as the answer."""
+"""Classes of arrays that dispatchers need not ask `typeof` for, which costs more than the answer."""
 
 _PROTOCOL = "__sycl_usm_array_interface__"
 _CAPSULE = "_get_capsule"  # what queues and events hand their references out by

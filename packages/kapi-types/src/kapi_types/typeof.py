@@ -11,7 +11,7 @@ from _kapi_types_hooks import quick_classes
 from kapi_types._numba_compat import Purpose, errors
 from kapi_types.queue import SyclObjectType, sycl_object_type
 from kapi_types.struct_layout import learn, struct_key
-from kapi_types.usm_array import UsmArrayType, array_fields, array_type, is_usm_array, usm_kind
+from kapi_types.usm_array import UsmArrayType, array_fields, array_type, is_usm_array, is_usm_array_class, usm_kind
 
 __all__ = ["typeof_usm_array", "typeof_usm_value"]
 
@@ -36,9 +36,9 @@ def typeof_usm_array(value: Any) -> UsmArrayType:
         If `value` is no such object, or its elements are nothing that a kernel can hold.
     """
     key: Hashable = struct_key(value)
-    if key is None and learn(value):
+    if key is None and is_usm_array_class(type(value)):
         quick_classes.add(type(value))
-        key = struct_key(value)
+        key = struct_key(value) if learn(value) else None
     if key is None:
         fields = array_fields(value)
         key = (fields.dtype, len(fields.shape), fields.layout, fields.readonly, usm_kind(value))

@@ -8,7 +8,6 @@ The protocol is `__sycl_usm_array_interface__`, version 1, as dpctl documents it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,15 @@ import numpy as np
 from kapi_sim import AddressSpace
 from kapi_types._numba_compat import from_dtype, types
 
-__all__ = ["UsmArrayFields", "UsmArrayType", "array_fields", "array_type", "is_usm_array", "usm_kind"]
+__all__ = [
+    "UsmArrayFields",
+    "UsmArrayType",
+    "array_fields",
+    "array_type",
+    "is_usm_array",
+    "is_usm_array_class",
+    "usm_kind",
+]
 
 _HOST_ACCESSIBLE = ("shared", "host")
 _PROTOCOL = "__sycl_usm_array_interface__"
@@ -197,7 +204,12 @@ class UsmArrayFields:
 
 def is_usm_array(value: object) -> bool:
     """Whether `value` speaks the USM array protocol; reads no memory."""
-    return hasattr(type(value), _PROTOCOL) or hasattr(value, _PROTOCOL)
+    return is_usm_array_class(type(value)) or hasattr(value, _PROTOCOL)
+
+
+def is_usm_array_class(cls: type) -> bool:
+    """Whether all objects of a class speak the USM array protocol."""
+    return hasattr(cls, _PROTOCOL)
 
 
 def array_fields(value: Any) -> UsmArrayFields:
@@ -276,7 +288,10 @@ def array_type(fields: UsmArrayFields) -> UsmArrayType:
 
 
 def _c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 1, 0, -1):
+        strides[axis - 1] = strides[axis] * shape[axis]
+    return tuple(strides)
 
 
 def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:

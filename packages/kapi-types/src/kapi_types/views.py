@@ -148,6 +148,9 @@ def wait_for(array: Any) -> None:
     What the protocol names may be no queue, but a context, a text or a capsule; then there is nothing to wait for, and
     the library that made the array has to see to it.
     """
-    wait = getattr(queue_of(array), "wait", None)
+    try:
+        wait = array.sycl_queue.wait
+    except AttributeError:
+        wait = getattr(queue_of(array), "wait", None)
     if wait is not None:
         wait()
