@@ -36,8 +36,13 @@ def is_installed() -> bool:
 
 def _define_pipelines_with_offload(compiler: Any) -> Any:
     # Only kapi-types makes these types, so a program without them has not imported the module that has them.
-    if any(type(each).__name__ == "UsmArrayType" for each in compiler.state.args):
+    if any(map(_holds_usm_array, compiler.state.args)):
         from kapi_numba_offload.pipeline import offload_pipelines
 
         return offload_pipelines(compiler.state)
     return _define_pipelines(compiler)
+
+
+def _holds_usm_array(type_: Any) -> bool:
+    # Tuples of tuples are rare, and other types do not hold arrays that a caller passes.
+    return type(type_).__name__ == "UsmArrayType" or any(map(_holds_usm_array, getattr(type_, "types", ())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from kapi_numba_offload._numba_compat import (
@@ -17,10 +18,7 @@ from kapi_numba_offload._numba_compat import (
     types,
     typing,
 )
-from kapi_numba_offload.eligibility import reasons_against
-from kapi_numba_offload.expression import ArrayExpression
-from kapi_sim.errors import KernelCompilationError
-from kapi_types.kernel_typing import describe_problems
+from kapi_numba_offload.function import OffloadedFunction
 
 __all__ = ["offload_pipelines"]
 
@@ -31,14 +29,14 @@ def offload_pipelines(state: Any) -> list[Any]:
     passes.add_pass(TranslateByteCode, "bytecode to IR")
     passes.add_pass(FixupArgs, "arguments")
     passes.add_pass(IRProcessing, "IR checks")
-    passes.add_pass(_Offload, "array expression to kernel")
+    passes.add_pass(_Offload, "partition into kernels and calls")
     passes.finalize()
     return [passes]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Offload(FunctionPass):
-    """Makes the compiled function a call of an `ArrayExpression`, for arguments of the types at hand."""
+    """Makes the compiled function a call of an `OffloadedFunction`, for arguments of the types at hand."""
 
     _name = "kapi_offload"
 
@@ -46,14 +44,8 @@ class _Offload(FunctionPass):
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        function = state.func_id.func
-        reasons = reasons_against(state.func_ir)
-        if reasons:
-            raise KernelCompilationError(
-                f"function {function.__name__} with USM arrays must be one expression of operators to be "
-                f"offloaded:\n{describe_problems(reasons)}"
-            )
-        compiled = _as_native(state, ArrayExpression(function))
+        offloaded = OffloadedFunction(state.func_id.func, state.args, state.func_ir)
+        compiled = _as_native(state, offloaded)
         state.cr = compile_result(
             typing_context=state.typingctx,
             target_context=state.targetctx,
@@ -74,13 +66,20 @@ class _Offload(FunctionPass):
         return True
 
 
-def _as_native(state: Any, expression: ArrayExpression) -> Any:
-    """Compiled code that passes its arguments, as Python objects, to `expression`."""
-    names = ", ".join(f"a{position}" for position in range(len(state.args)))
-    namespace: dict[str, Any] = {"expression": expression}
-    exec(f"def offloaded({names}):\n    return expression({names})\n", namespace)
+def _as_native(state: Any, offloaded: OffloadedFunction) -> Any:
+    """Compiled code that passes its arguments, as Python objects, to `offloaded`."""
+    names = [f"a{position}" for position in range(len(state.args))]
+    given = [
+        f"{name}.value" if isinstance(type_, types.Omitted) else name
+        for name, type_ in zip(names, state.args, strict=True)
+    ]
+    kinds = [each.kind for each in inspect.signature(offloaded.function).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        given[-1] = f"*{given[-1]}"  # Numba passes these as one tuple
+    namespace: dict[str, Any] = {"offloaded": offloaded.call}
+    exec(f"def stub({', '.join(names)}):\n    return offloaded({', '.join(given)})\n", namespace)
     flags = Flags()
     flags.force_pyobject = True
     flags.enable_pyobject = True
     pyobjects = (types.pyobject,) * len(state.args)
-    return compile_extra(state.typingctx, state.targetctx, namespace["offloaded"], pyobjects, None, flags, {})
+    return compile_extra(state.typingctx, state.targetctx, namespace["stub"], pyobjects, None, flags, {})

@@ -1,0 +1,117 @@
+"""A function with USM arrays among its arguments, partitioned for their types: what Numba's compiled code calls."""
+
+from __future__ import annotations
+
+import ast
+import threading
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+from kapi_numba_offload._numba_compat import types
+from kapi_numba_offload.grouping import PREFIX
+from kapi_numba_offload.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
+from kapi_numba_offload.names import Names
+from kapi_numba_offload.partition import Partition
+from kapi_numba_offload.placement import mixed_error
+from kapi_numba_offload.source import function_definition
+from kapi_types import UsmArrayType, is_usm_array
+
+__all__ = ["OffloadedFunction"]
+
+
+class OffloadedFunction:
+    """A function for arguments of given Numba types, its parts sent to where they run.
+
+    Parameters
+    ----------
+    function : function
+        As written.
+    arguments : sequence of numba.types.Type
+        The types of its arguments, at least one USM array among them.
+    func_ir : numba.core.ir.FunctionIR, optional
+        Numba's IR of it, needed if it has no source.
+
+    Raises
+    ------
+    ExecutionPlacementError
+        If NumPy and USM arrays meet in one expression.
+    KernelCompilationError
+        If the function has neither source nor straight-line bytecode.
+    """
+
+    def __init__(self, function: Callable[..., Any], arguments: Sequence[types.Type], func_ir: Any = None) -> None:
+        self.function = function
+        self.arguments = tuple(arguments)
+        self._lock = threading.Lock()
+        definition = function_definition(function, func_ir)
+        names = Names(function, definition)
+        kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
+        kinds.run(definition.body)
+        filename = function.__code__.co_filename
+        self.partition = Partition(definition, names, kinds, filename)
+        for node, usm, host in kinds.mixtures:
+            raise mixed_error(
+                self.partition.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host)
+            )
+        definition.body = self.partition.block(definition.body)
+        self.call = _compiled(function, definition, names, self.partition)
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the function."""
+        return self.call(*args)
+
+
+def _kind_of_type(type_: types.Type) -> Kind:
+    if isinstance(type_, UsmArrayType):
+        return ArrayKind(True, type_.ndim)
+    if isinstance(type_, types.Array):
+        return ArrayKind(False, type_.ndim)
+    if isinstance(type_, (types.Number, types.Boolean)):
+        return SCALAR
+    if isinstance(type_, types.Omitted):
+        return SCALAR if isinstance(type_.value, (int, float)) else ANY
+    if isinstance(type_, types.BaseTuple):
+        return TupleKind(tuple(map(_kind_of_type, type_)))
+    return ANY
+
+
+def _statement_of(definition: ast.FunctionDef, node: ast.AST) -> ast.AST:
+    """The statement that holds `node`."""
+    holders = [
+        each for each in ast.walk(definition)
+        if isinstance(each, ast.stmt) and any(inner is node for inner in ast.walk(each)) and each is not definition
+    ]  # fmt: skip
+    return holders[-1] if holders else node
+
+
+def _compiled(
+    function: Callable[..., Any], definition: ast.FunctionDef, names: Names, partition: Partition
+) -> Callable[..., Any]:
+    """The partitioned function, with the original's globals and closure."""
+    if partition.makes_arrays:
+        arrays = ", ".join(names.parameters)
+        queue = partition.helper("queue_of", queue_of)
+        definition.body.insert(0, ast.parse(f"{PREFIX}queue = {queue}({arrays})").body[0])
+    given = {**names.closure, **partition.helpers}
+    outer = ast.parse(f"def {PREFIX}outer({', '.join(given)}):\n    return {definition.name}").body[0]
+    assert isinstance(outer, ast.FunctionDef)
+    definition.args.defaults = []
+    definition.args.kw_defaults = [None] * len(definition.args.kwonlyargs)
+    outer.body.insert(0, definition)
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    scope: dict[str, Any] = {}
+    # The original's own globals, so that a function called by name is the one that its module has.
+    exec(compile(module, function.__code__.co_filename, "exec"), function.__globals__, scope)
+    made = scope[f"{PREFIX}outer"](*given.values())
+    assert isinstance(made, FunctionType)
+    return made
+
+
+def queue_of(*args: Any) -> Any:
+    """The queue of the first USM array among the arguments, or in a tuple of them."""
+    for each in args:
+        found = each.sycl_queue if is_usm_array(each) else queue_of(*each) if isinstance(each, tuple) else None
+        if found is not None:
+            return found
+    return None

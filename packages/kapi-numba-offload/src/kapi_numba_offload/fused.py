@@ -1,0 +1,409 @@
+"""A fused region: elementwise statements in a row that become one kernel, chosen when their operands are in hand."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dpnp.dpnp_array import dpnp_array
+
+import kapi_runtime
+from kapi_numba_offload.expression import Apply, Cast, Leaf, Node, Ref, evaluate, leaves_of
+from kapi_numba_offload.functions import IN_PLACE, Operand
+from kapi_numba_offload.kernel_source import Indexing, emit, index_lines, make_kernel, space_of, spell_index
+from kapi_numba_offload.launching import launch
+from kapi_numba_offload.placement import one_queue
+from kapi_numba_offload.usm import allocate, flat_view, may_overlap
+from kapi_sim.errors import KapiError
+
+__all__ = ["FusedRegion", "Place", "Statement"]
+
+_REMEMBERED = 256  # shapes of one region; beyond, all are forgotten, as a program that uses so many needs none twice
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the source something stands: file, line, function and text."""
+
+    filename: str
+    line: int
+    function: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of a region.
+
+    Attributes
+    ----------
+    node : Node
+        Its value.
+    target : int or None
+        The leaf whose elements it is assigned to; None for a new array.
+    in_place : str or None
+        The operation of `target op= ...`; `node` is then the whole `target op ...`.
+    is_output : bool
+        Whether its value is used after the region.
+    place : Place
+        Where it stands.
+    """
+
+    node: Node
+    target: int | None
+    in_place: str | None
+    is_output: bool
+    place: Place
+
+
+class _Unfused(Exception):
+    """Why a region is not one kernel for the operands at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """An array that a launch makes, or (with `leaf`) one that it was given."""
+
+    leaf: int | None
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any] | None
+    kind: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """What a launch of the region needs, for operands of these types and shapes."""
+
+    kernel: kapi_runtime.Kernel
+    space: kapi_runtime.Range
+    outputs: tuple[_Output, ...]
+    flat: frozenset[int]
+    scalars: tuple[int, ...]
+
+
+def _made(output: _Output, shape: tuple[int, ...], leaves: Sequence[Any], queue: Any) -> Any:
+    if output.dtype is None or output.kind is None:
+        return leaves[output.leaf or 0]
+    return allocate(shape, output.dtype, output.kind, queue)
+
+
+class FusedRegion:
+    """Elementwise statements over arrays and numbers, run as one kernel where their shapes allow it.
+
+    Parameters
+    ----------
+    statements : sequence of Statement
+        In their order.
+    names : sequence of str
+        What each leaf is called in the source.
+
+    Notes
+    -----
+    What is not one kernel (results of different shapes, dtypes that kernels lack, a store into an array that is read
+    elsewhere in the same kernel) is run statement by statement, and a single statement by dpnp's own operations.
+    """
+
+    def __init__(self, statements: Sequence[Statement], names: Sequence[str]) -> None:
+        self.statements = tuple(statements)
+        self.names = tuple(names)
+        self.place = statements[0].place
+        self._launches: dict[tuple[Any, ...], _Launch | _Unfused] = {}
+        self._kernels: dict[tuple[Any, ...], kapi_runtime.Kernel] = {}
+        self._stores = tuple(each.target for each in statements if each.target is not None)
+        self._singles: dict[int, tuple[FusedRegion, tuple[int, ...]]] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, *leaves: Any) -> Any:
+        """Run the statements; the values of those that are outputs, a single one as itself."""
+        key, queue = self._key(leaves)
+        if queue is None:
+            return self._one_by_one(leaves)
+        ready = self._launches.get(key)
+        if ready is None:
+            ready = self._prepare(key, leaves, queue)
+        if isinstance(ready, _Unfused) or (self._stores and self._is_entangled(leaves)):
+            return self._one_by_one(leaves)
+        made = [_made(each, each.shape, leaves, queue) for each in ready.outputs]
+        if ready.flat:
+            args = [flat_view(each) if each.ndim != 1 else each for each in made]
+            args += [flat_view(each) if position in ready.flat else each for position, each in enumerate(leaves)]
+        else:
+            args = [*made, *leaves]
+        launch(ready.kernel, ready.space, [*args, *ready.scalars])
+        values = [
+            value for value, each in zip(made, (s for s in self.statements if _is_stored(s)), strict=True)
+            if each.is_output
+        ]  # fmt: skip
+        return values[0] if len(values) == 1 else tuple(values)
+
+    def _key(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
+        """What a launch depends on, and the queue of the arrays, None where there is none."""
+        key: list[Any] = []
+        queue = None
+        for leaf in leaves:
+            if type(leaf) is dpnp_array:
+                inner = leaf._array_obj
+                if queue is None:
+                    queue = inner.sycl_queue
+                elif inner.sycl_queue != queue:
+                    one_queue(self.place, self.names, leaves)
+                key += (inner.shape, inner.strides, inner.dtype, type(inner.usm_data))
+            else:
+                if isinstance(leaf, np.ndarray):
+                    key.append(leaf.dtype)
+                key.append(type(leaf))
+        if queue is not None and np.ndarray in key:
+            one_queue(self.place, self.names, leaves)
+        return tuple(key), queue
+
+    def _is_entangled(self, leaves: Sequence[Any]) -> bool:
+        """Whether an array that is stored to shares memory with another operand, or cannot be written."""
+        for target in self._stores:
+            array = leaves[target]
+            for position, other in enumerate(leaves):
+                if position != target and isinstance(other, dpnp_array) and may_overlap(array, other):
+                    return True
+        return False
+
+    def _one_by_one(self, leaves: Sequence[Any]) -> Any:
+        """Run each statement alone: as a kernel of its own, or by dpnp or Python."""
+        if len(self.statements) == 1:
+            value = self._by_dpnp(self.statements[0], leaves, ())
+            return value if self.statements[0].is_output else ()
+        values: list[Any] = []
+        outputs = []
+        for position, statement in enumerate(self.statements):
+            alone, used = self._alone(position)
+            given = [*leaves, *values]
+            values.append(alone(*(given[each] for each in used)))
+            if statement.is_output:
+                outputs.append(values[-1])
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _alone(self, position: int) -> tuple[FusedRegion, tuple[int, ...]]:
+        """The region of one statement, and which of the leaves and earlier values are its leaves."""
+        if position not in self._singles:
+            statement = self.statements[position]
+            node = _renumbered(statement.node, lambda each: _absolute(each, len(self.names)))
+            used = sorted(leaves_of(node) | ({statement.target} if statement.target is not None else set()))
+            node = _renumbered(node, lambda each: Leaf(used.index(each.index)) if isinstance(each, Leaf) else each)
+            target = None if statement.target is None else used.index(statement.target)
+            names = [*self.names, *(each.place.text for each in self.statements[:position])]
+            alone = FusedRegion(
+                [Statement(node, target, statement.in_place, True, statement.place)], [names[each] for each in used]
+            )
+            self._singles[position] = alone, tuple(used)
+        return self._singles[position]
+
+    @staticmethod
+    def _by_dpnp(statement: Statement, leaves: Sequence[Any], earlier: Sequence[Any]) -> Any:
+        if statement.in_place is not None:
+            assert isinstance(statement.node, Apply)
+            assert statement.target is not None
+            operand = evaluate(statement.node.operands[1], leaves, earlier)
+            return IN_PLACE[statement.in_place](leaves[statement.target], operand)
+        value = evaluate(statement.node, leaves, earlier)
+        if statement.target is None:
+            return value
+        leaves[statement.target][...] = value
+        return leaves[statement.target]
+
+    # ------------------------------------------------------------------------------------------- specialisation
+
+    def _prepare(self, key: tuple[Any, ...], leaves: Sequence[Any], queue: Any) -> _Launch | _Unfused:
+        with self._lock:
+            ready: _Launch | _Unfused
+            try:
+                ready = self._specialise(leaves, queue)
+            except _Unfused as reason:
+                ready = reason
+            if len(self._launches) >= _REMEMBERED:
+                self._launches.clear()
+            self._launches[key] = ready
+        return ready
+
+    def _specialise(self, leaves: Sequence[Any], queue: Any) -> _Launch:
+        shapes = _statement_shapes(self.statements, leaves)
+        samples = [_sample(leaf) if isinstance(leaf, dpnp_array) else leaf for leaf in leaves]
+        values: dict[Node, Any] = {}
+        results: list[Any] = []
+        try:
+            for statement in self.statements:
+                if statement.in_place is not None:
+                    # dpnp's own answer to whether it may be done in place; the sample is not used otherwise.
+                    evaluate(statement.node, samples, results, values)
+                    results.append(self._by_dpnp(statement, samples, results))
+                else:
+                    results.append(evaluate(statement.node, samples, results, values))
+        except Exception as error:
+            # What dpnp refuses it refuses with its own words when the statement is run by dpnp.
+            raise _Unfused(str(error)) from error
+        whole = [shapes[position] for position, each in enumerate(self.statements) if _is_stored(each)]
+        if len(set(whole)) != 1 or not all(isinstance(each, dpnp_array) for each in results):
+            raise _Unfused("its results have different shapes")
+        shape = whole[0]
+        outputs = tuple(
+            _Output(statement.target, shape, None, None)
+            if statement.target is not None
+            else _Output(None, shape, result.dtype, result.usm_type)
+            for statement, result in zip(self.statements, results, strict=True)
+            if _is_stored(statement)
+        )
+        arrays = [leaf for leaf in leaves if isinstance(leaf, dpnp_array)]
+        if any(not leaves[target].get_array().flags.writable for target in self._stores):
+            raise _Unfused("an array that it stores to is read-only")
+        dense = all(each.ndim == 0 or (each.shape == shape and each.flags.c_contiguous) for each in arrays)
+        if dense and len(shape) > 1:
+            flat = frozenset(
+                position for position, leaf in enumerate(leaves) if isinstance(leaf, dpnp_array) and leaf.ndim
+            )
+            grid: tuple[int, ...] = (int(np.prod(shape, dtype=np.int64)),)
+        else:
+            flat, grid = frozenset(), shape
+        indexings: list[Indexing] = [
+            None if not isinstance(leaf, dpnp_array) else (0,) if position in flat else _indexing(leaf.shape, shape)
+            for position, leaf in enumerate(leaves)
+        ]
+        dtypes = {node: _dtype(value) for node, value in values.items()}
+        scalars = tuple(shape[1 : len(shape) - 2]) if len(grid) > 3 else ()
+        kernel = self._kernel(leaves, indexings, dtypes, results, len(grid))
+        ready = _Launch(kernel, space_of(grid), outputs, flat, scalars)
+        self._try(ready, leaves, shape, queue)
+        return ready
+
+    def _kernel(
+        self,
+        leaves: Sequence[Any],
+        indexings: Sequence[Indexing],
+        dtypes: dict[Node, Any],
+        results: Sequence[Any],
+        ndim: int,
+    ) -> kapi_runtime.Kernel:
+        key = (tuple(indexings), tuple(dtypes.values()), tuple(_dtype(each) for each in leaves), ndim)
+        if key not in self._kernels:
+            operands = [Operand(f"x{position}", _dtype(leaf)) for position, leaf in enumerate(leaves)]
+            extents = [f"n{axis}" for axis in range(ndim)]
+            lines = index_lines(ndim, extents)
+            stored_to = set(self._stores)
+            used = set().union(*(leaves_of(each.node) for each in self.statements))
+            lines += [
+                f"x{position} = a{position}{spell_index(indexing)}"
+                for position, indexing in enumerate(indexings)
+                if indexing is not None and position in used and position not in stored_to
+            ]
+            values: list[Operand] = []
+            outputs = []
+            for number, (statement, result) in enumerate(zip(self.statements, results, strict=True)):
+                spelled = [
+                    Operand(f"a{position}{spell_index(indexings[position] or ())}", operand.dtype)
+                    if position in stored_to
+                    else operand
+                    for position, operand in enumerate(operands)
+                ]
+                try:
+                    value = emit(statement.node, spelled, values, dtypes)
+                except TypeError as error:
+                    raise _Unfused(str(error)) from error
+                lines.append(f"v{number} = {value.source}")
+                if statement.target is not None:
+                    at = f"a{statement.target}{spell_index(indexings[statement.target] or ())}"
+                    outputs.append(f"o{number}")
+                    lines.append(f"{at} = v{number}")
+                    values.append(Operand(at, leaves[statement.target].dtype))
+                    continue
+                if statement.is_output:
+                    outputs.append(f"o{number}")
+                    lines.append(f"o{number}[{', '.join(f'i{axis}' for axis in range(ndim)) or '()'}] = v{number}")
+                values.append(Operand(f"v{number}", result.dtype))
+            parameters = [*outputs, *(f"{'x' if indexing is None else 'a'}{position}"
+                                      for position, indexing in enumerate(indexings))]  # fmt: skip
+            if ndim > 3:
+                parameters += extents[1 : ndim - 2]
+            name = self.place.function if self.place.function.isidentifier() else "expression"
+            self._kernels[key] = make_kernel(name, parameters, lines, str(self.place))
+        return self._kernels[key]
+
+    @staticmethod
+    def _try(ready: _Launch, leaves: Sequence[Any], shape: tuple[int, ...], queue: Any) -> None:
+        """Compile the kernel by a launch without work-items, so that what it cannot be is known before it is used."""
+        one = tuple(min(1, length) for length in shape)
+        made = [_made(each, one, leaves, queue) for each in ready.outputs]
+        args = [*made, *leaves]
+        if ready.flat:
+            args = [flat_view(each) if isinstance(each, dpnp_array) and each.ndim else each for each in args]
+        empty = kapi_runtime.Range(*(0 for _ in ready.space))
+        try:
+            kapi_runtime.call_kernel_async(ready.kernel, empty, (), *args, *ready.scalars)
+        except KapiError as error:
+            raise _Unfused(str(error)) from error
+
+
+def _is_stored(statement: Statement) -> bool:
+    return statement.is_output or statement.target is not None
+
+
+def _sample(array: Any) -> Any:
+    """An array of ones of the same dtype, rank, USM kind and queue, of one element, to ask dpnp about."""
+    sample = allocate((1,) * array.ndim, array.dtype, array.usm_type, array.sycl_queue)
+    sample[...] = 1
+    return sample
+
+
+def _dtype(value: Any) -> np.dtype[Any] | None:
+    """The dtype of an array or NumPy number; None for Python's own numbers."""
+    return value.dtype if isinstance(value, (dpnp_array, np.generic)) else None
+
+
+def _statement_shapes(statements: Sequence[Statement], leaves: Sequence[Any]) -> list[tuple[int, ...]]:
+    shapes: list[tuple[int, ...]] = []
+
+    def shape_of(node: Node) -> tuple[int, ...]:
+        if isinstance(node, Leaf):
+            leaf = leaves[node.index]
+            return leaf.shape if isinstance(leaf, dpnp_array) else ()
+        if isinstance(node, Ref):
+            return shapes[node.statement]
+        if isinstance(node, Cast):
+            return shape_of(node.operand)
+        if isinstance(node, Apply):
+            return np.broadcast_shapes(*map(shape_of, node.operands))
+        return ()
+
+    for statement in statements:
+        try:
+            shape = shape_of(statement.node)
+            if statement.target is not None:
+                target = leaves[statement.target]
+                if not isinstance(target, dpnp_array):
+                    raise _Unfused("it stores to what is no dpnp array")
+                if np.broadcast_shapes(shape, target.shape) != target.shape:
+                    raise ValueError
+                shape = target.shape
+        except ValueError:
+            raise _Unfused("its shapes do not fit each other") from None
+        shapes.append(shape)
+    return shapes
+
+
+def _indexing(shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[int, ...]:
+    lead = len(result) - len(shape)
+    return tuple(-1 if length == 1 and result[lead + axis] != 1 else lead + axis for axis, length in enumerate(shape))
+
+
+def _absolute(node: Node, leaves: int) -> Node:
+    """References to earlier statements as leaves, numbered after the region's own."""
+    return Leaf(leaves + node.statement) if isinstance(node, Ref) else node
+
+
+def _renumbered(node: Node, number: Callable[[Node], Node]) -> Node:
+    if isinstance(node, Cast):
+        return Cast(_renumbered(node.operand, number), node.dtype)
+    if isinstance(node, Apply):
+        return Apply(node.name, tuple(_renumbered(each, number) for each in node.operands))
+    return number(node)

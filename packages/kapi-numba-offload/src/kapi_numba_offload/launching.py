@@ -1,0 +1,45 @@
+"""The one way from this package to a device: each kernel launch, and who is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import kapi_runtime
+
+__all__ = ["launch", "launches"]
+
+_listeners: list[Callable[[Any, Any, Sequence[Any]], None]] = []
+
+
+def launch(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any]) -> None:
+    """Submit a kernel, ordered with all other work on its arrays' queue, and do not wait.
+
+    Parameters
+    ----------
+    kernel : kapi_runtime.Kernel
+        What to run.
+    space : Range or NdRange
+        Its index space.
+    args : sequence
+        Its arguments.
+    """
+    kapi_runtime.call_kernel_async(kernel, space, (), *args)
+    for listener in _listeners:
+        listener(kernel, space, args)
+
+
+@contextmanager
+def launches() -> Iterator[list[tuple[Any, Any, Sequence[Any]]]]:
+    """Collect the launches of this package, of any thread: kernel, index space and arguments of each."""
+    seen: list[tuple[Any, Any, Sequence[Any]]] = []
+
+    def listener(kernel: Any, space: Any, args: Sequence[Any]) -> None:
+        seen.append((kernel, space, args))
+
+    _listeners.append(listener)
+    try:
+        yield seen
+    finally:
+        _listeners.remove(listener)

@@ -1,0 +1,217 @@
+"""A function's body, partitioned: what becomes kernels, what dpnp does, and what stays Python."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kapi_numba_offload.calls import Creation, NumpyCall, element
+from kapi_numba_offload.functions import ELEMENTWISE, OPERATORS
+from kapi_numba_offload.fused import FusedRegion, Place
+from kapi_numba_offload.grouping import PREFIX, Group, loaded
+from kapi_numba_offload.kinds import ANY, SCALAR, ArrayKind, Kinds
+from kapi_numba_offload.names import UNKNOWN, Names
+from kapi_numba_offload.numpy_functions import CREATION, numpy_name
+
+__all__ = ["Partition"]
+
+
+class Partition:
+    """Rewrites the body of a function.
+
+    Parameters
+    ----------
+    definition : ast.FunctionDef
+        Its syntax.
+    names : Names
+        What its names mean.
+    kinds : Kinds
+        The kinds of its expressions.
+    filename : str
+        File that it was defined in, for messages.
+
+    Attributes
+    ----------
+    helpers : dict
+        Name and object of everything that the new body calls.
+    regions : list of FusedRegion
+        What became kernels, in order.
+    """
+
+    def __init__(self, definition: ast.FunctionDef, names: Names, kinds: Kinds, filename: str) -> None:
+        self.names = names
+        self.kinds = kinds
+        self.filename = filename
+        self.function = definition.name
+        self.helpers: dict[str, Any] = {}
+        self.regions: list[FusedRegion] = []
+        self.makes_arrays = False
+        self._loads = Counter(
+            node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        )
+        self._loads.update(
+            node.target.id
+            for node in ast.walk(definition)
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
+        )
+
+    def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """The statements of one block, rewritten."""
+        made: list[ast.stmt] = []
+        group = Group(self)
+        for statement in statements:
+            if not group.take(statement):
+                made += group.close()
+                group = Group(self)
+                if not group.take(statement):
+                    made += self._other(statement)
+        return made + group.close()
+
+    def _other(self, statement: ast.stmt) -> list[ast.stmt]:
+        """A statement that is no part of a region, its expressions and blocks rewritten."""
+        for field, value in ast.iter_fields(statement):
+            if isinstance(value, ast.expr):
+                setattr(statement, field, self.expression(value))
+            elif isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                setattr(statement, field, self.block(value))
+            elif isinstance(value, list):
+                setattr(statement, field, [self._part(each) for each in value])
+        return [statement]
+
+    def _part(self, part: Any) -> Any:
+        if isinstance(part, ast.expr):
+            return self.expression(part)
+        if isinstance(part, ast.ExceptHandler):
+            part.body = self.block(part.body)
+        elif isinstance(part, ast.withitem):
+            part.context_expr = self.expression(part.context_expr)
+        return part
+
+    # ------------------------------------------------------------------------------------------- expressions
+
+    def expression(self, node: ast.expr) -> ast.expr:
+        """An expression, rewritten: its largest elementwise parts are regions of their own."""
+        if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            return node
+        if self.is_operation(node):
+            group = Group(self)
+            group.add(None, None, None, node, node)
+            return group.call(is_expression=True)
+        kind = self.kinds.kind(node)
+        rewritten = self._children(node)
+        if isinstance(rewritten, ast.Call):
+            return self._call(rewritten)
+        if isinstance(rewritten, ast.Subscript) and isinstance(rewritten.ctx, ast.Load):
+            owner = self.kinds.kind(node.value) if isinstance(node, ast.Subscript) else ANY
+            is_element = kind == SCALAR and isinstance(owner, ArrayKind) and owner.usm
+            if is_element:
+                return self._helper_call("element", element, [rewritten], node)
+        return rewritten
+
+    def _children(self, node: ast.expr) -> ast.expr:
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, ast.expr):
+                setattr(node, field, self.expression(value))
+            elif isinstance(value, list):
+                setattr(node, field, [self._item(each) for each in value])
+        return node
+
+    def _item(self, part: Any) -> Any:
+        if isinstance(part, ast.expr):
+            return self.expression(part)
+        if isinstance(part, ast.keyword):
+            part.value = self.expression(part.value)
+        return part
+
+    def _call(self, node: ast.Call) -> ast.expr:
+        function = self.names.value(node.func)
+        name = None if function is UNKNOWN else numpy_name(function)
+        if name is None:
+            return node
+        kind = self.kinds.kind(node)
+        if name in CREATION and isinstance(kind, ArrayKind) and kind.usm:
+            self.makes_arrays = True
+            queue = ast.copy_location(ast.Name(f"{PREFIX}queue", ast.Load()), node)
+            helper = self.helper(f"make_{name}", Creation(name))
+            return ast.copy_location(ast.Call(loaded(helper, node), [queue, *node.args], node.keywords), node)
+        if getattr(function, "__module__", "") == "dpnp" or type(function).__module__.startswith("dpnp"):
+            return node
+        helper = self.helper(f"np_{name}_{len(self.helpers)}", NumpyCall(name, function, self.place(node)))
+        return ast.copy_location(ast.Call(loaded(helper, node), node.args, node.keywords), node)
+
+    def helper(self, name: str, value: Any) -> str:
+        """The name under which the new body calls `value`."""
+        self.helpers[PREFIX + name] = value
+        return PREFIX + name
+
+    def _helper_call(self, name: str, function: Callable[..., Any], args: list[ast.expr], node: ast.expr) -> ast.expr:
+        return ast.copy_location(ast.Call(loaded(self.helper(name, function), node), args, []), node)
+
+    def place(self, node: ast.AST) -> Place:
+        """Where `node` stands."""
+        return Place(self.filename, getattr(node, "lineno", 0), self.function, ast.unparse(node))
+
+    def loads(self, name: str) -> int:
+        """How often the function reads the variable `name`."""
+        return self._loads[name]
+
+    # ---------------------------------------------------------------------------------------- classification
+
+    def may_be_usm(self, node: ast.expr) -> bool:
+        """Whether the value may be a USM array."""
+        kind = self.kinds.kind(node)
+        return kind == ANY or (isinstance(kind, ArrayKind) and kind.usm)
+
+    def is_operation(self, node: ast.expr) -> bool:
+        """Whether `node` is an elementwise operation that may be of USM arrays."""
+        return self.may_be_usm(node) and self.operation(node) is not None
+
+    def operation(self, node: ast.expr) -> tuple[str, list[ast.expr]] | None:
+        """Name and operands of an elementwise operation; None if it is none."""
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+            return OPERATORS[type(node.op)], [node.left, node.right]
+        if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
+            return OPERATORS[type(node.op)], [node.operand]
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
+            return OPERATORS[type(node.ops[0])], [node.left, *node.comparators]
+        if not isinstance(node, ast.Call) or any(isinstance(each, ast.Starred) for each in node.args):
+            return None
+        function = self.names.value(node.func)
+        if function is UNKNOWN:
+            is_cast = isinstance(node.func, ast.Attribute) and node.func.attr == "astype" and len(node.args) == 1
+            if is_cast and not node.keywords and self.dtype(node.args[0]) is not None:
+                assert isinstance(node.func, ast.Attribute)
+                return "astype", [node.func.value]
+            return None
+        name = "absolute" if function is abs else numpy_name(function)
+        if name in ELEMENTWISE and not node.keywords and len(node.args) == ELEMENTWISE[name].arity:
+            return name, node.args
+        return None
+
+    def dtype(self, node: ast.expr) -> np.dtype[Any] | None:
+        """The dtype that an expression names, None if it is not known before the function runs."""
+        value = node.value if isinstance(node, ast.Constant) else self.names.value(node)
+        if not isinstance(value, (str, type, np.dtype)):
+            return None
+        try:
+            return np.dtype(value)
+        except TypeError:
+            return None
+
+    def is_view(self, node: ast.Subscript) -> bool:
+        """Whether the subscript is a view of a USM array, one element or more, and no selection that copies."""
+        owner = self.kinds.kind(node.value)
+        if not isinstance(owner, ArrayKind) or not owner.usm:
+            return False
+        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        plain = all(
+            isinstance(axis, ast.Slice)
+            or (isinstance(axis, ast.Constant) and (axis.value is Ellipsis or axis.value is None))
+            or self.kinds.kind(axis) == SCALAR
+            for axis in axes
+        )
+        return plain and any(isinstance(axis, ast.Slice) or self.kinds.kind(axis) != SCALAR for axis in axes)

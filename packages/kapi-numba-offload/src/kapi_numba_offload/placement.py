@@ -1,0 +1,47 @@
+"""Whether what meets in one expression lives in one place; if not, an error with the names and the line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kapi_runtime.placement import execution_queue, placement_error
+from kapi_types import array_fields, is_usm_array
+
+__all__ = ["mixed_error", "one_queue"]
+
+
+def mixed_error(place: Any, usm: str, host: str) -> Exception:
+    """The error for a NumPy array that meets a USM array.
+
+    Parameters
+    ----------
+    place : Place
+        Where they meet.
+    usm, host : str
+        How the USM array and the NumPy array are spelled there.
+    """
+    return placement_error(
+        f"arrays of one expression must be all USM arrays or all NumPy arrays, got USM array `{usm}` and a NumPy array "
+        f"as `{host}`: `dpnp.asarray({host})` copies it to the default device\n  {place}: {place.text}"
+    )
+
+
+def one_queue(place: Any, names: Sequence[str], values: Sequence[Any]) -> Any:
+    """The one queue of the arrays among `values`.
+
+    Raises
+    ------
+    ExecutionPlacementError
+        If they have several, or one is a NumPy array.
+    """
+    arrays = [(name, value) for name, value in zip(names, values, strict=True) if is_usm_array(value)]
+    for name, value in zip(names, values, strict=True):
+        if isinstance(value, np.ndarray) and arrays:
+            raise mixed_error(place, arrays[0][0], name)
+    try:
+        return execution_queue(place.function, [(name, array_fields(value).queue) for name, value in arrays])
+    except Exception as error:
+        raise type(error)(f"{error}\n  {place}: {place.text}") from None

@@ -1,0 +1,72 @@
+"""Arrays in hand: their memory, and new ones as cheap as they can be had."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import dpctl.memory
+import dpnp
+import numpy as np
+from dpnp.dpnp_array import dpnp_array
+
+__all__ = ["allocate", "flat_view", "is_dpnp_array", "may_overlap", "memory_kind"]
+
+_UsmNdarray = dpnp.tensor.usm_ndarray
+_wrap = dpnp_array._create_from_usm_ndarray
+_MEMORY = {
+    "device": dpctl.memory.MemoryUSMDevice,
+    "shared": dpctl.memory.MemoryUSMShared,
+    "host": dpctl.memory.MemoryUSMHost,
+}
+memory_kind = {memory: kind for kind, memory in _MEMORY.items()}
+"""The USM kind by the class of an array's memory, which is faster to read than the array's own word for it."""
+
+
+def is_dpnp_array(value: object) -> bool:
+    """Whether `value` is one of dpnp's arrays."""
+    return isinstance(value, dpnp_array)
+
+
+def allocate(shape: tuple[int, ...], dtype: np.dtype[Any], kind: str, queue: Any) -> Any:
+    """A new C-contiguous dpnp array, its values undefined.
+
+    `dpnp.empty` does the same in twice the time.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Elements along each axis.
+    dtype : numpy.dtype
+        Type of one element.
+    kind : {"device", "shared", "host"}
+        USM kind of the memory.
+    queue : dpctl.SyclQueue
+        Whose device and context it belongs to.
+    """
+    # An array without elements has memory, too: SYCL allocates no zero bytes.
+    memory = _MEMORY[kind](max(1, prod(shape)) * dtype.itemsize, queue=queue)
+    return _wrap(_UsmNdarray(shape, dtype=dtype.str, buffer=memory, array_namespace=dpnp))
+
+
+def flat_view(array: Any) -> Any:
+    """A C-contiguous dpnp array's elements along one axis, in the same memory."""
+    inner = array.get_array()
+    return _wrap(
+        _UsmNdarray(
+            (inner.size,), dtype=inner.dtype.str, buffer=inner.usm_data, offset=inner._element_offset,
+            array_namespace=dpnp,
+        )
+    )  # fmt: skip
+
+
+def may_overlap(first: Any, second: Any) -> bool:
+    """Whether two dpnp arrays share memory in another way than being the same view of it."""
+    one, other = first.get_array(), second.get_array()
+    if one.size == 0 or other.size == 0:
+        return False
+    if one._pointer == other._pointer and (one.shape, one.strides) == (other.shape, other.strides):
+        return False
+    low, high = one._byte_bounds
+    other_low, other_high = other._byte_bounds
+    return bool(low < other_high and other_low < high)

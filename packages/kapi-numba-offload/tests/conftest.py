@@ -1,0 +1,35 @@
+"""What the tests of this package share."""
+
+import dpnp
+import numpy as np
+import pytest
+
+import kapi_numba_offload.launching
+
+
+@pytest.fixture(scope="session")
+def assert_same():
+    """Compare with dpnp's own result: type, dtype, shape, USM kind, queue, and values within rounding."""
+
+    def compare(result, expected, rtol=1e-6):
+        if isinstance(expected, tuple):
+            assert len(result) == len(expected)
+            for one, other in zip(result, expected, strict=True):
+                compare(one, other, rtol)
+            return
+        if not isinstance(expected, dpnp.ndarray):
+            np.testing.assert_allclose(result, expected, rtol=rtol)
+            return
+        assert type(result) is type(expected)
+        assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+        assert (result.usm_type, result.sycl_queue) == (expected.usm_type, expected.sycl_queue)
+        np.testing.assert_allclose(result.asnumpy(), expected.asnumpy(), rtol=rtol)
+
+    return compare
+
+
+@pytest.fixture
+def launches():
+    """The kernel launches of a test, in order."""
+    with kapi_numba_offload.launching.launches() as seen:
+        yield seen
