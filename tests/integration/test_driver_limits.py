@@ -1,6 +1,7 @@
 """What drivers do wrong and kapi works around, fed to them as it is: a test that fails here means one is mended.
 
-Each case is OpenCL C, given to the driver by pyopencl in a process of its own, with nothing of kapi in between.
+Each case is OpenCL C, or LLVM IR for what OpenCL C cannot say, given to the driver by pyopencl in a process of its own,
+with nothing of kapi in between.
 """
 
 import subprocess
@@ -41,6 +42,80 @@ PRELUDE = textwrap.dedent(
 
 def in_opencl_c(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", PRELUDE + code], capture_output=True, text=True, check=False)
+
+
+FROM_LLVM = textwrap.dedent(
+    """
+    import llvmlite.binding as llvm
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    triple = "spirv64v1.3-unknown-unknown"
+    machine = llvm.Target.from_triple(triple).create_target_machine(opt=2)
+    module = llvm.parse_assembly(SOURCE)
+    module.triple, module.data_layout = triple, str(machine.target_data)
+    program = cl.Program(context, machine.emit_object(module)).build()
+    buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 8 * 256)
+    cl.enqueue_copy(queue, buffer, np.ones(8 * 256, np.uint8))
+    program.k(queue, (64,), (32,), buffer)
+    queue.finish()
+    print("ran")
+    """
+)
+GROUP_KERNEL = """
+declare spir_func i64 @_Z13get_global_idj(i32)
+declare spir_func {type} @{function}({operands}) convergent
+define spir_kernel void @k(ptr addrspace(1) %p) {{
+  %i = call spir_func i64 @_Z13get_global_idj(i32 0)
+  %place = getelementptr {memory}, ptr addrspace(1) %p, i64 %i
+  %loaded = load {memory}, ptr addrspace(1) %place
+  %x = {narrow} {memory} %loaded to {type}
+  %y = call spir_func {type} @{function}({arguments}) convergent
+  %stored = {widen} {type} %y to {memory}
+  store {memory} %stored, ptr addrspace(1) %place
+  ret void
+}}
+"""
+
+
+def group_operation(name, code, type_, memory, leading, trailing=""):
+    """LLVM IR that does one operation over a group with values of a type, which `memory` holds."""
+    operands = [*(each.split()[0] for each in leading), type_, *([trailing.split()[0]] if trailing else [])]
+    arguments = [*leading, f"{type_} %x", *([trailing] if trailing else [])]
+    narrow, widen = ("bitcast", "bitcast") if type_ == memory else ("trunc", "zext")
+    codes = "j" * len(leading) + code + {"i64 3": "m", "i32 3": "j", "": ""}[trailing]
+    return GROUP_KERNEL.format(
+        type=type_, memory=memory, function=f"_Z{len(name)}{name}{codes}", narrow=narrow, widen=widen,
+        operands=", ".join(operands), arguments=", ".join(arguments),
+    )  # fmt: skip
+
+
+GROUP_OPERATIONS = {
+    "maximum of int8": group_operation("__spirv_GroupUMax", "h", "i8", "i8", ["i32 2", "i32 0"]),
+    "broadcast of float16": group_operation("__spirv_GroupBroadcast", "Dh", "half", "half", ["i32 2"], "i64 3"),
+    "broadcast of bools": group_operation("__spirv_GroupBroadcast", "b", "i1", "i8", ["i32 2"], "i64 3"),
+    "shuffle of bools": group_operation("__spirv_GroupNonUniformShuffle", "b", "i1", "i8", ["i32 3"], "i32 3"),
+}
+
+
+IN_CI = ("broadcast of float16", "shuffle of bools")
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [pytest.param(name, marks=() if name in IN_CI else pytest.mark.nightly) for name in GROUP_OPERATIONS],
+)
+def test_driver_fails_on_narrow_group_operations(operation):
+    """While these crash or do not build, values go through groups in 32 bits (`kapi_spirv.lowering.exchange`)."""
+    done = in_opencl_c(f"SOURCE = {GROUP_OPERATIONS[operation]!r}\n{FROM_LLVM}")
+    assert done.returncode != 0, f"the driver is mended: {operation} runs"
+    assert any(words in done.stderr for words in ("BUILD_PROGRAM_FAILURE", "PLEASE submit a bug report")), done.stderr
+
+
+def test_driver_does_group_operations_in_32_bits():
+    """The same way of asking, with what kapi makes of the above: so the failures are the driver's."""
+    source = group_operation("__spirv_GroupUMax", "j", "i32", "i32", ["i32 2", "i32 0"])
+    done = in_opencl_c(f"SOURCE = {source!r}\n{FROM_LLVM}")
+    assert done.stdout == "ran\n", done.stderr
 
 
 def test_driver_crashes_on_a_loop_that_swaps_variables():
