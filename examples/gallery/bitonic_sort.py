@@ -1,0 +1,81 @@
+"""
+Sorting with a bitonic network
+==============================
+
+A sorting network compares fixed pairs in a fixed order, whatever the data: what a device likes. Pairs that lie within a
+group's reach are exchanged in local memory, many steps a launch; the far ones take a launch each.
+"""
+
+import dpnp
+import numpy as np
+
+import kapi_runtime as kapi
+
+WIDTH = 256  # work-items of a group, each with two elements
+
+
+@kapi.device_func
+def ordered(tile, low, high, ascending):
+    # The caller's pair, exchanged where it is in the wrong order.
+    a = tile[low]
+    b = tile[high]
+    if (a > b) == ascending:
+        tile[low] = b
+        tile[high] = a
+
+
+@kapi.kernel
+def near_steps(item: kapi.NdItem, values, first, last, tile):
+    """All steps whose pairs lie in one group's 512 elements, of the runs of `first` to `last` elements."""
+    group = item.get_group()
+    lane = item.get_local_id(0)
+    base = group.get_group_id(0) * 2 * WIDTH
+    tile[lane] = values[base + lane]
+    tile[lane + WIDTH] = values[base + lane + WIDTH]
+    run = first
+    while run <= last:
+        step = min(run // 2, WIDTH)
+        while step > 0:
+            kapi.group_barrier(group)
+            low = 2 * lane - (lane & (step - 1))
+            ordered(tile, low, low + step, ((base + low) & run) == 0)
+            step //= 2
+        run *= 2
+    kapi.group_barrier(group)
+    values[base + lane] = tile[lane]
+    values[base + lane + WIDTH] = tile[lane + WIDTH]
+
+
+@kapi.kernel
+def far_step(item: kapi.Item, values, run, step):
+    k = item.get_id(0)
+    low = 2 * k - (k & (step - 1))
+    ordered(values, low, low + step, (low & run) == 0)
+
+
+# %%
+# The number of elements is a power of two; pad with the largest value where it is not.
+
+
+def sort(values):
+    n = values.size
+    tile = kapi.LocalAccessor(2 * WIDTH, values.dtype)
+    near = kapi.NdRange(n // 2, WIDTH)
+    kapi.call_kernel_async(near_steps, near, (), values, 2, 2 * WIDTH, tile)
+    run = 4 * WIDTH
+    while run <= n:
+        step = run // 2
+        while step > WIDTH:
+            kapi.call_kernel_async(far_step, kapi.Range(n // 2), (), values, run, step)
+            step //= 2
+        kapi.call_kernel_async(near_steps, near, (), values, run, run, tile)
+        run *= 2
+    values.sycl_queue.wait()
+
+
+random = np.random.default_rng(1)
+numbers = random.standard_normal(2**16).astype(np.float32)
+on_device = dpnp.asarray(numbers)
+sort(on_device)
+np.testing.assert_array_equal(on_device.asnumpy(), np.sort(numbers))
+print(on_device[:4], "...", on_device[-4:])

@@ -1,0 +1,67 @@
+"""
+Where a gene nearly occurs
+==========================
+
+A short sequence is compared with every place of a long one; places with few differences are reported. Each work-item
+takes a place, and those that have something to say take a number from an atomic counter.
+"""
+
+import dpnp
+import matplotlib.pyplot as plt
+import numpy as np
+
+import kapi_runtime as kapi
+
+
+@kapi.kernel
+def search(item: kapi.Item, genome, gene, most, differences, found, count):
+    start = item.get_id(0)
+    different = 0
+    for k in range(gene.shape[0]):
+        if genome[start + k] != gene[k]:
+            different += 1
+    differences[start] = different
+    if different <= most:
+        slot = kapi.AtomicRef(count, 0).fetch_add(1)
+        if slot < found.shape[0]:
+            found[slot] = start
+
+
+# %%
+# A genome made up, with the gene planted in five places and mutated a little in each.
+
+random = np.random.default_rng(4)
+letters = np.frombuffer(b"ACGT", np.uint8)
+genome = letters[random.integers(0, 4, 200_000)]
+gene = letters[random.integers(0, 4, 48)]
+planted = np.sort(random.choice(len(genome) - len(gene), 5, replace=False))
+for mutations, place in enumerate(planted):
+    copy = gene.copy()
+    copy[random.choice(len(gene), mutations, replace=False)] = ord("N")
+    genome[place : place + len(gene)] = copy
+
+places = len(genome) - len(gene) + 1
+differences = dpnp.empty(places, dtype=dpnp.int32)
+found, count = dpnp.zeros(64, dtype=dpnp.int64), dpnp.zeros(1, dtype=dpnp.int32)
+arguments = dpnp.asarray(genome), dpnp.asarray(gene), 8, differences, found, count
+kapi.call_kernel(search, kapi.Range(places), *arguments)
+
+# %%
+# Atomics decide who gets which slot, not in which order: sort before comparing.
+
+hits = np.sort(found.asnumpy()[: int(count[0])])
+windows = np.lib.stride_tricks.sliding_window_view(genome, len(gene))
+expected = (windows != gene).sum(axis=1)
+np.testing.assert_array_equal(differences.asnumpy(), expected)
+np.testing.assert_array_equal(hits, np.flatnonzero(expected <= 8))
+np.testing.assert_array_equal(hits, planted)
+print("found at", *hits)
+
+figure, axes = plt.subplots(figsize=(6.4, 3))
+axes.hist(expected, bins=np.arange(50) - 0.5, color="#86bbd8", log=True)
+axes.plot(expected[hits], np.ones(len(hits)), "v", color="#f26419", label="the planted ones")
+axes.set(xlabel="letters that differ", ylabel="places")
+axes.legend(frameon=False)
+axes.spines[["top", "right"]].set_visible(False)
+figure.tight_layout()
+plt.show()

@@ -1,0 +1,85 @@
+"""
+An Asian option by Monte Carlo
+==============================
+
+The value of an option that pays on the mean of a price has no closed form. Each work-item follows its own paths with
+random numbers of its own: a counter, mixed. The group adds its results up, and one work-item of each writes them.
+"""
+
+import math
+
+import dpnp
+import matplotlib.pyplot as plt
+import numpy as np
+
+import kapi_runtime as kapi
+
+WIDTH, GROUPS, PATHS, MONTHS = 64, 64, 16, 12
+SPOT, STRIKE, RATE, VOLATILITY = 100.0, 105.0, 0.05, 0.3
+
+
+# %%
+# A generator for kernels: the counter is the state, and mixing its bits well gives the number (the finaliser of
+# MurmurHash3). Unsigned integers wrap around, on the device as in NumPy.
+
+
+@kapi.device_func
+def uniform(counter):
+    x = np.uint32(counter)
+    x = (x ^ (x >> 16)) * np.uint32(0x85EBCA6B)
+    x = (x ^ (x >> 13)) * np.uint32(0xC2B2AE35)
+    x = x ^ (x >> 16)
+    return (x + 0.5) / 4294967296.0
+
+
+@kapi.kernel
+def value(item: kapi.NdItem, sums, squares):
+    group = item.get_group()
+    first = item.get_global_id(0) * PATHS * MONTHS * 2
+    month = 1.0 / MONTHS
+    drift = (RATE - 0.5 * VOLATILITY * VOLATILITY) * month
+    total = 0.0
+    square = 0.0
+    for path in range(PATHS):
+        price = SPOT
+        mean = 0.0
+        for k in range(MONTHS):
+            at = first + (path * MONTHS + k) * 2
+            # Box and Muller: two even numbers make a normal one.
+            normal = math.sqrt(-2.0 * math.log(uniform(at))) * math.cos(2.0 * math.pi * uniform(at + 1))
+            price *= math.exp(drift + VOLATILITY * math.sqrt(month) * normal)
+            mean += price
+        worth = math.exp(-RATE) * max(mean / MONTHS - STRIKE, 0.0)
+        total += worth
+        square += worth * worth
+    total = kapi.reduce_over_group(group, total, kapi.plus)
+    square = kapi.reduce_over_group(group, square, kapi.plus)
+    if group.leader:
+        sums[group.get_group_id(0)] = total
+        squares[group.get_group_id(0)] = square
+
+
+sums, squares = dpnp.empty(GROUPS), dpnp.empty(GROUPS)
+kapi.call_kernel(value, kapi.NdRange(WIDTH * GROUPS, WIDTH), sums, squares)
+count = WIDTH * GROUPS * PATHS
+estimate = float(sums.sum()) / count
+error = math.sqrt((float(squares.sum()) / count - estimate**2) / count)
+print(f"{estimate:.3f} +- {error:.3f} from {count} paths")
+
+# %%
+# NumPy's own generator, by the same model, agrees within the errors.
+
+normals = np.random.default_rng(11).standard_normal((200_000, MONTHS))
+steps = (RATE - VOLATILITY**2 / 2) / MONTHS + VOLATILITY * math.sqrt(1 / MONTHS) * normals
+means = (SPOT * np.exp(np.cumsum(steps, axis=1))).mean(axis=1)
+worths = math.exp(-RATE) * np.maximum(means - STRIKE, 0.0)
+assert abs(estimate - worths.mean()) < 4 * math.hypot(error, worths.std() / math.sqrt(len(worths)))
+
+running = np.cumsum(sums.asnumpy()) / (np.arange(1, GROUPS + 1) * WIDTH * PATHS)
+figure, axes = plt.subplots(figsize=(6.4, 3.2))
+axes.plot(np.arange(1, GROUPS + 1) * WIDTH * PATHS, running, color="#33658a")
+axes.axhspan(estimate - error, estimate + error, color="#86bbd8", alpha=0.4)
+axes.set(xlabel="paths", ylabel="value of the option")
+axes.spines[["top", "right"]].set_visible(False)
+figure.tight_layout()
+plt.show()
