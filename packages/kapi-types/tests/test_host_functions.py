@@ -117,6 +117,23 @@ def test_host_function_writes_through_numpy_functions(host):
     np.testing.assert_array_equal(out, [[3, 4, 5], [4, 5, 6]])
 
 
+def test_host_function_exchanges_elements_with_numpy_arrays(host):
+    """A NumPy array takes a USM array's elements and gives them back, changed by any expression."""
+    array = np.arange(4.0)
+
+    @numba.njit
+    def square(array):
+        copied = np.empty(array.shape, array.dtype)
+        copied[:] = array
+        array[:] = copied * copied
+        return copied
+
+    copied = square(host(array))
+    assert type(copied) is np.ndarray
+    np.testing.assert_array_equal(copied, [0, 1, 2, 3])
+    np.testing.assert_array_equal(array, [0, 1, 4, 9])
+
+
 def test_host_function_runs_parallel_loops(host):
     """`prange` over a USM array is Numba's own, on the host's cores."""
     array = np.arange(100.0)
