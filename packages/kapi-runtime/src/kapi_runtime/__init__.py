@@ -77,6 +77,7 @@ from kapi_sim import (
 
 if TYPE_CHECKING:
     from kapi_runtime import memory, runtime
+    from kapi_runtime.compilation import compile_spirv, compile_spirv_for_current_device
     from kapi_runtime.contexts import (
         Context,
         MemoryInfo,
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     )
     from kapi_runtime.events import Event, HostEvent, event_elapsed_time
     from kapi_runtime.kernels import Kernel, call_kernel, call_kernel_async, kernel
+    from kapi_runtime.precompiled import PrecompiledKernel, load_opencl, load_spirv
     from kapi_runtime.queues import Queue, default_queue, external_queue, queue
     from kapi_runtime.recording import Recording, profile_start, profile_stop, profiling
     from kapi_runtime.trace_format import Entry
@@ -143,6 +145,7 @@ __all__ = [
     "NdItem",
     "NdRange",
     "OutOfBoundsError",
+    "PrecompiledKernel",
     "PrivateArray",
     "Profile",
     "Queue",
@@ -161,6 +164,8 @@ __all__ = [
     "call_kernel",
     "call_kernel_async",
     "close",
+    "compile_spirv",
+    "compile_spirv_for_current_device",
     "current_context",
     "default_device",
     "default_queue",
@@ -179,6 +184,8 @@ __all__ = [
     "is_available",
     "kernel",
     "list_devices",
+    "load_opencl",
+    "load_spirv",
     "logical_and",
     "logical_or",
     "maximum",
@@ -213,12 +220,15 @@ _LAZY = {
     "HostEvent": "events",
     "Kernel": "kernels",
     "MemoryInfo": "contexts",
+    "PrecompiledKernel": "precompiled",
     "Profile": "controls",
     "Queue": "queues",
     "Recording": "recording",
     "call_kernel": "kernels",
     "call_kernel_async": "kernels",
     "close": "contexts",
+    "compile_spirv": "compilation",
+    "compile_spirv_for_current_device": "compilation",
     "current_context": "contexts",
     "default_device": "discovery",
     "default_queue": "queues",
@@ -232,6 +242,8 @@ _LAZY = {
     "is_available": "discovery",
     "kernel": "kernels",
     "list_devices": "discovery",
+    "load_opencl": "precompiled",
+    "load_spirv": "precompiled",
     "profile_start": "recording",
     "profile_stop": "recording",
     "profiling": "recording",

@@ -24,11 +24,12 @@ Work-groups of a fixed size gain nothing where the last extent is 64 or more.
 from __future__ import annotations
 
 from math import prod
+from typing import Protocol
 
 from kapi_runtime.program import DeviceKernel
 from kapi_sim import KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
 
-__all__ = ["MAX_WORK_ITEMS", "rounded_range", "submitted_range"]
+__all__ = ["MAX_WORK_ITEMS", "KernelLimits", "checked_range", "rounded_range", "submitted_range"]
 
 MAX_WORK_ITEMS = 2**31 - 1
 """Work-items of one launch: the SYCL runtime refuses more, whatever their shape."""
@@ -36,6 +37,65 @@ MAX_WORK_ITEMS = 2**31 - 1
 _MULTIPLE = 64
 _GROUP_SIZE = 256
 _GROUPS_PER_UNIT = 4
+
+
+class KernelLimits(Protocol):
+    """What the launches of a kernel keep; `DeviceKernel` has it."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's name, for messages."""
+
+    @property
+    def max_work_group_size(self) -> int:
+        """Largest work-group, in work-items."""
+
+    @property
+    def max_work_item_sizes(self) -> tuple[int, ...]:
+        """Largest work-group along each of three dimensions, in work-items, the fastest last."""
+
+    @property
+    def local_mem_size(self) -> int:
+        """Local memory of a work-group, in bytes."""
+
+
+def checked_range(
+    space: Range | NdRange, kernel: KernelLimits, accessors: tuple[LocalAccessor, ...]
+) -> tuple[list[int], list[int] | None]:
+    """Return the global range of an index space as it is, and the local one, None where the driver is to choose.
+
+    Parameters
+    ----------
+    space : Range or NdRange
+        What the launch asks for, of at least one work-item.
+    kernel : KernelLimits
+        What its launches keep.
+    accessors : tuple of LocalAccessor
+        Local memory that each work-group gets.
+
+    Raises
+    ------
+    KernelLaunchError
+        If local memory is asked for without work-groups.
+    LimitError
+        If the launch exceeds a limit of the device or of SYCL.
+    """
+    whole = space if isinstance(space, Range) else space.global_range
+    if whole.size > MAX_WORK_ITEMS:
+        raise LimitError(
+            f"index_space of kernel `{kernel.name}` must have at most {MAX_WORK_ITEMS} work-items, got {whole.size} "
+            f"in {space!r}: split it into several launches"
+        )
+    if isinstance(space, NdRange):
+        _check_work_group(space.local_range, kernel)
+        _check_local_memory(accessors, kernel)
+        return list(whole), list(space.local_range)
+    if accessors:
+        raise KernelLaunchError(
+            f"index_space of kernel `{kernel.name}` must be an NdRange, since it has a LocalAccessor, got {space!r}: "
+            "local memory belongs to a work-group"
+        )
+    return list(whole), None
 
 
 def submitted_range(
@@ -59,24 +119,10 @@ def submitted_range(
     LimitError
         If the launch exceeds a limit of the device or of SYCL.
     """
-    name = kernel.module.name
-    whole = space if isinstance(space, Range) else space.global_range
-    if whole.size > MAX_WORK_ITEMS:
-        raise LimitError(
-            f"index_space of kernel `{name}` must have at most {MAX_WORK_ITEMS} work-items, got {whole.size} "
-            f"in {space!r}: split it into several launches"
-        )
+    global_range, local_range = checked_range(space, kernel, accessors)
     if isinstance(space, Range):
-        if accessors:
-            raise KernelLaunchError(
-                f"index_space of kernel `{name}` must be an NdRange, since it has a LocalAccessor, got "
-                f"{space!r}: "
-                "local memory belongs to a work-group"
-            )
         return rounded_range(space, kernel.compute_units, kernel.max_work_group_size)
-    _check_work_group(space.local_range, kernel)
-    _check_local_memory(accessors, kernel)
-    return list(whole), list(space.local_range)
+    return global_range, local_range
 
 
 def rounded_range(space: Range, compute_units: int, max_work_group_size: int) -> tuple[list[int], list[int] | None]:
@@ -108,8 +154,8 @@ def rounded_range(space: Range, compute_units: int, max_work_group_size: int) ->
     return (rounded, local) if prod(rounded) <= MAX_WORK_ITEMS else (list(space), None)
 
 
-def _check_work_group(local: Range, kernel: DeviceKernel) -> None:
-    name = kernel.module.name
+def _check_work_group(local: Range, kernel: KernelLimits) -> None:
+    name = kernel.name
     if local.size > kernel.max_work_group_size:
         raise LimitError(
             f"local_range of kernel `{name}` must have at most {kernel.max_work_group_size} work-items on "
@@ -124,11 +170,11 @@ def _check_work_group(local: Range, kernel: DeviceKernel) -> None:
         )
 
 
-def _check_local_memory(accessors: tuple[LocalAccessor, ...], kernel: DeviceKernel) -> None:
+def _check_local_memory(accessors: tuple[LocalAccessor, ...], kernel: KernelLimits) -> None:
     needed = sum(accessor.nbytes for accessor in accessors)
     if needed > kernel.local_mem_size:
         raise LimitError(
-            f"local memory of kernel `{kernel.module.name}` must be at most {kernel.local_mem_size} bytes "
+            f"local memory of kernel `{kernel.name}` must be at most {kernel.local_mem_size} bytes "
             "for a "
             f"work-group on this device, got {needed} bytes in {', '.join(map(repr, accessors))}"
         )

@@ -13,11 +13,11 @@ from kapi_runtime.bound import BoundLaunch
 from kapi_runtime.controls import note_launch
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.launch import Prepared, launch_by_plan, prepare
+from kapi_runtime.launchables import DeviceLaunchable
 from kapi_runtime.plan import PlanTable
 from kapi_runtime.targets import target_of
 from kapi_sim import DtypeError, NdRange, Range
 from kapi_sim.launchable import (
-    Launchable,
     decorate,
     parameters_for_launch,
     require_index_space,
@@ -31,7 +31,7 @@ from kapi_types.usm_array import UsmArrayFields, array_type
 __all__ = ["Kernel", "call_kernel", "call_kernel_async", "kernel"]
 
 
-class Kernel(Launchable):
+class Kernel(DeviceLaunchable):
     """A function that runs once for each work-item of an index space, compiled at its first launch.
 
     Parameters
@@ -65,11 +65,6 @@ class Kernel(Launchable):
         self._modules: dict[Hashable, SpirvModule] = {}
         self._plans = PlanTable()
         self._lock = threading.Lock()
-
-    def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
-        """Launch on the device of the arrays, and wait."""
-        host_event, _ = self.submit(index_space, (), args)
-        host_event.wait()
 
     def submit(
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
@@ -174,13 +169,13 @@ def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> An
     return decorate(Kernel, function, options)
 
 
-def call_kernel(kernel: Kernel, index_space: Range | NdRange, *args: Any) -> None:
+def call_kernel(kernel: DeviceLaunchable, index_space: Range | NdRange, *args: Any) -> None:
     """Run `kernel` once for each work-item of `index_space` on the device of its arrays, and wait.
 
     Parameters
     ----------
     kernel : Kernel
-        What `@kernel` made.
+        What `@kernel`, `load_spirv` or `load_opencl` made.
     index_space : Range or NdRange
         The work-items; an NdRange for a kernel that uses work-groups.
     *args : USM array or number or LocalAccessor
@@ -201,13 +196,13 @@ def call_kernel(kernel: Kernel, index_space: Range | NdRange, *args: Any) -> Non
     DriverError
         If the driver refuses the kernel.
     """
-    require_kernel(kernel, Kernel)
+    require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
     require_index_space(index_space)
     kernel.run(index_space, args)
 
 
 def call_kernel_async(
-    kernel: Kernel, index_space: Range | NdRange, dependent_events: Iterable[Any], *args: Any
+    kernel: DeviceLaunchable, index_space: Range | NdRange, dependent_events: Iterable[Any], *args: Any
 ) -> tuple[HostEvent, Any]:
     """Submit `kernel` after `dependent_events`, and return events to wait for.
 
@@ -217,7 +212,7 @@ def call_kernel_async(
     Parameters
     ----------
     kernel : Kernel
-        What `@kernel` made.
+        What `@kernel`, `load_spirv` or `load_opencl` made.
     index_space : Range or NdRange
         The work-items.
     dependent_events : iterable of HostEvent or dpctl.SyclEvent
@@ -237,7 +232,7 @@ def call_kernel_async(
     KernelLaunchError
         As `call_kernel`; also if something in `dependent_events` is no event.
     """
-    require_kernel(kernel, Kernel)
+    require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
     require_index_space(index_space)
     return kernel.submit(index_space, dependent_events, args)
 

@@ -10,6 +10,7 @@ from typing import Any
 from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 
 from kapi_runtime._build_log import build_log
+from kapi_runtime._reset import on_reset
 from kapi_runtime.device_summary import describe_device
 from kapi_sim.errors import DriverError, LimitError
 from kapi_spirv import SpirvModule
@@ -54,6 +55,11 @@ class DeviceKernel:
     local_mem_size: int
     compute_units: int
 
+    @property
+    def name(self) -> str:
+        """The kernel's name, for messages."""
+        return self.module.name
+
 
 _lock = threading.Lock()
 _kernels: OrderedDict[tuple[Any, Any, int], DeviceKernel] = OrderedDict()
@@ -90,6 +96,13 @@ def device_kernel(module: SpirvModule, queue: Any) -> DeviceKernel:
         while len(_kernels) > _CAPACITY:
             _kernels.popitem(last=False)
     return kernel
+
+
+@on_reset
+def _forget(device: Any) -> None:
+    with _lock:
+        for key in [key for key in _kernels if key[1] == device]:
+            del _kernels[key]
 
 
 def _build(module: SpirvModule, queue: Any, device: Any) -> DeviceKernel:
