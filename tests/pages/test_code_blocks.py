@@ -7,7 +7,6 @@ import re
 import runpy
 from pathlib import Path
 
-import numba
 import pytest
 
 import kapi_numba_offload
@@ -51,7 +50,6 @@ def alone(page):
     if page.parent.name != "kapi-types":
         yield
         return
-    numba.njit(lambda: None)()  # at the first compile what is installed registers itself
     kapi_numba_offload.unregister()
     yield
     kapi_numba_offload.register()

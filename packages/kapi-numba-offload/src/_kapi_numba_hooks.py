@@ -1,6 +1,6 @@
 """The place at which Numba is asked to compile functions of USM arrays for offload; all else is imported when one is.
 
-Numba runs `install` at the first compile of any njit function in an environment that has this distribution. It costs
+Numba runs `init` at the first compile of any njit function in an environment that has this distribution. It costs
 little, imports no package of kapi, reads no device, and leaves programs without USM arrays as they were. That Numba
 knows the types of USM arrays at all is kapi-types' doing, whose hooks this module installs with its own.
 """
@@ -13,19 +13,31 @@ from numba.core.compiler import Compiler
 
 import _kapi_types_hooks
 
-__all__ = ["install", "is_installed", "remove"]
+__all__ = ["init", "install", "is_installed", "remove"]
 
 _define_pipelines = Compiler.define_pipelines
+_is_removed = False
+
+
+def init() -> None:
+    """What Numba runs by itself: `install`, unless the program has said `remove` before its first compile."""
+    _kapi_types_hooks.init()
+    if not _is_removed:
+        Compiler.define_pipelines = _define_pipelines_with_offload
 
 
 def install() -> None:
     """Let `numba.njit` compile calls with USM arrays for offload. Installing twice is installing once."""
+    global _is_removed
+    _is_removed = False
     _kapi_types_hooks.install()
     Compiler.define_pipelines = _define_pipelines_with_offload
 
 
 def remove() -> None:
     """Compile functions of USM arrays for the host again, as kapi-types lets them; what is compiled stays compiled."""
+    global _is_removed
+    _is_removed = True
     Compiler.define_pipelines = _define_pipelines
 
 

@@ -34,6 +34,18 @@ def test_registration_imports_nothing_of_kapi():
     assert done.stdout.strip() == "[]", done.stderr
 
 
+def test_removal_before_the_first_compile_holds():
+    """What Numba runs by itself does not undo what the program said: functions are compiled for the host."""
+    done = run(
+        "import kapi_numba_offload, dpnp, numba\n"
+        "kapi_numba_offload.unregister()\n"
+        "import _kapi_numba_hooks; _kapi_numba_hooks.init()\n"
+        "array = dpnp.ones(3, usm_type='shared')\n"
+        "print(numba.njit(lambda array: (array.usm_type, array[0]))(array), kapi_numba_offload.is_registered())"
+    )
+    assert (done.stdout.strip(), done.returncode) == ("('shared', 1.0) False", 0), done.stderr
+
+
 def test_registration_is_idempotent_and_removable():
     """Twice is once, and removing it leaves what kapi-types does; removing that too leaves Numba as it was."""
     import dpnp
