@@ -115,15 +115,15 @@ def message(rng):
     """What a writer does, what may pass it on, and what a reader does: with the orders that are needed, or others."""
 
     def order(needed):
-        return int(rng.integers(4)) if rng.random() < 0.25 else needed
+        return int(rng.integers(4)) if rng.random() < 0.2 else needed
 
     def scope():
-        return int(rng.choice((0, 1, 2), p=(0.1, 0.2, 0.7)))
+        return int(rng.choice((0, 1, 2), p=(0.1, 0.1, 0.8)))
 
     releasing = [(FENCE, 0, rng.choice((2, 3)), scope())] if rng.random() < 0.4 else []
     acquiring = [(FENCE, 0, rng.choice((1, 3)), scope())] if rng.random() < 0.4 else []
     writer = [(WRITE, 0, 0, 2), *releasing, (rng.choice((STORE, ADD)), 1, order(0 if releasing else 2), scope())]
-    passing = [(ADD, 1, order(rng.choice((0, 3))), scope())]
+    passing = [(rng.choice((ADD, ADD, STORE)), 1, order(rng.choice((0, 2, 3))), scope())]
     reader = [(rng.choice((LOAD, ADD)), 1, order(0 if acquiring else 1), scope()), *acquiring, (READ, 0, 0, 2)]
     return writer, passing, reader
 
@@ -136,7 +136,7 @@ def made_legal(step):
 
 def program_of(rng):
     made = np.zeros((ITEMS, PHASES, STEPS, 4), np.int64)
-    items = sorted(rng.choice(ITEMS, 3, replace=False))
+    items = sorted(rng.choice(rng.choice((LOCAL, ITEMS)), 3, replace=False))
     phases = sorted(rng.integers(0, PHASES, 3))
     for item, phase, steps in zip(items, phases, message(rng), strict=True):
         if len(steps) > 1 or rng.random() < 0.5:
@@ -150,7 +150,7 @@ def program_of(rng):
 def test_races_found_are_those_of_the_memory_model():
     rng = np.random.default_rng(11)
     outcomes = Counter()
-    for _ in range(400):
+    for _ in range(300):
         program, barriers = program_of(rng), rng.random(PHASES) < 0.5
         expected = has_race(program, barriers)
         plain = program.copy()
@@ -159,7 +159,7 @@ def test_races_found_are_those_of_the_memory_model():
         outcomes[expected, has_race(plain, barriers)] += 1
         assert finds_race(program, barriers) == expected, (program.tolist(), barriers.tolist())
     # Races, no races, and none thanks to what orders memory: each is met often.
-    assert min(outcomes[True, True], outcomes[False, False], outcomes[False, True]) >= 10
+    assert min(outcomes[True, True], outcomes[False, False], outcomes[False, True]) >= 15
 
 
 def finds_race(program, barriers):
