@@ -142,13 +142,16 @@ def _kind(value: Any) -> tuple[str, str]:
 
 def _unified(name: str, values: Sequence[Any]) -> list[Any]:
     """Return the values in one type: work-items may have come by weak and strong ones."""
-    classes = {value.__class__ for value in values}
-    for value in values:
-        if value.__class__ is Undefined and len(classes) > 1 and name not in _MOVES:
-            return [value] * len(values)
-        if not isinstance(value, (np.generic, bool, int, float, complex, Undefined)):
-            raise DtypeError(f"x of {name} must be a number or a bool, got {value!r} of type {type(value).__name__}")
-    if len(classes - {Undefined}) <= 1:
+    classes = set(map(type, values))
+    for kind in classes:
+        if not issubclass(kind, (np.generic, bool, int, float, complex, Undefined)):
+            value = next(value for value in values if type(value) is kind)
+            raise DtypeError(f"x of {name} must be a number or a bool, got {value!r} of type {kind.__name__}")
+    if len(classes) == 1:
+        return list(values)
+    if Undefined in classes and name not in _MOVES:
+        return [next(value for value in values if type(value) is Undefined)] * len(values)
+    if len(classes - {Undefined}) == 1:
         return list(values)
     strong = [value.dtype for value in values if isinstance(value, np.generic)]
     if not strong:

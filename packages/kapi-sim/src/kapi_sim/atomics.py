@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from kapi_sim.undefined import Undefined
 __all__ = ["References", "SimAtomicRef", "WatchedAtomicRef"]
 
 _getframe = sys._getframe
+_SPACES = {"global": AddressSpace.GLOBAL, "local": AddressSpace.LOCAL}
 
 
 def _minus(x: Any, y: Any) -> Any:
@@ -256,37 +257,44 @@ class References:
                 raise DtypeError(f"ref of an AtomicRef must be an array, got {ref!r}: give the array, then the index")
             return SimAtomicRef(ref, index)
         frame = _getframe(1)
+        is_constant = memory_order.__class__ is MemoryOrder and memory_scope.__class__ is MemoryScope
+        is_here = address_space == _SPACES.get(ref.space) or (
+            address_space is AddressSpace.GENERIC and ref.space != "private"
+        )
+        dtype = ref.array.dtype
+        is_known = dtype.name in ATOMIC_DTYPES and (self._has_atomic64 or dtype.itemsize < 8)
+        if not (is_constant and is_here and is_known):
+            self._fail(ref, memory_order, memory_scope, address_space, frame)
+        address, place = ref.element(index, frame)
+        return WatchedAtomicRef(ref, address, place, memory_order, memory_scope, self._ordering)
+
+    def _fail(self, ref: View, order: object, scope: object, space: object, frame: FrameType) -> NoReturn:
+        """Raise for arguments of an AtomicRef that it cannot have."""
         where = f"{ref.clock.describe()} at {_site(frame)}"
         for name, value, kind in (
-            ("memory_order", memory_order, MemoryOrder),
-            ("memory_scope", memory_scope, MemoryScope),
-            ("address_space", address_space, AddressSpace),
+            ("memory_order", order, MemoryOrder),
+            ("memory_scope", scope, MemoryScope),
+            ("address_space", space, AddressSpace),
         ):
             if not isinstance(value, kind):
                 raise KernelCompilationError(
                     f"{name} of an AtomicRef must be a member of {kind.__name__}, got {value!r}\n  {where}"
                 )
-        if (
-            address_space != AddressSpace.GENERIC and address_space.name.lower() != ref.space
-        ) or ref.space == "private":
-            cure = (
-                f"give address_space=AddressSpace.{ref.space.upper()}"
-                if ref.space != "private"
-                else "no other work-item sees it: use it without"
-            )
+        if space not in (AddressSpace.GENERIC, _SPACES.get(ref.space)) or ref.space == "private":
+            if ref.space == "private":
+                cure = "no other work-item sees it: use it without"
+            else:
+                cure = f"give address_space=AddressSpace.{ref.space.upper()}"
             raise KernelCompilationError(
                 f"address_space of an AtomicRef must be that of `{ref.name}`, which is {ref.space} memory, "
-                f"got {address_space.name}\n  {where}\n  {cure}"
+                f"got {AddressSpace(space).name}\n  {where}\n  {cure}"  # type: ignore[arg-type]
             )
         if ref.dtype.name not in ATOMIC_DTYPES:
             raise DtypeError(
                 f"elements of an AtomicRef must be of {', '.join(ATOMIC_DTYPES)}, got `{ref.name}` of dtype "
                 f"{ref.dtype}\n  {where}"
             )
-        if ref.dtype.itemsize == 8 and not self._has_atomic64:
-            fail_narrow_atomics(ref.name, ref.dtype, where)
-        address, place = ref.element(index, frame)
-        return WatchedAtomicRef(ref, address, place, memory_order, memory_scope, self._ordering)
+        fail_narrow_atomics(ref.name, ref.dtype, where)
 
 
 def _element(value: Any, dtype: np.dtype[Any]) -> Any:

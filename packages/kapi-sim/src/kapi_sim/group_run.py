@@ -93,8 +93,7 @@ class GroupRun:
         while True:
             if shuffler is not None:
                 shuffler.shuffle(ready)
-            for local in ready:
-                self._resume(local)
+            self._resume(ready)
             ready = self._settle_sub_groups() if self._has_met_in_part else []
             if ready:
                 ready += self._spinning
@@ -107,33 +106,37 @@ class GroupRun:
                 end_phase(self._bound)
                 return
 
-    def _resume(self, local: int) -> None:
-        """Let a work-item run until it yields or ends."""
-        self._clock.uid = self._base + local
-        generator = self._generators[local]
-        if local in self._answers:
-            try:
-                yielded = generator.send(self._answers.pop(local))
-            except StopIteration:
-                yielded = None
-        else:
-            yielded = next(generator, None)
-        if local in self._spinning:
-            del self._spinning[local]
-        if yielded is None:
-            self._left.append(local)
-        elif yielded[2] is SPIN:
-            self._spinning[local] = yielded[:2]
-        else:
-            self._arrive(local, generator, yielded)
+    def _resume(self, ready: list[int]) -> None:
+        """Let work-items run, each until it yields or ends."""
+        clock, base, generators = self._clock, self._base, self._generators
+        answers, spinning = self._answers, self._spinning
+        for local in ready:
+            clock.uid = base + local
+            generator = generators[local]
+            if local in answers:
+                try:
+                    yielded = generator.send(answers.pop(local))
+                except StopIteration:
+                    yielded = None
+            else:
+                yielded = next(generator, None)
+            if spinning:
+                spinning.pop(local, None)
+            if yielded is None:
+                self._left.append(local)
+            elif yielded[2] is SPIN:
+                spinning[local] = yielded[:2]
+            else:
+                self._arrive(local, generator, yielded)
 
     def _arrive(self, local: int, generator: Any, yielded: Yielded) -> None:
         site, group, scope = yielded[:3]
         is_sub_group = group.__class__ is SimSubGroup
         if not (is_sub_group or group.__class__ is SimGroup) or group.cluster is not self._cluster:
             generator.throw(_wrong_group(yielded))
-        self._has_met_in_part |= is_sub_group
-        calls = call_sites(generator)
+        if is_sub_group:
+            self._has_met_in_part = True
+        calls = call_sites(generator) if self._checks_convergence else ()
         if scope == ALGORITHM:
             word, value, argument = yielded[3:]
             if not is_sub_group and parameters_of(word)[2:3] in _OF_SUB_GROUPS:
@@ -272,7 +275,7 @@ class GroupRun:
         is_stuck = self._known_states == states and None not in states.values()
         self._known_states = states
         for local in list(self._spinning):
-            self._resume(local)
+            self._resume([local])
             self._turns += 1
             if local not in self._spinning:
                 self._turns = 0
@@ -321,12 +324,16 @@ def _held(value: Any) -> object:
 
 
 def _poisoned(value: Any) -> Any:
-    strong = np.asarray(value)
-    if strong.dtype == object:
-        return value
-    made = np.empty(1, strong.dtype)
-    poison(made)
-    return made[0] if isinstance(value, np.generic) else made[0].item()
+    """Return what an unchecked kernel gets for a value that is not defined."""
+    kind = value.__class__
+    if kind not in _POISON:
+        made = np.empty(1, np.asarray(value).dtype)
+        poison(made)
+        _POISON[kind] = made[0] if isinstance(value, np.generic) else made[0].item()
+    return _POISON[kind]
+
+
+_POISON: dict[type, Any] = {}
 
 
 def _wrong_group(yielded: Yielded) -> KernelLaunchError:
