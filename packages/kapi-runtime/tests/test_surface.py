@@ -8,6 +8,7 @@ import pytest
 
 import kapi_runtime as kapi
 import kapi_sim
+import kapi_sim.tracing.trace
 from kapi_sim.spec import COMMON_NAMES
 
 HOST_API = {
@@ -32,7 +33,7 @@ def test_common_name_is_there(name):
 
 
 def test_vocabulary_is_kapi_sim_s_own():
-    own = {"Kernel", "Profile", "call_kernel", "call_kernel_async", "kernel", "simulation"}
+    own = {"Kernel", "Profile", "debug", "trace", "call_kernel", "call_kernel_async", "kernel", "simulation"}
     for name in set(COMMON_NAMES) - own:
         assert getattr(kapi, name) is getattr(kapi_sim, name)
 
@@ -132,3 +133,35 @@ def test_simulation_has_the_simulator_s_controls():
     """Each control of the simulator's is accepted here, with the same default."""
     own, simulators = (inspect.signature(each.simulation).parameters.values() for each in (kapi, kapi_sim))
     assert [(each.name, each.default) for each in own] == [(each.name, each.default) for each in simulators]
+
+
+def test_trace_has_the_simulator_s_surface_and_says_what_it_is(monkeypatch, tmp_path):
+    from kapi_runtime import controls
+
+    said = "fill over Range(4): ran on device, nothing checked"
+    with (
+        pytest.warns(kapi.SimulatorOnlyWarning, match="`trace`"),
+        kapi.simulation() as report,
+        kapi.trace(limit=9) as t,
+    ):
+        fill[4](dpnp.zeros(4))
+    assert str(t) == str(report) == said
+    assert t.statistics() == []
+    for name, part in (("a.html", said), ("a.svg", "ran on device"), ("a.txt", said)):
+        t.save(tmp_path / name)
+        assert part in (tmp_path / name).read_text("utf-8")
+    with pytest.raises(kapi.KernelLaunchError, match=r"path must end in \.html"):
+        t.save(tmp_path / "a.png")
+    surface = {name for name in dir(kapi_sim.tracing.trace.Trace) if not name.startswith("_")}
+    assert surface - {"limit", "start"} <= set(dir(t))
+
+
+def test_debug_stops_nobody_on_a_device(monkeypatch):
+    from kapi_runtime import controls
+
+    monkeypatch.setattr(controls, "_warned", set())
+    with pytest.warns(kapi.SimulatorOnlyWarning, match="`debug`"), kapi.debug(item=(3,)) as report:
+        fill[4](dpnp.zeros(4))
+    assert str(report) == "fill over Range(4): ran on device, nothing checked"
+    with pytest.raises(kapi.KernelLaunchError, match="item must be a global id"), kapi.debug(item=-1):
+        pass

@@ -86,7 +86,7 @@ if TYPE_CHECKING:
         get_memory_info,
         require_context,
     )
-    from kapi_runtime.controls import Profile, simulation
+    from kapi_runtime.controls import Profile, debug, simulation, trace
     from kapi_runtime.device import Device
     from kapi_runtime.device_summary import DeviceSummary
     from kapi_runtime.diagnosis import Diagnosis, detect, doctor
@@ -167,6 +167,7 @@ __all__ = [
     "compile_spirv",
     "compile_spirv_for_current_device",
     "current_context",
+    "debug",
     "default_device",
     "default_queue",
     "detect",
@@ -207,6 +208,7 @@ __all__ = [
     "shift_group_left",
     "shift_group_right",
     "simulation",
+    "trace",
 ]
 
 # Each name that needs dpctl or Numba, and the module that is imported when the name is first used.
@@ -230,6 +232,7 @@ _LAZY = {
     "compile_spirv": "compilation",
     "compile_spirv_for_current_device": "compilation",
     "current_context": "contexts",
+    "debug": "controls",
     "default_device": "discovery",
     "default_queue": "queues",
     "detect": "diagnosis",
@@ -251,6 +254,7 @@ _LAZY = {
     "require_context": "contexts",
     "select_device": "discovery",
     "simulation": "controls",
+    "trace": "controls",
 }
 
 _drivers.activate()

@@ -13,7 +13,7 @@ from kapi_sim.errors import KernelLaunchError
 if TYPE_CHECKING:
     from kapi_sim.clock import Clock
 
-__all__ = ["debug", "is_debugged", "start_clock", "stops"]
+__all__ = ["debug", "global_id", "is_debugged", "start_clock", "stops"]
 
 
 @dataclass(slots=True)
@@ -48,9 +48,7 @@ def debug(item: int | tuple[int, ...]) -> Iterator[None]:
         with kapi_sim.debug(item=(3, 0)):
             kapi_sim.call_kernel(kernel, kapi_sim.Range(8, 8), a)
     """
-    given = item if isinstance(item, tuple) else (item,)
-    if not 1 <= len(given) <= 3 or any(isinstance(i, bool) or not isinstance(i, int) or i < 0 for i in given):
-        raise KernelLaunchError(f"item must be a global id of 1 to 3 numbers from 0 on, got {item!r}")
+    given = global_id(item)
     stop = _Stop(given)
     token = _stop.set(stop)
     try:
@@ -62,6 +60,20 @@ def debug(item: int | tuple[int, ...]) -> Iterator[None]:
             f"item must be a work-item of a launch inside the block, got {given}: "
             f"{'launched over ' + ', '.join(stop.spaces) if stop.spaces else 'nothing was launched'}"
         )
+
+
+def global_id(item: int | tuple[int, ...]) -> tuple[int, ...]:
+    """Return a work-item's global id as a tuple.
+
+    Raises
+    ------
+    KernelLaunchError
+        If `item` is no id.
+    """
+    given = item if isinstance(item, tuple) else (item,)
+    if not 1 <= len(given) <= 3 or any(isinstance(i, bool) or not isinstance(i, int) or i < 0 for i in given):
+        raise KernelLaunchError(f"item must be a global id of 1 to 3 numbers from 0 on, got {item!r}")
+    return given
 
 
 def is_debugged() -> bool:

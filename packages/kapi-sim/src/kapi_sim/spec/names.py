@@ -29,7 +29,7 @@ _LANGUAGE = (
     *(row.name for row in OPERATORS),
 )
 _LAUNCH = ("DEFAULT_LOCAL_SIZE", "call_kernel", "call_kernel_async")
-_CONTROLS = ("Profile", "simulation")
+_CONTROLS = ("Profile", "debug", "simulation", "trace")
 _WARNINGS = ("BenignRaceWarning", "KapiWarning", "SimulatorOnlyWarning")
 
 COMMON_NAMES: tuple[str, ...] = (

@@ -16,7 +16,7 @@ from kapi_sim.tracing.switch import active_trace
 if TYPE_CHECKING:
     from kapi_sim.tracing.trace import Trace
 
-__all__ = ["trace"]
+__all__ = ["require_limit", "trace"]
 
 
 @contextmanager
@@ -52,8 +52,7 @@ def trace(limit: int = 100_000) -> Iterator[Trace]:
     ...  for event in t.launches[0].events if event.kind == "read"]
     [(0, 'a', 1), (1, 'a', 2), (2, 'a', 3), (3, 'a', 4)]
     """
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise KernelLaunchError(f"limit must be a positive integer, got {limit!r}")
+    require_limit(limit)
     from kapi_sim.tracing.trace import Trace
 
     made = Trace(limit)
@@ -62,3 +61,9 @@ def trace(limit: int = 100_000) -> Iterator[Trace]:
         yield made
     finally:
         active_trace.reset(token)
+
+
+def require_limit(limit: object) -> None:
+    """Raise KernelLaunchError unless `limit` can be the most events that a trace keeps."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise KernelLaunchError(f"limit must be a positive integer, got {limit!r}")
