@@ -138,6 +138,7 @@ def test_simulation_has_the_simulator_s_controls():
 def test_trace_has_the_simulator_s_surface_and_says_what_it_is(monkeypatch, tmp_path):
     from kapi_runtime import controls
 
+    monkeypatch.setattr(controls, "_warned", {"simulation"})
     said = "fill over Range(4): ran on device, nothing checked"
     with (
         pytest.warns(kapi.SimulatorOnlyWarning, match="`trace`"),
