@@ -94,7 +94,7 @@ def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any]) -> A
             raise placement_error(_no_device(kernel, name, value, names, given))
         else:
             read.append(value)
-            key.append((value.dtype, len(value.shape)) if isinstance(value, LocalAccessor) else type(value))
+            key.append((value.dtype, value.shape) if isinstance(value, LocalAccessor) else type(value))
     return Arguments(tuple(names), tuple(given), tuple(read), tuple(key))
 
 

@@ -239,7 +239,10 @@ def _unpack(
         return convert(builder, value, types.uint8, types.boolean) if isinstance(type_, types.Boolean) else value
     array = context.make_helper(builder, type_)
     array.data = fields.next() if local_pointer is None else local_pointer
-    array.shape = _integers(context, builder, [fields.next() for _ in range(type_.ndim)])
+    extents = [fields.next() for _ in range(type_.ndim)]
+    if type_.extents is not None:
+        extents = [I64(extent) for extent in type_.extents]
+    array.shape = _integers(context, builder, extents)
     if parameter.has_strides:
         array.strides = _integers(context, builder, [fields.next() for _ in range(type_.ndim)])
     return array._getvalue()

@@ -47,7 +47,8 @@ def typeof_argument(value: Any) -> types.Type:
     if isinstance(value, complex):
         return weak_complex
     if isinstance(value, LocalAccessor):
-        return UsmArrayType(_strong(value.dtype), len(value.shape), "C", address_space=AddressSpace.LOCAL)
+        shape = tuple(value.shape)
+        return UsmArrayType(_strong(value.dtype), len(shape), "C", address_space=AddressSpace.LOCAL, extents=shape)
     if is_usm_array(value):
         try:
             return array_type(array_fields(value))

@@ -45,6 +45,9 @@ class UsmArrayType(types.Array):
         Kind of USM allocation; None where it does not matter, as inside a kernel.
     address_space : AddressSpace
         Global memory, the local memory of a work-group, or the private memory of a work-item.
+    extents : tuple of int, optional
+        The shape, where it is known when a kernel is compiled: that of local memory is, since its steps from row to
+        row then are constants.
 
     Notes
     -----
@@ -63,25 +66,28 @@ class UsmArrayType(types.Array):
         aligned: bool = True,
         usm_type: str | None = None,
         address_space: AddressSpace = AddressSpace.GLOBAL,
+        extents: tuple[int, ...] | None = None,
     ) -> None:
         self.usm_type = usm_type
+        self.extents = extents
         self.address_space = address_space
         place = _PLACES.get(address_space, "usm_array")
         kind = f", {usm_type}" if usm_type else ""
         access = ", readonly" if readonly else ""
+        rank = f"{ndim}d" if extents is None else " x ".join(map(str, extents))
         super().__init__(
             dtype,
             ndim,
             layout,
             readonly=readonly,
-            name=name or f"{place}({dtype}, {ndim}d, {layout}{kind}{access})",
+            name=name or f"{place}({dtype}, {rank}, {layout}{kind}{access})",
             aligned=aligned,
         )
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What makes two of these types equal."""
-        return (*super().key, self.usm_type, self.address_space)
+        return (*super().key, self.usm_type, self.address_space, self.extents)
 
     @property
     def has_strides(self) -> bool:
@@ -92,7 +98,7 @@ class UsmArrayType(types.Array):
     def mangling_args(self) -> tuple[str, list[Any]]:
         """What tells compiled functions apart in their names."""
         name, arguments = super().mangling_args
-        return name, [*arguments, self.usm_type or "unknown", self.address_space.name]
+        return name, [*arguments, self.usm_type or "unknown", self.address_space.name, str(self.extents)]
 
     @property
     def is_host_accessible(self) -> bool:
@@ -106,7 +112,12 @@ class UsmArrayType(types.Array):
     def in_kernel(self) -> UsmArrayType:
         """The same type without what a kernel's code does not depend on."""
         return UsmArrayType(
-            self.dtype, self.ndim, self.layout, readonly=not self.mutable, address_space=self.address_space
+            self.dtype,
+            self.ndim,
+            self.layout,
+            readonly=not self.mutable,
+            address_space=self.address_space,
+            extents=self.extents,
         )
 
     def copy(
@@ -117,7 +128,7 @@ class UsmArrayType(types.Array):
         readonly: bool | None = None,
         usm_type: str | None = None,
     ) -> UsmArrayType:
-        """The same type with some of its properties replaced."""
+        """The same type with some of its properties replaced; of another rank or layout, its shape is not known."""
         return UsmArrayType(
             self.dtype if dtype is None else dtype,
             self.ndim if ndim is None else ndim,
@@ -126,6 +137,7 @@ class UsmArrayType(types.Array):
             aligned=self.aligned,
             usm_type=usm_type or self.usm_type,
             address_space=self.address_space,
+            extents=self.extents if ndim is None and layout is None else None,
         )
 
     def unify(self, typingctx: Any, other: types.Type) -> UsmArrayType | None:
@@ -141,6 +153,7 @@ class UsmArrayType(types.Array):
             readonly=not (self.mutable and other.mutable),
             usm_type=self.usm_type if self.usm_type == other.usm_type else None,
             address_space=self.address_space,
+            extents=self.extents if self.extents == other.extents else None,
         )
 
     # Numba's dispatcher hashes the type of each argument of each call.

@@ -92,6 +92,24 @@ def _setitem(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
     return context.get_dummy_value()
 
 
+@registry.lower_cast(UsmArrayType, UsmArrayType)
+def _to_weaker(context: Any, builder: ir.IRBuilder, source: Any, target: Any, value: ir.Value) -> ir.Value:
+    """An array whose type says more than is asked for: of its layout, or of its shape."""
+    array = context.make_helper(builder, source, value)
+    result = context.make_helper(builder, target)
+    result.data, result.shape = array.data, array.shape
+    if target.has_strides and source.has_strides:
+        result.strides = array.strides
+    elif target.has_strides:
+        step: ir.Value = I64(1)
+        steps: list[ir.Value] = []
+        for extent in reversed(cgutils.unpack_tuple(builder, array.shape)):
+            steps.insert(0, step)
+            step = builder.mul(step, extent)
+        result.strides = cgutils.pack_array(builder, steps)
+    return result._getvalue()
+
+
 @registry.lower_getattr(UsmArrayType, "shape")
 def _shape(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
     return context.make_helper(builder, type_, value).shape
