@@ -17,6 +17,7 @@ HOST_API = {
     *("event_elapsed_time", "external_queue", "get_current_device", "get_memory_info", "is_available"),
     *("list_devices", "queue", "require_context", "select_device"),
     *("Entry", "Recording", "profile_start", "profile_stop", "profiling", "memory", "runtime"),
+    *("KernelInformation", "Statistics"),
     *("PrecompiledKernel", "compile_spirv", "compile_spirv_for_current_device", "load_opencl", "load_spirv"),
 }
 LANGUAGE_CLASSES = {"DeviceFunction", "Kernel"}

@@ -99,6 +99,7 @@ if TYPE_CHECKING:
         select_device,
     )
     from kapi_runtime.events import Event, HostEvent, event_elapsed_time
+    from kapi_runtime.kernel_information import KernelInformation, Statistics
     from kapi_runtime.kernels import Kernel, call_kernel, call_kernel_async, kernel
     from kapi_runtime.precompiled import PrecompiledKernel, load_opencl, load_spirv
     from kapi_runtime.queues import Queue, default_queue, external_queue, queue
@@ -136,6 +137,7 @@ __all__ = [
     "Kernel",
     "KernelAssertionError",
     "KernelCompilationError",
+    "KernelInformation",
     "KernelLaunchError",
     "LimitError",
     "LocalAccessor",
@@ -152,6 +154,7 @@ __all__ = [
     "Range",
     "Recording",
     "SimulatorOnlyWarning",
+    "Statistics",
     "SubGroup",
     "UninitializedReadError",
     "UsmAllocationError",
@@ -221,11 +224,13 @@ _LAZY = {
     "Event": "events",
     "HostEvent": "events",
     "Kernel": "kernels",
+    "KernelInformation": "kernel_information",
     "MemoryInfo": "contexts",
     "PrecompiledKernel": "precompiled",
     "Profile": "controls",
     "Queue": "queues",
     "Recording": "recording",
+    "Statistics": "kernel_information",
     "call_kernel": "kernels",
     "call_kernel_async": "kernels",
     "close": "contexts",

@@ -60,5 +60,6 @@ class BoundLaunch(_BoundLaunch):
         if events is None:
             # A recording, no plan, or a refusal, which is told by the long way.
             events = self._prepared.submit(before)
+        self.kernel.count_launch()
         note_launch(self.kernel.__name__, self.index_space)
         return events

@@ -15,6 +15,7 @@ from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.launch import Prepared, launch_by_plan, prepare
 from kapi_runtime.launchables import DeviceLaunchable
 from kapi_runtime.plan import PlanTable
+from kapi_runtime.program import device_kernel
 from kapi_runtime.targets import target_of
 from kapi_sim import DtypeError, NdRange, Range
 from kapi_sim.launchable import (
@@ -80,6 +81,7 @@ class Kernel(DeviceLaunchable):
             prepared = self.prepare(space, given)
             events = prepared.submit(before)
             self._plans.add(space, prepared)
+        self.count_launch()
         note_launch(self.__name__, space)
         return events
 
@@ -112,6 +114,15 @@ class Kernel(DeviceLaunchable):
     def inspect_spirv(self) -> dict[str, str]:
         """Return the SPIR-V of each module that was compiled, as text, by its signature."""
         return {signature: module.assembly for signature, module in self._inspected()}
+
+    def built_for(self, queue: Any) -> dict[str, Any]:
+        """Return the `dpctl.program.SyclKernel` of each module for a queue's device, by the module's signature."""
+        target = self.target or target_of(queue.sycl_device)
+        suiting = [(signature, module) for signature, module in self._inspected() if module.target == target]
+        return {signature: device_kernel(module, queue).sycl_kernel for signature, module in suiting}
+
+    def _module_count(self) -> int:
+        return len(self._modules)
 
     def _inspected(self) -> list[tuple[str, SpirvModule]]:
         return [(module.typed_ir.split("\n", 1)[0], module) for module in list(self._modules.values())]

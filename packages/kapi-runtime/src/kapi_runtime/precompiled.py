@@ -29,6 +29,7 @@ from kapi_runtime.geometry import checked_range
 from kapi_runtime.launch import prepare
 from kapi_runtime.launchables import DeviceLaunchable
 from kapi_runtime.placement import execution_queue
+from kapi_runtime.program import device_kernel
 from kapi_runtime.queues import queue_of
 from kapi_sim import DriverError, DtypeError, KernelCompilationError, KernelLaunchError, LocalAccessor, NdRange, Range
 from kapi_sim.launchable import parameters_for_launch
@@ -119,10 +120,18 @@ class PrecompiledKernel(DeviceLaunchable):
             ) from error
         order.add_event_pair(_DONE, event)
         _keep_alive.keep(queue, event, (given, native, built))
+        self.count_launch()
         return HostEvent(event, _keep_alive.release), event
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.code, self._entry, self._given_parameters, self._build_options)
+
+    def built_for(self, queue: Any) -> dict[str, Any]:
+        """Return its `dpctl.program.SyclKernel` for a queue's device, by its parameters."""
+        return {f"{self.__name__}({', '.join(self.parameters)})": self._build_for(queue).sycl_kernel}
+
+    def _module_count(self) -> int:
+        return 1
 
     def _native(self, parameter: _Parameter, value: Any, given: Any) -> Any:
         where = f"argument `{parameter.name}` of kernel `{self.__name__}`"
@@ -219,7 +228,17 @@ class ModuleKernel(DeviceLaunchable):
             )
         arguments = read_arguments(self.__name__, names, given)
         self._check(arguments)
-        return prepare(self.__name__, space, arguments, lambda queue: module).submit(device_events(dependent_events))
+        before = device_events(dependent_events)
+        events = prepare(self.__name__, space, arguments, lambda queue: module).submit(before)
+        self.count_launch()
+        return events
+
+    def built_for(self, queue: Any) -> dict[str, Any]:
+        """Return its `dpctl.program.SyclKernel` for a queue's device, by its signature."""
+        return {self.module.typed_ir.split("\n", 1)[0]: device_kernel(self.module, queue).sycl_kernel}
+
+    def _module_count(self) -> int:
+        return 1
 
     def _check(self, arguments: Arguments) -> None:
         for parameter, value in zip(self.module.parameters, arguments.read, strict=True):
