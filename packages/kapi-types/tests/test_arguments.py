@@ -43,8 +43,8 @@ def test_typeof_argument_of_arrays(usm_array):
 
 
 def test_typeof_argument_of_local_memory():
-    """Local memory is contiguous, in its own address space."""
-    wanted = UsmArrayType(types.int64, 2, "C", address_space=AddressSpace.LOCAL)
+    """Local memory is contiguous, in its own address space, and of a known shape."""
+    wanted = UsmArrayType(types.int64, 2, "C", address_space=AddressSpace.LOCAL, extents=(4, 8))
     assert typeof_argument(LocalAccessor((4, 8), np.int64)) == wanted
 
 

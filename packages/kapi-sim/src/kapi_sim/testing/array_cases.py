@@ -43,6 +43,19 @@ def _copy_3(kapi: Any) -> Any:
     return copy
 
 
+def _chosen_by_branch(kapi: Any) -> Any:
+    @kapi.kernel
+    def chosen(item: kapi.Item, a, b, out):
+        i = item.get_id(0)
+        if i % 2 == 0:
+            x = a
+        else:
+            x = b
+        out[i] = x[i, 1]
+
+    return chosen
+
+
 def _rank_0(kapi: Any) -> Any:
     @kapi.kernel
     def scalar_array(item: kapi.Item, a, out):
@@ -306,6 +319,13 @@ CASES: tuple[Case, ...] = (
         ((2,),),
         lambda: [np.array([[1.0, 2.0], [3.0, 4.0]])],
         lambda given: {0: np.array([[2.0, 1.0], [4.0, 3.0]])},
+    ),
+    Case(
+        "arrays/chosen-by-a-branch",
+        _chosen_by_branch,
+        ((4,),),
+        lambda: [_ramp(16).reshape(4, 4), _ramp(8).reshape(4, 2)[::-1], np.zeros(4)],
+        lambda given: {2: np.array([1.0, 5.0, 9.0, 1.0])},
     ),
     Case(
         "arrays/augmented-assignment",
