@@ -56,7 +56,7 @@ def test_all_problems_are_told_at_once(line_with):
         "a dict cannot be made in a kernel",
         "a set cannot be made in a kernel",
         "a comprehension cannot be made in a kernel; write a loop",
-        "a string cannot be made in a kernel",
+        "a string cannot be made in a kernel; print() takes texts and numbers one by one",
         "a kernel cannot use try: nothing in it raises",
         "a kernel cannot use with",
         "a kernel cannot import: import above it",

@@ -43,7 +43,7 @@ def test_problems_of_a_kernel_are_found_at_once(infer):
         (4, "Item has no 'foo' in a kernel"),
         (5, "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument"),
         (6, "operator << must have operands that NumPy has it for, got float32 << Python int"),
-        (7, "constant 'text' is a str, which kernels lack"),
+        (7, "constant 'text' is a text, which only print() and the exceptions of debug mode take"),
     ]
     assert {problem.filename for problem in caught.value.problems} == {__file__}
 
@@ -300,7 +300,7 @@ BIG_INDEX = 3
         ),
         (function_of_python, 1, "sum is no function that kernels have"),
         (function_of_numpy, 1, "numpy.linalg.norm is no function that kernels have"),
-        (text_in_a_global, 1, "TEXT is a str, which kernels lack"),
+        (text_in_a_global, 1, "TEXT is a text, which only print() and the exceptions of debug mode take"),
         (trying, 2, "a kernel cannot use try: nothing in it raises"),
         (raising, 1, "a kernel raises in debug mode only: write @kernel(debug=True)"),
         (yielding, 1, "a kernel cannot yield"),
@@ -316,7 +316,7 @@ BIG_INDEX = 3
         ),
         (barrier_of_an_item, 1, "group of group_barrier() must be a Group or SubGroup, got Item; an NdItem's"),
         (id_of_nothing, 1, "Item.get_id() must be called with arguments that it has in a kernel, got ()"),
-        (id_of_a_text, 1, "constant 'x' is a str, which kernels lack"),
+        (id_of_a_text, 1, "constant 'x' is a text, which only print() and the exceptions of debug mode take"),
         (group_of_an_item, 1, "Item has no 'get_group' in a kernel"),
         (
             mixed_tuple,
@@ -326,7 +326,7 @@ BIG_INDEX = 3
         ),
         (attribute_of_an_array, 1, "float32 array of rank 2 has no 'T' in a kernel"),
         (attribute_of_a_number, 1, "int32 has no 'nothing' in a kernel"),
-        (slice_of_an_array, 1, "slice is no function that kernels have"),
+        (slice_of_an_array, 1, "slice of a part of an array cannot be made in a kernel; index its elements in a loop"),
         (index_by_a_float, 1, "index must be made of integers, got float64"),
         (too_many_indices, 1, "index must have one integer for each of 1 axes, got 2"),
         (array_as_element, 1, "an element of a int32 array of rank 1 must be a number, got float32 array of rank 2"),
@@ -421,8 +421,9 @@ def test_problems_found_holds_each_once():
 def test_first_words_leaves_out_stages():
     """Numba says where it was; the author wants what it was."""
     error = RuntimeError("Failed in kapi_kernel mode pipeline (step: types)\n\nno such thing. Raised from None\nadvice")
-    assert first_words(error) == "no such thing"
-    assert first_words(RuntimeError()) == "RuntimeError"
+    assert first_words(error) == "Numba has no way to compile this: no such thing"
+    assert first_words(RuntimeError()) == "Numba has no way to compile this: RuntimeError"
+    assert first_words(RuntimeError("Illegal IR, del found at: del x")) == "a kernel cannot use del"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ __all__ = ["find_problems"]
 
 _PASSED = "a function that is passed around cannot be made in a kernel; call it where it is defined"
 _LIST = "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument"
-_STRING = "a string cannot be made in a kernel"
+_STRING = "a string cannot be made in a kernel; print() takes texts and numbers one by one"
 _COMPREHENSION = "a comprehension cannot be made in a kernel; write a loop"
 _REFUSED: dict[type[ast.AST], str] = {
     ast.ListComp: _COMPREHENSION,

@@ -21,9 +21,11 @@ from kapi_types.kernel_typing import (
     Problem,
     ProblemsFound,
     describe_problems,
-    first_words,
     float_introductions,
     kernel_flags,
+    problems_as_told,
+    problems_of_form,
+    problems_of_source,
     typed_ir_text,
 )
 
@@ -113,15 +115,19 @@ def lower_function(
         compiler = _SpirvCompiler(
             typing_context, context, None, types_, returns, kernel_flags(), {}, debug=options.debug
         )
+        if unfit := problems_of_form(python_function):
+            raise ProblemsFound(unfit)
         try:
             compiler.compile_extra(python_function)
-        except (ProblemsFound, KernelCompilationError):
+        except KernelCompilationError:
             raise
+        except ProblemsFound as found:
+            raise ProblemsFound(problems_as_told(python_function, found.problems)) from found.__cause__
         except Exception as error:
             if isinstance(error.__context__, ProblemsFound):  # raised in lowering, and wrapped by Numba
                 raise error.__context__ from error
             # Whatever Numba meets in a kernel that it did not expect, its author gets a place and a reason.
-            raise ProblemsFound([_as_problem(python_function, error)]) from error
+            raise ProblemsFound(problems_of_source(python_function, error)) from error
         for capability, bits in lacking_widths.items():
             lacking[capability] += float_introductions(compiler.state, bits)
         return compiler.state
@@ -151,14 +157,6 @@ def lower_function(
 def _contexts() -> tuple[KernelTypingContext, SpirvTargetContext]:
     typing_context = KernelTypingContext()
     return typing_context, SpirvTargetContext(typing_context)
-
-
-def _as_problem(function: FunctionType, error: Exception) -> Problem:
-    loc = getattr(error, "loc", None)
-    text = first_words(error)
-    if loc is None:
-        return Problem(function.__code__.co_filename, function.__code__.co_firstlineno, text)
-    return Problem(loc.filename, loc.line, text)
 
 
 class _SpirvCompiler(KernelCompiler):

@@ -10,6 +10,7 @@ from kapi_types.kernel_typing.context import TARGET_NAME, KernelTypingContext
 from kapi_types.kernel_typing.float_widths import float_introductions
 from kapi_types.kernel_typing.pipeline import KernelCompiler, kernel_flags
 from kapi_types.kernel_typing.problems import Problem, ProblemsFound, describe_problems, first_words, spell_type
+from kapi_types.kernel_typing.source_problems import problems_as_told, problems_of_form, problems_of_source
 
 __all__ = [
     "TARGET_NAME",
@@ -21,6 +22,9 @@ __all__ = [
     "first_words",
     "float_introductions",
     "kernel_flags",
+    "problems_as_told",
+    "problems_of_form",
+    "problems_of_source",
     "spell_type",
     "typed_ir_text",
 ]

@@ -95,7 +95,9 @@ class _Len(templates.AbstractTemplate):
     key = len
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        (container,) = args
+        if len(args) != 1:
+            return None
+        container = args[0]
         if isinstance(container, UsmArrayType) and container.ndim > 0:
             return templates.signature(weak_int, container)
         if isinstance(container, types.BaseTuple):

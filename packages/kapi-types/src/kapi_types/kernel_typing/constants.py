@@ -8,6 +8,7 @@ from typing import Any
 
 from kapi_types._numba_compat import ir, types
 from kapi_types.kernel_api import KernelApiType
+from kapi_types.kernel_typing.iteration import RangeType
 from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE
 from kapi_types.kernel_typing.problems import Problem, problem_at, spell_type
 from kapi_types.usm_array import UsmArrayType
@@ -25,7 +26,7 @@ def constant_problems(state: Any) -> list[Problem]:
         A compilation after type inference.
     """
     definitions = _definitions(state.func_ir)
-    problems: list[Problem] = []
+    problems: list[Problem] = list(_taken_apart(state))
     for expression, signature in state.calltypes.items():
         if signature is None:
             continue
@@ -34,9 +35,14 @@ def constant_problems(state: Any) -> list[Problem]:
             problems += _operands_out_of_range(definitions, expression, signature)
         elif kind == "call" and isinstance(signature.recvr, KernelApiType):
             problems += _dimensions_out_of_range(definitions, expression, signature.recvr)
+        elif kind == "call" and isinstance(signature.return_type, RangeType):
+            problems += _steps_of_zero(definitions, expression)
         elif isinstance(expression, (ir.SetItem, ir.StaticSetItem)) or kind in ("getitem", "static_getitem"):
             if isinstance(signature.args[0], UsmArrayType):
                 problems += _negative_indices(definitions, expression)
+                problems += _stored_out_of_range(definitions, expression, signature.args[0])
+            elif isinstance(signature.args[0], types.BaseTuple):
+                problems += _members_out_of_range(definitions, expression, signature.args[0])
     return problems
 
 
@@ -111,3 +117,34 @@ def _negative_indices(definitions: dict[str, Any], expression: Any) -> Iterator[
         if isinstance(value, int) and value < 0:
             text = f"index must not be negative, got {value}; count from the end with `array.shape[axis] - {-value}`"
             yield problem_at(expression.loc, text)
+
+
+def _steps_of_zero(definitions: dict[str, Any], expression: Any) -> Iterator[Problem]:
+    if len(expression.args) == 3 and _constant(definitions, expression.args[2]) == 0:
+        yield problem_at(expression.loc, "step of range() must not be zero")
+
+
+def _stored_out_of_range(definitions: dict[str, Any], expression: Any, array: UsmArrayType) -> Iterator[Problem]:
+    """NumPy raises OverflowError where such an int is assigned."""
+    stored = getattr(expression, "value", None) if isinstance(expression, (ir.SetItem, ir.StaticSetItem)) else None
+    value, type_ = _constant(definitions, stored), array.dtype
+    if value is not None and isinstance(type_, types.Integer) and not type_.minval <= value <= type_.maxval:
+        yield problem_at(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
+
+
+def _members_out_of_range(definitions: dict[str, Any], expression: Any, container: Any) -> Iterator[Problem]:
+    is_static = getattr(expression, "op", None) == "static_getitem"
+    index = expression.index if is_static else _constant(definitions, expression.index)
+    if isinstance(index, int) and not -len(container) <= index < len(container):
+        text = f"index of a {spell_type(container)} must be less than {len(container)}, got {index}"
+        yield problem_at(expression.loc, text)
+
+
+def _taken_apart(state: Any) -> Iterator[Problem]:
+    """Assignments to several names of what is no tuple."""
+    for block in state.func_ir.blocks.values():
+        for expression in block.find_exprs(op="exhaust_iter"):
+            type_ = state.typemap[expression.value.name]
+            if not isinstance(type_, types.BaseTuple):
+                text = f"only a tuple can be taken apart in a kernel, got a {spell_type(type_)}"
+                yield problem_at(expression.loc, text)

@@ -21,9 +21,14 @@ from kapi_types.kernel_typing import (
     operators,
     private_memory,
 )
+from kapi_types.kernel_typing.descriptions import (
+    describe_call,
+    describe_missing_attribute,
+    describe_value,
+    is_consequence,
+)
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType, python_function
 from kapi_types.kernel_typing.functions import table_function
-from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
 from kapi_types.kernel_typing.prints import PRINT, PrintType, Text
 from kapi_types.kernel_typing.problems import CONSEQUENCE, KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.promotion import is_scalar, unify_scalars
@@ -37,12 +42,6 @@ TARGET_NAME = "kapi_kernel"
 
 DeviceFunctionCompiler = Callable[[FunctionType, "tuple[types.Type, ...]"], types.Type]
 """Compiles a function for argument types and returns its return type; a back end provides it."""
-
-_SYMBOLS = {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
-    "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "neg": "-", "pos": "+", "invert": "~",
-    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-}  # fmt: skip
 
 
 class _KernelTarget(GPU):
@@ -143,15 +142,14 @@ class KernelTypingContext(TypingContext):
         try:
             resolved = super().resolve_value_type(val)
         except ValueError:
-            lacking = "is no function that kernels have" if callable(val) else _lacking(val)
-            raise ValueError(lacking) from None
+            raise ValueError(describe_value(val)) from None
         if is_scalar(resolved) or isinstance(resolved, (types.NumberClass, types.DType)):
             return resolved
-        raise ValueError(_lacking(val))
+        raise ValueError(describe_value(val))
 
     def resolve_function_type(self, func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) -> Any:
         """The signature of a call; a `KernelTypeProblem` in the author's words if there is none."""
-        if types.undefined in (func, *args, *dict(kws).values()):
+        if is_consequence(func, *args, *dict(kws).values()):
             raise KernelTypeProblem(CONSEQUENCE)
         try:
             signature = super().resolve_function_type(func, args, kws)
@@ -161,7 +159,7 @@ class KernelTypingContext(TypingContext):
                 raise problem from None
             signature = None
         if signature is None and func != "static_getitem":
-            raise KernelTypeProblem(_describe_call(func, args, kws))
+            raise KernelTypeProblem(describe_call(func, args, dict(kws)))
         return signature
 
     def resolve_setitem(self, target: types.Type, index: types.Type, value: types.Type) -> Any:
@@ -174,14 +172,14 @@ class KernelTypingContext(TypingContext):
 
     def resolve_getattr(self, typ: types.Type, attr: str) -> types.Type | None:
         """The type of `typ.attr`; a `KernelTypeProblem` if there is no such attribute."""
-        if typ is types.undefined:
+        if is_consequence(typ):
             raise KernelTypeProblem(CONSEQUENCE)
         try:
             found = super().resolve_getattr(typ, attr)
         except AttributeError:
             found = None
         if found is None and attr != "__call__":
-            raise KernelTypeProblem(f"{spell_type(typ)} has no {attr!r} in a kernel")
+            raise KernelTypeProblem(describe_missing_attribute(typ, attr))
         return found
 
     def resolve_module_constants(self, typ: types.Module, attr: str) -> types.Type | None:
@@ -225,10 +223,6 @@ _WEAK_OF: dict[type, types.Type] = {
 }
 
 
-def _lacking(value: object) -> str:
-    return f"is a {type(value).__name__}, which kernels lack"
-
-
 def _kernel_problem(error: BaseException | None) -> KernelTypeProblem | None:
     """The problem that an error of Numba's wraps, if it wraps one."""
     while error is not None:
@@ -236,41 +230,3 @@ def _kernel_problem(error: BaseException | None) -> KernelTypeProblem | None:
             return error
         error = error.__cause__
     return None
-
-
-def _describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) -> str:
-    spelled = [spell_type(arg) for arg in args] + [f"{name}={spell_type(arg)}" for name, arg in kws.items()]
-    key = getattr(func, "typing_key", func)
-    if key is operator.getitem or key is _SETITEM:
-        return _describe_indexing(args)
-    if key == "getiter":
-        return f"a loop must be over range(...) or a tuple of values of one type, got one over a {spelled[0]}"
-    key = IN_PLACE.get(key, key) if callable(key) else key
-    symbol = _SYMBOLS.get(getattr(key, "__name__", "")) if key in (*BINARY, *UNARY, *COMPARISONS) else None
-    if symbol and len(args) == 2:
-        return f"operator {symbol} must have operands that NumPy has it for, got {spelled[0]} {symbol} {spelled[1]}"
-    if symbol:
-        return f"operator {symbol} must have an operand that NumPy has it for, got {symbol}{spelled[0]}"
-    name = key if hasattr(func, "this") else getattr(key, "__name__", str(key))
-    return f"{name}() must be called with arguments that it has in a kernel, got ({', '.join(spelled)})"
-
-
-def _describe_indexing(args: tuple[types.Type, ...]) -> str:
-    container, index = args[:2]
-    if isinstance(container, UsmArrayType):
-        if len(args) == 3 and not container.mutable:
-            return f"array must be writable to be assigned to, got a {spell_type(container)}"
-        indices = index.types if isinstance(index, types.BaseTuple) else (index,)
-        if len(indices) != container.ndim:
-            return f"index must have one integer for each of {container.ndim} axes, got {len(indices)}"
-        if not all(isinstance(each, types.Integer) for each in indices):
-            return f"index must be made of integers, got {', '.join(spell_type(each) for each in indices)}"
-        if isinstance(args[2], types.Complex):
-            return (
-                f"an element of a {spell_type(container)} cannot hold an imaginary part, got {spell_type(args[2])}; "
-                "store its .real"
-            )
-        return f"an element of a {spell_type(container)} must be a number, got {spell_type(args[2])}"
-    if isinstance(container, types.BaseTuple) and isinstance(index, types.Integer):
-        return f"index of a {spell_type(container)}, whose members differ in type, must be a constant in its range"
-    return f"{spell_type(container)} must be an array or tuple to be indexed, got an index of {spell_type(index)}"

@@ -91,7 +91,8 @@ class InferTypes(FunctionPass):
             except (errors.NumbaError, ValueError) as error:
                 own = problems or _own_problems(error)
                 loc = getattr(error, "loc", None) or state.func_ir.loc
-                raise ProblemsFound(own or [problem_at(loc, first_words(error))]) from None
+                said = error.text if isinstance(error, KernelTypeProblem) else first_words(error)
+                raise ProblemsFound(own or [problem_at(loc, said)]) from None
         return _Inferred(typemap, return_type, calltypes, infer.problems), infer.settled(typemap)
 
 

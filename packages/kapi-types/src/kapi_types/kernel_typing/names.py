@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from types import CodeType
 from typing import Any
 
 from kapi_types._numba_compat import FunctionPass, ir, register_pass
@@ -46,6 +47,7 @@ class CheckNames(FunctionPass):
                     self._check(state, statement, problems)
                 elif type(statement) in _STATEMENTS:
                     whole.append(problem_at(statement.loc, _STATEMENTS[type(statement)]))
+        whole += _half_assigned(state.func_ir.blocks)
         # What such a line holds, texts above all, is no mistake of its own.
         lines = {problem.line for problem in whole}
         problems = whole + [problem for problem in problems if problem.line not in lines]
@@ -63,6 +65,9 @@ class CheckNames(FunctionPass):
             value.use_literal_type = False
             if type(value.value) is int and not -(2**63) <= value.value < 2**64:
                 problems.append(problem_at(statement.loc, f"constant must fit 64 bits, got {value.value}"))
+            if isinstance(value.value, CodeType):  # of a local function, which is a problem where it is made
+                statement.value = ir.Const(Unknown(), value.loc, use_literal_type=False)
+                return
             self._check_value(state, statement, value.value, f"constant {value.value!r}", problems)
         elif isinstance(value, (ir.Global, ir.FreeVar)):
             if isinstance(value.value, (bool, int, float, complex, tuple)):
@@ -96,6 +101,20 @@ class CheckNames(FunctionPass):
         except ValueError as error:
             problems.append(problem_at(statement.loc, f"{name} {error}"))
             statement.value = ir.Const(Unknown(), statement.loc, use_literal_type=False)
+
+
+def _half_assigned(blocks: dict[Any, Any]) -> list[Problem]:
+    """Where Numba has given a value to a name and forgotten the temporary that it was: at each `:=`."""
+    assigned = {each.target.name for block in blocks.values() for each in block.find_insts(ir.Assign)}
+    found = []
+    for block in blocks.values():
+        for statement in block.body:
+            read = statement.value if isinstance(statement, ir.Assign) else statement
+            variables = [read] if isinstance(read, ir.Var) else getattr(read, "list_vars", list)()
+            if any(each.name.startswith("$") and each.name not in assigned for each in variables):
+                text = "a kernel cannot assign within an expression (:=); assign on a line before it"
+                found.append(problem_at(statement.loc, text))
+    return list(dict.fromkeys(found))
 
 
 class Unknown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -16,6 +17,7 @@ from kapi_types.weak import WeakBool, WeakComplex, WeakFloat, WeakInt
 
 __all__ = [
     "CONSEQUENCE",
+    "NUMBA_SAYS",
     "KernelTypeProblem",
     "Problem",
     "ProblemsFound",
@@ -30,6 +32,21 @@ _PLACES = {AddressSpace.LOCAL: "local array", AddressSpace.PRIVATE: "private arr
 
 CONSEQUENCE = ""
 """The text of a problem that only follows from another one, and is not told."""
+
+NUMBA_SAYS = "Numba has no way to compile this: "
+"""The beginning of a text that has no better words than Numba's."""
+
+_WORDS = (
+    (r"Illegal IR, del found", "a kernel cannot use del"),
+    (r"use of yield in a closure|generator expression", "a generator cannot be made in a kernel; write a loop"),
+    (r"Multiple argument raise", "an exception in a kernel cannot have `from`"),
+    (r"Unsupported use of cell variable", "a local function cannot call itself, or be used before it is defined"),
+    (r"'with \(context manager\)|with.*not supported", "a kernel cannot use with"),
+    (r"\*args in function call should be a tuple", "what follows * in a call must be a tuple in a kernel"),
+    (r"wrong tuple length", "as many names must be assigned to as the tuple has members"),
+    (r"No definition for lowering getiter|too many values to unpack", "only a tuple can be taken apart in a kernel"),
+)
+"""What Numba says, and what it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +106,12 @@ def describe_problems(problems: Iterable[Problem]) -> str:
 
 
 def first_words(error: BaseException) -> str:
-    """What an error of Numba's says, without the stage that it happened in and the advice after it."""
+    """What an error of Numba's is about; its own first words, without the stage and the advice, where it is unknown."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith("Failed in ")]
-    return (said or lines or [type(error).__name__])[0].removesuffix(". Raised from None")
+    first = (said or lines or [type(error).__name__])[0].removesuffix(". Raised from None")
+    known = next((words for pattern, words in _WORDS if re.search(pattern, str(error))), None)
+    return known or f"{NUMBA_SAYS}{first}"
 
 
 def spell_type(type_: Any) -> str:
@@ -122,4 +141,12 @@ def spell_type(type_: Any) -> str:
         return "None"
     if isinstance(type_, types.Module):
         return f"module {type_.pymod.__name__}"
+    if isinstance(type_, types.NumberClass):
+        return f"numpy.{type_.instance_type}"
+    if isinstance(type_, types.DType):
+        return f"dtype {type_.dtype}"
+    if isinstance(type_, types.BoundFunction):
+        return f"method {type_.typing_key}"
+    if isinstance(type_, types.Function):
+        return f"function {getattr(type_.typing_key, '__name__', type_.typing_key)}"
     return str(type_)

@@ -1,0 +1,120 @@
+"""Kernels that are none: every one is refused with its lines and plain words, and nothing ends the process.
+
+`odd_kernels.txt` holds a body for each case, between empty lines, and what is said of it: `! line: text`, where the
+text is the beginning of the message. Bodies that are whole functions begin with `def body` or `async def body`.
+"""
+
+from __future__ import annotations
+
+import collections
+import enum
+import linecache
+import math
+import os
+import random
+import re
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import types
+
+import kapi_sim as kapi
+from kapi_sim.errors import KernelCompilationError
+from kapi_spirv import compile_kernel
+from kapi_types import ItemType, UsmArrayType
+from kapi_types.weak import weak_int
+
+CASES = [
+    (
+        "\n".join(line for line in block.splitlines() if not line.startswith("! ")),
+        [line[2:] for line in block.splitlines() if line.startswith("! ")],
+    )
+    for block in Path(__file__).with_name("odd_kernels.txt").read_text("utf-8").strip().split("\n\n")
+]
+SIGNATURE = [ItemType(1), UsmArrayType(types.float32, 1, "C"), UsmArrayType(types.int32, 2, "C"), weak_int]
+NUMBA = re.compile(r"Numba|opcode|\$\w|TypingError|LoweringError|nopython|cannot determine|Undecided|weak_|usm_array")
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+class Thing:
+    value = 3
+
+
+@kapi.device_func
+def helper(x):
+    return x + 1
+
+
+@kapi.device_func
+def recursive(x):
+    return recursive(x - 1) if x > 0 else x
+
+
+@kapi.device_func
+def makes_a_list(x):
+    return [x]
+
+
+@kapi.device_func
+def returns_nothing(x):
+    pass
+
+
+@kapi.device_func
+def returns_either(x):
+    if x > 0:
+        return 1.0
+    return (1, 2)
+
+
+def generate():
+    yield 1
+
+
+NAMES = {
+    "ARRAY": np.zeros(3), "Color": Color, "COUNT": 0, "DICT": {1: 2}, "LIST": [1, 2], "OBJECT": Thing(),
+    "Point": collections.namedtuple("Point", "x y"), "TEXT": "abc", "Thing": Thing, "generate": generate,
+    "helper": helper, "kapi": kapi, "makes_a_list": makes_a_list, "math": math, "np": np, "os": os, "random": random,
+    "recursive": recursive, "returns_either": returns_either, "returns_nothing": returns_nothing,
+}  # fmt: skip
+
+
+def kernel_of(number, body):
+    """The function of a body, whose source is found as that of a file is."""
+    is_whole = body.startswith(("def body", "async def body"))
+    source = f"{body}\n" if is_whole else f"def body(item, a, b, n):\n{textwrap.indent(body, '    ')}\n"
+    filename = f"<odd kernel {number}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    namespace = dict(NAMES)
+    exec(compile(source, filename, "exec"), namespace)
+    return filename, namespace["body"]
+
+
+def test_corpus_is_large():
+    """An empty one would prove nothing."""
+    assert len(CASES) >= 150
+    assert all(said for _, said in CASES)
+
+
+@pytest.mark.parametrize(("number", "body", "said"), [(n, *case) for n, case in enumerate(CASES)], ids=lambda v: None)
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")  # Python's own doubts about such code
+def test_odd_kernel_is_refused_in_plain_words(number, body, said):
+    """The class, the lines, the beginning of each text; and not a word of Numba's."""
+    filename, function = kernel_of(number, body)
+    with pytest.raises(KernelCompilationError) as caught:
+        compile_kernel(function, SIGNATURE)
+    text = str(caught.value)
+    told = re.findall(rf"^(?:{re.escape(filename)}|{re.escape(__file__)}):(\d+): (.*)$", text, re.MULTILINE)
+    assert len(told) == len(said), text
+    for (line, words), expected in zip(told, said, strict=True):
+        wanted_line, _, wanted = expected.partition(": ")
+        assert words.startswith(wanted), text
+        assert wanted_line in (line, "helper"), text
+    assert not NUMBA.search("\n".join(words for _, words in told)), text
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__

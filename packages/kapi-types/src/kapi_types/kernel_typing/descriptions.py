@@ -1,0 +1,130 @@
+"""What a call, an operator, an index or a value must be in a kernel, said where it is not."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from kapi_sim import LocalAccessor
+from kapi_sim.spec.intrinsics import INTRINSICS, rows
+from kapi_types._numba_compat import types
+from kapi_types.kernel_api import ItemType
+from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
+from kapi_types.kernel_typing.problems import CONSEQUENCE, spell_type
+from kapi_types.usm_array import UsmArrayType
+
+__all__ = ["describe_call", "describe_missing_attribute", "describe_value", "is_consequence"]
+
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+    "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "neg": "-", "pos": "+", "invert": "~",
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+}  # fmt: skip
+_UNCALLABLE = (types.Number, types.Boolean, types.NoneType, types.BaseTuple, UsmArrayType, types.Module)
+_CONTAINERS = (types.List, types.LiteralList, types.DictType, types.LiteralStrKeyDict, types.Set, types.Generator)
+_FORMS = {row.key: f"{row.key}({', '.join(name for name, *_ in row.parameters)})" for row in INTRINSICS}
+_WHOLE_ARRAYS = "write a loop over its elements, or use dpnp outside of the kernel"
+_METHODS_OF_ARRAYS = frozenset(
+    "T all any argmax argmin astype copy cumsum dot fill flat flatten max mean min nonzero prod ravel reshape sort std "
+    "sum tolist transpose var view".split()
+)
+
+
+def is_consequence(*operands: Any) -> bool:
+    """Whether an operand is one that a problem told elsewhere has made: a list, a dict, nothing at all."""
+    return any(each is types.undefined or isinstance(each, _CONTAINERS) for each in operands)
+
+
+def describe_value(value: object) -> str:
+    """Why a constant, a global or a closure's value is none in a kernel, to follow its name."""
+    if isinstance(value, (str, bytes)):
+        return "is a text, which only print() and the exceptions of debug mode take"
+    if isinstance(value, (list, dict, set, frozenset)):
+        kind = type(value).__name__
+        return f"is a {kind}, which kernels lack; make it a tuple, or an array that is an argument"
+    if type(value).__name__ == "ndarray":
+        return "is a numpy.ndarray, which no device owns; make it an argument of the kernel"
+    if value is Ellipsis:
+        return "is no index in a kernel; name each axis"
+    if value is slice:
+        return "of a part of an array cannot be made in a kernel; index its elements in a loop"
+    if value is LocalAccessor:
+        return "cannot be made in a kernel; pass one to the launch, as an argument"
+    if callable(value):
+        return "is no function that kernels have"
+    return f"is a {type(value).__name__}, which kernels lack"
+
+
+def describe_missing_attribute(type_: types.Type, name: str) -> str:
+    """What is said of `value.name` where kernels have none."""
+    if is_consequence(type_):
+        return CONSEQUENCE
+    said = f"{spell_type(type_)} has no {name!r} in a kernel"
+    if isinstance(type_, UsmArrayType) and name in _METHODS_OF_ARRAYS:
+        return f"{said}: {_WHOLE_ARRAYS}"
+    if isinstance(type_, ItemType) and any(row.name == name for row in rows(owner="NdItem")):
+        return f"{said}: an NdItem has, whose kernel is launched over an NdRange"
+    return said
+
+
+def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) -> str:
+    """What a call or an operator must be, and what it is."""
+    if is_consequence(func, *args, *kws.values()):
+        return CONSEQUENCE
+    spelled = [spell_type(arg) for arg in args] + [f"{name}={spell_type(arg)}" for name, arg in kws.items()]
+    key = getattr(func, "typing_key", func)
+    if key is operator.getitem or key is operator.setitem:
+        return _describe_indexing(args)
+    if key == "getiter":
+        return f"a loop must be over range(...) or a tuple of values of one type, got one over a {spelled[0]}"
+    if isinstance(func, _UNCALLABLE):
+        return f"{spell_type(func)} must be a function to be called, got a call of it"
+    key = IN_PLACE.get(key, key) if callable(key) else key
+    if key is operator.not_ or (key is bool and args):
+        return f"a condition must be a number or bool, got {spelled[0]}"
+    if key in (operator.matmul, operator.imatmul):
+        return "operator @ is none that kernels have"
+    symbol = _SYMBOLS.get(getattr(key, "__name__", "")) if key in (*BINARY, *UNARY, *COMPARISONS) else None
+    cure = f": {_WHOLE_ARRAYS}" if any(isinstance(arg, UsmArrayType) for arg in args) else ""
+    if symbol and len(args) == 2:
+        shown = f"{spelled[0]} {symbol} {spelled[1]}"
+        return f"operator {symbol} must have operands that NumPy has it for, got {shown}{cure}"
+    if symbol:
+        return f"operator {symbol} must have an operand that NumPy has it for, got {symbol}{spelled[0]}{cure}"
+    name = _function_name(func, key)
+    cure = "" if hasattr(func, "this") else cure
+    form = f"; it is {_FORMS[name]}" if name in _FORMS else ""
+    return f"{name}() must be called with arguments that it has in a kernel, got ({', '.join(spelled)}){form}{cure}"
+
+
+def _function_name(func: Any, key: Any) -> str:
+    if hasattr(func, "this"):  # a method: its key is Class.method
+        return str(key)
+    if isinstance(func, types.NumberClass):
+        return spell_type(func)
+    if isinstance(key, types.NumberClass):
+        return spell_type(key)
+    return str(getattr(key, "__name__", key))
+
+
+def _describe_indexing(args: tuple[types.Type, ...]) -> str:
+    container, index = args[:2]
+    if isinstance(container, UsmArrayType):
+        if len(args) == 3 and not container.mutable:
+            return f"array must be writable to be assigned to, got a {spell_type(container)}"
+        indices = index.types if isinstance(index, types.BaseTuple) else (index,)
+        if len(indices) != container.ndim:
+            return f"index must have one integer for each of {container.ndim} axes, got {len(indices)}"
+        if not all(isinstance(each, types.Integer) for each in indices):
+            return f"index must be made of integers, got {', '.join(spell_type(each) for each in indices)}"
+        if isinstance(args[2], types.Complex):
+            return (
+                f"an element of a {spell_type(container)} cannot hold an imaginary part, got {spell_type(args[2])}; "
+                "store its .real"
+            )
+        return f"an element of a {spell_type(container)} must be a number, got {spell_type(args[2])}"
+    if isinstance(container, types.BaseTuple) and len(args) == 3:
+        return f"a {spell_type(container)} cannot be changed: make a new one, or use kapi.PrivateArray"
+    if isinstance(container, types.BaseTuple) and isinstance(index, types.Integer):
+        return f"index of a {spell_type(container)}, whose members differ in type, must be a constant in its range"
+    return f"{spell_type(container)} must be an array or tuple to be indexed, got an index of {spell_type(index)}"
