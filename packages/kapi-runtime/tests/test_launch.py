@@ -210,7 +210,7 @@ def test_views_are_written_through(view):
 
 
 def test_equal_types_are_compiled_once(monkeypatch):
-    from kapi_runtime import kernels
+    from kapi_spirv import compiler
 
     compiled = []
 
@@ -218,8 +218,8 @@ def test_equal_types_are_compiled_once(monkeypatch):
         compiled.append(signature)
         return real(function, signature, **options)
 
-    real = kernels.compile_kernel
-    monkeypatch.setattr(kernels, "compile_kernel", counting)
+    real = compiler.compile_kernel
+    monkeypatch.setattr(compiler, "compile_kernel", counting)
 
     @kapi.kernel
     def touch(item: kapi.Item, target, value):

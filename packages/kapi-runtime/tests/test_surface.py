@@ -13,7 +13,7 @@ from kapi_sim.spec import COMMON_NAMES
 
 HOST_API = {
     *("Context", "Device", "DeviceSummary", "Diagnosis", "Event", "HostEvent", "MemoryInfo", "Queue"),
-    *("close", "current_context", "default_device", "default_queue", "detect", "devices", "doctor"),
+    *("cache", "close", "current_context", "default_device", "default_queue", "detect", "devices", "doctor"),
     *("event_elapsed_time", "external_queue", "get_current_device", "get_memory_info", "is_available"),
     *("list_devices", "queue", "require_context", "select_device"),
     *("Entry", "Recording", "profile_start", "profile_stop", "profiling", "memory", "runtime"),

@@ -76,7 +76,7 @@ from kapi_sim import (
 )
 
 if TYPE_CHECKING:
-    from kapi_runtime import memory, runtime
+    from kapi_runtime import cache, memory, runtime
     from kapi_runtime.compilation import compile_spirv, compile_spirv_for_current_device
     from kapi_runtime.contexts import (
         Context,
@@ -164,6 +164,7 @@ __all__ = [
     "bit_and",
     "bit_or",
     "bit_xor",
+    "cache",
     "call_kernel",
     "call_kernel_async",
     "close",
@@ -266,7 +267,7 @@ _drivers.activate()
 
 
 # Modules that are names of the interface themselves.
-_MODULES = ("memory", "runtime")
+_MODULES = ("cache", "memory", "runtime")
 
 
 def __getattr__(name: str) -> Any:

@@ -13,8 +13,8 @@ import numpy as np
 
 from kapi_runtime.placement import placement_error
 from kapi_sim import DtypeError, LocalAccessor
+from kapi_sim.usm_fields import UsmArrayFields, array_fields, is_usm_array
 from kapi_spirv import SpirvModule
-from kapi_types.usm_array import UsmArrayFields, array_fields, is_usm_array
 
 __all__ = ["Arguments", "native_arguments", "packed_arguments", "read_arguments"]
 

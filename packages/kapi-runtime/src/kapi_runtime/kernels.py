@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import threading
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, overload
 
 from kapi_runtime import recording
-from kapi_runtime.arguments import Arguments, read_arguments
+from kapi_runtime.arguments import read_arguments
 from kapi_runtime.bound import BoundLaunch
 from kapi_runtime.controls import note_launch
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.launch import Prepared, launch_by_plan, prepare
 from kapi_runtime.launchables import DeviceLaunchable
+from kapi_runtime.modules import Modules
 from kapi_runtime.plan import PlanTable
 from kapi_runtime.program import device_kernel
 from kapi_runtime.targets import target_of
-from kapi_sim import DtypeError, NdRange, Range
+from kapi_sim import NdRange, Range
 from kapi_sim.launchable import (
     decorate,
     parameters_for_launch,
@@ -25,9 +24,7 @@ from kapi_sim.launchable import (
     require_kernel,
 )
 from kapi_sim.spec import KernelOptions
-from kapi_spirv import SpirvModule, SpirvTarget, compile_kernel
-from kapi_types import ItemType, NdItemType, typeof_argument
-from kapi_types.usm_array import UsmArrayFields, array_type
+from kapi_spirv import SpirvModule, SpirvTarget
 
 __all__ = ["Kernel", "call_kernel", "call_kernel_async", "kernel"]
 
@@ -48,6 +45,8 @@ class Kernel(DeviceLaunchable):
     ----------
     py_func : function
         The function as written.
+    modules : Modules
+        What it was compiled to.
 
     Notes
     -----
@@ -63,9 +62,8 @@ class Kernel(DeviceLaunchable):
     ) -> None:
         super().__init__(py_func, options)
         self.target = target
-        self._modules: dict[Hashable, SpirvModule] = {}
+        self.modules = Modules(py_func, self.options)
         self._plans = PlanTable()
-        self._lock = threading.Lock()
 
     def submit(
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
@@ -101,7 +99,11 @@ class Kernel(DeviceLaunchable):
         if len(given) < len(names):
             given = (*given, *(self.py_func.__defaults__ or ())[len(given) - len(names) :])
         arguments = read_arguments(self.__name__, names, given)
-        return prepare(self.__name__, space, arguments, functools.partial(self._compiled, space, arguments))
+
+        def compile_for(target: SpirvTarget) -> SpirvModule:
+            return self.modules.get(space, arguments, self.target or target)
+
+        return prepare(self.__name__, space, arguments, compile_for)
 
     def inspect_types(self) -> dict[str, str]:
         """Return the typed IR of each module that was compiled, by its signature."""
@@ -122,24 +124,10 @@ class Kernel(DeviceLaunchable):
         return {signature: device_kernel(module, queue).sycl_kernel for signature, module in suiting}
 
     def _module_count(self) -> int:
-        return len(self._modules)
+        return len(self.modules.values())
 
     def _inspected(self) -> list[tuple[str, SpirvModule]]:
-        return [(module.typed_ir.split("\n", 1)[0], module) for module in list(self._modules.values())]
-
-    def _compiled(self, space: Range | NdRange, arguments: Arguments, queue: Any) -> SpirvModule:
-        """Return the module for arguments of these types, on the device of this queue."""
-        target = self.target or target_of(queue.sycl_device)
-        key = (type(space), space.ndim, arguments.key, target)
-        module = self._modules.get(key)
-        if module is None:
-            with self._lock:
-                module = self._modules.get(key)
-                if module is None:
-                    signature = _signature(self.__name__, space, arguments)
-                    module = compile_kernel(self.py_func, signature, target=target, options=self.options)
-                    self._modules[key] = module
-        return module
+        return [(module.typed_ir.split("\n", 1)[0], module) for module in self.modules.values()]
 
 
 @overload
@@ -246,14 +234,3 @@ def call_kernel_async(
     require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
     require_index_space(index_space)
     return kernel.submit(index_space, dependent_events, args)
-
-
-def _signature(name: str, space: Range | NdRange, arguments: Arguments) -> tuple[Any, ...]:
-    item = ItemType(space.ndim) if isinstance(space, Range) else NdItemType(space.ndim)
-    signature = [item]
-    for parameter, value in zip(arguments.names, arguments.read, strict=True):
-        try:
-            signature.append(array_type(value) if isinstance(value, UsmArrayFields) else typeof_argument(value))
-        except (DtypeError, TypeError) as error:
-            raise DtypeError(f"argument `{parameter}` of kernel `{name}`: {error}") from error
-    return tuple(signature)

@@ -24,8 +24,9 @@ from kapi_runtime.placement import execution_queue
 from kapi_runtime.plan import Plan, make_plan
 from kapi_runtime.program import DeviceKernel, device_kernel
 from kapi_runtime.queues import describe_queue
+from kapi_runtime.targets import target_of
 from kapi_sim import KernelLaunchError, NdRange, Range
-from kapi_spirv import SpirvModule
+from kapi_spirv import SpirvModule, SpirvTarget
 
 __all__ = ["Prepared", "launch_by_plan", "prepare", "send_plan"]
 
@@ -128,7 +129,7 @@ class Prepared:
 
 
 def prepare(
-    name: str, space: Range | NdRange, arguments: Arguments, compile_for: Callable[[Any], SpirvModule]
+    name: str, space: Range | NdRange, arguments: Arguments, compile_for: Callable[[SpirvTarget], SpirvModule]
 ) -> Prepared:
     """Find the queue, compile the kernel if it is not yet, and validate a launch.
 
@@ -141,7 +142,7 @@ def prepare(
     arguments : Arguments
         What it is given.
     compile_for : callable
-        Gives the module for arguments of these types, and the queue that it runs on.
+        Gives the module for arguments of these types and a target.
 
     Raises
     ------
@@ -155,7 +156,7 @@ def prepare(
         If the driver refuses the kernel.
     """
     queue = execution_queue(name, arguments.owners)
-    kernel = device_kernel(compile_for(queue), queue)
+    kernel = device_kernel(compile_for(target_of(queue.sycl_device)), queue)
     whole = _whole(space)
     global_range, local_range = None, None
     if whole.size > 0:

@@ -229,7 +229,7 @@ class ModuleKernel(DeviceLaunchable):
         arguments = read_arguments(self.__name__, names, given)
         self._check(arguments)
         before = device_events(dependent_events)
-        events = prepare(self.__name__, space, arguments, lambda queue: module).submit(before)
+        events = prepare(self.__name__, space, arguments, lambda target: module).submit(before)
         self.count_launch()
         return events
 

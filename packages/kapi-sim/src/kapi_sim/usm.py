@@ -12,31 +12,14 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError
+from kapi_sim.usm_fields import array_fields, is_usm_array
 
 __all__ = ["HostCopy", "copy_in", "copy_out_changed", "is_usm_array", "memory_span"]
 
 
-def is_usm_array(value: object) -> bool:
-    """Tell whether `value` says that its memory is unified shared memory."""
-    return hasattr(value, "__sycl_usm_array_interface__")
-
-
 def memory_span(value: Any) -> tuple[int, int]:
     """Return the lowest address that the array uses, and the end of the highest, in bytes."""
-    interface = value.__sycl_usm_array_interface__
-    itemsize = np.dtype(interface["typestr"]).itemsize
-    low = high = interface["data"][0] + interface.get("offset", 0) * itemsize
-    shape = tuple(interface["shape"])
-    strides = interface.get("strides")
-    if strides is None:
-        strides, step = [], 1
-        for extent in reversed(shape):
-            strides.insert(0, step)
-            step *= extent
-    for extent, stride in zip(shape, strides, strict=False):
-        reach = (extent - 1) * stride * itemsize
-        low, high = low + min(reach, 0), high + max(reach, 0)
-    return (low, low) if 0 in shape else (low, high + itemsize)
+    return array_fields(value).span
 
 
 def copy_in(value: Any, name: str) -> np.ndarray[Any, Any]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from kapi_spirv.compiler import compile_kernel, compile_spirv
+from typing import TYPE_CHECKING, Any
+
 from kapi_spirv.failures import FAILURE_RECORD_SIZE, Failure, FailureRecord
 from kapi_spirv.module import Field, PackedLayout, Parameter, SpirvModule
+from kapi_spirv.module_file import read_module, write_module
 from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
+
+if TYPE_CHECKING:
+    from kapi_spirv.compiler import compile_kernel, compile_spirv
 
 __all__ = [
     "FAILURE_RECORD_SIZE",
@@ -19,6 +24,19 @@ __all__ = [
     "SpirvTarget",
     "compile_kernel",
     "compile_spirv",
+    "read_module",
+    "write_module",
 ]
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    # The compiler brings Numba, which takes longer to import than a kernel that was compiled before takes to be ready.
+    if name not in ("compile_kernel", "compile_spirv"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from kapi_spirv import compiler
+
+    value = getattr(compiler, name)
+    globals()[name] = value
+    return value

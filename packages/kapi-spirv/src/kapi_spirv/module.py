@@ -5,13 +5,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from kapi_sim.spec import KernelOptions
-from kapi_spirv._numba_compat import types
 from kapi_spirv.emission import disassemble
 from kapi_spirv.failures import Failure
 from kapi_spirv.target import SpirvTarget
+
+if TYPE_CHECKING:  # what was compiled can be used without Numba
+    from kapi_spirv._numba_compat import types
 
 __all__ = ["Field", "PackedLayout", "Parameter", "SpirvModule"]
 
@@ -26,15 +28,15 @@ class Parameter:
         As in the kernel's source.
     kind : {"array", "scalar", "local"}
         What the caller brings: a USM array, a number, or the shape of local memory.
-    type : numba.types.Type
-        Its type in the kernel.
+    type : numba.types.Type or str
+        Its type in the kernel; only the type's name where the module was read by `read_module`.
     has_strides : bool
         Whether the packed argument holds the array's strides, in elements, after its shape.
     """
 
     name: str
     kind: Literal["array", "scalar", "local"]
-    type: types.Type
+    type: types.Type | str
     has_strides: bool = False
 
 

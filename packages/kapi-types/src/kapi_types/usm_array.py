@@ -7,12 +7,10 @@ The protocol is `__sycl_usm_array_interface__`, version 1, as dpctl documents it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from kapi_sim import AddressSpace
+from kapi_sim.usm_fields import UsmArrayFields, array_fields, is_usm_array, is_usm_array_class
 from kapi_types._numba_compat import from_dtype, types
 
 __all__ = [
@@ -26,7 +24,6 @@ __all__ = [
 ]
 
 _HOST_ACCESSIBLE = ("shared", "host")
-_PROTOCOL = "__sycl_usm_array_interface__"
 _PLACES = {AddressSpace.LOCAL: "local_array", AddressSpace.PRIVATE: "private_array"}
 
 
@@ -178,99 +175,6 @@ class UsmArrayType(types.Array):
         return str(self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class UsmArrayFields:
-    """What the protocol says of one array: where its first element is and how to step from it.
-
-    Attributes
-    ----------
-    pointer : int
-        Address of element (0, ..., 0), in bytes.
-    shape : tuple of int
-        Elements along each axis.
-    strides : tuple of int
-        Elements from one index to the next along each axis; zero and negative values are legal.
-    dtype : numpy.dtype
-        Type of one element.
-    readonly : bool
-        Whether the owner forbids writing.
-    queue : object
-        The protocol's `syclobj`: a queue, context or filter string.
-    """
-
-    pointer: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: np.dtype[Any]
-    readonly: bool
-    queue: Any
-
-    @property
-    def layout(self) -> str:
-        """What the strides are, given the shape: "C", "F" or "A"."""
-        if _is_contiguous(self.shape, self.strides):
-            return "C"
-        if _is_contiguous(self.shape[::-1], self.strides[::-1]):
-            return "F"
-        return "A"
-
-
-def is_usm_array(value: object) -> bool:
-    """Whether `value` speaks the USM array protocol; reads no memory."""
-    return is_usm_array_class(type(value)) or hasattr(value, _PROTOCOL)
-
-
-def is_usm_array_class(cls: type) -> bool:
-    """Whether all objects of a class speak the USM array protocol."""
-    return hasattr(cls, _PROTOCOL)
-
-
-def array_fields(value: Any) -> UsmArrayFields:
-    """Read where the array `value` is, without waiting for the work that fills it.
-
-    The property of the protocol waits for the array's queue in the array type that dpnp wraps; that type's attributes
-    tell the same and do not wait. Other libraries' arrays are read by the protocol.
-
-    Parameters
-    ----------
-    value : object
-        Any object with `__sycl_usm_array_interface__`.
-
-    Returns
-    -------
-    UsmArrayFields
-
-    Raises
-    ------
-    TypeError
-        If `value` has no such attribute.
-    """
-    inner = value.get_array() if hasattr(value, "get_array") else value
-    # Memory objects of the same library have the pointer and the queue, and are arrays of bytes by their protocol.
-    if isinstance(getattr(inner, "_pointer", None), int) and hasattr(inner, "strides"):
-        return UsmArrayFields(
-            inner._pointer, inner.shape, inner.strides, inner.dtype, not inner.flags.writable, inner.sycl_queue
-        )
-    interface = getattr(value, _PROTOCOL, None)
-    if interface is None:
-        raise TypeError(
-            f"array must have {_PROTOCOL}, got {type(value).__name__}; dpnp arrays have it, and "
-            "`dpnp.asarray` makes one of a NumPy array"
-        )
-    dtype = np.dtype(interface["typestr"])
-    base, readonly = interface["data"]
-    shape = tuple(interface["shape"])
-    strides = interface.get("strides")
-    return UsmArrayFields(
-        pointer=base + interface.get("offset", 0) * dtype.itemsize,
-        shape=shape,
-        strides=_c_strides(shape) if strides is None else tuple(strides),
-        dtype=dtype,
-        readonly=bool(readonly),
-        queue=interface["syclobj"],
-    )
-
-
 def usm_kind(value: Any) -> str | None:
     """The USM kind that an array tells: "device", "shared" or "host"; None if it tells none.
 
@@ -298,22 +202,3 @@ def array_type(fields: UsmArrayFields) -> UsmArrayType:
     except Exception as error:
         raise TypeError(f"array dtype must be one that kernels have, got {fields.dtype}") from error
     return UsmArrayType(element, len(fields.shape), fields.layout, readonly=fields.readonly)
-
-
-def _c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    strides = [1] * len(shape)
-    for axis in range(len(shape) - 1, 0, -1):
-        strides[axis - 1] = strides[axis] * shape[axis]
-    return tuple(strides)
-
-
-def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether the last axis is dense and each axis before steps over those after it; length 1 steps nowhere."""
-    if 0 in shape:
-        return True
-    step = 1
-    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if length != 1 and stride != step:
-            return False
-        step *= length
-    return True

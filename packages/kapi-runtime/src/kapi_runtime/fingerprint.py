@@ -1,0 +1,262 @@
+"""What a compiled kernel depends on, as one digest: the key of the disk cache.
+
+A function is known by its bytecode and by all that it takes from outside: defaults, closures, the globals that it uses
+and the functions that it calls, and theirs.  A value that has no plain description, such as an object of a user's own
+class, makes the kernel unknown to the disk cache; it is then compiled in every process.  Nothing here is imported from
+Numba, which a kernel from the cache does without.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import importlib.util
+import sys
+import types
+from collections.abc import Iterator
+from functools import lru_cache
+from opcode import opmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kapi_sim import DeviceFunction
+from kapi_sim.launchable import Launchable
+
+__all__ = ["NoFingerprintError", "compiler_fingerprint", "fingerprint"]
+
+# Their functions and constants are known by name, and change with their versions.
+_KNOWN = ("builtins", "cmath", "enum", "kapi_runtime", "kapi_sim", "math", "numpy", "operator", "typing")
+_COMPILER = ("kapi_sim", "kapi_types", "kapi_spirv")
+_VERSIONED = ("numba", "llvmlite", "numpy")
+_LARGEST_ARRAY = 1 << 20  # bytes
+
+_LOAD_GLOBAL, _EXTENDED_ARG = opmap["LOAD_GLOBAL"], opmap["EXTENDED_ARG"]
+_NAME_SHIFT = 1 if sys.version_info >= (3, 11) else 0  # the lowest bit says something else there
+
+
+class NoFingerprintError(Exception):
+    """A function takes something from outside that has no plain description; the message says what."""
+
+
+def fingerprint(function: types.FunctionType, *more: str, has_places: bool = False) -> str:
+    """Return a digest of `function`, all that it uses, and more texts.
+
+    Parameters
+    ----------
+    function : function
+        A plain Python function.
+    *more : str
+        What else is to be told apart.
+    has_places : bool
+        Whether the file and the lines of the functions count, too: where messages name them.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits, the same in every process for the same things.
+
+    Raises
+    ------
+    NoFingerprintError
+        If it uses something that cannot be described.
+
+    Examples
+    --------
+    >>> def double(x):
+    ...     return x * 2
+    >>> fingerprint(double) == fingerprint(double)
+    True
+    >>> fingerprint(double) == fingerprint(lambda x: x * 3)
+    False
+    """
+    description = _Description(has_places)
+    try:
+        description.add(function)
+    except RecursionError:
+        raise NoFingerprintError("values that hold each other") from None
+    for text in more:
+        description.add(text)
+    return description.digest()
+
+
+@lru_cache(maxsize=1)
+def compiler_fingerprint() -> str:
+    """Return a digest of what compiles: Python, the sources of the compiler, and the versions of what it needs."""
+    digest = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.version_info}".encode())
+    for package in _COMPILER:
+        for path in sorted(_folder(package).rglob("*.py")):
+            status = path.stat()
+            digest.update(f"{path.name} {status.st_size} {status.st_mtime_ns}\n".encode())
+    for package in _VERSIONED:
+        for name in ("_version.py", "version.py"):
+            path = _folder(package) / name
+            if path.exists():
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _folder(package: str) -> Path:
+    """Where a package is, without importing it."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise NoFingerprintError(f"the package {package} has no file")
+    return Path(spec.origin).parent
+
+
+class _Description:
+    """A digest that grows by values."""
+
+    def __init__(self, has_places: bool) -> None:
+        self._digest = hashlib.sha256()
+        self._has_places = has_places
+        self._numbers: dict[int, int] = {}  # of the functions and modules met, by id: recursion ends at a number
+        self._met: list[Any] = []  # kept, so that no other object takes an id
+
+    def digest(self) -> str:
+        return self._digest.hexdigest()
+
+    def add(self, value: Any) -> None:
+        """Add one value, with its type."""
+        if isinstance(value, np.generic):
+            self._text("scalar", value.dtype.str, value.tobytes().hex())
+        elif isinstance(value, enum.Enum):
+            self._text("member", _name(type(value)), value.name)
+            self.add(value.value)
+        elif value is None or value is Ellipsis or type(value) in (bool, int, str, bytes):
+            self._text(type(value).__name__, repr(value))
+        elif type(value) in (float, complex):
+            self._text(type(value).__name__, repr(value))
+        elif isinstance(value, np.dtype):
+            self._text("dtype", value.str)
+        elif isinstance(value, (tuple, list)):
+            self._text(type(value).__name__, str(len(value)), *getattr(value, "_fields", ()))
+            for each in value:
+                self.add(each)
+        elif isinstance(value, frozenset):
+            self._text("frozenset", *sorted(map(repr, value)))
+        elif isinstance(value, np.ndarray):
+            self._array(value)
+        elif isinstance(value, types.CodeType):
+            self._code(value)
+        elif isinstance(value, types.FunctionType):
+            self._function(value)
+        elif isinstance(value, (DeviceFunction, Launchable)):
+            self._text(type(value).__name__)
+            self._function(value.py_func)
+        elif isinstance(value, type):
+            self._class(value)
+        else:
+            self._object(value)
+
+    def _text(self, *parts: str) -> None:
+        for part in parts:
+            data = part.encode()
+            self._digest.update(len(data).to_bytes(8, "little") + data)
+
+    def _array(self, value: np.ndarray[Any, Any]) -> None:
+        if value.dtype.hasobject or value.nbytes > _LARGEST_ARRAY:
+            raise NoFingerprintError(f"an array of {value.dtype} {value.shape}")
+        self._text("array", value.dtype.str, str(value.shape))
+        self._digest.update(np.ascontiguousarray(value).tobytes())
+
+    def _class(self, value: type) -> None:
+        self._text("class", _name(value))
+        if issubclass(value, enum.Enum):
+            for member in value:
+                self._text(member.name)
+                self.add(member.value)
+        elif issubclass(value, tuple) and hasattr(value, "_fields"):
+            self._text(*value._fields)
+        elif not _is_known(value.__module__):
+            raise NoFingerprintError(f"the class {_name(value)}")
+
+    def _object(self, value: Any) -> None:
+        if isinstance(value, types.ModuleType):
+            self._text("module", value.__name__)
+        elif isinstance(value, np.ufunc):
+            self._text("ufunc", value.__name__)
+        elif isinstance(value, (types.BuiltinFunctionType, types.MethodDescriptorType)):
+            self._text("builtin", value.__qualname__)
+        elif _is_known(type(value).__module__) and " at 0x" not in repr(value):
+            self._text("object", _name(type(value)), repr(value))
+        else:
+            raise NoFingerprintError(f"{value!r} of {_name(type(value))}")
+
+    def _function(self, function: types.FunctionType) -> None:
+        number = self._numbers.get(id(function))
+        if number is not None:
+            self._text("function again", str(number))
+            return
+        self._numbers[id(function)] = len(self._numbers)
+        self._met.append(function)
+        if _is_known(function.__module__ or ""):
+            self._text("function", function.__module__, function.__qualname__)
+            return
+        self._text("function", function.__name__)
+        self._code(function.__code__)
+        self.add(function.__defaults__)
+        if function.__kwdefaults__:
+            self.add(tuple(sorted(function.__kwdefaults__.items())))
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            self._text("closure", name)
+            try:
+                self._used(cell.cell_contents, function.__code__)
+            except ValueError:  # the cell is empty
+                self._text("empty")
+        for name in sorted(set(_global_names(function.__code__))):
+            if name in function.__globals__:
+                self._text("global", name)
+                self._used(function.__globals__[name], function.__code__)
+            else:
+                self._text("builtin", name)
+
+    def _used(self, value: Any, code: types.CodeType) -> None:
+        """Add a value from outside; of a module of the user's own, the attributes that the code may take."""
+        self.add(value)
+        if isinstance(value, types.ModuleType) and not _is_known(value.__name__) and id(value) not in self._numbers:
+            self._numbers[id(value)] = len(self._numbers)
+            for name in sorted(set(_names(code))):
+                if hasattr(value, name):
+                    self._text("attribute", name)
+                    self._used(getattr(value, name), code)
+
+    def _code(self, code: types.CodeType) -> None:
+        self._text("code", str(code.co_argcount), str(code.co_posonlyargcount), str(code.co_kwonlyargcount))
+        self._text(str(code.co_flags), *code.co_varnames, "|", *code.co_names, "|", *code.co_freevars)
+        if self._has_places:
+            self._text(code.co_filename, str(list(code.co_lines())))
+        self._digest.update(code.co_code)
+        for constant in code.co_consts:
+            self.add(constant)
+
+
+def _global_names(code: types.CodeType) -> Iterator[str]:
+    """The names that code, and the code in it, loads from the module's globals."""
+    argument = 0
+    data = code.co_code
+    for at in range(0, len(data), 2):
+        argument = argument << 8 | data[at + 1]
+        if data[at] == _LOAD_GLOBAL:
+            yield code.co_names[argument >> _NAME_SHIFT]
+        if data[at] != _EXTENDED_ARG:
+            argument = 0
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _global_names(constant)
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def _is_known(module: str) -> bool:
+    return module.partition(".")[0] in _KNOWN
+
+
+def _name(value: type) -> str:
+    return f"{value.__module__}.{value.__qualname__}"

@@ -1,0 +1,140 @@
+"""What the USM array protocol says of one array in hand; needs NumPy only.
+
+References
+----------
+The protocol is `__sycl_usm_array_interface__`, version 1, as dpctl documents it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["UsmArrayFields", "array_fields", "is_usm_array", "is_usm_array_class"]
+
+_PROTOCOL = "__sycl_usm_array_interface__"
+
+
+@dataclass(frozen=True, slots=True)
+class UsmArrayFields:
+    """What the protocol says of one array: where its first element is and how to step from it.
+
+    Attributes
+    ----------
+    pointer : int
+        Address of element (0, ..., 0), in bytes.
+    shape : tuple of int
+        Elements along each axis.
+    strides : tuple of int
+        Elements from one index to the next along each axis; zero and negative values are legal.
+    dtype : numpy.dtype
+        Type of one element.
+    readonly : bool
+        Whether the owner forbids writing.
+    queue : object
+        The protocol's `syclobj`: a queue, context or filter string.
+    """
+
+    pointer: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+    readonly: bool
+    queue: Any
+
+    @property
+    def layout(self) -> str:
+        """What the strides are, given the shape: "C", "F" or "A"."""
+        if _is_contiguous(self.shape, self.strides):
+            return "C"
+        if _is_contiguous(self.shape[::-1], self.strides[::-1]):
+            return "F"
+        return "A"
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The lowest address of an element, and the end of the highest, in bytes; equal where there is none."""
+        low = high = self.pointer
+        if 0 in self.shape:
+            return low, low
+        for extent, stride in zip(self.shape, self.strides, strict=True):
+            reach = (extent - 1) * stride * self.dtype.itemsize
+            low, high = low + min(reach, 0), high + max(reach, 0)
+        return low, high + self.dtype.itemsize
+
+
+def is_usm_array(value: object) -> bool:
+    """Whether `value` speaks the USM array protocol; reads no memory."""
+    return is_usm_array_class(type(value)) or hasattr(value, _PROTOCOL)
+
+
+def is_usm_array_class(cls: type) -> bool:
+    """Whether all objects of a class speak the USM array protocol."""
+    return hasattr(cls, _PROTOCOL)
+
+
+def array_fields(value: Any) -> UsmArrayFields:
+    """Read where the array `value` is, without waiting for the work that fills it.
+
+    The property of the protocol waits for the array's queue in the array type that dpnp wraps; that type's attributes
+    tell the same and do not wait. Other libraries' arrays are read by the protocol.
+
+    Parameters
+    ----------
+    value : object
+        Any object with `__sycl_usm_array_interface__`.
+
+    Returns
+    -------
+    UsmArrayFields
+
+    Raises
+    ------
+    TypeError
+        If `value` has no such attribute.
+    """
+    inner = value.get_array() if hasattr(value, "get_array") else value
+    # Memory objects of the same library have the pointer and the queue, and are arrays of bytes by their protocol.
+    if isinstance(getattr(inner, "_pointer", None), int) and hasattr(inner, "strides"):
+        return UsmArrayFields(
+            inner._pointer, inner.shape, inner.strides, inner.dtype, not inner.flags.writable, inner.sycl_queue
+        )
+    interface = getattr(value, _PROTOCOL, None)
+    if interface is None:
+        raise TypeError(
+            f"array must have {_PROTOCOL}, got {type(value).__name__}; dpnp arrays have it, and "
+            "`dpnp.asarray` makes one of a NumPy array"
+        )
+    dtype = np.dtype(interface["typestr"])
+    base, readonly = interface["data"]
+    shape = tuple(interface["shape"])
+    strides = interface.get("strides")
+    return UsmArrayFields(
+        pointer=base + interface.get("offset", 0) * dtype.itemsize,
+        shape=shape,
+        strides=_c_strides(shape) if strides is None else tuple(strides),
+        dtype=dtype,
+        readonly=bool(readonly),
+        queue=interface["syclobj"],
+    )
+
+
+def _c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 1, 0, -1):
+        strides[axis - 1] = strides[axis] * shape[axis]
+    return tuple(strides)
+
+
+def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether the last axis is dense and each axis before steps over those after it; length 1 steps nowhere."""
+    if 0 in shape:
+        return True
+    step = 1
+    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if length != 1 and stride != step:
+            return False
+        step *= length
+    return True
