@@ -12,6 +12,15 @@ import kapi_runtime
 GOVERNING = ("KAPI_FIND_DRIVER", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS", "ONEAPI_DEVICE_SELECTOR")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def cache_folder(tmp_path_factory):
+    """The disk cache of the tests, and of the processes that they start: no kernel of an earlier run is in it."""
+    folder = tmp_path_factory.mktemp("cache") / "kapi"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KAPI_CACHE_DIR", str(folder))
+        yield folder
+
+
 @pytest.fixture
 def run_python():
     """Run a program in a process of its own, with none of the variables that govern what is found."""

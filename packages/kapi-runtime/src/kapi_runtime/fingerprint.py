@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import importlib.util
+import os
 import sys
 import types
 from collections.abc import Iterator
@@ -86,15 +87,25 @@ def compiler_fingerprint() -> str:
     """Return a digest of what compiles: Python, the sources of the compiler, and the versions of what it needs."""
     digest = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.version_info}".encode())
     for package in _COMPILER:
-        for path in sorted(_folder(package).rglob("*.py")):
-            status = path.stat()
-            digest.update(f"{path.name} {status.st_size} {status.st_mtime_ns}\n".encode())
+        for source in sorted(_sources(_folder(package))):
+            digest.update(source.encode())
     for package in _VERSIONED:
         for name in ("_version.py", "version.py"):
             path = _folder(package) / name
             if path.exists():
                 digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def _sources(folder: str | Path) -> Iterator[str]:
+    """Name, size and time of each source file in a folder and those below."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _sources(entry.path)
+            elif entry.name.endswith(".py"):
+                status = entry.stat()
+                yield f"{entry.path} {status.st_size} {status.st_mtime_ns}\n"
 
 
 def _folder(package: str) -> Path:
@@ -144,7 +155,7 @@ class _Description:
             self._function(value)
         elif isinstance(value, (DeviceFunction, Launchable)):
             self._text(type(value).__name__)
-            self._function(value.py_func)
+            self.add(value.py_func)
         elif isinstance(value, type):
             self._class(value)
         else:
@@ -169,7 +180,7 @@ class _Description:
                 self.add(member.value)
         elif issubclass(value, tuple) and hasattr(value, "_fields"):
             self._text(*value._fields)
-        elif not _is_known(value.__module__):
+        elif not _is_known_object(value):
             raise NoFingerprintError(f"the class {_name(value)}")
 
     def _object(self, value: Any) -> None:
@@ -179,7 +190,7 @@ class _Description:
             self._text("ufunc", value.__name__)
         elif isinstance(value, (types.BuiltinFunctionType, types.MethodDescriptorType)):
             self._text("builtin", value.__qualname__)
-        elif _is_known(type(value).__module__) and " at 0x" not in repr(value):
+        elif _is_known_object(type(value)) and " at 0x" not in repr(value):
             self._text("object", _name(type(value)), repr(value))
         else:
             raise NoFingerprintError(f"{value!r} of {_name(type(value))}")
@@ -191,7 +202,7 @@ class _Description:
             return
         self._numbers[id(function)] = len(self._numbers)
         self._met.append(function)
-        if _is_known(function.__module__ or ""):
+        if _is_known_object(function):
             self._text("function", function.__module__, function.__qualname__)
             return
         self._text("function", function.__name__)
@@ -256,6 +267,16 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 def _is_known(module: str) -> bool:
     return module.partition(".")[0] in _KNOWN
+
+
+def _is_known_object(value: Any) -> bool:
+    """Whether a function or class is what it says: that of this name in a known module."""
+    if not _is_known(value.__module__ or ""):
+        return False
+    found: Any = sys.modules.get(value.__module__)
+    for part in value.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is value
 
 
 def _name(value: type) -> str:

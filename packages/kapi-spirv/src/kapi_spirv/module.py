@@ -5,15 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from kapi_sim.spec import KernelOptions
 from kapi_spirv.emission import disassemble
 from kapi_spirv.failures import Failure
 from kapi_spirv.target import SpirvTarget
-
-if TYPE_CHECKING:  # what was compiled can be used without Numba
-    from kapi_spirv._numba_compat import types
 
 __all__ = ["Field", "PackedLayout", "Parameter", "SpirvModule"]
 
@@ -36,7 +33,7 @@ class Parameter:
 
     name: str
     kind: Literal["array", "scalar", "local"]
-    type: types.Type | str
+    type: Any
     has_strides: bool = False
 
 

@@ -1,0 +1,366 @@
+"""The disk cache: what it keeps apart, what it shares, and what it does about each fault that can be made."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+
+import dpnp
+import numpy as np
+import pytest
+
+import kapi_runtime as kapi
+from kapi_runtime import cache
+from kapi_spirv import compiler
+
+
+def source(name="kernel", factor="2", unused="0"):
+    """A program's text, with a kernel of its own."""
+    return (
+        "import kapi_runtime as kapi\n"
+        f"FACTOR, UNUSED = {factor}, {unused}\n"
+        "@kapi.device_func\n"
+        "def scaled(x):\n"
+        "    return x * FACTOR\n"
+        "@kapi.kernel\n"
+        f"def {name}(item: kapi.Item, a):\n"
+        "    a[item.get_id(0)] = scaled(a[item.get_id(0)])\n"
+    )
+
+
+def run(text, dtype="int64"):
+    """Launch the kernel of a program; return what it computes of ones."""
+    names = {}
+    exec(compile(text, "program.py", "exec"), names)
+    target = dpnp.ones(4, dtype=dtype)
+    kapi.call_kernel(names["kernel"], kapi.Range(4), target)
+    return target.asnumpy().tolist()[0]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A cache of the test's own."""
+    monkeypatch.setenv("KAPI_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "_trouble", "")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The names of the kernels that were compiled."""
+    names = []
+    real = compiler.compile_kernel
+
+    def counting(function, *args, **options):
+        names.append(function.__name__)
+        return real(function, *args, **options)
+
+    monkeypatch.setattr(compiler, "compile_kernel", counting)
+    return names
+
+
+def test_same_kernel_is_compiled_once(folder, compiled):
+    assert [run(source()) for _ in range(3)] == [2, 2, 2]
+    assert len(compiled) == 1
+    found = cache.info()
+    assert (found.entries, found.is_on, found.folder, found.trouble) == (1, True, str(folder), "")
+    assert 0 < found.nbytes < found.limit
+
+
+def test_what_a_kernel_depends_on_is_told_apart(folder, compiled):
+    assert run(source()) == 2
+    assert run(source(factor="3")) == 3  # a global of a device function
+    assert run(source().replace("x * FACTOR", "x * FACTOR + 5")) == 7  # its code
+    assert run(source(), dtype="float32") == 2  # the signature
+    assert run(source().replace("@kapi.kernel", "@kapi.kernel(fastmath=True)")) == 2  # the options
+    assert len(compiled) == 5
+    assert run(source(unused="7")) == 2  # a global that it does not use
+    assert len(compiled) == 5
+
+
+def test_closures_are_told_apart(folder, compiled):
+    def made(value):
+        @kapi.kernel
+        def add(item: kapi.Item, a):
+            a[item.get_id(0)] += value
+
+        return add
+
+    results = []
+    for value in (1, 2, 1):
+        target = dpnp.zeros(4)
+        made(value)[4](target)
+        results.append(int(target[0]))
+    assert results == [1, 2, 1]
+    assert len(compiled) == 2
+
+
+def test_attributes_of_modules_are_told_apart(folder, compiled, tmp_path, monkeypatch):
+    (tmp_path / "settings_of_mine.py").write_text("SIZE = 5\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = source().replace("@kapi.device_func", "import settings_of_mine\n@kapi.device_func")
+    text = text.replace("x * FACTOR", "x * settings_of_mine.SIZE")
+    assert run(text) == 5
+    monkeypatch.setattr(sys.modules["settings_of_mine"], "SIZE", 6)
+    assert run(text) == 6
+    assert len(compiled) == 2
+
+
+def test_lines_count_where_messages_name_them(folder, compiled):
+    debug = source().replace("@kapi.kernel", "@kapi.kernel(boundscheck=True)")
+    run(debug)
+    run("\n\n" + debug)
+    assert len(compiled) == 2
+    run(source())
+    run("\n\n" + source())
+    assert len(compiled) == 3
+
+
+def test_failures_are_told_of_a_kernel_from_the_cache(folder, compiled):
+    text = source().replace("@kapi.kernel", "@kapi.kernel(boundscheck=True)").replace("a[item.get_id(0)] = ", "a[9] = ")
+    for _ in range(2):
+        with pytest.raises(kapi.OutOfBoundsError, match=r"index of `a` along axis 0 must be from 0 to 3, got 9"):
+            run(text)
+    assert len(compiled) == 1
+
+
+def test_kernel_with_a_global_that_has_no_description_is_not_kept(folder, compiled):
+    text = source() + "class Mine:\n    __repr__ = lambda self: '<Mine>'\nFACTOR = Mine()\n"
+    for _ in range(2):
+        with pytest.raises(kapi.KernelCompilationError):
+            run(text)
+    assert cache.info().entries == 0
+    assert "kernel `kernel` is not kept: it uses <Mine" in cache.info().trouble
+
+
+def test_switch_turns_it_off(folder, compiled, monkeypatch):
+    monkeypatch.setenv("KAPI_CACHE", "0")
+    assert [run(source()), run(source())] == [2, 2]
+    assert len(compiled) == 2
+    assert not folder.exists()
+    assert not cache.info().is_on
+
+
+def test_clear_removes_all(folder, compiled):
+    run(source())
+    assert cache.clear() == 1
+    assert cache.info().entries == cache.clear() == 0
+    run(source())
+    assert len(compiled) == 2
+
+
+def test_files_are_their_owner_s_alone(folder):
+    run(source())
+    (file,) = folder.iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_folder_that_others_can_write_is_not_used(folder, compiled):
+    folder.mkdir()
+    folder.chmod(0o777)
+    assert [run(source()), run(source())] == [2, 2]
+    assert len(compiled) == 2
+    assert list(folder.iterdir()) == []
+    assert "must belong to its user and be writable by nobody else" in cache.info().trouble
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[:10],
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:-1],
+        lambda data: data[:200] + bytes([data[200] ^ 1]) + data[201:],
+        lambda data: b"\x80\x04something pickled" + data,
+        lambda data: data + b"more",
+    ],
+    ids=["empty", "head", "half", "one short", "one bit", "another format", "too long"],
+)
+def test_damaged_file_is_removed_and_made_again(folder, compiled, damage):
+    run(source())
+    (file,) = folder.iterdir()
+    file.write_bytes(damage(file.read_bytes()))
+    assert [run(source()), run(source())] == [2, 2]
+    assert len(compiled) == 2
+    assert "was removed" in cache.info().trouble
+
+
+def test_full_disk_costs_the_file_only(folder, compiled, monkeypatch):
+    def full(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cache.os, "open", full)
+    assert [run(source()), run(source())] == [2, 2]
+    assert len(compiled) == 2
+    assert "kernel `kernel` could not be kept: [Errno 28] No space left on device" in cache.info().trouble
+
+
+def test_disk_that_is_full_while_writing_leaves_nothing(folder, compiled, monkeypatch):
+    # The device that is always full.
+    real = os.open
+    monkeypatch.setattr(
+        cache.os, "open", lambda path, *mode: (os.close(real(path, *mode)), real("/dev/full", os.O_WRONLY))[1]
+    )
+    assert run(source()) == 2
+    assert list(folder.iterdir()) == []
+    assert "could not be kept" in cache.info().trouble
+
+
+def test_folder_that_cannot_be_written_costs_the_file_only(folder, compiled):
+    folder.write_text("a file stands where the folder is wanted")
+    assert [run(source()), run(source())] == [2, 2]
+    assert len(compiled) == 2
+    assert cache.info().trouble
+
+
+def test_size_is_bounded_and_the_longest_unused_go_first(folder, compiled, monkeypatch):
+    run(source(factor="10"))
+    run(source(factor="11"))
+    first, second = sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+    os.utime(first, (1, 1))
+    os.utime(second, (2, 2))
+    assert run(source(factor="10")) == 10  # used now
+    monkeypatch.setenv("KAPI_CACHE_SIZE", str(2.5 * first.stat().st_size / 2**20))
+    run(source(factor="12"))
+    assert first.exists()
+    assert not second.exists()
+    assert cache.info().nbytes <= cache.info().limit
+
+
+def test_unfinished_files_of_killed_writers_are_removed(folder):
+    run(source())
+    old, new = (folder / f"{age}.1.1.part" for age in ("old", "new"))
+    for file in (old, new):
+        file.write_bytes(b"half")
+    os.utime(old, (1, 1))
+    assert cache.info().entries == 1
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_size_that_is_no_number_is_told(folder, monkeypatch):
+    monkeypatch.setenv("KAPI_CACHE_SIZE", "large")
+    assert cache.info().limit == 256 * 2**20
+    assert "KAPI_CACHE_SIZE must be a number of megabytes, got 'large'" in cache.info().trouble
+
+
+PROGRAM = source() + (
+    "import sys, dpnp\n"
+    "a = dpnp.ones(4, dtype='int64')\n"
+    "kapi.call_kernel(kernel, kapi.Range(4), a)\n"
+    "print(int(a[0]), [name for name in ('numba', 'llvmlite', 'kapi_types') if name in sys.modules])\n"
+)
+
+
+def test_second_process_needs_neither_numba_nor_llvm(folder, run_python):
+    first, second = (run_python(PROGRAM) for _ in range(2))
+    assert first.stdout.strip() == "2 ['numba', 'llvmlite', 'kapi_types']", first.stderr
+    assert second.stdout.strip() == "2 []", second.stderr
+
+
+def test_processes_at_once_share_the_folder(folder):
+    command = [sys.executable, "-c", PROGRAM]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [each.communicate(timeout=120)[0].split()[0] for each in running] == ["2"] * 3
+    assert [file.suffix for file in folder.iterdir()] == [".spirv"]
+
+
+def test_killed_writer_leaves_a_cache_that_works(folder, compiled, run_python):
+    """A writer that is killed before it has finished: what it wrote is never read."""
+    dying = (
+        "import os, kapi_runtime.cache as cache\n"
+        "real = os.open\n"
+        "def open_and_die(path, *mode):\n"
+        "    descriptor = real(path, *mode)\n"
+        "    if str(path).endswith('.part'):\n"
+        "        os.write(descriptor, b'kapi SPIR-V'); os.kill(os.getpid(), 9)\n"
+        "    return descriptor\n"
+        "cache.os.open = open_and_die\n"
+    )
+    assert run_python(dying + PROGRAM).returncode == -9
+    (left,) = folder.iterdir()
+    assert left.suffix == ".part"
+    assert run_python(PROGRAM).stdout.split()[0] == "2"
+    assert cache.info().entries == 1
+
+
+def test_kernel_is_ready_soon_in_a_second_process(folder, run_python):
+    """At most 15 ms beyond imports and the driver's build on a quiet machine; here several times that may pass."""
+    text = source() + (
+        "import time, dpnp\n"
+        "from kapi_runtime import kernels, targets\n"
+        "a = dpnp.ones(4, dtype='int64')\n"
+        "targets.target_of(a.sycl_device)\n"
+        "from kapi_runtime.arguments import read_arguments\n"
+        "start = time.perf_counter()\n"
+        "kernel.modules.get(kapi.Range(4), read_arguments('kernel', ['a'], [a]), targets.target_of(a.sycl_device))\n"
+        "print((time.perf_counter() - start) * 1e3)\n"
+    )
+    run_python(text)
+    assert min(float(run_python(text).stdout) for _ in range(3)) < 60
+
+
+def test_fingerprint_is_the_same_in_every_process(run_python):
+    text = source() + ("from kapi_runtime.fingerprint import fingerprint\nprint(fingerprint(kernel.py_func))\n")
+    assert len({run_python(text, PYTHONHASHSEED=str(seed)).stdout for seed in range(3)}) == 1
+
+
+def test_modules_in_memory_are_bounded(monkeypatch):
+    from kapi_runtime import compilation
+
+    monkeypatch.setattr(compilation, "_CAPACITY", 2)
+
+    @kapi.kernel
+    def one(item: kapi.Item, a):
+        a[item.get_id(0)] = 1
+
+    for dtype in ("int8", "int16", "int32", "int8"):
+        target = dpnp.zeros(4, dtype=dtype)
+        kapi.call_kernel(one, kapi.Range(4), target)
+        assert target.asnumpy().tolist() == [1] * 4
+    assert len(one.modules.values()) == 2
+
+
+def test_numpy_globals_are_described(folder, compiled):
+    text = (
+        source()
+        .replace("x * FACTOR", "x * FACTOR.itemsize")
+        .replace("FACTOR, UNUSED = 2, 0", "import numpy\nFACTOR = numpy.dtype('float64')")
+    )
+    from kapi_runtime.fingerprint import fingerprint
+
+    digests = set()
+    for dtype in ("float64", "float32"):
+        names = {}
+        exec(compile(text.replace("float64", dtype), "program.py", "exec"), names)
+        digests.add(fingerprint(names["kernel"].py_func))
+    assert len(digests) == 2
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (1, 2),
+        (1, 1.0),
+        (1, True),
+        (0.0, -0.0),
+        ("a", b"a"),
+        (np.float32(1), np.float64(1)),
+        ((1, 2), (2, 1)),
+        ((1,), [1]),
+    ],
+    ids=repr,
+)
+def test_values_are_told_apart(values):
+    from kapi_runtime.fingerprint import fingerprint
+
+    def taking(value):
+        return lambda: value
+
+    first, second = (fingerprint(taking(value)) for value in values)
+    assert first != second
+    assert first == fingerprint(taking(values[0]))
