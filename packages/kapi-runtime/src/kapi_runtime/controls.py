@@ -133,7 +133,7 @@ def simulation(
     KernelLaunchError
         If a control has a value that it cannot have.
     """
-    with kapi_sim.simulation(checks, seed, schedules, profile, spin_limit):
+    with kapi_sim.simulation(checks, seed, schedules, profile, spin_limit):  # the arrays are a device's
         _warn_once("simulation")
         with _reporting(DeviceReport()) as report:
             yield report
