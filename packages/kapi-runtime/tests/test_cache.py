@@ -310,9 +310,9 @@ def test_fingerprint_is_the_same_in_every_process(run_python):
 
 
 def test_modules_in_memory_are_bounded(monkeypatch):
-    from kapi_runtime import compilation
+    from kapi_runtime import modules
 
-    monkeypatch.setattr(compilation, "_CAPACITY", 2)
+    monkeypatch.setattr(modules, "_CAPACITY", 2)
 
     @kapi.kernel
     def one(item: kapi.Item, a):
