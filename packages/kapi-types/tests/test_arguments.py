@@ -66,7 +66,8 @@ def test_typeof_argument_refuses_everything_else(value):
     """The message lists what kernels take."""
     with pytest.raises(
         DtypeError,
-        match=f"a USM array, LocalAccessor, NumPy scalar, bool, int, float or complex, got {type(value).__name__}",
+        match=f"a USM array, LocalAccessor, NumPy scalar, bool, int, float, complex or a tuple of these, "
+        f"got {type(value).__name__}",
     ):
         typeof_argument(value)
 

@@ -137,7 +137,7 @@ def mixed_tuple(item, a, b):
 
 
 def attribute_of_an_array(item, a, b):
-    b[0] = a.T[0, 0]
+    b[0] = a.flat[0]
 
 
 def attribute_of_a_number(item, a, b):
@@ -197,7 +197,7 @@ def a_set(item, a, b):
 
 
 def membership(item, a, b):
-    b[0] = b[1] in (1, 2)
+    b[0] = 2 in b
 
 
 def identity(item, a, b):
@@ -324,9 +324,9 @@ BIG_INDEX = 3
             "index of a tuple (Python int, Python float, int32), whose members differ in type, must be a constant in "
             "its range",
         ),
-        (attribute_of_an_array, 1, "float32 array of rank 2 has no 'T' in a kernel"),
+        (attribute_of_an_array, 1, "float32 array of rank 2 has no 'flat' in a kernel"),
         (attribute_of_a_number, 1, "int32 has no 'nothing' in a kernel"),
-        (slice_of_an_array, 1, "slice of a part of an array cannot be made in a kernel; index its elements in a loop"),
+        (slice_of_an_array, 1, "array must be written element by element in a kernel, got a store to a slice; loop"),
         (index_by_a_float, 1, "index must be made of integers, got float64"),
         (too_many_indices, 1, "index must have one integer for each of 1 axes, got 2"),
         (array_as_element, 1, "an element of a int32 array of rank 1 must be a number, got float32 array of rank 2"),
@@ -349,7 +349,11 @@ BIG_INDEX = 3
             "math.sqrt() must be called with arguments that it has in a kernel, got (float32, Python",
         ),
         (dictionary, 1, "a dict cannot be made in a kernel"),
-        (membership, 1, "operator in is none that kernels have"),
+        (
+            membership,
+            1,
+            "operator in must have a tuple of what it looks for on its right, got Python int in int32",
+        ),
         (identity, 1, "operator is not is none that kernels have"),
         (a_set, 1, "a set cannot be made in a kernel"),
         (a_string, 1, "a string cannot be made in a kernel; print() takes texts and numbers one by one"),
@@ -371,11 +375,11 @@ def test_mistake_is_one_problem(infer, kernel, line, text):
 def test_assertion_is_taken_out(infer):
     """Without debug mode `assert` is nothing, whatever its text; its condition has types all the same."""
     namespace = {}
-    source = "def kernel(item, b):\n    assert b[0] {} 1, f'text {{b}}'\n"
-    exec(source.format(">"), namespace)  # pytest rewrites those of a test file
+    source = "def kernel(item, b):\n    assert b[0] {}, f'text {{b}}'\n"
+    exec(source.format("> 1"), namespace)  # pytest rewrites those of a test file
     infer(namespace["kernel"], ItemType(1), B, returns=types.none)
-    exec(source.format("in"), namespace)
-    with pytest.raises(ProblemsFound, match="operator in is none that kernels have"):
+    exec(source.format("is b"), namespace)
+    with pytest.raises(ProblemsFound, match="operator is is none that kernels have"):
         infer(namespace["kernel"], ItemType(1), B, returns=types.none)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,16 +25,19 @@ class Arguments:
 
     Attributes
     ----------
-    names : tuple of str
+    parameters : tuple of str
         The kernel's parameters after the work-item.
+    names : tuple of str
+        The same, with ``name[0]``, ``name[1]``, ... for what a tuple holds.
     given : tuple
         The arguments themselves.
     read : tuple
-        The same, with the fields of each array in its place.
+        One value for each name, with the fields of each array in its place.
     key : tuple
         What a compiled kernel depends on: equal for arguments of equal types.
     """
 
+    parameters: tuple[str, ...]
     names: tuple[str, ...]
     given: tuple[Any, ...]
     read: tuple[Any, ...]
@@ -85,7 +88,8 @@ def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any]) -> A
     """
     read: list[Any] = []
     key: list[Any] = []
-    for name, value in zip(names, given, strict=True):
+    leaves = list(_leaves(names, given, key))
+    for name, value in leaves:
         if is_usm_array(value):
             fields = array_fields(value)
             read.append(fields)
@@ -95,7 +99,18 @@ def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any]) -> A
         else:
             read.append(value)
             key.append((value.dtype, value.shape) if isinstance(value, LocalAccessor) else type(value))
-    return Arguments(tuple(names), tuple(given), tuple(read), tuple(key))
+    flat = tuple(name for name, _ in leaves)
+    return Arguments(tuple(names), flat, tuple(given), tuple(read), tuple(key))
+
+
+def _leaves(names: Sequence[str], given: Sequence[Any], key: list[Any]) -> Iterator[tuple[str, Any]]:
+    """Name and value of each argument or, of a tuple, of each of its members; `key` tells which tuples there are."""
+    for name, value in zip(names, given, strict=True):
+        if isinstance(value, tuple):
+            key.append((name, type(value), len(value)))
+            yield from _leaves([f"{name}[{position}]" for position in range(len(value))], value, key)
+        else:
+            yield name, value
 
 
 def packed_arguments(

@@ -16,7 +16,6 @@ from kapi_runtime.arguments import Arguments
 from kapi_runtime.fingerprint import NoFingerprintError, compiler_fingerprint, fingerprint
 from kapi_sim import DtypeError, NdRange, Range
 from kapi_sim.spec import KernelOptions
-from kapi_sim.usm_fields import UsmArrayFields
 from kapi_spirv import SpirvModule, SpirvTarget
 
 if TYPE_CHECKING:
@@ -116,12 +115,11 @@ def compile_module(
     """
     from kapi_spirv.compiler import compile_kernel
     from kapi_types import ItemType, NdItemType, typeof_argument
-    from kapi_types.usm_array import array_type
 
     signature: list[Any] = [ItemType(space.ndim) if isinstance(space, Range) else NdItemType(space.ndim)]
-    for parameter, value in zip(arguments.names, arguments.read, strict=True):
+    for parameter, value in zip(arguments.parameters, arguments.given, strict=True):
         try:
-            signature.append(array_type(value) if isinstance(value, UsmArrayFields) else typeof_argument(value))
+            signature.append(typeof_argument(value))
         except (DtypeError, TypeError) as error:
             raise DtypeError(f"argument `{parameter}` of kernel `{function.__name__}`: {error}") from error
     return compile_kernel(function, tuple(signature), target=target, options=options)

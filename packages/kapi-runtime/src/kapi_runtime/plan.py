@@ -158,7 +158,7 @@ def make_plan(
         Whether the plan is worth the making of `submission`'s functions.
     """
     made = submission(at_once)
-    if made is None:
+    if made is None or any(isinstance(value, tuple) for value in given):
         return None
     rows = [_row(kernel, parameter, value) for parameter, value in zip(kernel.module.parameters, given, strict=True)]
     if None in rows:

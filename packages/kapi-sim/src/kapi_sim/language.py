@@ -47,8 +47,6 @@ if hasattr(ast, "TryStar"):
 _LACKING: dict[type[ast.AST], str] = {
     ast.Is: "is",
     ast.IsNot: "is not",
-    ast.In: "in",
-    ast.NotIn: "not in",
     ast.MatMult: "@",
 }
 _MADE_BY = {

@@ -160,6 +160,11 @@ class View:
         for i in range(len(self._array)):
             yield self._get(i, _getframe(1))
 
+    def __contains__(self, value: object) -> bool:
+        raise DtypeError(
+            f"operator in must have a tuple on its right in a kernel, got the array `{self.name}`: write a loop"
+        )
+
     def __array__(self, *args: object, **kwargs: object) -> np.ndarray[Any, Any]:
         raise DtypeError(
             f"`{self.name}` must be used element by element in a kernel, got the whole array as a value "

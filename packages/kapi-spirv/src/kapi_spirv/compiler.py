@@ -21,6 +21,7 @@ from kapi_spirv.module import PackedLayout, Parameter, SpirvModule
 from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
 from kapi_types import ItemType, NdItemType, UsmArrayType
 from kapi_types.kernel_typing import describe_problems
+from kapi_types.kernel_typing.tuples import tuple_like
 
 __all__ = ["compile_kernel", "compile_spirv"]
 
@@ -190,12 +191,19 @@ def compile_spirv(
     return emitted.code, lowered.return_type
 
 
+def _in_kernel(type_: types.Type) -> types.Type:
+    """A type without what a kernel's code does not depend on."""
+    if isinstance(type_, types.BaseTuple):
+        return tuple_like(type_, tuple(map(_in_kernel, type_.types)))
+    return type_.in_kernel() if isinstance(type_, UsmArrayType) else type_
+
+
 def _checked(
     function: Callable[..., object], signature: Sequence[types.Type]
 ) -> tuple[FunctionType, tuple[types.Type, ...]]:
     if not isinstance(function, FunctionType):
         raise TypeError(f"function must be a plain Python function, got {type(function).__name__}")
-    args = tuple(each.in_kernel() if isinstance(each, UsmArrayType) else each for each in signature)
+    args = tuple(map(_in_kernel, signature))
     parameters = inspect.signature(function).parameters
     if len(args) != len(parameters):
         raise TypeError(

@@ -38,14 +38,24 @@ _ELEMENTS = "bools, integers of 8 to 64 bits, floats of 16 to 64 bits, complex64
 
 
 def describe_parameters(names: Sequence[str], args: Sequence[types.Type]) -> tuple[Parameter, ...]:
-    """The parameters of a kernel after its first, by name and type.
+    """The parameters of a kernel after its first, by name and type; a tuple is its members, `name[0]` and so on.
 
     Raises
     ------
     TypeError
         If a type is none that a kernel parameter can have.
     """
-    return tuple(_describe(name, type_) for name, type_ in zip(names, args, strict=True))
+    leaves = [leaf for name, type_ in zip(names, args, strict=True) for leaf in _leaves(name, type_)]
+    return tuple(_describe(name, type_) for name, type_ in leaves)
+
+
+def _leaves(name: str, type_: types.Type) -> Iterator[tuple[str, types.Type]]:
+    """Name and type of a parameter or, of a tuple, of each of its members, as deep as it goes."""
+    if not isinstance(type_, types.BaseTuple):
+        yield name, type_
+        return
+    for position, member in enumerate(type_.types):
+        yield from _leaves(f"{name}[{position}]", member)
 
 
 def _describe(name: str, type_: types.Type) -> Parameter:
@@ -131,9 +141,16 @@ def build_entry_point(
         _return_outside(builder, extents)
     locals_ = iter(function.args[1:])
     values = [index_value]
-    for parameter in parameters:
+    leaves = iter(parameters)
+
+    def unpacked(type_: types.Type) -> ir.Value:
+        if isinstance(type_, types.BaseTuple):
+            return context.make_tuple(builder, type_, [unpacked(member) for member in type_.types])
+        parameter = next(leaves)
         pointer = next(locals_) if parameter.kind == "local" else None
-        values.append(_unpack(context, builder, parameter, fields, pointer))
+        return _unpack(context, builder, parameter, fields, pointer)
+
+    values += [unpacked(type_) for type_ in args[1:]]
 
     callee = context.declare_function(module, kernel)
     details = cgutils.alloca_once(builder, DETAILS, zfill=True)

@@ -19,12 +19,14 @@ from kapi_types import (
     WeakFloat,
     WeakInt,
 )
-from kapi_types.kernel_api import ConstantType, EnumerationType
+from kapi_types.kernel_api import ConstantType, EnumerationType, EnumMemberType
 from kapi_types.kernel_typing.callables import LanguageFunctionType
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.functions import TableFunctionType
 from kapi_types.kernel_typing.iteration import RangeIteratorType, RangeType
 from kapi_types.kernel_typing.prints import PrintType
+from kapi_types.kernel_typing.tuples import NamedTupleClassType
+from kapi_types.kernel_typing.views import SliceType
 from kapi_types.weak import weak_int
 
 __all__ = ["kernel_data_models"]
@@ -77,6 +79,20 @@ class AtomicRefModel(models.StructModel):
         super().__init__(manager, type_, [("element", pointer)])
 
 
+class EnumMemberModel(models.PrimitiveModel):
+    """The position of a member in its class."""
+
+    def __init__(self, manager: Any, type_: EnumMemberType) -> None:
+        super().__init__(manager, type_, ir.IntType(64))
+
+
+class SliceModel(models.PrimitiveModel):
+    """`start`, `stop` and `step` of a slice; what the type says is left out is unused."""
+
+    def __init__(self, manager: Any, type_: SliceType) -> None:
+        super().__init__(manager, type_, ir.ArrayType(ir.IntType(64), 3))
+
+
 class RangeModel(models.StructModel):
     """`start`, `stop` and `step` of a loop."""
 
@@ -107,10 +123,13 @@ for _type, _model in {
     AtomicRefType: AtomicRefModel,
     ConstantType: models.OpaqueModel,
     EnumerationType: models.OpaqueModel,
+    EnumMemberType: EnumMemberModel,
     DeviceFunctionType: models.OpaqueModel,
     LanguageFunctionType: models.OpaqueModel,
     PrintType: models.OpaqueModel,
     TableFunctionType: models.OpaqueModel,
+    NamedTupleClassType: models.OpaqueModel,
+    SliceType: SliceModel,
     RangeType: RangeModel,
     RangeIteratorType: RangeIteratorModel,
 }.items():

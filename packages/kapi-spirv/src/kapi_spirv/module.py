@@ -22,7 +22,7 @@ class Parameter:
     Attributes
     ----------
     name : str
-        As in the kernel's source.
+        As in the kernel's source; ``name[0]``, ``name[1]``, ... for what a tuple holds.
     kind : {"array", "scalar", "local"}
         What the caller brings: a USM array, a number, or the shape of local memory.
     type : numba.types.Type or str

@@ -9,6 +9,7 @@ import numpy as np
 from kapi_sim import AddressSpace, LocalAccessor
 from kapi_sim.errors import DtypeError
 from kapi_types._numba_compat import from_dtype, types
+from kapi_types.kernel_api import tuple_of
 from kapi_types.usm_array import UsmArrayType, array_fields, array_type, is_usm_array
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
 
@@ -23,7 +24,8 @@ def typeof_argument(value: Any) -> types.Type:
     Parameters
     ----------
     value : object
-        A USM array, a `LocalAccessor`, a NumPy scalar (strong), or a Python bool, int, float or complex (weak).
+        A USM array, a `LocalAccessor`, a NumPy scalar (strong), a Python bool, int, float or complex (weak), or a
+        tuple or named tuple of these.
 
     Returns
     -------
@@ -46,6 +48,8 @@ def typeof_argument(value: Any) -> types.Type:
         return weak_float
     if isinstance(value, complex):
         return weak_complex
+    if isinstance(value, tuple):
+        return tuple_of(value, tuple(typeof_argument(member) for member in value))
     if isinstance(value, LocalAccessor):
         shape = tuple(value.shape)
         return UsmArrayType(_strong(value.dtype), len(shape), "C", address_space=AddressSpace.LOCAL, extents=shape)
@@ -60,8 +64,8 @@ def typeof_argument(value: Any) -> types.Type:
             "`dpnp.asarray(array)` copies it to the default device"
         )
     raise DtypeError(
-        "argument must be a USM array, LocalAccessor, NumPy scalar, bool, int, float or complex, "
-        f"got {type(value).__name__}"
+        "argument must be a USM array, LocalAccessor, NumPy scalar, bool, int, float, complex or a tuple of "
+        f"these, got {type(value).__name__}"
     )
 
 

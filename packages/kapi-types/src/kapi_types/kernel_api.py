@@ -12,13 +12,43 @@ from kapi_types.usm_array import UsmArrayType
 __all__ = [
     "AtomicRefType",
     "ConstantType",
+    "EnumMemberType",
     "EnumerationType",
     "GroupType",
     "ItemType",
     "KernelApiType",
     "NdItemType",
     "SubGroupType",
+    "tuple_of",
 ]
+
+
+class EnumMemberType(types.Type):
+    """A member of a user's `enum.Enum`, of which a kernel asks whether it is another, and its value.
+
+    Members of an `IntEnum` are weak ints instead.
+
+    Parameters
+    ----------
+    enumeration : type
+        The `enum.Enum` class.
+    """
+
+    def __init__(self, enumeration: type[Enum]) -> None:
+        self.enumeration = enumeration
+        super().__init__(f"enum_member({enumeration.__module__}.{enumeration.__qualname__})")
+
+    @property
+    def key(self) -> type[Enum]:
+        """The class."""
+        return self.enumeration
+
+
+def tuple_of(value: tuple[Any, ...], members: tuple[types.Type, ...]) -> types.BaseTuple:
+    """The type of a tuple, named or not, whose members have these types."""
+    if hasattr(value, "_fields"):
+        return types.BaseTuple.from_types(members, type(value))
+    return types.Tuple(members)
 
 
 class KernelApiType(types.Type):

@@ -132,6 +132,9 @@ class Case:
 def _to_device(backend: Backend, value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return backend.to_device(value.copy())
+    if isinstance(value, tuple):
+        members = [_to_device(backend, member) for member in value]
+        return type(value)(*members) if hasattr(value, "_fields") else tuple(members)
     if isinstance(value, Strided):
         return backend.to_device(value.base.copy())
     if isinstance(value, Local):

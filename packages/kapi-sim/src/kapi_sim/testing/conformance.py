@@ -14,6 +14,7 @@ from kapi_sim.testing import (
     number_cases,
     private_cases,
     sub_group_cases,
+    value_cases,
 )
 from kapi_sim.testing.case import Backend, Case
 
@@ -24,6 +25,7 @@ CASES: tuple[Case, ...] = (
     *number_cases.CASES,
     *math_cases.CASES,
     *function_cases.CASES,
+    *value_cases.CASES,
     *array_cases.CASES,
     *group_cases.CASES,
     *collective_cases.CASES,

@@ -11,6 +11,7 @@ from kapi_spirv.lowering import (
     constants,
     convergence,
     conversion,
+    enumerations,
     exchange,
     groups,
     index_space,
@@ -20,6 +21,7 @@ from kapi_spirv.lowering import (
     private_memory,
     sub_groups,
     tuples,
+    views,
 )
 
 __all__ = ["REGISTRIES"]
@@ -34,6 +36,7 @@ REGISTRIES = tuple(
         complex_numbers,
         constants,
         conversion,
+        enumerations,
         convergence,
         exchange,
         groups,
@@ -44,6 +47,7 @@ REGISTRIES = tuple(
         private_memory,
         sub_groups,
         tuples,
+        views,
     )
 )
 """Every lowering there is, in no particular order."""

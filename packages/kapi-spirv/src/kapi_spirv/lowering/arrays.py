@@ -16,7 +16,7 @@ from kapi_spirv.lowering.conversion import convert
 from kapi_types import UsmArrayType
 from kapi_types.weak import weak_int
 
-__all__ = ["element_pointer", "registry"]
+__all__ = ["check_indices", "element_pointer", "registry"]
 
 registry = LoweringRegistry("kapi arrays")
 
@@ -53,8 +53,7 @@ def element_pointer(
     """
     struct = context.make_helper(builder, array_type, array)
     indices = _indices(context, builder, index_type, index)
-    if context.options.checks_bounds:
-        _check(context, builder, indices, cgutils.unpack_tuple(builder, struct.shape))
+    check_indices(context, builder, dict(enumerate(indices)), cgutils.unpack_tuple(builder, struct.shape))
     offset: ir.Value = I64(0)
     if array_type.has_strides:
         for axis, each in enumerate(indices):
@@ -70,18 +69,13 @@ def element_pointer(
     return builder.gep(struct.data, [offset], inbounds=True)
 
 
-def _check(context: Any, builder: ir.IRBuilder, indices: list[ir.Value], shape: list[ir.Value]) -> None:
-    """End the work-item if an index lies outside its axis."""
-    for axis, (index, extent) in enumerate(zip(indices, shape, strict=True)):
-        with cgutils.if_unlikely(builder, builder.icmp_unsigned(">=", index, extent)):
-            context.call_conv.return_index_failure(builder, index, axis, extent)
-
-
-@registry.lower(operator.getitem, UsmArrayType, types.Any)
-def _getitem(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
-    (array_type, index_type), (array, index) = sig.args, args
-    pointer = element_pointer(context, builder, array_type, array, index_type, index)
-    return context.unpack_value(builder, array_type.dtype, pointer)
+def check_indices(context: Any, builder: ir.IRBuilder, indices: dict[int, ir.Value], shape: list[ir.Value]) -> None:
+    """End the work-item if an index, each given with its axis, lies outside, where indices are checked."""
+    if not context.options.checks_bounds:
+        return
+    for axis, index in indices.items():
+        with cgutils.if_unlikely(builder, builder.icmp_unsigned(">=", index, shape[axis])):
+            context.call_conv.return_index_failure(builder, index, axis, shape[axis])
 
 
 @registry.lower(operator.setitem, UsmArrayType, types.Any, types.Any)

@@ -12,6 +12,7 @@ from kapi_types.kernel_typing.callables import LanguageFunctionType
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.functions import TableFunctionType
 from kapi_types.kernel_typing.prints import PrintType
+from kapi_types.kernel_typing.tuples import NamedTupleClassType
 
 __all__ = ["registry"]
 
@@ -49,6 +50,7 @@ for _opaque in (
     ConstantType,
     DeviceFunctionType,
     EnumerationType,
+    NamedTupleClassType,
     LanguageFunctionType,
     PrintType,
     TableFunctionType,
@@ -62,8 +64,3 @@ for _opaque in (
     @registry.lower_constant(_opaque)
     def _nothing(context: Any, builder: ir.IRBuilder, type_: Any, value: Any) -> ir.Value:
         return context.get_dummy_value()
-
-
-@registry.lower_getattr_generic(EnumerationType)
-def _member(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value, name: str) -> ir.Value:
-    return context.get_dummy_value()

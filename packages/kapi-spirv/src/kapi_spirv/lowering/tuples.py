@@ -1,4 +1,4 @@
-"""Tuples: members by constant and by computed index, length, and loops over members of one type."""
+"""Tuples: members by constant and by computed index, fields, length, comparison, and loops over members of one type."""
 
 from __future__ import annotations
 
@@ -10,19 +10,25 @@ from llvmlite import ir
 from kapi_spirv._numba_compat import LoweringRegistry, getiter_unituple, iternext_unituple, types
 from kapi_spirv.lowering.builtins import I64
 from kapi_spirv.lowering.conversion import convert
+from kapi_types.kernel_typing.operators import COMPARISONS
+from kapi_types.kernel_typing.tuples import HOMOGENEOUS, MAKE_NAMED_TUPLE
 
 __all__ = ["registry"]
 
 registry = LoweringRegistry("kapi tuples")
 
+_FALSE, _TRUE = ir.IntType(1)(0), ir.IntType(1)(1)
+
 
 @registry.lower("static_getitem", types.BaseTuple, types.Any)
 def _constant_index(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     value, index = args
+    if isinstance(index, slice):
+        chosen = range(len(sig.args[0]))[index]
+        return context.make_tuple(builder, sig.return_type, [builder.extract_value(value, each) for each in chosen])
     return builder.extract_value(value, index % len(sig.args[0]))
 
 
-@registry.lower(operator.getitem, types.UniTuple, types.Integer)
 def _computed_index(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     """A chain of selects: tuples are short, and memory for them would be private memory."""
     (tuple_type, index_type), (value, index) = sig.args, args
@@ -30,8 +36,33 @@ def _computed_index(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) ->
     chosen = builder.extract_value(value, 0)
     for position in range(1, len(tuple_type)):
         is_here = builder.icmp_signed("==", index, I64(position))
-        chosen = builder.select(is_here, builder.extract_value(value, position), chosen)
+        chosen = _select(builder, is_here, builder.extract_value(value, position), chosen)
     return chosen
+
+
+def _select(builder: ir.IRBuilder, condition: ir.Value, first: ir.Value, second: ir.Value) -> ir.Value:
+    """Either value; of structures each part, which SPIR-V before 1.4 cannot select as a whole."""
+    if not isinstance(first.type, (ir.LiteralStructType, ir.ArrayType)):
+        return builder.select(condition, first, second)
+    made: ir.Value = ir.Constant(first.type, ir.Undefined)
+    for position in range(len(first.type)):
+        parts = (builder.extract_value(value, position) for value in (first, second))
+        made = builder.insert_value(made, _select(builder, condition, *parts), position)
+    return made
+
+
+for _class in HOMOGENEOUS:
+    registry.lower(operator.getitem, _class, types.Integer)(_computed_index)
+
+
+@registry.lower_getattr_generic(types.BaseNamedTuple)
+def _field(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value, name: str) -> ir.Value:
+    return builder.extract_value(value, type_.fields.index(name))
+
+
+@registry.lower(MAKE_NAMED_TUPLE, types.VarArg(types.Any))
+def _make(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    return context.make_tuple(builder, sig.return_type, args)
 
 
 @registry.lower(len, types.BaseTuple)
@@ -39,5 +70,61 @@ def _len(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     return I64(len(sig.args[0]))
 
 
+@registry.lower(operator.add, types.BaseTuple, types.BaseTuple)
+def _concatenate(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    members = [
+        builder.extract_value(value, position)
+        for value, type_ in zip(args, sig.args, strict=True)
+        for position in range(len(type_))
+    ]
+    return context.make_tuple(builder, sig.return_type, members)
+
+
+def _compare(
+    context: Any, builder: ir.IRBuilder, function: Any, types_: tuple[Any, Any], values: tuple[ir.Value, ir.Value]
+) -> ir.Value:
+    """One comparison of two members, of whatever types."""
+    sig = context.typing_context.resolve_function_type(function, types_, {})
+    converted = [
+        context.cast(builder, value, from_, to) for value, from_, to in zip(values, types_, sig.args, strict=True)
+    ]
+    return context.get_function(function, sig)(builder, converted)
+
+
+@registry.lower(operator.contains, types.BaseTuple, types.Any)
+def _contains(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    (tuple_type, value_type), (members, value) = sig.args, args
+    found: ir.Value = _FALSE
+    for position, type_ in enumerate(tuple_type.types):
+        pair = (builder.extract_value(members, position), value)
+        found = builder.or_(found, _compare(context, builder, operator.eq, (type_, value_type), pair))
+    return found
+
+
+def _register_comparison(function: Any) -> None:
+    @registry.lower(function, types.BaseTuple, types.BaseTuple)
+    def compare(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+        left, right = sig.args
+        if len(left) != len(right):
+            return _FALSE if function is operator.eq else _TRUE
+        symbol = COMPARISONS[function]
+        result = _TRUE if symbol in ("==", "<=", ">=") else _FALSE
+        for position in reversed(range(len(left))):
+            types_ = (left.types[position], right.types[position])
+            values = tuple(builder.extract_value(value, position) for value in args)
+            equal = _compare(context, builder, operator.eq, types_, values)
+            if symbol in ("==", "!="):
+                decided: ir.Value = _FALSE if symbol == "==" else _TRUE
+            else:
+                decided = _compare(context, builder, function, types_, values)
+            result = builder.select(equal, result, decided)
+        return result
+
+
+for _function in COMPARISONS:
+    _register_comparison(_function)
+
+
 registry.lower("getiter", types.UniTuple)(getiter_unituple)
+registry.lower("getiter", types.NamedUniTuple)(getiter_unituple)
 registry.lower("iternext", types.UniTupleIter)(iternext_unituple)

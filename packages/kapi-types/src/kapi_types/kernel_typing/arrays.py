@@ -1,4 +1,4 @@
-"""The types of what a kernel does with arrays and tuples: element access, attributes, length."""
+"""The types of what a kernel does with arrays: element access, attributes, length."""
 
 from __future__ import annotations
 
@@ -32,8 +32,6 @@ class _GetItem(templates.AbstractTemplate):
         container, index = args
         if isinstance(container, UsmArrayType) and element_index(container, index):
             return templates.signature(container.dtype, container, index)
-        if isinstance(container, types.UniTuple) and isinstance(index, types.Integer):
-            return templates.signature(container.dtype, container, index)
         return None
 
 
@@ -50,21 +48,6 @@ class _SetItem(templates.AbstractTemplate):
         if isinstance(value, types.Complex) and not isinstance(array.dtype, (types.Complex, types.Boolean)):
             return None
         return templates.signature(types.none, array, index, array.dtype)
-
-
-@registry.register
-class _StaticGetItem(templates.AbstractTemplate):
-    """`tuple[constant]`, with the constant as a Python value."""
-
-    key = "static_getitem"
-
-    def generic(self, args: tuple[Any, ...], kws: dict[str, types.Type]) -> Any:
-        container, index = args
-        if not isinstance(container, types.BaseTuple) or not isinstance(index, int):
-            return None
-        if not -len(container) <= index < len(container):
-            return None
-        return templates.signature(container.types[index], *args)
 
 
 @registry.register_attr
@@ -99,7 +82,5 @@ class _Len(templates.AbstractTemplate):
             return None
         container = args[0]
         if isinstance(container, UsmArrayType) and container.ndim > 0:
-            return templates.signature(weak_int, container)
-        if isinstance(container, types.BaseTuple):
             return templates.signature(weak_int, container)
         return None

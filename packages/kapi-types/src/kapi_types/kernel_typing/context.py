@@ -10,16 +10,19 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from kapi_types._numba_compat import GPU, TypingContext, errors, target_override, target_registry, types
-from kapi_types.kernel_api import ConstantType, EnumerationType
+from kapi_types.kernel_api import ConstantType, EnumerationType, tuple_of
 from kapi_types.kernel_typing import (
     arrays,
     atomics,
     conversions,
+    enumerations,
     groups,
     iteration,
     language,
     operators,
     private_memory,
+    tuples,
+    views,
 )
 from kapi_types.kernel_typing.descriptions import (
     describe_call,
@@ -28,10 +31,12 @@ from kapi_types.kernel_typing.descriptions import (
     is_consequence,
 )
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType, python_function
+from kapi_types.kernel_typing.enumerations import member_type
 from kapi_types.kernel_typing.functions import table_function
 from kapi_types.kernel_typing.prints import PRINT, PrintType, Text
 from kapi_types.kernel_typing.problems import CONSEQUENCE, KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.promotion import is_scalar, unify_scalars
+from kapi_types.kernel_typing.tuples import NamedTupleClassType, tuple_like
 from kapi_types.usm_array import UsmArrayType
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
 
@@ -65,7 +70,11 @@ class KernelTypingContext(TypingContext):
         self._compile_device_function: DeviceFunctionCompiler | None = None
 
     def _load_builtins(self) -> None:
-        for module in (operators, conversions, arrays, iteration, language, groups, atomics, private_memory):
+        modules = (
+            operators, conversions, arrays, views, tuples, enumerations, iteration, language, groups, atomics,
+            private_memory,
+        )  # fmt: skip
+        for module in modules:
             self.install_registry(module.registry)
 
     @contextmanager
@@ -129,11 +138,13 @@ class KernelTypingContext(TypingContext):
         if type(val) in _WEAK_OF:
             return _WEAK_OF[type(val)]
         if isinstance(val, tuple):
-            return types.Tuple(tuple(self.resolve_value_type(each) for each in val))
+            return tuple_of(val, tuple(self.resolve_value_type(each) for each in val))
         if isinstance(val, enum.Enum):
-            return ConstantType(val)
+            return member_type(val)
         if isinstance(val, type) and issubclass(val, enum.Enum):
             return EnumerationType(val)
+        if isinstance(val, type) and issubclass(val, tuple) and hasattr(val, "_fields"):
+            return NamedTupleClassType(val)
         if isinstance(val, ModuleType):
             return types.Module(val)
         function = python_function(val)
@@ -208,7 +219,10 @@ class KernelTypingContext(TypingContext):
             if len(first) != len(second):
                 return None
             pairs = [self._unify(a, b) for a, b in zip(first.types, second.types, strict=True)]
-            return None if None in pairs else types.Tuple(tuple(pairs))
+            if None in pairs:
+                return None
+            are_alike = getattr(first, "instance_class", None) is getattr(second, "instance_class", None)
+            return tuple_like(first, tuple(pairs)) if are_alike else types.Tuple(tuple(pairs))
         unified = super().unify_pairs(first, second)
         return None if isinstance(unified, types.Optional) else unified
 

@@ -11,6 +11,7 @@ from kapi_types._numba_compat import types
 from kapi_types.kernel_api import ItemType
 from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
 from kapi_types.kernel_typing.problems import CONSEQUENCE, spell_type
+from kapi_types.kernel_typing.views import SliceType
 from kapi_types.usm_array import UsmArrayType
 
 __all__ = ["describe_call", "describe_missing_attribute", "describe_value", "is_consequence"]
@@ -25,7 +26,7 @@ _CONTAINERS = (types.List, types.LiteralList, types.DictType, types.LiteralStrKe
 _FORMS = {row.key: f"{row.key}({', '.join(name for name, *_ in row.parameters)})" for row in INTRINSICS}
 _WHOLE_ARRAYS = "write a loop over its elements, or use dpnp outside of the kernel"
 _METHODS_OF_ARRAYS = frozenset(
-    "T all any argmax argmin astype copy cumsum dot fill flat flatten max mean min nonzero prod ravel reshape sort std "
+    "all any argmax argmin astype copy cumsum dot fill flat flatten max mean min nonzero prod ravel reshape sort std "
     "sum tolist transpose var view".split()
 )
 
@@ -46,8 +47,6 @@ def describe_value(value: object) -> str:
         return "is a numpy.ndarray, which no device owns; make it an argument of the kernel"
     if value is Ellipsis:
         return "is no index in a kernel; name each axis"
-    if value is slice:
-        return "of a part of an array cannot be made in a kernel; index its elements in a loop"
     if value is LocalAccessor:
         return "cannot be made in a kernel; pass one to the launch, as an argument"
     if callable(value):
@@ -77,6 +76,8 @@ def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) 
         return _describe_indexing(args)
     if key == "getiter":
         return f"a loop must be over range(...) or a tuple of values of one type, got one over a {spelled[0]}"
+    if key is operator.contains:
+        return f"operator in must have a tuple of what it looks for on its right, got {spelled[1]} in {spelled[0]}"
     if isinstance(func, _UNCALLABLE):
         return f"{spell_type(func)} must be a function to be called, got a call of it"
     key = IN_PLACE.get(key, key) if callable(key) else key
@@ -113,6 +114,8 @@ def _describe_indexing(args: tuple[types.Type, ...]) -> str:
         if len(args) == 3 and not container.mutable:
             return f"array must be writable to be assigned to, got a {spell_type(container)}"
         indices = index.types if isinstance(index, types.BaseTuple) else (index,)
+        if len(args) == 3 and any(isinstance(each, SliceType) for each in indices):
+            return "array must be written element by element in a kernel, got a store to a slice; loop over them"
         if len(indices) != container.ndim:
             return f"index must have one integer for each of {container.ndim} axes, got {len(indices)}"
         if not all(isinstance(each, types.Integer) for each in indices):

@@ -32,9 +32,9 @@ from kapi_types.weak import is_weak
 __all__ = ["InferTypes"]
 
 _LACKING = {
-    "is_": "is", "is_not": "is not", "contains": "in", "delitem": "del", "matmul": "@", "imatmul": "@=",
+    "is_": "is", "is_not": "is not", "delitem": "del", "matmul": "@", "imatmul": "@=",
 }  # fmt: skip
-_OTHER_OPERATORS = (operator.not_, operator.getitem, operator.setitem)
+_OTHER_OPERATORS = (operator.not_, operator.getitem, operator.setitem, operator.contains)
 _FREE_ROUNDS = 8  # no kernel seen needed more than three; afterwards assumptions only widen, which comes to an end
 
 

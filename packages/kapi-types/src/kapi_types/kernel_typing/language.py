@@ -9,7 +9,6 @@ from kapi_sim.spec.intrinsics import INTRINSICS, Intrinsic
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_api import (
     ConstantType,
-    EnumerationType,
     GroupType,
     ItemType,
     KernelApiType,
@@ -81,15 +80,6 @@ class _KernelApiAttributes(templates.AttributeTemplate):
 
 def _method_template(row: Intrinsic) -> Any:
     return type(f"_{row.owner}_{row.name}", (_Method,), {"key": row.key, "row": row})
-
-
-@registry.register_attr
-class _EnumerationAttributes(templates.AttributeTemplate):
-    key = EnumerationType
-
-    def generic_resolve(self, enumeration: EnumerationType, name: str) -> types.Type | None:
-        member = enumeration.enumeration.__members__.get(name)
-        return None if member is None else ConstantType(member)
 
 
 def _register() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kapi_sim import AddressSpace
 from kapi_types._numba_compat import errors, types
-from kapi_types.kernel_api import AtomicRefType, ConstantType, EnumerationType, KernelApiType
+from kapi_types.kernel_api import AtomicRefType, ConstantType, EnumerationType, EnumMemberType, KernelApiType
 from kapi_types.usm_array import UsmArrayType
 from kapi_types.weak import WeakBool, WeakComplex, WeakFloat, WeakInt
 
@@ -133,7 +133,7 @@ def spell_type(type_: Any) -> str:
     if isinstance(type_, ConstantType):
         is_member = isinstance(type_.value, Enum)
         return f"{type(type_.value).__name__}.{type_.value.name}" if is_member else str(type_.value)
-    if isinstance(type_, EnumerationType):
+    if isinstance(type_, (EnumerationType, EnumMemberType)):
         return type_.enumeration.__name__
     if isinstance(type_, types.BaseTuple):
         return f"tuple ({', '.join(spell_type(each) for each in type_.types)})"
