@@ -125,7 +125,9 @@ class WatchedAtomicRef:
     def load(self) -> Any:
         if self._order == MemoryOrder.RELEASE:
             raise self._wrong_order("load", "ACQUIRE", _getframe(1))
-        self._note(True, False, _getframe(1))
+        frame = _getframe(1)
+        self._note(True, False, frame)
+        self._view.trace_atomic(self._index, frame)
         return self._view.array[self._index]
 
     def store(self, value: Any) -> None:
@@ -134,14 +136,14 @@ class WatchedAtomicRef:
         frame = _getframe(1)
         element = self._element(value)
         self._note(False, True, frame)
-        self._write(element)
+        self._write(element, frame)
 
     def exchange(self, value: Any) -> Any:
         frame = _getframe(1)
         element = self._element(value)
         self._note(True, True, frame)
         before = self._view.array[self._index]
-        self._write(element)
+        self._write(element, frame)
         return before
 
     def compare_exchange(self, expected: Any, desired: Any, expected_idx: int = 0) -> bool:
@@ -158,7 +160,9 @@ class WatchedAtomicRef:
         is_equal = bool(before == wanted)
         self._note(True, is_equal, frame)
         if is_equal:
-            self._write(element)
+            self._write(element, frame)
+        else:
+            self._view.trace_atomic(self._index, frame)
         if isinstance(expected, View):
             expected.put_in(expected_idx, before, frame)
         else:
@@ -199,7 +203,7 @@ class WatchedAtomicRef:
         element = self._element(value)
         self._note(True, True, frame)
         before = self._view.array[self._index]
-        self._write(function(before, element))
+        self._write(function(before, element), frame)
         return before
 
     def _element(self, value: Any) -> Any:
@@ -216,8 +220,9 @@ class WatchedAtomicRef:
         if writes and ordering is not None:
             ordering.publish(address, order, scope, reads, has_all)
 
-    def _write(self, element: Any) -> None:
+    def _write(self, element: Any, frame: FrameType) -> None:
         self._view.array[self._index] = element
+        self._view.trace_atomic(self._index, frame)
 
     def _wrong_order(self, name: str, right: str, frame: FrameType) -> KernelCompilationError:
         return KernelCompilationError(

@@ -146,7 +146,10 @@ class GroupRun:
         else:
             self._arrivals[local] = Arrival(site, calls, int(scope), None, is_sub_group)
         if self._bound.recorder is not None:
-            self._bound.recorder.note_barrier(self._base + local, site[0], site[1])
+            arrival = self._arrivals[local]
+            kind = "sub-group" if is_sub_group else "barrier" if arrival.word is None else "algorithm"
+            name = "group_barrier" if arrival.word is None else arrival.word.__name__
+            self._bound.recorder.note_meeting(kind, self._base + local, site[0], site[1], name)
 
     def _settle_sub_groups(self) -> list[int]:
         """Let the sub-groups go on that have met, and return their work-items."""
@@ -194,6 +197,8 @@ class GroupRun:
                 self._compute(arrival, members)
             else:
                 self._pass_barrier(arrival, members)
+            if not arrival.is_sub_group and self._bound.recorder is not None:
+                self._bound.recorder.pass_meeting()
         for local in arrivals:
             del self._arrivals[local]
         return list(arrivals)
@@ -211,8 +216,6 @@ class GroupRun:
             self._clock.pass_barrier(arrival.scope >= MemoryScope.WORK_GROUP, site)
             if ordering is not None and arrival.scope >= MemoryScope.WORK_GROUP:
                 ordering.join_group([self._base + member for member in members])
-        if not arrival.is_sub_group and self._bound.recorder is not None:
-            self._bound.recorder.pass_barrier()
 
     def _parts(self, members: list[int]) -> list[list[int]]:
         parts: dict[int, list[int]] = {}

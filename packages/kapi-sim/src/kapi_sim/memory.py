@@ -206,6 +206,9 @@ class View:
             for offset in range(self._span):
                 trail.note_atomic(address + offset, self, index, frame, reads, writes, order, scope)
 
+    def trace_atomic(self, index: Any, frame: FrameType) -> None:
+        """Tell a trace, if there is one, that an atomic operation is done."""
+
     @property
     def array(self) -> np.ndarray[Any, Any]:
         """What is looked at."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from html import escape
+from textwrap import wrap
 
 from kapi_sim.source import Site
 from kapi_sim.tracing.trace import Event, Launch
@@ -12,6 +13,14 @@ __all__ = ["item_color", "svg"]
 
 MOST_ITEMS = 32
 MOST_COLUMNS = 120
+_LETTER = 6.4
+"""Width of a letter of the notes, in pixels; rather more than less."""
+_LEGEND = {
+    "atomic": "dashed: atomic",
+    "barrier": "dark: barrier (its line above)",
+    "algorithm": "light: group algorithm, which orders no memory",
+    "sub-group": "diamond: meeting of a sub-group",
+}
 _CELL, _ROW, _LEFT, _TOP, _WALL = 46, 22, 96, 58, 18
 
 
@@ -30,9 +39,9 @@ def svg(launch: Launch) -> str:
     lanes: dict[tuple[int, int], list[Event]] = defaultdict(list)
     walls: dict[tuple[int, int], Event] = {}
     for event in launch.events:
-        if event.item < shown and event.kind in ("read", "write"):
+        if event.item < shown and event.kind in ("read", "write", "atomic", "sub-group"):
             lanes[event.phase, event.item].append(event)
-        elif event.item < shown and event.kind == "barrier":
+        elif event.item < shown and event.kind in ("barrier", "algorithm"):
             walls[event.phase, event.item] = event
     phases = sorted({phase for phase, _ in (*lanes, *walls)})
     parts: list[str] = []
@@ -47,7 +56,8 @@ def svg(launch: Launch) -> str:
             break
         for item in range(shown):
             for column, event in enumerate(lanes[phase, item]):
-                parts.append(_access(launch, event, x + column * _CELL, _TOP + item * _ROW))
+                draw = _sub_group if event.kind == "sub-group" else _access
+                parts.append(draw(launch, event, x + column * _CELL, _TOP + item * _ROW))
         x += width * _CELL + 6
         columns += width
         x = _draw_walls(launch, {item: walls[p, item] for p, item in walls if p == phase}, x, parts)
@@ -56,34 +66,50 @@ def svg(launch: Launch) -> str:
 
 def _access(launch: Launch, event: Event, x: float, y: float) -> str:
     color = item_color(event.item)
-    is_write = event.kind == "write"
+    verb, fill, ink, dashes = {
+        "read": ("read", "#fff", "#223", ""),
+        "write": ("wrote", color, "#fff", ""),
+        "atomic": ("atomically used", "#fff", "#223", ' stroke-dasharray="3 2"'),
+    }[event.kind]
     array = launch.arrays[event.array]
     site = launch.sites[event.site]
     title = (
-        f"{launch.describe(event.item)} {'wrote' if is_write else 'read'} {array.name}[{event.element}] = "
-        f"{event.value}, line {site[2]}"
+        f"{launch.describe(event.item)} {verb} {array.name}[{event.element}], then {event.value}, line {site[2]}"
+        if event.kind == "atomic"
+        else f"{launch.describe(event.item)} {verb} {array.name}[{event.element}] = {event.value}, line {site[2]}"
     )
     name = array.name if len(array.name) <= 4 else array.name[:3] + "."
     return (
         f"<g><title>{escape(title)}</title>"
         f'<rect x="{x}" y="{y + 2}" width="{_CELL - 4}" height="{_ROW - 4}" rx="4" '
-        f'fill="{color if is_write else "#fff"}" stroke="{color}" stroke-width="1.5"/>'
+        f'fill="{fill}" stroke="{color}" stroke-width="{2 if dashes else 1.5}"{dashes}/>'
         f'<text x="{x + (_CELL - 4) / 2}" y="{y + _ROW / 2 + 4}" text-anchor="middle" font-size="10" '
-        f'fill="{"#fff" if is_write else "#223"}">{escape(name)}{event.element}</text></g>'
+        f'fill="{ink}">{escape(name)}{event.element}</text></g>'
     )
 
 
+def _sub_group(launch: Launch, event: Event, x: float, y: float) -> str:
+    """Draw that a work-item meets its sub-group."""
+    title = f"{launch.describe(event.item)} meets its sub-group in {event.value}, line {launch.sites[event.site][2]}"
+    middle, half = x + (_CELL - 4) / 2, _ROW / 2 - 4
+    points = f"{middle},{y + 4} {middle + half},{y + _ROW / 2} {middle},{y + _ROW - 4} {middle - half},{y + _ROW / 2}"
+    return f'<g><title>{escape(title)}</title><polygon points="{points}" fill="#8a93ab"/></g>'
+
+
 def _draw_walls(launch: Launch, walls: dict[int, Event], x: float, parts: list[str]) -> float:
-    """Draw a wall across each group that met a barrier, and return where it goes on."""
+    """Draw a wall across each group that met, and return where it goes on."""
     groups: dict[int, list[int]] = defaultdict(list)
     for item in walls:
         groups[item // launch.group_size].append(item)
     for members in groups.values():
-        site = launch.sites[walls[members[0]].site]
+        event = walls[members[0]]
+        site = launch.sites[event.site]
+        title = f"{event.value} at {Site(site[0], site[2])}"
+        paint = 'fill="#334"' if event.kind == "barrier" else 'fill="#fff" stroke="#8a93ab" stroke-width="2"'
         top, end = _TOP + min(members) * _ROW, _TOP + (max(members) + 1) * _ROW
         parts.append(
-            f"<g><title>{escape(str(Site(site[0], site[2])))}</title>"
-            f'<rect x="{x}" y="{top}" width="7" height="{end - top}" rx="2" fill="#334"/>'
+            f"<g><title>{escape(title)}</title>"
+            f'<rect x="{x}" y="{top}" width="7" height="{end - top}" rx="2" {paint}/>'
             f'<text x="{x + 3.5}" y="{_TOP - 6}" text-anchor="middle" font-size="9" fill="#556">{site[2]}</text></g>'
         )
     return x + _WALL if walls else x
@@ -101,8 +127,14 @@ def _framed(launch: Launch, shown: int, right: float, bottom: float, parts: list
         )
     more = f"; the first {shown} of {launch.items} work-items" if shown < launch.items else ""
     more += "; later steps left out" if is_cut else ""
-    note = f"outlined: read, filled: written, dark: barrier (its line above){more}"
-    height = bottom + 28
+    kinds = {event.kind for event in launch.events if event.item < shown}
+    words = [
+        "outlined: read",
+        "filled: written",
+        *(text for kind, text in _LEGEND.items() if kind in kinds),
+    ]
+    notes = wrap(", ".join(words) + more, max(int(right / _LETTER), 20))
+    height = bottom + 14 + 15 * len(notes)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {right + 8:.0f} {height}" width="{right + 8:.0f}" '
         f'height="{height}" font-family="system-ui, sans-serif" role="img" aria-label="{escape(launch.kernel)}">'
@@ -111,7 +143,11 @@ def _framed(launch: Launch, shown: int, right: float, bottom: float, parts: list
         f'<tspan font-weight="400" fill="#667">over {escape(repr(launch.space))}</tspan></text>'
         + "".join(rows)
         + "".join(parts)
-        + f'<text x="8" y="{bottom + 18}" font-size="11" fill="#667">{escape(note)}</text></svg>\n'
+        + "".join(
+            f'<text x="8" y="{bottom + 18 + 15 * row}" font-size="11" fill="#667">{escape(note)}</text>'
+            for row, note in enumerate(notes)
+        )
+        + "</svg>\n"
     )
 
 

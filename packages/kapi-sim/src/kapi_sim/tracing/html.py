@@ -12,7 +12,7 @@ from kapi_sim.tracing.trace import Launch, Trace
 
 __all__ = ["html"]
 
-_KINDS = {"line": 0, "read": 1, "write": 2, "barrier": 3}
+_KINDS = {"line": 0, "read": 1, "write": 2, "barrier": 3, "atomic": 4, "algorithm": 5, "sub-group": 6}
 MOST_SHOWN = 1024
 """Cells shown of one array."""
 
@@ -50,7 +50,7 @@ def _launch(launch: Launch) -> dict[str, Any]:
 
 
 def _lines(launch: Launch) -> dict[str, list[Any]]:
-    """By file's end and line: runs, active part, reads, writes, bytes, segments, turns of the banks."""
+    """By file's end and line: runs, active part, reads, writes, bytes, segments, bank turns, atomics, contention."""
     return {
         f"{_short(row.site.file)}:{row.site.line}": [
             row.executions,
@@ -60,6 +60,8 @@ def _lines(launch: Launch) -> dict[str, list[Any]]:
             row.bytes,
             round(row.segments, 2),
             round(row.bank_conflict, 2),
+            row.atomics,
+            round(row.contention, 2),
         ]
         for row in line_statistics(launch)
     }

@@ -24,7 +24,7 @@ PAGE = """<!DOCTYPE html>
   <button id="back" title="one step back (left arrow)">&#9664;</button>
   <button id="play" title="play or stop (space)">play</button>
   <button id="next" title="one step (right arrow)">&#9654;</button>
-  <button id="wall" title="to the next barrier (b)">next barrier</button>
+  <button id="wall" title="to the next barrier or group algorithm (b)">next barrier</button>
   <label class="lines"><input type="checkbox" id="lines"> stop at each line</label>
   <input type="range" id="seek" min="0" value="0" aria-label="step">
   <output id="count"></output>
@@ -33,7 +33,10 @@ PAGE = """<!DOCTYPE html>
 <section class="panes">
   <div class="pane"><h2>Timeline</h2><div class="scroll"><canvas id="timeline"></canvas></div>
   <p class="legend"><b class="box read"></b> read <b class="box write"></b> written <b class="box block"></b> barrier:
-  what stands left of it comes before what stands right of it. A colour is a work-item.</p></div>
+  what stands left of it comes before what stands right of it. A colour is a work-item.
+  <span id="atomic" hidden><b class="box dashed"></b> atomic</span>
+  <span id="algorithm" hidden><b class="box light"></b> group algorithm: all meet, no memory is ordered</span>
+  <span id="subgroup" hidden><b class="box diamond"></b> meeting of a sub-group</span></p></div>
   <div class="pane"><h2>Source</h2><div id="source" class="scroll"></div></div>
   <div class="pane wide"><h2>Memory</h2><div id="memory"></div></div>
 </section>
@@ -71,6 +74,8 @@ canvas{display:block}
 .legend{font-size:12.5px;color:var(--soft);margin:8px 0 0}
 .box{display:inline-block;width:12px;height:12px;border-radius:3px;margin:0 2px 0 8px;vertical-align:-1px}
 .box.read{border:2px solid #3f6fb5}.box.write{background:#3f6fb5}.box.block{background:var(--wall);width:5px}
+.box.dashed{border:2px dashed #3f6fb5}.box.light{border:2px solid var(--soft);width:6px}
+.box.diamond{background:var(--soft);transform:rotate(45deg) scale(.75);border-radius:0}
 #source{font:12.5px/1.6 ui-monospace,SFMono-Regular,Menlo,monospace}
 #source .file{color:var(--soft);padding:2px 8px;font-family:system-ui,sans-serif;font-size:12px}
 #source .row{display:flex;white-space:pre;border-radius:5px;min-width:max-content}
@@ -99,7 +104,7 @@ SCRIPT = """
 const launches = JSON.parse(document.getElementById("data").textContent);
 const $ = id => document.getElementById(id);
 const make = tag => document.createElement(tag);
-const LINE = 0, READ = 1, WRITE = 2, BARRIER = 3, ROW = 16, LEFT = 92, TOP = 8;
+const LINE = 0, READ = 1, WRITE = 2, BARRIER = 3, ATOMIC = 4, ALGORITHM = 5, SUBGROUP = 6, ROW = 16, LEFT = 92, TOP = 8;
 let L, steps, at, timer, cells, columns, step, rows;
 
 const label = n => L.names[n] || "work-item " + n;
@@ -115,11 +120,15 @@ const place = (a, e) => {
   for (let d = a.shape.length - 1; d >= 0; d--) { index.unshift(e % a.shape[d]); e = Math.floor(e / a.shape[d]); }
   return a.name + "[" + index.join(", ") + "]";
 };
+const isWall = e => e[0] === BARRIER || e[0] === ALGORITHM;
 const lineOf = e => L.sites[e[3]][1];
 function told(e) {
   const a = L.arrays[e[4]];
   if (e[0] === READ) return "reads " + place(a, e[5]) + " = " + spell(e[6]);
   if (e[0] === WRITE) return "writes " + spell(e[6]) + " to " + place(a, e[5]);
+  if (e[0] === ATOMIC) return "uses " + place(a, e[5]) + " atomically, which is then " + spell(e[6]);
+  if (e[0] === ALGORITHM) return "meets its group in " + e[6];
+  if (e[0] === SUBGROUP) return "meets its sub-group in " + e[6];
   return e[0] === BARRIER ? "waits at the barrier" : "comes to this line";
 }
 
@@ -129,6 +138,8 @@ function choose(number) {
   $("space").textContent = "over " + L.space + ", " + L.items + " work-items";
   $("dropped").hidden = !L.dropped;
   $("dropped").textContent = L.dropped + " later events were left out of this trace: raise trace(limit=...) for more.";
+  const has = kind => L.events.some(e => e[0] === kind);
+  $("atomic").hidden = !has(ATOMIC); $("algorithm").hidden = !has(ALGORITHM); $("subgroup").hidden = !has(SUBGROUP);
   drawSource(); makeMemory(); select();
 }
 function select() {
@@ -147,13 +158,13 @@ function select() {
     const n = used.get(key) || 0;
     used.set(key, n + 1);
     columns.set(i, n);
-    if (e[0] !== BARRIER) width.set(e[2], Math.max(width.get(e[2]) || 0, n + 1));
+    if (!isWall(e)) width.set(e[2], Math.max(width.get(e[2]) || 0, n + 1));
   }
   let x = 0;
   for (const p of phases) { start.set(p, x); x += (width.get(p) || 0) + 1; }
   for (const i of steps) {
     const e = L.events[i];
-    columns.set(i, start.get(e[2]) + (e[0] === BARRIER ? width.get(e[2]) || 0 : columns.get(i)));
+    columns.set(i, start.get(e[2]) + (isWall(e) ? width.get(e[2]) || 0 : columns.get(i)));
   }
   rows = Math.min(L.items, 256);
   columns.total = Math.max(x, 1);
@@ -188,12 +199,19 @@ function drawTimeline() {
     c.globalAlpha = order <= at ? 1 : 0.28;
     if (e[0] === BARRIER) {
       c.fillStyle = style.getPropertyValue("--wall"); c.fillRect(x + w / 2 - 2.5, y, 5, ROW);
+    } else if (e[0] === ALGORITHM) {
+      c.strokeStyle = style.getPropertyValue("--soft"); c.lineWidth = 1.5; c.strokeRect(x + w / 2 - 2, y, 4, ROW);
+    } else if (e[0] === SUBGROUP) {
+      const m = x + w / 2, h = Math.min(w / 2, ROW / 2 - 3);
+      c.fillStyle = style.getPropertyValue("--soft"); c.beginPath(); c.moveTo(m, y + ROW / 2 - h);
+      c.lineTo(m + h, y + ROW / 2); c.lineTo(m, y + ROW / 2 + h); c.lineTo(m - h, y + ROW / 2); c.fill();
     } else if (e[0] === LINE) {
       c.fillStyle = color(e[1]); c.fillRect(x + w * 0.3, y + ROW / 2 - 1, w * 0.4, 2);
     } else if (e[0] === WRITE) {
       c.fillStyle = color(e[1]); c.fillRect(x + 1, y + 3, w - 2, ROW - 6);
     } else {
-      c.strokeStyle = color(e[1]); c.lineWidth = 2; c.strokeRect(x + 2, y + 4, Math.max(w - 4, 1), ROW - 8);
+      c.strokeStyle = color(e[1]); c.lineWidth = 2; c.setLineDash(e[0] === ATOMIC ? [3, 2] : []);
+      c.strokeRect(x + 2, y + 4, Math.max(w - 4, 1), ROW - 8); c.setLineDash([]);
     }
   });
   c.globalAlpha = 1;
@@ -219,16 +237,19 @@ function drawSource() {
       const known = L.lines[source.file + ":" + (source.first + i)];
       if (known) {
         const stat = document.createElement("span"), parts = [];
-        stat.className = "stat" + (known[5] > 1 || known[6] > 1 ? " bad" : "");
+        stat.className = "stat" + (known[5] > 1 || known[6] > 1 || known[8] > 1 ? " bad" : "");
         if (known[2]) parts.push(known[2] + " r");
         if (known[3]) parts.push(known[3] + " w");
+        if (known[7]) parts.push(known[7] + " at");
         if (known[5]) parts.push(known[5] + " seg");
         if (known[6]) parts.push(known[6] + " bank");
+        if (known[8] > 1) parts.push(known[8] + " at one element");
         if (known[1] < 1) parts.push(Math.round(known[1] * 100) + "% active");
         stat.textContent = parts.join("  ");
         row.title = "run " + known[0] + " times, " + known[2] + " reads, " + known[3] + " writes, " + known[4] +
           " bytes; segments of a sub-group's access: " + (known[5] || "none") +
-          ", bank turns: " + (known[6] || "none");
+          ", bank turns: " + (known[6] || "none") +
+          (known[7] ? "; " + known[7] + " atomics, " + known[8] + " of a sub-group at one element" : "");
         row.append(stat);
       }
       pane.append(row);
@@ -270,11 +291,11 @@ function drawMemory() {
       running = group(e[1]);
       L.arrays.forEach((a, n) => { if (a.space === "local") state[n].forEach(s => { s.v = undefined; s.e = null; }); });
     }
-    if (e[0] !== READ && e[0] !== WRITE) continue;
+    if (e[0] !== READ && e[0] !== WRITE && e[0] !== ATOMIC) continue;
     const s = state[e[4]].get(e[5]);
     if (!s) continue;
     s.v = e[6];
-    if (e[0] === WRITE) s.e = e; else s.r = e;
+    if (e[0] === READ) s.r = e; else s.e = e;
   }
   state.forEach((known, number) => known.forEach((s, e) => {
     const shown = cells[number].get(e);
@@ -298,7 +319,7 @@ function go(to) {
   });
   if (e) {
     const site = L.sites[e[3]], row = $("s" + site[0] + "-" + site[1]), pane = $("source");
-    $("now").textContent = label(e[1]) + " " + told(e) + ", line " + site[1] + (e[2] ? ", after " + e[2] + " barrier" +
+    $("now").textContent = label(e[1]) + " " + told(e) + ", line " + site[1] + (e[2] ? ", after " + e[2] + " wall" +
       (e[2] > 1 ? "s" : "") : "");
     $("now").style.borderLeftColor = color(e[1]);
     if (row) {

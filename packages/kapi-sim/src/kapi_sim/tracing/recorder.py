@@ -48,13 +48,13 @@ class Recorder:
         launch = self.launch
         launch.add(Event("line", self._clock.uid, self._phase, launch.site(file, function, line)))
 
-    def note_barrier(self, item: int, file: str, line: int) -> None:
-        """Note that a work-item has come to a barrier."""
+    def note_meeting(self, kind: str, item: int, file: str, line: int, name: str) -> None:
+        """Note that a work-item has come to a barrier or a group algorithm."""
         launch = self.launch
         known = next((site for site in launch.sites if site[0] == file and site[2] == line), (file, line, line))
-        launch.add(Event("barrier", item, self._phase, launch.site(*known)))
+        launch.add(Event(kind, item, self._phase, launch.site(*known), value=name))
 
-    def pass_barrier(self) -> None:
+    def pass_meeting(self) -> None:
         """Begin a group's next phase."""
         self._phase += 1
 
@@ -115,6 +115,9 @@ class TracedView(View):
     def _set(self, index: Any, value: Any, frame: FrameType) -> None:
         super()._set(index, value, frame)
         self._recorder.note_access("write", self._number, self._element(index), self._array[index], frame)
+
+    def trace_atomic(self, index: Any, frame: FrameType) -> None:
+        self._recorder.note_access("atomic", self._number, self._element(index), self._array[index], frame)
 
     def _element(self, index: Any) -> int:
         """Return the linear index, in the whole array, of the element at `index` of this view."""

@@ -7,7 +7,7 @@ of the sub-group.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -20,6 +20,7 @@ BANKS = 32
 """Banks of local memory, as most GPUs have them."""
 BANK_BYTES = 4
 """Bytes in a row that one bank holds."""
+_ACCESSES = ("read", "write", "atomic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +37,19 @@ class LineStatistics:
         Part of a sub-group's work-items, from 0 to 1, that ran it when any did; less than 1 is divergence.
     reads, writes : int
         Elements.
+    atomics : int
+        Atomic operations.
     bytes : int
-        Of all reads and writes.
+        Of all reads, writes and atomics.
     segments : float
         Contiguous stretches of global memory that one access of a sub-group falls into, on average; 1 is best,
         0 where the line has no such access.
     bank_conflict : float
         How many turns local memory needs for one access of a sub-group, on average, with 32 banks of 4 bytes; 1 is
         best, 0 where the line has no such access.
+    contention : float
+        How many work-items of a sub-group use the same element at once in an atomic operation, at the element that
+        most use, on average; 1 is best, 0 where the line has no atomic.
     """
 
     site: Site
@@ -51,9 +57,11 @@ class LineStatistics:
     active: float
     reads: int
     writes: int
+    atomics: int
     bytes: int
     segments: float
     bank_conflict: float
+    contention: float
 
 
 def segments(elements: Iterable[int]) -> int:
@@ -90,28 +98,29 @@ def bank_conflict(elements: Iterable[int], itemsize: int) -> int:
 def line_statistics(launch: Launch) -> list[LineStatistics]:
     """Return the statistics of each line that ran, in the order of the source."""
     executions: dict[int, int] = defaultdict(int)
-    reads: dict[int, int] = defaultdict(int)
-    writes: dict[int, int] = defaultdict(int)
+    counts: dict[str, dict[int, int]] = {kind: defaultdict(int) for kind in _ACCESSES}
     sizes: dict[int, int] = defaultdict(int)
     for event in launch.events:
         if event.kind == "line":
             executions[event.site] += 1
-        elif event.kind in ("read", "write"):
-            (reads if event.kind == "read" else writes)[event.site] += 1
+        elif event.kind in _ACCESSES:
+            counts[event.kind][event.site] += 1
             sizes[event.site] += launch.arrays[event.array].itemsize
     active = _active(launch)
-    stretches, turns = _together(launch)
+    stretches, turns, together = _together(launch)
     order = sorted(range(len(launch.sites)), key=lambda number: launch.sites[number])
     return [
         LineStatistics(
             Site(launch.sites[n][0], launch.sites[n][2]),
             executions[n],
             active.get(n, 1.0),
-            reads[n],
-            writes[n],
+            counts["read"][n],
+            counts["write"][n],
+            counts["atomic"][n],
             sizes[n],
             _mean(stretches.get(n, [])),
             _mean(turns.get(n, [])),
+            _mean(together.get(n, [])),
         )
         for n in order
     ]
@@ -147,21 +156,24 @@ def _active(launch: Launch) -> dict[int, float]:
     return {site: ran[site] / could[site] for site in ran}
 
 
-def _together(launch: Launch) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """By line, segments of each access of a sub-group to global memory, and turns of those to local memory."""
+def _together(launch: Launch) -> tuple[dict[int, list[int]], dict[int, list[int]], dict[int, list[int]]]:
+    """By line, of each access of a sub-group: segments of global memory, turns of the banks, users of one element."""
     seen: dict[tuple[int, int], int] = defaultdict(int)
     accesses: dict[tuple[int, int, int, int], list[Event]] = defaultdict(list)
     for event in launch.events:
-        if event.kind in ("read", "write"):
+        if event.kind in _ACCESSES:
             turn = seen[event.instruction, event.item] = seen[event.instruction, event.item] + 1
             accesses[event.instruction, _sub_group(launch, event.item)[0], turn, event.array].append(event)
     stretches: dict[int, list[int]] = defaultdict(list)
     turns: dict[int, list[int]] = defaultdict(list)
+    together: dict[int, list[int]] = defaultdict(list)
     for events in accesses.values():
         array = launch.arrays[events[0].array]
         elements = [event.element for event in events]
-        if array.space == "global":
+        if events[0].kind == "atomic":
+            together[events[0].site].append(max(Counter(elements).values()))
+        elif array.space == "global":
             stretches[events[0].site].append(segments(elements))
         else:
             turns[events[0].site].append(bank_conflict(elements, array.itemsize))
-    return stretches, turns
+    return stretches, turns, together

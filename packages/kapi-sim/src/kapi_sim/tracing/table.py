@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from textwrap import wrap
 
 from kapi_sim.tracing.statistics import LineStatistics, line_statistics
 from kapi_sim.tracing.trace import Launch, Trace
@@ -11,7 +12,9 @@ from kapi_sim.tracing.trace import Launch, Trace
 __all__ = ["text"]
 
 _BOLD, _DIM, _RED, _YELLOW, _GREEN, _END = (f"\x1b[{code}m" for code in (1, 2, 31, 33, 32, 0))
-_HEADS = ("line", "runs", "active", "reads", "writes", "bytes", "segments", "banks")
+_HEADS = ("line", "runs", "active", "reads", "writes", "atomics", "bytes", "segments", "banks", "contention")
+_OF_ATOMICS = ("atomics", "contention")
+"""Columns of kernels with atomics."""
 
 
 def text(trace: Trace, color: bool | None) -> str:
@@ -39,22 +42,22 @@ def _launch(launch: Launch, is_colored: bool) -> str:
         lines.append(_paint(f"{launch.dropped} later events were left out: trace(limit=...)", _YELLOW, is_colored))
     lines += [f"  {array.name}: {array.space} memory, shape {array.shape}, {array.dtype}" for array in launch.arrays]
     rows = line_statistics(launch)
-    cells = [_HEADS, *(_cells(row) for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADS))]
-    lines.append(_paint("  ".join(f"{head:>{w}}" for head, w in zip(_HEADS, widths, strict=True)), _DIM, is_colored))
+    has_atomics = any(row.atomics for row in rows)
+    shown = [head for head in _HEADS if has_atomics or head not in _OF_ATOMICS]
+    cells = [dict(zip(_HEADS, texts, strict=True)) for texts in (_HEADS, *(_cells(row) for row in rows))]
+    widths = {head: max(len(row[head]) for row in cells) for head in shown}
+    lines.append(_paint("  ".join(f"{head:>{width}}" for head, width in widths.items()), _DIM, is_colored))
     for row, made in zip(rows, cells[1:], strict=True):
-        padded = [f"{cell:>{width}}" for cell, width in zip(made, widths, strict=True)]
-        painted = [_paint(cell, paint, is_colored) for cell, paint in zip(padded, _paints(row), strict=True)]
+        paints = dict(zip(_HEADS, _paints(row), strict=True))
+        painted = [_paint(f"{made[head]:>{widths[head]}}", paints[head], is_colored) for head in shown]
         lines.append("  ".join(painted) + "  " + row.site.text)
-    lines.append(
-        _paint(
-            f"of each sub-group of {launch.sub_group_size}: active is the part that runs the line together; segments "
-            "are stretches of\nglobal memory that one access falls into; banks, the turns that local memory needs for "
-            "one access (1 is best)",
-            _DIM,
-            is_colored,
-        )
+    legend = (
+        f"of each sub-group of {launch.sub_group_size}: active is the part that runs the line together; segments are "
+        "stretches of global memory that one access falls into; banks, the turns that local memory needs for one access"
     )
+    if has_atomics:
+        legend += "; contention, the work-items that use one element in one atomic operation"
+    lines += [_paint(line, _DIM, is_colored) for line in wrap(f"{legend} (1 is best)", 112)]
     return "\n".join(lines)
 
 
@@ -63,9 +66,10 @@ def _cells(row: LineStatistics) -> tuple[str, ...]:
         str(row.site.line),
         str(row.executions),
         f"{row.active:.0%}",
-        *(str(number or "") for number in (row.reads, row.writes, row.bytes)),
+        *(str(number or "") for number in (row.reads, row.writes, row.atomics, row.bytes)),
         f"{row.segments:.1f}" if row.segments else "",
         f"{row.bank_conflict:.1f}" if row.bank_conflict else "",
+        f"{row.contention:.1f}" if row.contention else "",
     )
 
 
@@ -74,4 +78,4 @@ def _paints(row: LineStatistics) -> tuple[str, ...]:
         return "" if not value else _GREEN if value <= 1 else _YELLOW if value <= 4 else _RED
 
     active = "" if row.active == 1 else _YELLOW if row.active >= 0.5 else _RED
-    return ("", "", active, "", "", "", judged(row.segments), judged(row.bank_conflict))
+    return ("", "", active, "", "", "", "", *map(judged, (row.segments, row.bank_conflict, row.contention)))

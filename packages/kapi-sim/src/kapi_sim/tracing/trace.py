@@ -30,11 +30,12 @@ class Event(NamedTuple):
     Attributes
     ----------
     kind : str
-        ``"line"``, ``"read"``, ``"write"``, or ``"barrier"`` where it has come to one.
+        ``"line"``, ``"read"``, ``"write"``, ``"atomic"``; or, where it has come to one, ``"barrier"``,
+        ``"algorithm"`` (of its group) or ``"sub-group"`` (a barrier or an algorithm).
     item : int
         Number of the work-item, group after group and by local linear id within one.
     phase : int
-        How many barriers its group had passed.
+        How many barriers and algorithms its group had passed.
     site : int
         Index into `Launch.sites`.
     array : int
@@ -42,7 +43,7 @@ class Event(NamedTuple):
     element : int
         Linear index, counted with the last axis the fastest; -1 where there is none.
     value : object
-        What was read or written, as a Python number.
+        What was read or written, or what an atomic left, as a Python number; of a meeting its name.
     instruction : int
         Tells two accesses of one line apart.
     """
