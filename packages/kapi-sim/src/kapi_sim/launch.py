@@ -119,7 +119,16 @@ def execute(
     if settings.report is not None:
         whole = space if isinstance(space, Range) else space.global_range
         settings.report.launches.append(
-            LaunchRecord(kernel.name, repr(space), whole.size, settings.checks, seeds, bound.elements_tracked)
+            LaunchRecord(
+                kernel.name,
+                repr(space),
+                whole.size,
+                settings.checks,
+                seeds,
+                bound.elements_tracked,
+                clock.sub_group_size,
+                settings.uninitialised is not None,
+            )
         )
 
 

@@ -16,7 +16,7 @@ from kapi_sim.checks.limits import fail_wide
 from kapi_sim.checks.ordered_races import OrderedTrail
 from kapi_sim.checks.races import Trail
 from kapi_sim.clock import Clock
-from kapi_sim.errors import DtypeError
+from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.source import Site, site_of
 from kapi_sim.undefined import Undefined
 
@@ -205,6 +205,11 @@ class View:
         if isinstance(trail, OrderedTrail):
             for offset in range(self._span):
                 trail.note_atomic(address + offset, self, index, frame, reads, writes, order, scope)
+        elif trail is not None:
+            raise KernelCompilationError(
+                "AtomicRef must be called by a name that can be followed, got a call by way of a variable: "
+                "write `kapi.AtomicRef(...)`"
+            )
 
     def trace_atomic(self, index: Any, frame: FrameType) -> None:
         """Tell a trace, if there is one, that an atomic operation is done."""
@@ -308,6 +313,8 @@ class View:
                     component = int(component)
                 elif component is Ellipsis or component is None or isinstance(component, slice):
                     return None
+                elif component.__class__ is Undefined:
+                    raise component.fail(f"as an index of `{self.name}` by {self._clock.describe()}")
                 else:
                     raise DtypeError(
                         f"index of `{self.name}` along axis {axis} must be an integer, got {component!r} "

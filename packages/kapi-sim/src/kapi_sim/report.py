@@ -11,10 +11,11 @@ __all__ = ["LaunchRecord", "Report"]
 NEVER_CHECKED = (
     "what only the compiler refuses",
     "the device's own rounding",
-    "global memory that the host left uninitialised",
     "orders that were not run",
 )
 """What no run covers."""
+UNMARKED = "global memory that the host left uninitialised, unless simulation(uninitialised=...) names it"
+"""What a run covers if it is asked to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,10 @@ class LaunchRecord:
         One for each order that was run; `None` is program order.
     elements_tracked : int
         Distinct elements of global memory that the kernel touched; 0 where accesses were not recorded.
+    sub_group_size : int
+        Most work-items of a sub-group.
+    has_marked : bool
+        Whether arrays were named as uninitialised.
     """
 
     kernel: str
@@ -43,6 +48,8 @@ class LaunchRecord:
     checks: frozenset[str]
     seeds: tuple[int | None, ...]
     elements_tracked: int
+    sub_group_size: int
+    has_marked: bool = False
 
 
 @dataclass(slots=True)
@@ -69,7 +76,8 @@ class Report:
             checked = [name for name in ALL_CHECKS if name in launch.checks]
             missing = [name for name in ALL_CHECKS if name not in launch.checks]
             lines.append(f"  checked: {', '.join(checked) or 'nothing'}")
-            lines.append(f"  not checked: {', '.join((*missing, *NEVER_CHECKED))}")
+            unmarked = [] if launch.has_marked else [UNMARKED]
+            lines.append(f"  not checked: {', '.join((*missing, *NEVER_CHECKED, *unmarked))}")
             if "races" in launch.checks:
                 lines.append(f"  tracked: {launch.elements_tracked} elements of global memory")
         lines += [f"note: {note}" for note in self.notes]

@@ -10,9 +10,9 @@ __all__ = ["ALL_CHECKS", "parse_checks"]
 
 ALL_CHECKS: dict[str, str] = {
     "bounds": "each index against its axis",
-    "races": "unordered accesses of work-items to one element",
-    "initialisation": "reads of local memory before it is written",
-    "convergence": "barriers that a part of a group reaches",
+    "races": "unordered accesses of work-items to one element, atomics too narrow or mixed with others",
+    "initialisation": "reads of local and private memory before it is written",
+    "convergence": "barriers and group algorithms that a part of a group reaches",
     "limits": "weak integers against 64 bits, and the launch against the profile",
 }
 """Name and subject of each check."""
