@@ -177,3 +177,39 @@ def test_options_are_kept_by_launches():
         kapi.call_kernel(fill, kapi.NdRange(32, 8), data)
     with pytest.raises(kapi.KernelCompilationError, match="options of a kernel must be some of .*, got cache"):
         kapi.kernel(cache=True)
+
+
+def test_debug_kernel_with_group_algorithms_does_not_hang():
+    """A collective that one work-item does not reach ends, too, on the CPU driver."""
+    kernel = made(
+        """def body(nd_item, a, out, bad):
+    i, group = nd_item.get_global_id(0), nd_item.get_group()
+    assert nd_item.get_local_id(0) != bad
+    total = kapi.inclusive_scan_over_group(group, a[i], kapi.plus)
+    out[i] = total + kapi.reduce_over_group(nd_item.get_sub_group(), a[i], kapi.maximum)
+""",
+        debug=True,
+    )
+    a, out = dpnp.ones(128, dtype=np.int32), dpnp.zeros(128, dtype=np.int32)
+    for bad in (0, 63):
+        with pytest.raises(kapi.KernelAssertionError, match=rf"local \({bad},\), group"):
+            kapi.call_kernel(kernel, kapi.NdRange(128, 64), a, out, bad)
+    kapi.call_kernel(kernel, kapi.NdRange(128, 64), a, out, -1)
+    assert out.asnumpy().tolist() == [*range(2, 66)] * 2
+
+
+def test_boundscheck_covers_atomics_and_private_memory():
+    """Every element that is named is checked, whatever is done with it."""
+    kernel = made(
+        """def body(item, a, shift):
+    i = item.get_id(0)
+    cells = kapi.PrivateArray(4, np.int32, fill_zeros=True)
+    cells[i + shift] = 1
+    kapi.AtomicRef(a, i + 2).fetch_add(cells[i])
+""",
+        boundscheck=True,
+    )
+    with pytest.raises(kapi.OutOfBoundsError, match="index of `a` along axis 0 must be from 0 to 1, got 2"):
+        launched(kernel, 1, array([0, 0]), 0)
+    with pytest.raises(kapi.OutOfBoundsError, match="index of `cells` along axis 0 must be from 0 to 3, got 9"):
+        launched(kernel, 1, array([0, 0, 0]), 9)

@@ -13,7 +13,7 @@ from kapi_sim.spec import KernelOptions
 from kapi_spirv import contraction
 from kapi_spirv._numba_compat import global_compiler_lock, types
 from kapi_spirv.binary import read_header
-from kapi_spirv.emission import EmissionError, Emitted, emit
+from kapi_spirv.emission import EmissionError, Emitted, emit, prepare
 from kapi_spirv.entry_point import build_entry_point, describe_parameters, packed_layout
 from kapi_spirv.exported_function import build_exported_function
 from kapi_spirv.lowered_function import LoweredFunction, lower_function
@@ -92,6 +92,7 @@ def compile_kernel(
         build_entry_point(lowered.context, lowered.library, entry_point, lowered.fndesc, args, parameters, packed)
         return packed, parameters
 
+    prepare()
     with global_compiler_lock:
         lowered, (layout, parameters) = lower_function(function, args, types.none, target, options, finish)
     emitted = _emitted("kernel", function, names, args, lowered.modules, entry_point, target, options, optimise)
@@ -184,6 +185,7 @@ def compile_spirv(
     def finish(lowered: LoweredFunction) -> None:
         build_exported_function(lowered.context, lowered.library, plain.__name__, lowered.fndesc, names)
 
+    prepare()
     with global_compiler_lock:
         lowered, _ = lower_function(plain, args, None, target, options, finish)
     emitted = _emitted("function", plain, names, args, lowered.modules, plain.__name__, target, options, opt)

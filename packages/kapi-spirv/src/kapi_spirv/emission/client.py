@@ -17,7 +17,7 @@ from kapi_spirv import contraction
 from kapi_spirv.binary import has_duplicate_ids
 from kapi_spirv.target import SpirvTarget
 
-__all__ = ["EmissionError", "Emitted", "disassemble", "emit"]
+__all__ = ["EmissionError", "Emitted", "disassemble", "emit", "prepare"]
 
 Passes = Literal["all", "needed", "none"]
 
@@ -97,6 +97,12 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, passe
         raise EmissionError(header["problems"], body.decode())
     size = header["code"]
     return Emitted(body[:size], body[size:].decode())
+
+
+def prepare() -> None:
+    """Start the helper, if none runs, and return at once: it gets ready while IR is made for it."""
+    with _lock:
+        _helper()
 
 
 def disassemble(llvm_ir: str, entry_point: str, target: SpirvTarget) -> str:

@@ -12,7 +12,6 @@ from kapi_types._numba_compat import (
     FixupArgs,
     Flags,
     GenericRewrites,
-    InlineClosureLikes,
     IRProcessing,
     PassManager,
     PreLowerStripPhis,
@@ -22,6 +21,7 @@ from kapi_types._numba_compat import (
 )
 from kapi_types.kernel_typing.constant_arguments import FindConstantArguments
 from kapi_types.kernel_typing.inference import InferTypes
+from kapi_types.kernel_typing.local_functions import InlineLocalFunctions
 from kapi_types.kernel_typing.names import CheckNames
 from kapi_types.kernel_typing.prints import SettlePrints
 from kapi_types.kernel_typing.raises import SettleRaises
@@ -61,7 +61,7 @@ class KernelCompiler(CompilerBase):
         passes.add_pass(TranslateByteCode, "bytecode to IR")
         passes.add_pass(FixupArgs, "arguments")
         passes.add_pass(IRProcessing, "IR checks")
-        passes.add_pass(InlineClosureLikes, "local functions inlined")
+        passes.add_pass(InlineLocalFunctions, "local functions inlined")
         passes.add_pass(SettleRaises, "raise and assert")
         passes.add_pass(SettlePrints, "print")
         passes.add_pass(RewriteSemanticConstants, "constants such as array.ndim")
