@@ -56,6 +56,30 @@ def shows(nd_item: kapi.NdItem):
     print(nd_item.get_global_id(0), "b")
 
 @kapi.kernel
+def speaks(nd_item: kapi.NdItem, a, count, out):
+    group = nd_item.get_group()
+    sub_group = nd_item.get_sub_group()
+    i = nd_item.get_global_id(0)
+    kept = kapi.PrivateArray(2, np.float64)
+    kept[1] = kapi.reduce_over_group(group, a[i], kapi.plus)
+    after = kapi.shift_group_left(sub_group, a[i])
+    kapi.group_barrier(sub_group)
+    kapi.AtomicRef(count, 0, kapi.MemoryOrder.ACQ_REL).fetch_add(1)
+    kapi.atomic_fence(kapi.MemoryOrder.ACQ_REL, kapi.MemoryScope.DEVICE)
+    out[i] = kept[1] + kapi.group_broadcast(group, i, linear_id=1)
+    if sub_group.get_local_id() + 1 < sub_group.get_local_range():
+        out[i] = after
+
+@kapi.kernel
+def counts(item: kapi.Item, count):
+    kapi.AtomicRef(count, 0).fetch_add(1)
+
+@kapi.kernel
+def collects_in_part(nd_item: kapi.NdItem):
+    if nd_item.get_local_id(0) == 0:
+        kapi.all_of_group(nd_item.get_group(), True)
+
+@kapi.kernel
 def wrong_group(nd_item: kapi.NdItem):
     kapi.group_barrier(nd_item)
 """
@@ -90,6 +114,18 @@ def test_barrier_without_source(prompt, checks):
     np.testing.assert_array_equal(a, [1, 0, 3, 2, 5, 4, 7, 6])
 
 
+@pytest.mark.parametrize("checks", ["all", "none"])
+def test_whole_language_without_source(prompt, checks):
+    a = np.arange(8.0)
+    count = np.zeros(1, np.int32)
+    out = np.zeros(8)
+    with kapi.simulation(checks=checks, profile=kapi.Profile(sub_group_sizes=(2,))):
+        kapi.call_kernel(prompt["speaks"], kapi.NdRange(8, 4), a, count, out)
+        kapi.call_kernel(prompt["counts"], kapi.Range(5), count)
+    np.testing.assert_array_equal(out, [1, 7, 3, 7, 5, 27, 7, 27])
+    assert count[0] == 13
+
+
 def test_lambda_with_a_barrier(prompt):
     meet = eval("kapi.device_func(lambda group: kapi.group_barrier(group))", prompt)
 
@@ -109,6 +145,8 @@ def test_checks_see_what_threads_do(prompt):
         kapi.call_kernel(prompt["forgets"], kapi.NdRange(2, 2), np.zeros(2), tile())
     with pytest.raises(kapi.BarrierDivergenceError, match="left the kernel without it"):
         kapi.call_kernel(prompt["diverges"], kapi.NdRange(2, 2))
+    with pytest.raises(kapi.CollectiveMismatchError, match="group algorithm must be reached by all 2"):
+        kapi.call_kernel(prompt["collects_in_part"], kapi.NdRange(2, 2))
     with pytest.raises(kapi.BarrierDivergenceError, match="called at <prompt>:31.*\n.*called at <prompt>:29"):
         kapi.call_kernel(prompt["calls_twice"], kapi.NdRange(2, 2), np.zeros(2), tile())
     with pytest.raises(kapi.KernelLaunchError, match="must be given the work-item's own group"):

@@ -247,3 +247,67 @@ def test_lines_are_the_users_own():
     with kapi.trace() as trace:
         kapi.call_kernel(counts_down, kapi.NdRange(2, 2), 3)
     assert [row.executions for row in trace.statistics()] == [2, 6]
+
+
+@kapi.kernel
+def histogram(nd_item: kapi.NdItem, values, bins, tile):
+    group = nd_item.get_group()
+    k = nd_item.get_local_id(0)
+    if k < 4:
+        tile[k] = 0
+    kapi.group_barrier(group)
+    value = values[nd_item.get_global_id(0)]
+    kapi.AtomicRef(tile, value, address_space=kapi.AddressSpace.LOCAL).fetch_add(1)  # crowded
+    kapi.group_barrier(group)
+    kapi.any_of_group(nd_item.get_sub_group(), True)  # parts meet
+    if kapi.any_of_group(group, k < 4) and k < 4:  # all meet
+        kapi.AtomicRef(bins, k).fetch_add(tile[k])  # apart
+
+
+def traced_histogram():
+    values = np.array([0, 0, 0, 3, 1, 1, 2, 3] * 2)
+    bins = np.zeros(4, np.int32)
+    with kapi.simulation(profile=kapi.Profile(sub_group_sizes=(4,))), kapi.trace() as trace:
+        kapi.call_kernel(histogram, kapi.NdRange(16, 8), values, bins, kapi.LocalAccessor(4, np.int32))
+    np.testing.assert_array_equal(bins, [6, 4, 2, 4])
+    return trace
+
+
+def test_atomics_are_recorded_and_their_contention_counted(line_with):
+    trace = traced_histogram()
+    launch = trace.launches[0]
+    names = [array.name for array in launch.arrays]
+    atomics = [event for event in launch.events if event.kind == "atomic"]
+    assert [(e.item, names[e.array], e.element, e.value) for e in atomics[:4]] == [
+        (0, "tile", 0, 1),
+        (1, "tile", 0, 2),
+        (2, "tile", 0, 3),
+        (3, "tile", 3, 1),
+    ]
+    by_line = {row.site.line: row for row in trace.statistics()}
+    crowded, apart = by_line[line_with("# crowded")], by_line[line_with("# apart")]
+    # Sub-groups of four: three at one element, two at one; and each at its own.
+    assert (crowded.atomics, crowded.bytes, crowded.contention) == (16, 64, 2.5)
+    assert (apart.atomics, apart.reads, apart.contention) == (8, 8, 1.0)
+    assert "contention" in trace.text()
+    assert "contention" not in traced_sum().text()
+
+
+def test_meetings_of_groups_and_sub_groups_are_told_apart(line_with):
+    trace = traced_histogram()
+    launch = trace.launches[0]
+    meetings = [(e.kind, e.value, e.phase) for e in launch.events if e.item == 0 and e.value.__class__ is str]
+    assert meetings == [
+        ("barrier", "group_barrier", 0),
+        ("barrier", "group_barrier", 1),
+        ("sub-group", "any_of_group", 2),
+        ("algorithm", "any_of_group", 2),
+    ]
+    figure = ElementTree.fromstring(trace.svg())
+    titles = [element.text for element in figure.iter("{http://www.w3.org/2000/svg}title")]
+    assert any("work-item global (0,), local (0,), group (0,) atomically used tile[0], then 1" in t for t in titles)
+    assert any(f"any_of_group at test_trace.py:{line_with('# all meet')}" in title for title in titles)
+    assert any("meets its sub-group in any_of_group" in title for title in titles)
+    notes = " ".join(element.text or "" for element in figure.iter("{http://www.w3.org/2000/svg}text"))
+    assert "group algorithm, which orders no memory" in notes
+    assert "dashed: atomic" in notes
