@@ -13,6 +13,7 @@ from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.launch import Prepared, launch_by_plan, prepare
 from kapi_runtime.launchables import DeviceLaunchable
 from kapi_runtime.modules import Modules
+from kapi_runtime.pickling import reduced
 from kapi_runtime.plan import PlanTable
 from kapi_runtime.program import device_kernel
 from kapi_runtime.targets import target_of
@@ -122,6 +123,9 @@ class Kernel(DeviceLaunchable):
         target = self.target or target_of(queue.sycl_device)
         suiting = [(signature, module) for signature, module in self._inspected() if module.target == target]
         return {signature: device_kernel(module, queue).sycl_kernel for signature, module in suiting}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced(self, (self.py_func, self.options, self.target))
 
     def _module_count(self) -> int:
         return len(self.modules.values())

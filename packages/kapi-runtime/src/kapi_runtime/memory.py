@@ -1,12 +1,12 @@
 """Arrays in unified shared memory (USM), of the kind that is wanted, and copies: dpnp arrays in and out.
 
-=========  =================================  =====================  ==================================================
-kind       lives                              host reads it          use
-=========  =================================  =====================  ==================================================
-"device"   on the device                      after a copy           what kernels work on
-"shared"   where it was used last             yes, once work is done  data that both use in turns
-"host"     in the host's memory, pinned       yes, once work is done  what the device reads once, or a little of
-=========  =================================  =====================  ==================================================
+=========  =================================  ======================  =============================
+kind       lives                              host reads it           use
+=========  =================================  ======================  =============================
+"device"   on the device                      after a copy            what kernels work on
+"shared"   where it was used last             yes, once work is done  what both use in turns
+"host"     in the host's memory, pinned       yes, once work is done  what the device reads once
+=========  =================================  ======================  =============================
 
 References
 ----------
