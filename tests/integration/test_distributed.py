@@ -1,0 +1,56 @@
+"""The example on a cluster of processes, each with a sub-device of its own."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "distributed_distances.py"
+
+REFERENCE = """
+import runpy, sys
+import numpy as np
+from scipy.spatial.distance import cdist
+example = runpy.run_path(sys.argv[1])
+points = np.random.default_rng(3).random((90, 16), dtype=np.float32)
+kernel, distances, summary = (example[name] for name in ("pairwise_distance", "distances", "summary"))
+found = {place: summary(distances(kernel, *pair)) for place, *pair in example["blocks"](points, 40)}
+index, distance = example["nearest"](found, 90)
+expected = cdist(points, points) + np.diag(np.full(90, np.inf))
+print((index == expected.argmin(axis=1)).all(), np.allclose(distance, expected.min(axis=1), rtol=1e-5))
+"""
+
+
+def run(folder, *arguments):
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    return run(tmp_path_factory.mktemp("cluster"), str(EXAMPLE), "--points", "600", "--block", "150", "--workers", "2")
+
+
+def test_workers_compute_what_one_process_does(printed):
+    assert printed.endswith("results are equal\n")
+    assert "16 blocks: " in printed
+
+
+def test_each_worker_owns_a_sub_device(printed):
+    owners = re.findall(r"^(\d): <Device: a sub-device of .* \(1 of \d+ compute units\)>$", printed, re.MULTILINE)
+    assert owners == ["0", "1"]
+
+
+def test_progress_is_shown(printed):
+    assert re.search(r"blocks: 100%\|.*\| 16/16 ", printed)
+
+
+def test_one_process_computes_what_scipy_does(tmp_path):
+    assert run(tmp_path, "-c", REFERENCE, str(EXAMPLE)).split() == ["True", "True"]
