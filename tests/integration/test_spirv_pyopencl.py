@@ -123,6 +123,67 @@ np.testing.assert_array_equal(ours, np.roll(np.arange(n).reshape(-1, group), -by
 '''
 )
 
+CHECKED = (
+    PRELUDE
+    + """
+from kapi_sim.spec import KernelOptions
+from kapi_spirv import FAILURE_RECORD_SIZE, FailureRecord
+
+def shift(item, a, out, by):
+    i = item.get_id(0)
+    out[i] = a[i + by]
+
+n = 64
+options = KernelOptions(boundscheck=True, work_group_size=None, sub_group_size=16, fastmath=True)
+module = compile_kernel(shift, [ItemType(1), F32, F32, types.int64], options=options)
+kernel = load(module)
+a, out = shared(np.arange(n, dtype=np.float32)), shared(np.zeros(n, np.float32))
+for by, expected in ((0, None), (n - 3, [n, 0, n])):
+    record = shared(np.zeros(FAILURE_RECORD_SIZE // 8, np.int64))
+    kernel.set_arg(0, module.layout.pack([n, *described(a), *described(out), by, record.ctypes.data]))
+    cl.enqueue_nd_range_kernel(queue, kernel, (n,), (16,)).wait()
+    met = FailureRecord.read(record.tobytes())
+    if expected is None:
+        assert met is None
+        np.testing.assert_array_equal(out, a)
+    else:
+        failure = module.failures[met.number]
+        assert (failure.error, failure.args) == ("OutOfBoundsError", ("a",))
+        assert met.details == (met.global_id[0] + by, 0, n)
+        assert 3 <= met.global_id[0] < n
+"""
+)
+
+LINKED = (
+    PRELUDE
+    + '''
+from kapi_spirv import compile_spirv
+
+def smooth(x, low, high):
+    t = (x - low) / (high - low)
+    if t < 0:
+        t *= 0
+    if t > 1:
+        t = t * 0 + 1
+    return t * t * (3 - 2 * t)
+
+SOURCE = """
+float smooth(float x, float low, float high);
+__kernel void steps(__global float* a) { size_t i = get_global_id(0); a[i] = smooth(a[i], 1.0f, 3.0f); }
+"""
+code, return_type = compile_spirv(smooth, [types.float32] * 3, device_function=True)
+assert return_type == types.float32
+warnings.simplefilter("ignore", UserWarning)  # pyopencl's cache is not wanted here
+program = cl.link_program(context, [cl.Program(context, code).compile(), cl.Program(context, SOURCE).compile()])
+a = shared(np.linspace(0, 4, 33, dtype=np.float32))
+t = np.clip((np.asarray(a) - 1) / 2, 0, 1)
+kernel = cl.Kernel(program, "steps")
+kernel.set_args(cl.SVM(a))
+cl.enqueue_nd_range_kernel(queue, kernel, a.shape, None).wait()
+np.testing.assert_allclose(a, t * t * (3 - 2 * t), rtol=1e-6)
+'''
+)
+
 POSTLUDE = """
 present = sorted({"dpctl", "dpnp", "kapi_runtime"} & set(sys.modules))
 assert present == [], present
@@ -140,9 +201,13 @@ def driver():
     return os.path.realpath(library)
 
 
-@pytest.mark.parametrize("program", [PAIRWISE, LOCAL_MEMORY], ids=["pairwise-distance", "local-memory"])
+@pytest.mark.parametrize(
+    "program",
+    [PAIRWISE, LOCAL_MEMORY, CHECKED, LINKED],
+    ids=["pairwise-distance", "local-memory", "index-checks", "linked-to-opencl-c"],
+)
 def test_module_runs_in_another_runtime(tmp_path, program):
-    """With the packed argument as plain bytes, the results are those of a kernel written in OpenCL C."""
+    """With the packed argument as plain bytes, results are those of OpenCL C; failures are recorded, functions link."""
     path = tmp_path / "program.py"
     path.write_text(program + POSTLUDE)
     done = subprocess.run(
