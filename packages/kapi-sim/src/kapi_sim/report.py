@@ -14,8 +14,8 @@ NEVER_CHECKED = (
     "orders that were not run",
 )
 """What no run covers."""
-UNMARKED = "global memory that the host left uninitialised, unless simulation(uninitialised=...) names it"
-"""What a run covers if it is asked to."""
+UNMARKED = "global memory that the host left uninitialised"
+"""What a run covers only of arrays that ``simulation(uninitialised=...)`` names."""
 
 
 @dataclass(frozen=True, slots=True)
