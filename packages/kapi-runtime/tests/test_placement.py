@@ -79,6 +79,7 @@ def test_numpy_array_is_refused_with_the_call_that_copies_it():
     assert message in str(caught.value)
     assert "while `left` is one on its device" in str(caught.value)
     assert "`right = dpnp.asarray(right, sycl_queue=left.sycl_queue)`" in str(caught.value)
+    assert "or let each launch copy: `with kapi.device_context(device): ...`" in str(caught.value)
 
 
 def test_numpy_arrays_alone_are_refused():

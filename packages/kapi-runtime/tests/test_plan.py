@@ -57,7 +57,7 @@ def test_repeated_launch_takes_the_plan(long_way):
 
 @pytest.mark.parametrize(
     "value",
-    [2, 2.5, True, *(np.dtype(code).type(1.5) for code in "?bBhHiIlLfd")],
+    [2, 2.5, 1.5 + 2j, True, *(np.dtype(code).type(1.5) for code in "?bBhHiIlLefdFD")],
     ids=lambda value: type(value).__name__,
 )
 def test_number_of_each_type_is_packed_as_the_long_way_packs_it(value, long_way):
@@ -67,7 +67,8 @@ def test_number_of_each_type_is_packed_as_the_long_way_packs_it(value, long_way)
 
     values = [value, type(value)(1), type(value)(0)]
     for each in values:
-        target = dpnp.zeros(3)
+        is_complex = isinstance(value, (complex, np.complexfloating))
+        target = dpnp.zeros(3, dtype="complex128" if is_complex else "float64")
         kapi.call_kernel(store, kapi.Range(3), target, each)
         assert set(target.asnumpy()) == {each}
     assert len(long_way) == 1

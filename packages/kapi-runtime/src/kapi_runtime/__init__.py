@@ -31,6 +31,7 @@ from kapi_sim import (
     ExecutionPlacementError,
     ForkError,
     Group,
+    ImplicitCopyWarning,
     Item,
     KapiError,
     KapiWarning,
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
         select_device,
     )
     from kapi_runtime.events import Event, HostEvent, event_elapsed_time
+    from kapi_runtime.host_arrays import device_context
     from kapi_runtime.kernel_information import KernelInformation, Statistics
     from kapi_runtime.kernels import Kernel, call_kernel, call_kernel_async, kernel
     from kapi_runtime.precompiled import PrecompiledKernel, load_opencl, load_spirv
@@ -130,6 +132,7 @@ __all__ = [
     "ExecutionPlacementError",
     "ForkError",
     "Group",
+    "ImplicitCopyWarning",
     "HostEvent",
     "Item",
     "KapiError",
@@ -175,6 +178,7 @@ __all__ = [
     "default_device",
     "default_queue",
     "detect",
+    "device_context",
     "device_func",
     "devices",
     "doctor",
@@ -242,6 +246,7 @@ _LAZY = {
     "default_device": "discovery",
     "default_queue": "queues",
     "detect": "diagnosis",
+    "device_context": "host_arrays",
     "devices": "discovery",
     "doctor": "diagnosis",
     "event_elapsed_time": "events",

@@ -11,7 +11,9 @@ from typing import Any
 import dpctl
 import numpy as np
 
+from kapi_runtime.host_arrays import HostArrays, Place
 from kapi_runtime.placement import placement_error
+from kapi_runtime.queues import describe_queue, queue_of
 from kapi_sim import DtypeError, LocalAccessor
 from kapi_sim.usm_fields import UsmArrayFields, array_fields, is_usm_array
 from kapi_spirv import SpirvModule
@@ -35,6 +37,8 @@ class Arguments:
         One value for each name, with the fields of each array in its place.
     key : tuple
         What a compiled kernel depends on: equal for arguments of equal types.
+    copied : HostArrays or None
+        The NumPy arrays that were copied to the device, to be copied back.
     """
 
     parameters: tuple[str, ...]
@@ -42,6 +46,7 @@ class Arguments:
     given: tuple[Any, ...]
     read: tuple[Any, ...]
     key: tuple[Hashable, ...]
+    copied: HostArrays | None = None
 
     @property
     def owners(self) -> list[tuple[str, Any]]:
@@ -63,13 +68,19 @@ class Arguments:
         arrays = [value for value in self.read if isinstance(value, UsmArrayFields)]
         return sum(math.prod(array.shape) * array.dtype.itemsize for array in arrays)
 
+    @property
+    def nested(self) -> tuple[Any, ...]:
+        """The arguments with the fields of each array in its place, tuples as they were given."""
+        leaves = iter(self.read)
+        return tuple(_nested(value, leaves) for value in self.given)
+
     def describe(self) -> str:
         """Names and types, for messages."""
         pairs = zip(self.names, self.read, strict=True)
         return ", ".join(f"{name}: {_type_name(value)}" for name, value in pairs) or "none"
 
 
-def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any]) -> Arguments:
+def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any], place: Place | None = None) -> Arguments:
     """Read the arguments of a launch.
 
     Parameters
@@ -80,27 +91,38 @@ def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any]) -> A
         Its parameters after the work-item.
     given : sequence
         As many arguments.
+    place : Place, optional
+        Where NumPy arrays are moved to.
 
     Raises
     ------
     ExecutionPlacementError
-        If one is a NumPy array, which lives on no device.
+        If one is a NumPy array, which lives on no device, and there is no place for it; or the USM arrays are
+        elsewhere.
     """
     read: list[Any] = []
     key: list[Any] = []
     leaves = list(_leaves(names, given, key))
+    moved = None if place is None else HostArrays(kernel, place)
+    if moved is not None and any(isinstance(value, np.ndarray) for _, value in leaves):
+        _require_place(kernel, leaves, moved.place)
     for name, value in leaves:
         if is_usm_array(value):
             fields = array_fields(value)
             read.append(fields)
-            key.append((fields.dtype, len(fields.shape), fields.layout, fields.readonly))
+            key.append(_array_key(fields))
         elif isinstance(value, np.ndarray):
-            raise placement_error(_no_device(kernel, name, value, names, given))
+            if moved is None:
+                raise placement_error(_no_device(kernel, name, value, names, given))
+            fields = moved.fields(name, value)
+            read.append(fields)
+            key.append(_array_key(fields))
         else:
             read.append(value)
             key.append((value.dtype, value.shape) if isinstance(value, LocalAccessor) else type(value))
     flat = tuple(name for name, _ in leaves)
-    return Arguments(tuple(names), flat, tuple(given), tuple(read), tuple(key))
+    copied = moved if moved is not None and moved.copies else None
+    return Arguments(tuple(names), flat, tuple(given), tuple(read), tuple(key), copied)
 
 
 def _leaves(names: Sequence[str], given: Sequence[Any], key: list[Any]) -> Iterator[tuple[str, Any]]:
@@ -166,6 +188,31 @@ def _local_memory(accessor: LocalAccessor) -> Any:
     return dpctl.LocalAccessor("u8", (-(-accessor.nbytes // 8),))
 
 
+def _nested(value: Any, leaves: Iterator[Any]) -> Any:
+    if not isinstance(value, tuple):
+        return next(leaves)
+    members = [_nested(member, leaves) for member in value]
+    return type(value)(*members) if hasattr(value, "_fields") else tuple(members)
+
+
+def _array_key(fields: UsmArrayFields) -> tuple[Hashable, ...]:
+    return fields.dtype, len(fields.shape), fields.layout, fields.readonly
+
+
+def _require_place(kernel: str, leaves: Sequence[tuple[str, Any]], place: Place) -> None:
+    """Raise unless the USM arrays are where the NumPy arrays are moved to."""
+    host = next(name for name, value in leaves if isinstance(value, np.ndarray))
+    for name, value in leaves:
+        queue = queue_of(array_fields(value).queue) if is_usm_array(value) else place.queue
+        if queue != place.queue:
+            raise placement_error(
+                f"arguments `{name}` and `{host}` of kernel `{kernel}` must share one queue, got\n"
+                f"  `{name}` on {describe_queue(queue)}\n"
+                f"  `{host}`, a numpy.ndarray, moved by device_context to {describe_queue(place.queue)}\n"
+                f"Copy it to the other: `{host} = dpnp.asarray({host}, sycl_queue={name}.sycl_queue)`"
+            )
+
+
 def _no_device(kernel: str, name: str, value: Any, names: Sequence[str], given: Sequence[Any]) -> str:
     other = next((n for n, each in zip(names, given, strict=True) if is_usm_array(each)), None)
     beside = f", while `{other}` is one on its device" if other else ""
@@ -173,7 +220,8 @@ def _no_device(kernel: str, name: str, value: Any, names: Sequence[str], given: 
     return (
         f"argument `{name}` of kernel `{kernel}` must be a USM array, got a numpy.ndarray of {value.dtype} "
         f"{value.shape}, which lives on no device{beside}.\n"
-        f"Copy it there: `{name} = dpnp.asarray({name}{place})`"
+        f"Copy it there: `{name} = dpnp.asarray({name}{place})`; or let each launch copy: "
+        "`with kapi.device_context(device): ...`"
     )
 
 

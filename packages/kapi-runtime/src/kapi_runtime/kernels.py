@@ -10,6 +10,7 @@ from kapi_runtime.arguments import read_arguments
 from kapi_runtime.bound import BoundLaunch
 from kapi_runtime.controls import note_launch
 from kapi_runtime.events import HostEvent, device_events
+from kapi_runtime.host_arrays import place_of_host_arrays
 from kapi_runtime.launch import Prepared, launch_by_plan, prepare
 from kapi_runtime.launchables import DeviceLaunchable
 from kapi_runtime.modules import Modules
@@ -99,7 +100,7 @@ class Kernel(DeviceLaunchable):
         self.options.require_launchable(self.__name__, space)
         if len(given) < len(names):
             given = (*given, *(self.py_func.__defaults__ or ())[len(given) - len(names) :])
-        arguments = read_arguments(self.__name__, names, given)
+        arguments = read_arguments(self.__name__, names, given, place_of_host_arrays())
 
         def compile_for(target: SpirvTarget) -> SpirvModule:
             return self.modules.get(space, arguments, self.target or target)

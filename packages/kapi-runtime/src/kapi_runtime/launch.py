@@ -20,6 +20,7 @@ from kapi_runtime.arguments import Arguments, native_arguments, packed_arguments
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.failures import FailureWatch
 from kapi_runtime.geometry import submitted_range
+from kapi_runtime.host_arrays import place_of_host_arrays
 from kapi_runtime.placement import execution_queue
 from kapi_runtime.plan import Plan, make_plan
 from kapi_runtime.program import DeviceKernel, device_kernel
@@ -109,8 +110,13 @@ class Prepared:
         except (SyclKernelSubmitError, SyclKernelInvalidRangeError, RuntimeError, TypeError, ValueError) as error:
             raise self._refusal(error) from error
         order.add_event_pair(_DONE, event)
-        _keep_alive.keep(queue, event, (self.arguments.given, native, self.kernel, watch))
-        return HostEvent(event, _keep_alive.release if watch is None else watch.release), event
+        copied = self.arguments.copied
+        _keep_alive.keep(queue, event, (self.arguments.given, native, self.kernel, watch, copied))
+        host_event = HostEvent(event, _keep_alive.release if watch is None else watch.release)
+        if copied is not None:
+            host_event.wait()
+            copied.copy_out()
+        return host_event, event
 
     def plan(self, at_once: bool = False) -> Plan | None:
         """Return a plan for launches like this one, or None if there is none."""
@@ -155,7 +161,11 @@ def prepare(
     DriverError
         If the driver refuses the kernel.
     """
-    queue = execution_queue(name, arguments.owners)
+    place = place_of_host_arrays()
+    if place is not None and not arguments.owners:
+        queue = place.queue
+    else:
+        queue = execution_queue(name, arguments.owners)
     kernel = device_kernel(compile_for(target_of(queue.sycl_device)), queue)
     whole = _whole(space)
     global_range, local_range = None, None

@@ -117,7 +117,7 @@ def compile_module(
     from kapi_types import ItemType, NdItemType, typeof_argument
 
     signature: list[Any] = [ItemType(space.ndim) if isinstance(space, Range) else NdItemType(space.ndim)]
-    for parameter, value in zip(arguments.parameters, arguments.given, strict=True):
+    for parameter, value in zip(arguments.parameters, arguments.nested, strict=True):
         try:
             signature.append(typeof_argument(value))
         except (DtypeError, TypeError) as error:
@@ -130,5 +130,5 @@ def _plain(key: Any) -> Any:
     if isinstance(key, tuple):
         return [_plain(each) for each in key]
     if isinstance(key, type):
-        return f"{key.__module__}.{key.__qualname__}"
+        return [f"{key.__module__}.{key.__qualname__}", *getattr(key, "_fields", ())]
     return str(key)

@@ -194,10 +194,11 @@ def _row(kernel: DeviceKernel, parameter: Parameter, value: Any) -> dict[str, in
         return row | {"kind": code.OTHER}
     if parameter.kind != "scalar":
         return None
-    if isinstance(value, np.generic):
-        size = value.dtype.itemsize
+    if isinstance(value, np.generic) or type(value) is complex:
+        number = np.complex128(value) if type(value) is complex else value
+        size = number.dtype.itemsize
         held = ctypes.string_at(id(value) + 16, size) if type(value).__basicsize__ >= 16 + size else b""
-        return row | {"kind": code.NUMBER, "element": size} if held == value.tobytes() else None
+        return row | {"kind": code.NUMBER, "element": size} if held == number.tobytes() else None
     kind = {int: code.INT, float: code.FLOAT, bool: code.BOOL}.get(type(value))
     return None if kind is None else row | {"kind": kind}
 

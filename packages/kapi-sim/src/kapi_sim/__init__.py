@@ -22,6 +22,7 @@ from kapi_sim.errors import (
     DtypeError,
     ExecutionPlacementError,
     ForkError,
+    ImplicitCopyWarning,
     KapiError,
     KapiWarning,
     KernelAssertionError,
@@ -36,6 +37,7 @@ from kapi_sim.errors import (
 )
 from kapi_sim.kernel import Kernel, call_kernel, call_kernel_async, kernel
 from kapi_sim.launchable import DEFAULT_LOCAL_SIZE
+from kapi_sim.placement import device_context
 from kapi_sim.profile import PROFILES, Profile
 from kapi_sim.spec import (
     AddressSpace,
@@ -94,6 +96,7 @@ __all__ = [
     "ExecutionPlacementError",
     "ForkError",
     "Group",
+    "ImplicitCopyWarning",
     "Item",
     "KapiError",
     "KapiWarning",
@@ -125,6 +128,7 @@ __all__ = [
     "call_kernel",
     "call_kernel_async",
     "debug",
+    "device_context",
     "device_func",
     "exclusive_scan_over_group",
     "group_barrier",

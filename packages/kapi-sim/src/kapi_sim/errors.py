@@ -23,6 +23,7 @@ __all__ = [
     "ErrorRow",
     "ExecutionPlacementError",
     "ForkError",
+    "ImplicitCopyWarning",
     "KapiError",
     "KapiWarning",
     "KernelAssertionError",
@@ -165,6 +166,10 @@ class KapiWarning(UserWarning):
 
 class BenignRaceWarning(KapiWarning):
     """Two work-items wrote equal values to one location, and nothing orders them."""
+
+
+class ImplicitCopyWarning(KapiWarning):
+    """A NumPy array was copied to a device and back for one launch, where `device_context` was asked to tell."""
 
 
 class ScheduleDependenceWarning(KapiWarning):

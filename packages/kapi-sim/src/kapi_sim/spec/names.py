@@ -28,9 +28,9 @@ _LANGUAGE = (
     *(row.name for row in GROUP_ROWS),
     *(row.name for row in OPERATORS),
 )
-_LAUNCH = ("DEFAULT_LOCAL_SIZE", "call_kernel", "call_kernel_async")
+_LAUNCH = ("DEFAULT_LOCAL_SIZE", "call_kernel", "call_kernel_async", "device_context")
 _CONTROLS = ("Profile", "debug", "simulation", "trace")
-_WARNINGS = ("BenignRaceWarning", "KapiWarning", "SimulatorOnlyWarning")
+_WARNINGS = ("BenignRaceWarning", "ImplicitCopyWarning", "KapiWarning", "SimulatorOnlyWarning")
 
 COMMON_NAMES: tuple[str, ...] = (
     *_LANGUAGE,

@@ -1,0 +1,161 @@
+"""NumPy arrays as arguments: moved in and out for each launch, where the program says on which device.
+
+Compute follows data, and a NumPy array is on no device.  `device_context` names one, for programs whose data live on
+the host.  Where the device reads the host's memory, nothing is copied.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import dpctl
+import numpy as np
+from dpctl.memory import MemoryUSMDevice
+
+from kapi_runtime import _current
+from kapi_runtime.device import Device
+from kapi_runtime.discovery import find_device
+from kapi_runtime.queues import Queue, default_queue, external_queue
+from kapi_sim.errors import ExecutionPlacementError, ImplicitCopyWarning
+from kapi_sim.usm_fields import UsmArrayFields
+
+__all__ = ["HostArrays", "Place", "device_context", "place_of_host_arrays"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where NumPy arrays are moved to, and whether a copy is warned of."""
+
+    queue: Queue
+    warn: bool
+
+
+_place: ContextVar[Place | None] = ContextVar("kapi_place_of_host_arrays", default=None)
+
+
+@contextmanager
+def device_context(device: Any, *, warn: bool = False) -> Iterator[Queue]:
+    """Launch kernels with NumPy arrays inside a ``with`` block: on this device, moved in and out for each launch.
+
+    The device becomes the current one, too.  A launch that has to copy arrays waits, and writes back each array that
+    can be written, also with `call_kernel_async`.  USM arrays stay where they are, and must be on the same queue.
+
+    Parameters
+    ----------
+    device : int or str or dpctl.SyclDevice or dpctl.SyclQueue
+        Index into `devices`, filter string, part of a device's name, the device, or one of its queues.  By a device
+        its default queue is meant.
+    warn : bool
+        Whether a copy gives an `ImplicitCopyWarning`.
+
+    Yields
+    ------
+    Queue
+        Where the launches of NumPy arrays go.
+
+    Raises
+    ------
+    DeviceNotFoundError
+        If there is no such device.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kapi_runtime as kapi
+    >>> @kapi.kernel
+    ... def double(item: kapi.Item, a):
+    ...     a[item.get_id(0)] *= 2
+    >>> values = np.arange(4)
+    >>> with kapi.device_context("opencl:cpu"):
+    ...     double[kapi.Range(4)](values)
+    >>> values
+    array([0, 2, 4, 6])
+    """
+    queue = external_queue(device) if isinstance(device, dpctl.SyclQueue) else default_queue(find_device(device))
+    token = _place.set(Place(queue, warn))
+    _current.push(Device(queue.sycl_device))
+    try:
+        yield queue
+    finally:
+        _current.pop()
+        _place.reset(token)
+
+
+def place_of_host_arrays() -> Place | None:
+    """Return where NumPy arrays are moved to here, or None outside of every `device_context`."""
+    return _place.get()
+
+
+@dataclass(slots=True)
+class HostArrays:
+    """The NumPy arrays of one launch, and their copies.
+
+    Attributes
+    ----------
+    kernel : str
+        Name of the kernel, for messages.
+    place : Place
+        Where they are moved to.
+    copies : dict of int to tuple
+        By the array's id: its name, the array, and its copy on the device.
+    """
+
+    kernel: str
+    place: Place
+    copies: dict[int, tuple[str, np.ndarray[Any, Any], Any]] = field(default_factory=dict)
+
+    def fields(self, name: str, array: np.ndarray[Any, Any]) -> UsmArrayFields:
+        """Return where the device finds the elements of an array, which is copied there if need be.
+
+        Raises
+        ------
+        ExecutionPlacementError
+            If it shares memory with another array that is copied, and one of them can be written.
+        """
+        readonly = not array.flags.writeable
+        queue = self.place.queue
+        size = array.itemsize
+        if queue.sycl_device.has_aspect_usm_system_allocations and _is_regular(array):
+            pointer = array.__array_interface__["data"][0]
+            strides = tuple(stride // size for stride in array.strides)
+            return UsmArrayFields(pointer, array.shape, strides, array.dtype, readonly, queue)
+        if id(array) not in self.copies:
+            self._copy_in(name, array)
+        memory = self.copies[id(array)][2]
+        dense = np.empty(array.shape, np.uint8).strides
+        return UsmArrayFields(memory._pointer, array.shape, dense, array.dtype, readonly, queue)
+
+    def copy_out(self) -> None:
+        """Write what the kernel left in the copies back; the kernel has run."""
+        for _, array, memory in self.copies.values():
+            if array.flags.writeable and array.size:
+                array[...] = np.frombuffer(memory.copy_to_host(), array.dtype, array.size).reshape(array.shape)
+
+    def _copy_in(self, name: str, array: np.ndarray[Any, Any]) -> None:
+        for other_name, other, _ in self.copies.values():
+            if (array.flags.writeable or other.flags.writeable) and np.may_share_memory(array, other):
+                raise ExecutionPlacementError(
+                    f"arguments `{other_name}` and `{name}` of kernel `{self.kernel}` must not share memory where they "
+                    "are copied to the device, got two NumPy views of one buffer: copy one of them first"
+                )
+        if self.place.warn:
+            warnings.warn(
+                f"argument `{name}` of kernel `{self.kernel}` is copied to the device and back, {array.nbytes} bytes: "
+                f"keep it there with `dpnp.asarray({name}, sycl_queue=queue)`",
+                ImplicitCopyWarning,
+                stacklevel=2,
+            )
+        memory = MemoryUSMDevice(max(1, array.nbytes), queue=self.place.queue)
+        if array.nbytes:
+            memory.copy_from_host(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        self.copies[id(array)] = (name, array, memory)
+
+
+def _is_regular(array: np.ndarray[Any, Any]) -> bool:
+    """Whether each element is where elements of its size may be, at whole steps from the first."""
+    return array.flags.aligned and all(stride % array.itemsize == 0 for stride in array.strides)

@@ -1,0 +1,211 @@
+"""NumPy arrays as arguments, inside `device_context`."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+
+import dpctl
+import dpnp
+import numpy as np
+import pytest
+
+import kapi_runtime as kapi
+from kapi_runtime import host_arrays
+
+
+@kapi.kernel
+def add(item: kapi.Item, a, b, c):
+    i = item.get_id(0)
+    c[i] = a[i] + b[i]
+
+
+@pytest.fixture
+def copying(monkeypatch):
+    """Devices that do not read the host's memory, as most GPUs."""
+    monkeypatch.setattr(host_arrays, "_is_regular", lambda array: False)
+
+
+def test_numba_dppy_s_example_runs_on_each_device(sub_device):
+    """numba-dppy's first example, `sum` of two vectors, in the Item form; each device gets the kernel built for it."""
+
+    @kapi.kernel
+    def sum_of_two(item: kapi.Item, a, b, c):
+        i = item.get_id(0)
+        c[i] = a[i] + b[i]
+
+    global_size = 20
+    a = np.arange(global_size, dtype=np.float32)
+    b = np.full(global_size, 3, dtype=np.float32)
+    results = []
+    for device in (sub_device, "opencl:cpu"):
+        c = np.ones_like(a)
+        with kapi.device_context(device) as queue:
+            sum_of_two[global_size, kapi.DEFAULT_LOCAL_SIZE](a, b, c)
+        assert len(sum_of_two.built_for(queue)) == 1
+        results.append(c)
+    for result in results:
+        np.testing.assert_array_equal(result, np.arange(3, 23, dtype=np.float32))
+
+
+@pytest.mark.parametrize("name", ["opencl:cpu", "cpu", 0], ids=repr)
+def test_device_is_named_as_elsewhere(name):
+    with kapi.device_context(name) as queue:
+        assert queue == kapi.default_queue()
+        assert kapi.get_current_device() == queue.sycl_device
+
+
+def test_device_is_named_by_itself_its_name_or_its_queue():
+    device = kapi.default_device()
+    in_order = kapi.queue(in_order=True)
+    for named in (device, device.name[:12], in_order):
+        a, c = np.ones(8), np.zeros(8)
+        with kapi.device_context(named) as queue:
+            add[8](a, a, c)
+        assert queue == (in_order if named is in_order else kapi.default_queue())
+        assert set(c) == {2}
+
+
+def test_unknown_device_is_refused():
+    with pytest.raises(kapi.DeviceNotFoundError, match="got 'no such device'"), kapi.device_context("no such device"):
+        pass
+
+
+def test_outside_of_the_block_numpy_arrays_are_refused_again():
+    a = np.ones(4)
+    with pytest.raises(kapi.KernelLaunchError), kapi.device_context("cpu"):
+        add[4](a, a)
+    with pytest.raises(kapi.ExecutionPlacementError, match="must be a USM array, got a numpy.ndarray"):
+        add[4](a, a, a)
+
+
+def test_inner_block_wins(sub_device):
+    with kapi.device_context(0):
+        with kapi.device_context(sub_device) as inner:
+            assert host_arrays.place_of_host_arrays().queue == inner
+        assert host_arrays.place_of_host_arrays().queue == kapi.default_queue()
+
+
+def test_each_task_has_its_own():
+    async def place(device):
+        with kapi.device_context(device) as queue:
+            await asyncio.sleep(0)
+            return host_arrays.place_of_host_arrays().queue == queue
+
+    async def both():
+        return await asyncio.gather(place(0), place(kapi.queue()))
+
+    assert asyncio.run(both()) == [True, True]
+
+
+VIEWS = {
+    "C": lambda a: a,
+    "transposed": lambda a: a.T,
+    "steps": lambda a: a[::2, ::3],
+    "reversed": lambda a: a[::-1, ::-1],
+    "broadcast": lambda a: np.broadcast_to(a[0], (5, 9)),
+    "F": np.asfortranarray,
+    "unaligned": lambda a: np.frombuffer(b"x" + a.tobytes(), a.dtype, offset=1).reshape(a.shape),
+    "field": lambda a: np.rec.fromarrays([a.ravel(), a.ravel().astype("int8")])["f0"].reshape(6, 9),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+@pytest.mark.parametrize("copies", [False, True], ids=["in place", "copied"])
+def test_arrays_of_each_layout_are_read_and_written(view, copies, request):
+    if copies:
+        request.getfixturevalue("copying")
+
+    @kapi.kernel
+    def copy(item: kapi.Item, source, target):
+        i = item.get_id(0)
+        j = item.get_id(1)
+        target[i, j] = source[i, j]
+
+    source = view(np.arange(54.0).reshape(6, 9))
+    target = np.zeros((20, 20))[::2, ::-2][: source.shape[0], : source.shape[1]]
+    with kapi.device_context("cpu"):
+        kapi.call_kernel(copy, kapi.Range(*source.shape), source, target)
+    np.testing.assert_array_equal(target, source)
+
+
+def test_nothing_is_copied_where_the_device_reads_the_host_s_memory():
+    a, c = np.ones(4), np.zeros(4)
+    with warnings.catch_warnings(), kapi.device_context("cpu", warn=True):
+        warnings.simplefilter("error")
+        add[4](a, a, c)
+    assert set(c) == {2}
+
+
+@pytest.mark.usefixtures("copying")
+def test_copies_are_warned_of_where_asked():
+    a = np.ones(4)
+    message = "`a` of kernel `add` is copied to the device and back, 32 bytes"
+    with kapi.device_context("cpu", warn=True), pytest.warns(kapi.ImplicitCopyWarning, match=message):
+        add[4](a, a, a)
+    assert set(a) == {2}
+
+
+@pytest.mark.usefixtures("copying")
+def test_array_given_twice_is_one_array():
+    a = np.ones(4)
+    with kapi.device_context("cpu"):
+        add[4](a, a, a)
+        add[4](a, a, a)
+    assert set(a) == {4}
+
+
+@pytest.mark.usefixtures("copying")
+def test_copies_of_overlapping_views_are_refused():
+    a, b = np.ones(8), np.ones(8)
+    message = "arguments `a` and `c` of kernel `add` must not share memory where they are copied"
+    with kapi.device_context("cpu"), pytest.raises(kapi.ExecutionPlacementError, match=message):
+        add[4](a[1:5], b, a[:4])
+
+
+@pytest.mark.usefixtures("copying")
+def test_read_only_arrays_are_copied_in_only():
+    a, c = np.ones(4), np.zeros(4)
+    a.flags.writeable = False
+    with kapi.device_context("cpu"):
+        add[4](a, a, c)
+    assert set(c) == {2}
+
+
+@pytest.mark.parametrize("copies", [False, True], ids=["in place", "copied"])
+def test_asynchronous_and_bound_launches_take_numpy_arrays(copies, request):
+    if copies:
+        request.getfixturevalue("copying")
+    a, c = np.ones(4), np.zeros(4)
+    with kapi.device_context("cpu"):
+        kapi.call_kernel_async(add, kapi.Range(4), [], a, a, c)[0].wait()
+        assert set(c) == {2}
+        launch = add.bind(kapi.Range(4), a, c, c)
+        for expected in (3, 4):
+            launch()[0].wait()
+            assert set(c) == {expected}
+        a[:] = 10
+        launch()[0].wait()
+        assert set(c) == {14}
+
+
+def test_usm_arrays_stay_where_they_are():
+    x, c = dpnp.ones(4), np.zeros(4)
+    with kapi.device_context("cpu"):
+        add[4](x, x, c)
+    assert set(c) == {2}
+
+
+def test_usm_arrays_elsewhere_are_refused():
+    x = dpnp.ones(4, sycl_queue=dpctl.SyclQueue())
+    with kapi.device_context("cpu"), pytest.raises(kapi.ExecutionPlacementError) as caught:
+        add[4](x, x, np.zeros(4))
+    message = str(caught.value)
+    assert "arguments `a` and `c` of kernel `add` must share one queue" in message
+    assert "`c`, a numpy.ndarray, moved by device_context to queue" in message
+    assert "`c = dpnp.asarray(c, sycl_queue=a.sycl_queue)`" in message
+
+
+def test_empty_arrays_are_taken():
+    with kapi.device_context("cpu"):
+        add[0](np.zeros(0), np.zeros(0), np.zeros(0))
