@@ -56,7 +56,7 @@ class BoundLaunch(_BoundLaunch):
         """Launch after these events and all earlier work on the queue, and return the launch's own events."""
         before = device_events(dependent_events) if dependent_events else []
         if self._prepared.arguments.copied is not None:
-            return self.kernel.submit(self.index_space, before, self.given)  # copies again
+            return super().__call__(before)  # copies again
         plan = self._plan if recording.active is None else None
         events = None if plan is None else send_plan(plan, self.given, before)
         if events is None:

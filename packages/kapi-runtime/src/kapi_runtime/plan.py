@@ -195,7 +195,7 @@ def _row(kernel: DeviceKernel, parameter: Parameter, value: Any) -> dict[str, in
     if parameter.kind != "scalar":
         return None
     if isinstance(value, np.generic) or type(value) is complex:
-        number = np.complex128(value) if type(value) is complex else value
+        number: Any = np.complex128(value) if type(value) is complex else value
         size = number.dtype.itemsize
         held = ctypes.string_at(id(value) + 16, size) if type(value).__basicsize__ >= 16 + size else b""
         return row | {"kind": code.NUMBER, "element": size} if held == number.tobytes() else None

@@ -24,8 +24,8 @@ def typeof_argument(value: Any) -> types.Type:
     Parameters
     ----------
     value : object
-        A USM array or the fields of one, a `LocalAccessor`, a NumPy scalar (strong), a Python bool, int, float or complex (weak), or a
-        tuple or named tuple of these.
+        A USM array or the fields of one, a `LocalAccessor`, a NumPy scalar (strong), a Python bool, int, float or
+        complex (weak), or a tuple or named tuple of these.
 
     Returns
     -------
