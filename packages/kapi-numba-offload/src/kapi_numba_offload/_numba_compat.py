@@ -5,7 +5,9 @@ from __future__ import annotations
 from numba.core import ir, types, typing
 from numba.core.compiler import Flags, compile_extra, compile_result
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.errors import NumbaError
 from numba.core.untyped_passes import FixupArgs, IRProcessing, TranslateByteCode
+from numba.np.numpy_support import as_dtype
 
 __all__ = [
     "SUPPORTED_NUMBA",
@@ -13,8 +15,10 @@ __all__ = [
     "Flags",
     "FunctionPass",
     "IRProcessing",
+    "NumbaError",
     "PassManager",
     "TranslateByteCode",
+    "as_dtype",
     "compile_extra",
     "compile_result",
     "ir",

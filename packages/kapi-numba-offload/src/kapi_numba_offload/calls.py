@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import dpnp
 import numpy as np
 
 from kapi_numba_offload.numpy_functions import status
+from kapi_numba_offload.reasons import Refusal, fall_back
 from kapi_numba_offload.usm import is_dpnp_array
 from kapi_sim.errors import KernelCompilationError
 
@@ -57,7 +59,17 @@ class NumpyCall:
                 f"function with USM arrays must not call numpy.{self._name} with one of them, got it at {self._place}: "
                 f"copy to the host first, with `asnumpy()`\n  {self._place}: {self._place.text}"
             )
+        if self._status == "host":
+            return self._on_host(args, keywords)
         return getattr(dpnp, self._name)(*args, **keywords)
+
+    def _on_host(self, args: Any, keywords: dict[str, Any]) -> Any:
+        """NumPy's function on copies; arrays that it returns are copied to the queue of those that it was given."""
+        detail = f"numpy.{self._name} at {self._place}: {self._place.text}"
+        fall_back(self._place, Refusal("host-function", self._place.line, self._name, detail))
+        result = self._function(*map(_on_host, args), **{name: _on_host(each) for name, each in keywords.items()})
+        array = next(each for each in _arrays((*args, *keywords.values())))
+        return _back(result, array.sycl_queue, array.usm_type)
 
 
 def element(value: Any) -> Any:
@@ -66,4 +78,24 @@ def element(value: Any) -> Any:
 
 
 def _has_usm(value: Any) -> bool:
-    return is_dpnp_array(value) or (isinstance(value, (tuple, list)) and any(map(_has_usm, value)))
+    return any(True for _ in _arrays((value,)))
+
+
+def _arrays(values: Any) -> Iterator[Any]:
+    for each in values:
+        if is_dpnp_array(each):
+            yield each
+        elif isinstance(each, (tuple, list)):
+            yield from _arrays(each)
+
+
+def _on_host(value: Any) -> Any:
+    if is_dpnp_array(value):
+        return value.asnumpy()
+    return type(value)(map(_on_host, value)) if isinstance(value, (tuple, list)) else value
+
+
+def _back(value: Any, queue: Any, kind: str) -> Any:
+    if isinstance(value, np.ndarray):
+        return dpnp.asarray(value, sycl_queue=queue, usm_type=kind)
+    return tuple(_back(each, queue, kind) for each in value) if isinstance(value, tuple) else value

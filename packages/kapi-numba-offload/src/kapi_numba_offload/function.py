@@ -48,8 +48,7 @@ class OffloadedFunction:
         names = Names(function, definition)
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
         kinds.run(definition.body)
-        filename = function.__code__.co_filename
-        self.partition = Partition(definition, names, kinds, filename)
+        self.partition = Partition(function, definition, names, kinds)
         for node, usm, host in kinds.mixtures:
             raise mixed_error(
                 self.partition.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host)
@@ -89,7 +88,7 @@ def _compiled(
     function: Callable[..., Any], definition: ast.FunctionDef, names: Names, partition: Partition
 ) -> Callable[..., Any]:
     """The partitioned function, with the original's globals and closure."""
-    if partition.makes_arrays:
+    if partition.needs_queue:
         arrays = ", ".join(names.parameters)
         queue = partition.helper("queue_of", queue_of)
         definition.body.insert(0, ast.parse(f"{PREFIX}queue = {queue}({arrays})").body[0])

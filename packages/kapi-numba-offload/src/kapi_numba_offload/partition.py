@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from kapi_numba_offload.functions import ELEMENTWISE, OPERATORS
 from kapi_numba_offload.fused import FusedRegion, Place
 from kapi_numba_offload.grouping import PREFIX, Group, loaded
 from kapi_numba_offload.kinds import ANY, SCALAR, ArrayKind, Kinds
+from kapi_numba_offload.loop_rewriting import rewrite_loop
 from kapi_numba_offload.names import UNKNOWN, Names
 from kapi_numba_offload.numpy_functions import CREATION, numpy_name
 
@@ -25,14 +27,14 @@ class Partition:
 
     Parameters
     ----------
+    original : function
+        As written.
     definition : ast.FunctionDef
         Its syntax.
     names : Names
         What its names mean.
     kinds : Kinds
         The kinds of its expressions.
-    filename : str
-        File that it was defined in, for messages.
 
     Attributes
     ----------
@@ -42,14 +44,18 @@ class Partition:
         What became kernels, in order.
     """
 
-    def __init__(self, definition: ast.FunctionDef, names: Names, kinds: Kinds, filename: str) -> None:
+    def __init__(self, original: Callable[..., Any], definition: ast.FunctionDef, names: Names, kinds: Kinds) -> None:
+        self.original = original
+        self.definition = definition
         self.names = names
         self.kinds = kinds
-        self.filename = filename
+        self.filename = original.__code__.co_filename
         self.function = definition.name
         self.helpers: dict[str, Any] = {}
         self.regions: list[FusedRegion] = []
-        self.makes_arrays = False
+        self.loops: list[Any] = []
+        self.needs_queue = False
+        self._following: list[Sequence[ast.stmt]] = []
         self._loads = Counter(
             node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
         )
@@ -63,16 +69,36 @@ class Partition:
         """The statements of one block, rewritten."""
         made: list[ast.stmt] = []
         group = Group(self)
-        for statement in statements:
-            if not group.take(statement):
-                made += group.close()
-                group = Group(self)
-                if not group.take(statement):
-                    made += self._other(statement)
+        for number, statement in enumerate(statements):
+            if group.take(statement):
+                continue
+            made += group.close()
+            group = Group(self)
+            if group.take(statement):
+                continue
+            self._following.append(statements[number + 1 :])
+            made += self._other(statement)
+            self._following.pop()
         return made + group.close()
+
+    def following(self) -> Iterator[Sequence[ast.stmt]]:
+        """What may run after the statement at hand, block by block."""
+        yield from reversed(self._following)
 
     def _other(self, statement: ast.stmt) -> list[ast.stmt]:
         """A statement that is no part of a region, its expressions and blocks rewritten."""
+        loop = rewrite_loop(self, statement)
+        if loop is not None:
+            return loop
+        if isinstance(statement, (ast.For, ast.While)):
+            # After the last statement of the body its first may follow.
+            self._following.append([copy.deepcopy(statement)])
+            made = self._parts(statement)
+            self._following.pop()
+            return made
+        return self._parts(statement)
+
+    def _parts(self, statement: ast.stmt) -> list[ast.stmt]:
         for field, value in ast.iter_fields(statement):
             if isinstance(value, ast.expr):
                 setattr(statement, field, self.expression(value))
@@ -134,14 +160,18 @@ class Partition:
             return node
         kind = self.kinds.kind(node)
         if name in CREATION and isinstance(kind, ArrayKind) and kind.usm:
-            self.makes_arrays = True
-            queue = ast.copy_location(ast.Name(f"{PREFIX}queue", ast.Load()), node)
             helper = self.helper(f"make_{name}", Creation(name))
-            return ast.copy_location(ast.Call(loaded(helper, node), [queue, *node.args], node.keywords), node)
+            args = [self.queue(node), *node.args]
+            return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
         if getattr(function, "__module__", "") == "dpnp" or type(function).__module__.startswith("dpnp"):
             return node
         helper = self.helper(f"np_{name}_{len(self.helpers)}", NumpyCall(name, function, self.place(node)))
         return ast.copy_location(ast.Call(loaded(helper, node), node.args, node.keywords), node)
+
+    def queue(self, where: ast.AST) -> ast.expr:
+        """The queue of the function's arrays."""
+        self.needs_queue = True
+        return loaded(f"{PREFIX}queue", where)
 
     def helper(self, name: str, value: Any) -> str:
         """The name under which the new body calls `value`."""

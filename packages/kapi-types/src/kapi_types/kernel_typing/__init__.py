@@ -10,6 +10,8 @@ from kapi_types.kernel_typing.context import TARGET_NAME, KernelTypingContext
 from kapi_types.kernel_typing.float_widths import float_introductions
 from kapi_types.kernel_typing.pipeline import KernelCompiler, kernel_flags
 from kapi_types.kernel_typing.problems import Problem, ProblemsFound, describe_problems, first_words, spell_type
+from kapi_types.kernel_typing.promotion import as_strong
+from kapi_types.kernel_typing.results import return_type
 from kapi_types.kernel_typing.source_problems import problems_as_told, problems_of_form, problems_of_source
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "KernelTypingContext",
     "Problem",
     "ProblemsFound",
+    "as_strong",
     "describe_problems",
     "first_words",
     "float_introductions",
@@ -25,6 +28,7 @@ __all__ = [
     "problems_as_told",
     "problems_of_form",
     "problems_of_source",
+    "return_type",
     "spell_type",
     "typed_ir_text",
 ]

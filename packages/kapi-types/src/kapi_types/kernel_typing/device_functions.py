@@ -6,6 +6,8 @@ import inspect
 from types import FunctionType
 from typing import Any
 
+from numba.extending import is_jitted
+
 from kapi_sim import AddressSpace, DeviceFunction
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_typing.problems import KernelTypeProblem, spell_type
@@ -15,9 +17,11 @@ __all__ = ["DeviceFunctionType", "python_function"]
 
 
 def python_function(value: object) -> FunctionType | None:
-    """The Python function behind something that a kernel may call: a device function, or a plain function."""
+    """The Python function behind something that a kernel may call: a device, `njit` or plain function."""
     if isinstance(value, DeviceFunction):
         return value.py_func  # type: ignore[return-value]  # declared as a callable; it is a function
+    if is_jitted(value):
+        value = value.py_func  # type: ignore[attr-defined]  # what Numba compiled for the host is written in Python, too
     return value if isinstance(value, FunctionType) else None
 
 

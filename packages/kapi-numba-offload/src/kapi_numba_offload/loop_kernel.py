@@ -1,0 +1,192 @@
+"""The kernel of a parallel loop: its index space, its body as a function of a work-item, and its reductions."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+import kapi_runtime
+from kapi_numba_offload.loop_body import HELPERS, BodyRewriter
+from kapi_numba_offload.loop_syntax import LoopSyntax
+from kapi_numba_offload.names import Names
+
+__all__ = ["IDENTITIES", "LANES", "LoopFunctions", "combine"]
+
+LANES = 64
+"""Work-items that take neighbouring iterations: as many as the widest devices run together."""
+
+
+def _identity_of_extremum(dtype: np.dtype[Any], largest: bool) -> Any:
+    if dtype.kind == "b":
+        return dtype.type(largest)
+    if dtype.kind == "f":
+        return dtype.type(math.inf if largest else -math.inf)
+    return np.iinfo(dtype).max if largest else np.iinfo(dtype).min
+
+
+IDENTITIES: dict[str, Callable[[np.dtype[Any]], Any]] = {
+    "sum": lambda dtype: dtype.type(0),
+    "prod": lambda dtype: dtype.type(1),
+    "or": lambda dtype: dtype.type(0),
+    "xor": lambda dtype: dtype.type(0),
+    "and": lambda dtype: ~dtype.type(0) if dtype.kind != "b" else dtype.type(1),
+    "min": lambda dtype: dtype.type(_identity_of_extremum(dtype, True)),
+    "max": lambda dtype: dtype.type(_identity_of_extremum(dtype, False)),
+}
+"""What each reduction starts with, which changes nothing."""
+
+_COMBINED: dict[str, np.ufunc] = {
+    "sum": np.add, "prod": np.multiply, "or": np.bitwise_or, "xor": np.bitwise_xor, "and": np.bitwise_and,
+    "min": np.minimum, "max": np.maximum,
+}  # fmt: skip
+
+
+def combine(operation: str, initial: Any, partial: np.ndarray[Any, Any]) -> Any:
+    """The value of a reduction: the initial value and what each work-item found, in their dtype."""
+    dtype = partial.dtype
+    with np.errstate(all="ignore"):  # integers wrap, as on the device
+        reduced = _COMBINED[operation].reduce(partial, dtype=dtype)
+        return _COMBINED[operation](np.asarray(initial).astype(dtype), reduced)[()]
+
+
+class LoopFunctions:
+    """Makes the Python functions of one loop.
+
+    Parameters
+    ----------
+    function : function
+        That the loop is in.
+    names : Names
+        What its names mean.
+    syntax : LoopSyntax
+        The loop.
+    """
+
+    def __init__(self, function: Callable[..., Any], names: Names, syntax: LoopSyntax) -> None:
+        self._function, self._names, self._syntax = function, names, syntax
+        self._globals = {
+            **function.__globals__,
+            **names.closure,
+            **HELPERS,
+            "kapi_PrivateArray": kapi_runtime.PrivateArray,
+        }
+        self._globals.setdefault("np", np)
+
+    def rewritten(
+        self, ranks: Mapping[str, int], dtypes: Mapping[str, np.dtype[Any]], lower: Mapping[str, int]
+    ) -> list[ast.stmt]:
+        """The loop's body, for arrays of these ranks and dtypes, and variables that are never below numbers."""
+        return BodyRewriter(self._names, ranks, dtypes, lower).run(self._syntax.body)
+
+    def kernel(self, body: Sequence[ast.stmt]) -> FunctionType:
+        """One work-item for each iteration; parameters: the captured variables, then start and step of each axis."""
+        axes = self._syntax.axes
+        lines = [
+            f"{axis.variable} = kapi_start{number} + item.get_id({number}) * kapi_step{number}"
+            for number, axis in enumerate(axes)
+        ]
+        parameters = [*self._syntax.captured, *self._bounds()]
+        return self._made(["item", *parameters], [*_parsed(lines), *_ContinueToReturn().of(body)])
+
+    def reduction(self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic]) -> FunctionType:
+        """A share of the iterations for each work-item; parameters: partial results first, extents of axes last.
+
+        Parameters
+        ----------
+        body : sequence of ast.stmt
+            What `rewritten` gave.
+        initial : mapping of str to NumPy scalar
+            What each reduction starts with.
+        """
+        axes = self._syntax.axes
+        lines = [f"{name} = kapi_initial_{name}" for name in initial]
+        lines += [
+            "kapi_item = item.get_id(0)",
+            f"kapi_first = (kapi_item // {LANES}) * kapi_chunk + kapi_item % {LANES}",
+            f"kapi_last = min(kapi_first - kapi_item % {LANES} + kapi_chunk, kapi_count)",
+            f"for kapi_at in range(kapi_first, kapi_last, {LANES}):",
+            "    pass",
+            *(f"kapi_partial_{name}[kapi_item] = {name}" for name in initial),
+        ]
+        statements = _parsed(lines)
+        (loop,) = (each for each in statements if isinstance(each, ast.For))
+        loop.body = [*_parsed(self._positions(len(axes))), *body]
+        parameters = [f"kapi_partial_{name}" for name in initial]
+        parameters += [f"kapi_initial_{name}" for name in initial]
+        parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count", "kapi_chunk"]
+        return self._made(["item", *parameters], statements)
+
+    def typing(self, body: Sequence[ast.stmt]) -> FunctionType:
+        """A function that does all iterations and returns the reductions, to know their types."""
+        axes = self._syntax.axes
+        names = list(self._syntax.reductions)
+        lines = [*(f"{name} = kapi_initial_{name}" for name in names), "for kapi_at in range(kapi_count):", "    pass"]
+        lines.append(f"return ({''.join(f'{name}, ' for name in names)})")
+        statements = _parsed(lines)
+        (loop,) = (each for each in statements if isinstance(each, ast.For))
+        loop.body = [*_parsed(self._positions(len(axes))), *body]
+        parameters = [f"kapi_initial_{name}" for name in names]
+        parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count"]
+        return self._made(parameters, statements)
+
+    def _positions(self, count: int) -> list[str]:
+        """Lines that give the loop variables from the number of the iteration."""
+        lines, rest = [], "kapi_at"
+        for number in reversed(range(count)):
+            place = rest if number == 0 else f"({rest} % kapi_extent{number})"
+            variable = self._syntax.axes[number].variable
+            lines.append(f"{variable} = kapi_start{number} + {place} * kapi_step{number}")
+            rest = f"({rest} // kapi_extent{number})"
+        return lines
+
+    def _bounds(self) -> list[str]:
+        return [f"kapi_{word}{number}" for number in range(len(self._syntax.axes)) for word in ("start", "step")]
+
+    def _extents(self) -> list[str]:
+        return [f"kapi_extent{number}" for number in range(1, len(self._syntax.axes))]
+
+    def _made(self, parameters: Sequence[str], body: Sequence[ast.stmt]) -> FunctionType:
+        name = self._function.__name__ if self._function.__name__.isidentifier() else "lambda_"
+        name = f"{name}_line_{self._syntax.node.lineno}"
+        definition = ast.parse(f"def {name}({', '.join(parameters)}): pass").body[0]
+        assert isinstance(definition, ast.FunctionDef)
+        definition.body = list(body)
+        line = self._syntax.node.lineno
+        for node in ast.walk(definition):
+            if isinstance(node, (ast.stmt, ast.expr, ast.arg)) and getattr(node, "kapi_made", False):
+                node.lineno = node.end_lineno = line
+        module = ast.fix_missing_locations(ast.Module([definition], []))
+        scope: dict[str, Any] = {}
+        exec(compile(module, self._function.__code__.co_filename, "exec"), self._globals, scope)
+        made = scope[name]
+        assert isinstance(made, FunctionType)
+        return made
+
+
+def _parsed(lines: Sequence[str]) -> list[ast.stmt]:
+    body = ast.parse("\n".join(lines)).body
+    for statement in body:
+        for node in ast.walk(statement):
+            node.kapi_made = True  # type: ignore[attr-defined]  # it has no line in the author's file
+    return body
+
+
+class _ContinueToReturn(ast.NodeTransformer):
+    """`continue` of the parallel loop ends the work-item."""
+
+    def of(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        return [self.visit(each) for each in body]
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.While:
+        return node
+
+    def visit_Continue(self, node: ast.Continue) -> ast.stmt:
+        return ast.copy_location(ast.Return(None), node)

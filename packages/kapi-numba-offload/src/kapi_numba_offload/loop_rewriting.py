@@ -1,0 +1,209 @@
+"""Loops in a function's body: which become kernels, which run on the host, and the calls that run them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+from kapi_numba_offload.fused import Place
+from kapi_numba_offload.grouping import loaded
+from kapi_numba_offload.host_loop import HostLoop
+from kapi_numba_offload.kinds import SCALAR, ArrayKind, Kinds
+from kapi_numba_offload.loop_syntax import LoopSyntax, first_use, is_parallel, parallel_loop, variables_of
+from kapi_numba_offload.names import Names
+from kapi_numba_offload.parallel_loop import ParallelLoop
+from kapi_numba_offload.placement import mixed_error
+from kapi_numba_offload.reasons import Refusal, fall_back
+
+__all__ = ["LoopBody", "SequentialLoop", "rewrite_loop"]
+
+
+class LoopBody(Protocol):
+    """What is asked of the function that a loop is in; `partition.Partition` answers."""
+
+    names: Names
+    kinds: Kinds
+    original: Callable[..., Any]
+    definition: ast.FunctionDef
+    loops: list[Any]
+
+    def expression(self, node: ast.expr) -> ast.expr:
+        """An expression, rewritten."""
+
+    def helper(self, name: str, value: Any) -> str:
+        """The name under which the new body calls `value`."""
+
+    def place(self, node: ast.AST) -> Place:
+        """Where `node` stands."""
+
+    def queue(self, where: ast.AST) -> ast.expr:
+        """The queue of the function's arrays."""
+
+    def following(self) -> Iterator[Sequence[ast.stmt]]:
+        """What may run after the statement at hand, block by block."""
+
+
+class SequentialLoop:
+    """A loop over elements of USM arrays that is no `prange` loop, and so runs on the host.
+
+    Parameters
+    ----------
+    place : Place
+        Where it stands.
+    refusal : Refusal
+        Why it is no kernel.
+    host : HostLoop
+        The loop.
+    """
+
+    def __init__(self, place: Place, refusal: Refusal, host: HostLoop) -> None:
+        self.place, self.refusal, self.host = place, refusal, host
+
+    def __call__(self, *captured: Any) -> Any:
+        """Run the loop, with a warning."""
+        fall_back(self.place, self.refusal)
+        return self.host.run((), captured)
+
+
+def rewrite_loop(body: LoopBody, statement: ast.stmt) -> list[ast.stmt] | None:
+    """The statements in a loop's place, None for one that stays as it is but for its own body."""
+    if not isinstance(statement, (ast.For, ast.While)):
+        return None
+    if isinstance(statement, ast.For) and is_parallel(statement, body.names):
+        return _parallel(body, statement)
+    element = next(_elements(body, statement), None)
+    return None if element is None else _sequential(body, statement, element)
+
+
+def _parallel(body: LoopBody, statement: ast.For) -> list[ast.stmt]:
+    syntax = parallel_loop(statement, body.names)
+    place = body.place(statement)
+    _refuse_mixture(body, syntax, place)
+    for name in sorted(syntax.assigned):
+        if _is_read_later(body, name):
+            syntax.refusals.append(Refusal("value-after-loop", statement.lineno, name))
+    reductions = list(syntax.reductions)
+    left = [*reductions, *sorted({each.variable for each in syntax.refusals if each.variable in syntax.assigned})]
+    # On the host, what iterations carry is given and returned as well.
+    before = _assigned_before(body, statement)
+    carried = [name for name in left if name not in reductions]
+    given = [*syntax.captured, *(name for name in carried if name in before)]
+    syntax.captured[:] = given
+    host_bounds = [f"kapi_{word}{number}" for number in range(len(syntax.axes)) for word in ("start", "stop", "step")]
+    host = HostLoop(
+        body.original, body.names, _with_bounds(syntax, statement), host_bounds, [*given, *reductions],
+        [*reductions, *carried], parallel=not carried,
+    )  # fmt: skip
+    loop = ParallelLoop(body.original, body.names, syntax, place, host)
+    body.loops.append(loop)
+    helper = body.helper(f"loop_{len(body.loops)}", loop)
+    bounds = [body.expression(each) for axis in syntax.axes for each in (axis.start, axis.stop, axis.step)]
+    call = ast.Call(
+        loaded(helper, statement),
+        [
+            body.queue(statement),
+            ast.Tuple(bounds, ast.Load()),
+            ast.Tuple([loaded(name, statement) for name in given], ast.Load()),
+            ast.Tuple([loaded(name, statement) for name in reductions], ast.Load()),
+        ],
+        [],
+    )
+    return [_assigned([*reductions, *carried], call, statement)]
+
+
+def _sequential(body: LoopBody, statement: ast.For | ast.While, element: ast.expr) -> list[ast.stmt]:
+    stored = variables_of([statement], ast.Store)
+    read = variables_of([statement], ast.Load)
+    before = _assigned_before(body, statement)
+    returned = sorted(name for name in stored if _is_read_later(body, name))
+    given = sorted(
+        name for name in (read | set(returned)) & body.names.locals
+        if name in before and (name not in stored or name in returned or first_use(name, [statement]) == "read")
+    )  # fmt: skip
+    host = HostLoop(body.original, body.names, statement, (), given, returned, parallel=False)
+    array = next((each.id for each in ast.walk(element) if isinstance(each, ast.Name)), "")
+    loop = SequentialLoop(body.place(statement), Refusal("sequential-loop", statement.lineno, array), host)
+    body.loops.append(loop)
+    helper = body.helper(f"loop_{len(body.loops)}", loop)
+    call = ast.Call(loaded(helper, statement), [loaded(name, statement) for name in given], [])
+    return [_assigned(returned, call, statement)]
+
+
+def _assigned(names: Sequence[str], call: ast.expr, where: ast.stmt) -> ast.stmt:
+    """`names = call`, or the call alone."""
+    targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
+    made: ast.stmt = ast.Expr(call)
+    if targets:
+        made = ast.Assign([targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())], call)
+    return ast.fix_missing_locations(ast.copy_location(made, where))
+
+
+def _with_bounds(syntax: LoopSyntax, statement: ast.For) -> ast.For:
+    """The nest with the bounds of its loops as variables, which are computed once."""
+    inner: list[ast.stmt] = syntax.body
+    made = statement
+    for number in reversed(range(len(syntax.axes))):
+        node = statement
+        for _ in range(number):
+            (held,) = node.body
+            assert isinstance(held, ast.For)
+            node = held
+        assert isinstance(node.iter, ast.Call)
+        bounds: list[ast.expr] = [loaded(f"kapi_{word}{number}", node) for word in ("start", "stop", "step")]
+        # A step of one is Numba's condition for a parallel loop; others it refuses.
+        step = syntax.axes[number].step
+        is_unit = isinstance(step, ast.Constant) and step.value == 1
+        function = node.iter.func if is_unit else ast.copy_location(ast.Name("range", ast.Load()), node)
+        call = ast.copy_location(ast.Call(function, bounds[:2] if is_unit else bounds, []), node)
+        made = ast.copy_location(ast.For(node.target, call, inner, []), node)
+        inner = [made]
+    return made
+
+
+def _refuse_mixture(body: LoopBody, syntax: LoopSyntax, place: Place) -> None:
+    found: dict[bool, str] = {}
+    for statement in syntax.body:
+        for node in ast.walk(statement):
+            kind = body.kinds.kind(node) if isinstance(node, ast.Name) else None
+            if isinstance(node, ast.Name) and isinstance(kind, ArrayKind) and node.id in syntax.captured:
+                found.setdefault(kind.usm, node.id)
+    if len(found) == 2:
+        raise mixed_error(place, found[True], found[False])
+
+
+def _elements(body: LoopBody, statement: ast.stmt) -> Iterator[ast.expr]:
+    """Accesses to single elements of USM arrays, those of parallel loops within left out."""
+    if isinstance(statement, ast.For) and is_parallel(statement, body.names):
+        return
+    if isinstance(statement, ast.For) and _is_usm(body, statement.iter):
+        yield statement.iter
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, ast.stmt):
+            yield from _elements(body, child)
+        else:
+            for node in ast.walk(child):
+                if isinstance(node, ast.Subscript) and _is_usm(body, node.value) and body.kinds.kind(node) == SCALAR:
+                    yield node
+
+
+def _is_usm(body: LoopBody, node: ast.expr) -> bool:
+    kind = body.kinds.kind(node)
+    return isinstance(kind, ArrayKind) and kind.usm
+
+
+def _is_read_later(body: LoopBody, name: str) -> bool:
+    for block in body.following():
+        use = first_use(name, block)
+        if use is not None:
+            return use == "read"
+    return False
+
+
+def _assigned_before(body: LoopBody, statement: ast.stmt) -> set[str]:
+    """Variables that may have a value when the statement is reached."""
+    return set(body.names.parameters) | {
+        each.id
+        for each in ast.walk(body.definition)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) and each.lineno < statement.lineno
+    }

@@ -1,0 +1,212 @@
+"""What the syntax of a loop says: its variables, what it takes from outside, what it leaves, and its reductions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numba
+import numpy as np
+
+from kapi_numba_offload.names import UNKNOWN, Names
+from kapi_numba_offload.reasons import Refusal
+
+__all__ = ["Axis", "LoopSyntax", "first_use", "is_parallel", "parallel_loop", "variables_of"]
+
+MOST_AXES = 3
+
+_OPERATIONS: dict[type[Any], str] = {
+    ast.Add: "sum", ast.Sub: "sum", ast.Mult: "prod", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
+}  # fmt: skip
+_COMMUTATIVE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One loop of a nest: its variable and `range` arguments."""
+
+    variable: str
+    start: ast.expr
+    stop: ast.expr
+    step: ast.expr
+
+
+@dataclass(slots=True)
+class LoopSyntax:
+    """A parallel loop, or a nest of up to three of them with nothing between.
+
+    Attributes
+    ----------
+    axes : list of Axis
+        The loops, outermost first.
+    body : list of ast.stmt
+        What is done for each iteration.
+    captured : list of str
+        The function's variables that the body reads from outside.
+    reductions : dict
+        Variable and operation (`sum`, `prod`, `min`, `max`, `and`, `or`, `xor`) of each scalar reduction.
+    assigned : set of str
+        Variables that the body assigns, reductions and loop variables left out.
+    refusals : list of Refusal
+        Why the loop cannot be a kernel, as far as its syntax says.
+    """
+
+    node: ast.For
+    axes: list[Axis]
+    body: list[ast.stmt]
+    captured: list[str] = field(default_factory=list)
+    reductions: dict[str, str] = field(default_factory=dict)
+    assigned: set[str] = field(default_factory=set)
+    refusals: list[Refusal] = field(default_factory=list)
+
+
+def is_parallel(node: ast.For, names: Names) -> bool:
+    """Whether the loop is over `prange`."""
+    return isinstance(node.iter, ast.Call) and names.value(node.iter.func) is numba.prange
+
+
+def parallel_loop(node: ast.For, names: Names) -> LoopSyntax:
+    """What the syntax of a `prange` loop says."""
+    axes = [_axis(node)]
+    body = node.body
+    while len(axes) < MOST_AXES and len(body) == 1 and isinstance(body[0], ast.For) and is_parallel(body[0], names):
+        inner = _axis(body[0])
+        variables = {axis.variable for axis in axes}
+        bounds = (inner.start, inner.stop, inner.step)
+        if any(isinstance(each, ast.Name) and each.id in variables for bound in bounds for each in ast.walk(bound)):
+            break
+        axes.append(inner)
+        body = body[0].body
+    found = LoopSyntax(node, axes, body)
+    variables = {axis.variable for axis in axes}
+    stored = variables_of(body, ast.Store)
+    for name in sorted(stored - variables):
+        first = first_use(name, body) == "read"
+        operation = _reduction(name, body, names) if first else None
+        if operation is not None:
+            found.reductions[name] = operation
+        elif first:
+            found.refusals.append(Refusal("carried-value", node.lineno, name))
+            found.assigned.add(name)
+        else:
+            found.assigned.add(name)
+    for name in sorted(variables & stored):
+        found.refusals.append(Refusal("loop-variable", node.lineno, name))
+    read = variables_of(body, ast.Load)
+    own = found.assigned | variables | found.reductions.keys()
+    found.captured = sorted(name for name in read if name in names.locals and name not in own)
+    return found
+
+
+def _axis(node: ast.For) -> Axis:
+    assert isinstance(node.iter, ast.Call)
+    assert isinstance(node.target, ast.Name)
+    args = node.iter.args
+    zero, one = ast.Constant(0), ast.Constant(1)
+    start, stop, step = (zero, args[0], one) if len(args) == 1 else (*args, one) if len(args) == 2 else args
+    return Axis(node.target.id, start, stop, step)
+
+
+def variables_of(statements: Sequence[ast.AST], context: type[Any]) -> set[str]:
+    """The variables that statements read (`ast.Load`) or assign (`ast.Store`)."""
+    found = {
+        each.id
+        for statement in statements
+        for each in ast.walk(statement)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, context)
+    }
+    if context is ast.Load:  # `x += 1` reads x
+        found |= {
+            each.target.id
+            for statement in statements
+            for each in ast.walk(statement)
+            if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
+        }
+    return found
+
+
+def first_use(name: str, statements: Sequence[ast.stmt]) -> str | None:
+    """What comes first on some way through the statements: "read"; "written" if on all ways; else None."""
+    for statement in statements:
+        use = _use(name, statement)
+        if use is not None:
+            return use
+    return None
+
+
+def _use(name: str, node: ast.stmt) -> str | None:
+    if isinstance(node, ast.If):
+        if _mentions(name, node.test):
+            return "read"
+        uses = [first_use(name, node.body), first_use(name, node.orelse)]
+        return "read" if "read" in uses else "written" if uses == ["written", "written"] else None
+    if isinstance(node, (ast.For, ast.While)):
+        head = node.iter if isinstance(node, ast.For) else node.test
+        if _mentions(name, head):
+            return "read"
+        if isinstance(node, ast.For) and name in variables_of([node.target], ast.Store):
+            return None  # without iterations, it stays as it was
+        return "read" if first_use(name, node.body) == "read" else first_use(name, node.orelse)
+    if isinstance(node, ast.Assign):
+        reads = _mentions(name, node.value) or any(_mentions(name, each) for each in node.targets)
+        return "read" if reads else "written" if name in variables_of(node.targets, ast.Store) else None
+    if name in variables_of([node], ast.Load):
+        return "read"
+    return "written" if name in variables_of([node], ast.Store) else None
+
+
+def _mentions(name: str, node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load)
+               for each in ast.walk(node))  # fmt: skip
+
+
+def _reduction(name: str, body: Sequence[ast.stmt], names: Names) -> str | None:
+    """The operation if all that the body does with the variable is to reduce into it, else None."""
+    operations = set()
+    in_updates: set[int] = set()
+    for statement in body:
+        for node in ast.walk(statement):
+            update = _update(name, node, names)
+            if update is not None:
+                operation, mentions = update
+                operations.add(operation)
+                in_updates |= {id(each) for each in mentions}
+    everywhere = {
+        id(each) for statement in body for each in ast.walk(statement) if isinstance(each, ast.Name) and each.id == name
+    }
+    return operations.pop() if len(operations) == 1 and everywhere == in_updates else None
+
+
+def _update(name: str, node: ast.AST, names: Names) -> tuple[str, list[ast.AST]] | None:
+    """Operation and mentions of the variable, if `node` is a statement that reduces into it."""
+    if isinstance(node, ast.AugAssign) and _is(name, node.target) and type(node.op) in _OPERATIONS:
+        return None if _mentions(name, node.value) else (_OPERATIONS[type(node.op)], [node.target])
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not _is(name, node.targets[0]):
+        return None
+    value = node.value
+    if isinstance(value, ast.BinOp) and type(value.op) in _OPERATIONS:
+        if _is(name, value.left) and not _mentions(name, value.right):
+            return _OPERATIONS[type(value.op)], [node.targets[0], value.left]
+        if _is(name, value.right) and not _mentions(name, value.left) and isinstance(value.op, _COMMUTATIVE):
+            return _OPERATIONS[type(value.op)], [node.targets[0], value.right]
+    if isinstance(value, ast.Call) and len(value.args) == 2 and not value.keywords:
+        function = names.value(value.func)
+        operation = None if function is UNKNOWN else _EXTREMA.get(function) if _hashable(function) else None
+        own = [each for each in value.args if _is(name, each)]
+        other = [each for each in value.args if not _is(name, each)]
+        if operation is not None and len(own) == 1 and not _mentions(name, other[0]):
+            return operation, [node.targets[0], own[0]]
+    return None
+
+
+_EXTREMA: dict[Any, str] = {min: "min", max: "max", np.minimum: "min", np.maximum: "max"}
+
+
+def _hashable(value: Any) -> bool:
+    return type(value).__hash__ is not None
+
+
+def _is(name: str, node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

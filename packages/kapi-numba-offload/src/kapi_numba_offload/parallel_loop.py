@@ -1,0 +1,220 @@
+"""A `prange` loop when it is run: a kernel for the types in hand, or the host with a warning."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from dpnp.dpnp_array import dpnp_array
+
+import kapi_runtime
+from kapi_numba_offload._numba_compat import as_dtype
+from kapi_numba_offload.host_loop import HostLoop
+from kapi_numba_offload.launching import launch
+from kapi_numba_offload.loop_body import NotInKernelError
+from kapi_numba_offload.loop_kernel import IDENTITIES, LANES, LoopFunctions, combine
+from kapi_numba_offload.loop_syntax import LoopSyntax
+from kapi_numba_offload.names import Names
+from kapi_numba_offload.placement import one_queue
+from kapi_numba_offload.reasons import Refusal, fall_back
+from kapi_numba_offload.usm import allocate
+from kapi_sim.errors import DtypeError, KernelCompilationError
+from kapi_types import typeof_argument
+from kapi_types.kernel_typing import ProblemsFound, as_strong, describe_problems, return_type
+
+__all__ = ["ParallelLoop"]
+
+_ITEMS_PER_UNIT = 1024
+_MOST_ITEMS = 65536
+
+
+class ParallelLoop:
+    """A `prange` loop.
+
+    Parameters
+    ----------
+    function : function
+        That it is in.
+    names : Names
+        What its names mean.
+    syntax : LoopSyntax
+        The loop.
+    place : Place
+        Where it stands.
+    host : HostLoop
+        The same loop on the host.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], names: Names, syntax: LoopSyntax, place: Any, host: HostLoop
+    ) -> None:
+        self.syntax, self.place, self.host = syntax, place, host
+        self._functions = LoopFunctions(function, names, syntax)
+        self._made: dict[tuple[Any, ...], Any] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, queue: Any, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Any:
+        """Run the loop.
+
+        Parameters
+        ----------
+        queue : dpctl.SyclQueue or None
+            Of the function's arrays.
+        bounds : sequence of int
+            Start, stop and step of each axis.
+        captured : sequence
+            Values of the captured variables.
+        initial : sequence
+            Values of the reductions before the loop.
+
+        Returns
+        -------
+        object
+            Values of the reductions; a single one as itself.
+        """
+        captured = [_element(each) for each in captured]
+        initial = [_element(each) for each in initial]
+        arrays = [each for each in captured if isinstance(each, dpnp_array)]
+        if arrays:
+            queue = one_queue(self.place, self.syntax.captured, captured)
+        if not arrays and any(isinstance(each, np.ndarray) for each in captured):
+            return self.host.run(bounds, captured, initial)
+        refusal = self.syntax.refusals[0] if self.syntax.refusals else self._array_reduction(initial)
+        made = refusal or self._prepared(bounds, captured, initial)
+        if isinstance(made, Refusal):
+            fall_back(self.place, made)
+            return self.host.run(bounds, captured, initial)
+        extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
+        steps = [each for at in range(0, len(bounds), 3) for each in (bounds[at], bounds[at + 2])]
+        if not self.syntax.reductions:
+            if all(extents):
+                launch(made, kapi_runtime.Range(*extents), [*captured, *steps])
+            return ()
+        return self._reduce(made, queue, extents, steps, captured, initial)
+
+    def _reduce(
+        self,
+        made: Any,
+        queue: Any,
+        extents: Sequence[int],
+        steps: Sequence[int],
+        captured: Sequence[Any],
+        initial: Sequence[Any],
+    ) -> Any:
+        kernel, dtypes = made
+        count = int(np.prod(extents, dtype=np.int64))
+        operations = self.syntax.reductions.values()
+        if count == 0:
+            found = [np.asarray(value).astype(dtype)[()] for value, dtype in zip(initial, dtypes, strict=True)]
+            return found[0] if len(found) == 1 else tuple(found)
+        most = min(_MOST_ITEMS, queue.sycl_device.max_compute_units * _ITEMS_PER_UNIT)
+        groups = max(1, min(most, count) // LANES)
+        chunk = -(-count // (groups * LANES)) * LANES
+        items = groups * LANES
+        partial = [allocate((items,), dtype, "device", queue) for dtype in dtypes]
+        starts = [IDENTITIES[operation](dtype) for operation, dtype in zip(operations, dtypes, strict=True)]
+        args = [*partial, *starts, *captured, *steps, *extents[1:], count, chunk]
+        launch(kernel, kapi_runtime.Range(items), args)
+        found = [
+            combine(operation, value, each.asnumpy())
+            for operation, value, each in zip(operations, initial, partial, strict=True)
+        ]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def _array_reduction(self, initial: Sequence[Any]) -> Refusal | None:
+        for name, value in zip(self.syntax.reductions, initial, strict=True):
+            if isinstance(value, (dpnp_array, np.ndarray)):
+                return Refusal("array-reduction", self.place.line, name)
+        return None
+
+    def _prepared(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Any:
+        key = (
+            tuple(_key(each) for each in captured),
+            tuple(type(each) if not isinstance(each, np.generic) else each.dtype for each in initial),
+            tuple(_lowest(bounds[at : at + 3]) for at in range(0, len(bounds), 3)),
+        )
+        made = self._made.get(key)
+        if made is None:
+            with self._lock:
+                made = self._made.get(key)
+                if made is None:
+                    made = self._make(bounds, captured, initial)
+                    self._made[key] = made
+        return made
+
+    def _make(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Any:
+        names = self.syntax.captured
+        arrays = {name: each for name, each in zip(names, captured, strict=True) if isinstance(each, dpnp_array)}
+        lower = {
+            axis.variable: low
+            for number, axis in enumerate(self.syntax.axes)
+            if (low := _lowest(bounds[3 * number : 3 * number + 3])) is not None
+        }
+        lower |= {
+            name: 0
+            for name, each in zip(names, captured, strict=True)
+            if isinstance(each, (int, np.integer)) and each >= 0
+        }
+        try:
+            body = self._functions.rewritten(
+                {name: each.ndim for name, each in arrays.items()},
+                {name: each.dtype for name, each in arrays.items()},
+                lower,
+            )
+            if not self.syntax.reductions:
+                return self._plain(body, captured, len(bounds) // 3)
+            return self._reducing(body, captured, initial, len(bounds) // 3)
+        except NotInKernelError as error:
+            return Refusal("not-in-kernel", error.line, self._first_variable(), str(error))
+        except ProblemsFound as error:
+            return Refusal("not-in-kernel", self.place.line, self._first_variable(), describe_problems(error.problems))
+        except (KernelCompilationError, DtypeError) as error:
+            return Refusal("not-in-kernel", self.place.line, self._first_variable(), str(error))
+
+    def _first_variable(self) -> str:
+        return self.syntax.axes[0].variable
+
+    def _plain(self, body: Sequence[Any], captured: Sequence[Any], axes: int) -> kapi_runtime.Kernel:
+        kernel = kapi_runtime.kernel(self._functions.kernel(body))
+        # A launch without work-items compiles, so that what it cannot be is known before it is used.
+        kapi_runtime.call_kernel_async(kernel, kapi_runtime.Range(*[0] * axes), (), *captured, *[0, 1] * axes)
+        return kernel
+
+    def _reducing(
+        self, body: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any], axes: int
+    ) -> tuple[kapi_runtime.Kernel, list[np.dtype[Any]]]:
+        numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
+        signature = [typeof_argument(each) for each in (*initial, *captured, *numbers)]
+        types = return_type(self._functions.typing(body), signature)
+        dtypes = [np.dtype(as_dtype(as_strong(each))) for each in types]
+        starts = {
+            name: IDENTITIES[operation](dtype)
+            for (name, operation), dtype in zip(self.syntax.reductions.items(), dtypes, strict=True)
+        }
+        return kapi_runtime.kernel(self._functions.reduction(body, starts)), dtypes
+
+
+def _element(value: Any) -> Any:
+    """A 0-d array that a loop takes for a number, as a number."""
+    return value.asnumpy()[()] if isinstance(value, dpnp_array) and value.ndim == 0 else value
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, dpnp_array):
+        return value.ndim, value.dtype
+    if isinstance(value, tuple):
+        return tuple(map(_key, value))
+    if isinstance(value, (int, np.integer)):
+        return type(value), bool(value >= 0)
+    return type(value)
+
+
+def _lowest(bounds: Sequence[int]) -> int | None:
+    """The lowest value of a loop variable, as far as kernels are told apart by it: 0, 1 to 4, or below."""
+    steps = range(*bounds)
+    if not steps:
+        return 0
+    low = min(steps[0], steps[-1])
+    return None if low < 0 else min(int(low), 4)

@@ -1,0 +1,121 @@
+"""Why something runs on the host: one table of reasons, printed in the documentation, and the warning or error."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from kapi_sim.errors import KapiWarning, KernelCompilationError
+
+__all__ = ["REASONS", "OffloadFallbackWarning", "Reason", "Refusal", "fall_back"]
+
+
+class OffloadFallbackWarning(KapiWarning):
+    """A loop or call in a function with USM arrays ran on the host, on copies that were copied back.
+
+    ``KAPI_OFFLOAD_FALLBACK=0`` in the environment makes it a `KernelCompilationError`; numba-dppy's
+    ``NUMBA_DPPY_FALLBACK_OPTION=0`` does, too.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A row of `REASONS`.
+
+    Attributes
+    ----------
+    text : str
+        What stands in the way.
+    cure : str
+        What to change.
+    """
+
+    text: str
+    cure: str
+
+
+REASONS: dict[str, Reason] = {
+    "sequential-loop": Reason(
+        "a plain `for` or `while` loop over elements of a USM array says that its iterations depend on each other",
+        "write `numba.prange` if they do not, or an expression of whole arrays",
+    ),
+    "carried-value": Reason(
+        "an iteration of the `prange` loop reads what an earlier one assigned, and not as a reduction",
+        "assign the variable before it is read in the iteration, or reduce with one of + - * min max & | ^",
+    ),
+    "value-after-loop": Reason(
+        "a variable that iterations of the `prange` loop assign is read after the loop, when it could be any one's",
+        "store the value in an element of an array, or reduce it",
+    ),
+    "array-reduction": Reason(
+        "iterations of the `prange` loop reduce into a whole array",
+        "loop over the elements of the result in `prange`, or use `dpnp.sum` with an axis",
+    ),
+    "loop-variable": Reason(
+        "the body of the `prange` loop assigns the loop's own variable",
+        "use a variable of another name",
+    ),
+    "not-in-kernel": Reason(
+        "the body of the `prange` loop has what kernels lack",
+        "take the line that is named out of the loop, or write it with elements and numbers",
+    ),
+    "host-function": Reason(
+        "a NumPy function is called that dpnp has not",
+        "write it with functions that dpnp has, or work on a copy: `a.asnumpy()`",
+    ),
+}
+"""The reasons by their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """That something cannot be a kernel.
+
+    Attributes
+    ----------
+    reason : str
+        A key of `REASONS`.
+    line : int
+        Line of the source.
+    variable : str
+        The variable that it is about.
+    detail : str
+        More words, as the compiler's own.
+    """
+
+    reason: str
+    line: int
+    variable: str
+    detail: str = ""
+
+
+def fall_back(place: Any, refusal: Refusal) -> None:
+    """Warn that something runs on the host, or raise if that is not wanted.
+
+    Parameters
+    ----------
+    place : Place
+        Where it stands.
+    refusal : Refusal
+        Why it is no kernel.
+
+    Raises
+    ------
+    KernelCompilationError
+        If ``KAPI_OFFLOAD_FALLBACK`` is 0.
+    """
+    reason = REASONS[refusal.reason]
+    detail = f"\n  {refusal.detail}" if refusal.detail else ""
+    text = (
+        f"{place.filename}:{refusal.line}: variable `{refusal.variable}`: {reason.text} [{refusal.reason}]; "
+        f"{reason.cure}{detail}"
+    )
+    if "0" in (os.environ.get("KAPI_OFFLOAD_FALLBACK"), os.environ.get("NUMBA_DPPY_FALLBACK_OPTION")):
+        raise KernelCompilationError(
+            f"function {place.function} must be offloaded as a whole, since KAPI_OFFLOAD_FALLBACK is 0, got\n  {text}"
+        )
+    warnings.warn(
+        OffloadFallbackWarning(f"{text}\n  It runs on the host; arrays are copied there and back."), stacklevel=4
+    )

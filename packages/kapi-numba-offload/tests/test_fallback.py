@@ -1,0 +1,148 @@
+"""What is no kernel runs on the host, with a warning for each reason, or is an error where that is asked for."""
+
+import inspect
+
+import dpnp
+import numba
+import numpy as np
+import pytest
+from numba import prange
+
+from kapi_numba_offload import REASONS, OffloadFallbackWarning
+from kapi_sim.errors import KernelCompilationError
+
+
+def running_sum(a):
+    for i in range(1, a.shape[0]):
+        a[i] += a[i - 1]
+    return a
+
+
+def count_up(a):
+    i = 0
+    while i < a.shape[0] and a[i] < 3:
+        i += 1
+    return i, a
+
+
+def carried(a):
+    last = a[0]
+    for i in prange(1, a.shape[0]):
+        a[i] = a[i] + last
+        last = a[i]
+    return a
+
+
+def value_after(a):
+    t = 0.0
+    for i in prange(a.shape[0]):
+        t = a[i] * 2
+        a[i] = t
+    return a, t
+
+
+def array_reduction(a):
+    total = np.zeros(3, dtype=a.dtype)
+    for i in prange(a.shape[0]):
+        total += a[i]
+    return total
+
+
+def own_variable(a):
+    for i in prange(a.shape[0]):
+        j = i
+        i = 0
+        a[j] += i + 1
+    return a
+
+
+def not_in_kernel(a):
+    for i in prange(a.shape[0]):
+        t = a[i:] * 2
+        a[i] = np.sum(t)
+    return a
+
+
+SERIAL = {"carried-value": carried, "value-after-loop": value_after, "sequential-loop": running_sum}
+EACH = {**SERIAL, "array-reduction": array_reduction, "loop-variable": own_variable, "not-in-kernel": not_in_kernel}
+
+
+@pytest.mark.parametrize("reason", EACH)
+def test_reason_is_told_with_line_variable_and_cure(reason):
+    """The warning has file, line, variable, reason id and what to change; the loop has run all the same."""
+    a = dpnp.arange(1.0, 5.0)
+    with pytest.warns(OffloadFallbackWarning) as caught:
+        result = numba.njit(EACH[reason])(a)
+    (warning,) = caught
+    text = str(warning.message)
+    lines = inspect.getsource(EACH[reason]).splitlines()
+    line = EACH[reason].__code__.co_firstlineno + next(number for number, each in enumerate(lines) if "for" in each)
+    told_at_the_loop = f"test_fallback.py:{line}: variable `" in text
+    assert told_at_the_loop or reason == "not-in-kernel"  # which tells the line within
+    assert f"[{reason}]; {REASONS[reason].cure}" in text
+    if reason in SERIAL:
+        expected = EACH[reason](np.arange(1.0, 5.0))
+        first, other = (result[0], expected[0]) if isinstance(expected, tuple) else (result, expected)
+        assert first is a
+        np.testing.assert_allclose(first.asnumpy(), other)
+
+
+def test_while_loop_over_elements_returns_its_variable():
+    """A variable that the loop leaves has its value; an array that it only reads is not copied back."""
+    a = dpnp.arange(6.0)
+    with pytest.warns(OffloadFallbackWarning, match=r"variable `a`.*\[sequential-loop\]"):
+        index, same = numba.njit(count_up)(a)
+    assert (index, same) == (3, a) or index == 3
+
+
+def test_host_function_is_told(assert_same):
+    """A NumPy function that dpnp lacks runs on a copy, and its result is copied back."""
+
+    @numba.njit
+    def f(a):
+        return np.union1d(a, a) + 1
+
+    a = dpnp.arange(3.0)
+    assert not hasattr(dpnp, "union1d")  # else another function shows it
+    with pytest.warns(OffloadFallbackWarning, match=r"(?s)\[host-function\].*numpy\.union1d at"):
+        result = f(a)
+    assert_same(result, a + 1)
+
+
+@pytest.mark.parametrize("variable", ["KAPI_OFFLOAD_FALLBACK", "NUMBA_DPPY_FALLBACK_OPTION"])
+def test_fallback_is_an_error_where_it_is_switched_off(variable, monkeypatch):
+    """The environment makes each an error, with the same words; numba-dppy's variable is honoured."""
+    monkeypatch.setenv(variable, "0")
+    a = dpnp.ones(3)
+    with pytest.raises(
+        KernelCompilationError, match=r"(?s)function running_sum must be offloaded.*\[sequential-loop\]"
+    ):
+        numba.njit(running_sum)(a)
+    assert a.asnumpy().tolist() == [1, 1, 1]
+
+
+def test_arrays_that_share_memory_keep_sharing_it():
+    """Copies would not see each other's changes."""
+
+    @numba.njit
+    def f(a, b):
+        for i in range(b.shape[0]):
+            b[i] = a[i] + 1
+
+    a = dpnp.zeros(4)
+    with pytest.warns(OffloadFallbackWarning):
+        f(a, a[1:])
+    assert a.asnumpy().tolist() == [0, 1, 2, 3]
+
+
+def test_host_loop_of_whole_arrays_is_no_fallback(recwarn):
+    """A plain loop that works on whole arrays runs its kernels from Python."""
+
+    @numba.njit
+    def f(a, n):
+        for k in range(n):
+            a = a * 2 + k
+        return a
+
+    assert f(dpnp.ones(2), 3).asnumpy().tolist() == [12, 12]
+    assert not [each for each in recwarn if issubclass(each.category, OffloadFallbackWarning)]
