@@ -3,6 +3,8 @@
 - ``intrinsics FAMILY``: the rows of the table of intrinsics of one family
 - ``operators``: the operators of group algorithms
 - ``errors``: each error, its builtin base, cause and cure
+- ``numpy-functions``: what becomes of each NumPy function in a function that is offloaded
+- ``fallback-reasons``: why something runs on the host all the same
 - ``versions``: what each package depends on, from its pyproject
 """
 
@@ -18,6 +20,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+import kapi_numba_offload
 import kapi_sim.spec
 from kapi_sim.errors import ERRORS
 
@@ -60,6 +63,23 @@ def errors() -> tuple[Sequence[str], list[Sequence[str]]]:
     ]
 
 
+def numpy_functions() -> tuple[Sequence[str], list[Sequence[str]]]:
+    """NumPy's functions by what becomes of them."""
+    found: dict[str, list[str]] = {status: [] for status in kapi_numba_offload.STATUSES}
+    for name in kapi_numba_offload.numpy_functions():
+        found[kapi_numba_offload.status(name)].append(f"`{name}`")
+    return ["status", "meaning", "functions"], [
+        [status, meaning, " ".join(found[status])] for status, meaning in kapi_numba_offload.STATUSES.items()
+    ]
+
+
+def fallback_reasons() -> tuple[Sequence[str], list[Sequence[str]]]:
+    """The reasons of `OffloadFallbackWarning`."""
+    return ["reason", "what stands in the way", "the way out"], [
+        [f"`{key}`", reason.text, reason.cure] for key, reason in kapi_numba_offload.REASONS.items()
+    ]
+
+
 def versions() -> tuple[Sequence[str], list[Sequence[str]]]:
     """Each package's version, Python and dependencies."""
     cells = []
@@ -74,6 +94,8 @@ TABLES: dict[str, Callable[..., tuple[Sequence[str], list[Sequence[str]]]]] = {
     "intrinsics": intrinsics,
     "operators": operators,
     "errors": errors,
+    "numpy-functions": numpy_functions,
+    "fallback-reasons": fallback_reasons,
     "versions": versions,
 }
 

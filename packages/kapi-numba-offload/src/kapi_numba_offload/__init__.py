@@ -10,9 +10,20 @@ import kapi_runtime as _kapi_runtime  # for its one side effect: the driver is f
 from _kapi_numba_hooks import install as register
 from _kapi_numba_hooks import is_installed as is_registered
 from _kapi_numba_hooks import remove as unregister
+from kapi_numba_offload.numpy_functions import STATUSES, numpy_functions, status
 from kapi_numba_offload.reasons import REASONS, OffloadFallbackWarning, Reason
 
-__all__ = ["REASONS", "OffloadFallbackWarning", "Reason", "is_registered", "register", "unregister"]
+__all__ = [
+    "REASONS",
+    "STATUSES",
+    "OffloadFallbackWarning",
+    "Reason",
+    "is_registered",
+    "numpy_functions",
+    "register",
+    "status",
+    "unregister",
+]
 
 __version__ = "0.1.0"
 

@@ -8,7 +8,7 @@ from typing import Any
 import dpnp
 import numpy as np
 
-from kapi_numba_offload.numpy_functions import status
+from kapi_numba_offload.numpy_functions import function_named, status
 from kapi_numba_offload.reasons import Refusal, fall_back
 from kapi_numba_offload.usm import is_dpnp_array
 from kapi_sim.errors import KernelCompilationError
@@ -49,7 +49,8 @@ class NumpyCall:
 
     def __init__(self, name: str, function: Any, place: Any) -> None:
         self._name, self._function, self._place = name, function, place
-        self._status = status(name) if hasattr(np, name) else "host"
+        self._status = status(name)
+        self._on_device = function_named(name, on_device=True)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if not any(_has_usm(each) for each in (*args, *keywords.values())):
@@ -61,7 +62,7 @@ class NumpyCall:
             )
         if self._status == "host":
             return self._on_host(args, keywords)
-        return getattr(dpnp, self._name)(*args, **keywords)
+        return self._on_device(*args, **keywords)
 
     def _on_host(self, args: Any, keywords: dict[str, Any]) -> Any:
         """NumPy's function on copies; arrays that it returns are copied to the queue of those that it was given."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import dpnp
@@ -10,7 +10,7 @@ import numpy as np
 
 from kapi_numba_offload.functions import ELEMENTWISE
 
-__all__ = ["CREATION", "REDUCTIONS", "STATUSES", "NumpyFunction", "function_named", "numpy_name", "status"]
+__all__ = ["CREATION", "REDUCTIONS", "STATUSES", "function_named", "numpy_functions", "numpy_name", "status"]
 
 REDUCTIONS = ("sum", "prod", "min", "max", "mean", "any", "all", "argmin", "argmax")
 """Reductions by NumPy's names; `amin` and `amax` are other names of two of them."""
@@ -30,29 +30,32 @@ STATUSES = {
 """The statuses, and what each means."""
 
 _REFUSED = frozenset(
-    "array2string array_repr array_str asarray_chkfinite base_repr binary_repr busday_count busday_offset "
-    "datetime_as_string datetime_data format_float_positional format_float_scientific frombuffer fromfile fromiter "
-    "fromregex fromstring genfromtxt get_include get_printoptions getbufsize geterr geterrcall info is_busday load "
-    "loadtxt memmap printoptions put putmask place copyto putmask save savetxt savez savez_compressed "
-    "set_printoptions setbufsize seterr seterrcall show_config show_runtime test nditer nested_iters "
-    "may_share_memory shares_memory einsum_path frompyfunc vectorize apply_along_axis apply_over_axes piecewise "
-    "fromfunction typename mintypecode isfortran iterable ndenumerate ndindex from_dlpack require "
-    "broadcast_arrays packbits unpackbits lookfor bmat asmatrix fill_diagonal".split()
-) - {"fill_diagonal", "broadcast_arrays", "copyto", "put", "putmask", "place", "apply_along_axis", "apply_over_axes",
-     "from_dlpack", "piecewise"}  # fmt: skip
+    "array2string array_repr array_str asarray_chkfinite asmatrix base_repr binary_repr bmat busday_count "
+    "busday_offset datetime_as_string datetime_data einsum_path format_float_positional format_float_scientific "
+    "frombuffer fromfile fromfunction fromiter frompyfunc fromregex fromstring genfromtxt get_include "
+    "get_printoptions getbufsize geterr geterrcall info is_busday isfortran iterable load loadtxt may_share_memory "
+    "mintypecode nested_iters packbits printoptions require save savetxt savez savez_compressed set_printoptions "
+    "setbufsize seterr seterrcall shares_memory show_config show_runtime test typename unpackbits".split()
+)
+_SUBMODULES = ("linalg", "fft")
 
-NumpyFunction = Callable[..., Any]
+
+def _public(module: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name in dir(module):
+        value = getattr(module, name)
+        if not name.startswith("_") and callable(value) and not isinstance(value, type):
+            yield prefix + name, value
 
 
 def _numpy_names() -> dict[Any, str]:
     """NumPy's and dpnp's functions by identity, with the name that NumPy's documentation uses first."""
     found: dict[Any, str] = {}
     for module in (dpnp, np):
-        for name in dir(module):
-            function = getattr(module, name)
-            if name.startswith("_") or not callable(function) or isinstance(function, type):
-                continue
+        for name, function in _public(module):
             found.setdefault(function, name)
+        for submodule in _SUBMODULES:
+            for name, function in _public(getattr(module, submodule), f"{submodule}."):
+                found.setdefault(function, name)
     for name in (*ELEMENTWISE, *REDUCTIONS, *CREATION):
         for module in (dpnp, np):
             if hasattr(module, name):
@@ -71,10 +74,21 @@ def numpy_name(function: Any) -> str | None:
         return None
 
 
-def function_named(name: str, *, on_device: bool) -> NumpyFunction:
-    """Dpnp's or NumPy's function of that name."""
-    found: NumpyFunction = getattr(dpnp if on_device else np, name)
+def function_named(name: str, *, on_device: bool) -> Any:
+    """Dpnp's or NumPy's function of a name such as `sum` or `linalg.norm`; None if it has none."""
+    found: Any = dpnp if on_device else np
+    for part in name.split("."):
+        found = getattr(found, part, None)
     return found
+
+
+def numpy_functions() -> list[str]:
+    """The names of NumPy's public functions, those of `linalg` and `fft` included, classes left out, sorted."""
+    names = [name for name, _ in _public(np) if name in np.__all__]
+    for submodule in _SUBMODULES:
+        module = getattr(np, submodule)
+        names += [f"{submodule}.{name}" for name, _ in _public(module) if name in module.__all__]
+    return sorted(names)
 
 
 def status(name: str) -> str:
@@ -83,6 +97,6 @@ def status(name: str) -> str:
         return "refused"
     if name in ELEMENTWISE or name in REDUCTIONS:
         return "offloaded"
-    if numpy_name(getattr(np, name)) in (*ELEMENTWISE, *REDUCTIONS):  # another name of one of them
+    if numpy_name(function_named(name, on_device=False)) in (*ELEMENTWISE, *REDUCTIONS):  # another name of one of them
         return "offloaded"
-    return "dpnp's kernel" if hasattr(dpnp, name) else "host"
+    return "host" if function_named(name, on_device=True) is None else "dpnp's kernel"

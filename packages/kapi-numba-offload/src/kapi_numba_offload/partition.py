@@ -165,7 +165,9 @@ class Partition:
             return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
         if getattr(function, "__module__", "") == "dpnp" or type(function).__module__.startswith("dpnp"):
             return node
-        helper = self.helper(f"np_{name}_{len(self.helpers)}", NumpyCall(name, function, self.place(node)))
+        helper = self.helper(
+            f"np_{name.replace('.', '_')}_{len(self.helpers)}", NumpyCall(name, function, self.place(node))
+        )
         return ast.copy_location(ast.Call(loaded(helper, node), node.args, node.keywords), node)
 
     def queue(self, where: ast.AST) -> ast.expr:

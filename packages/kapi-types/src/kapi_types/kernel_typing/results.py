@@ -11,7 +11,6 @@ from typing import Any
 from kapi_types._numba_compat import FunctionPass, register_pass, target_registry, types
 from kapi_types.kernel_typing.context import TARGET_NAME, KernelTypingContext
 from kapi_types.kernel_typing.pipeline import KernelCompiler, kernel_flags
-from kapi_types.usm_array import UsmArrayType
 
 __all__ = ["return_type"]
 
@@ -36,6 +35,7 @@ def return_type(function: FunctionType, signature: Sequence[types.Type]) -> type
     Examples
     --------
     >>> from numba import types
+    >>> from kapi_types import UsmArrayType
     >>> def total(values):
     ...     s = 0.0
     ...     for i in range(len(values)):
