@@ -23,6 +23,7 @@ from kapi_sim.undefined import Undefined
 __all__ = ["SaturatingArray", "View", "poison"]
 
 _WIDE = (np.float64, np.complex128)
+_COMPLEX = (complex, np.complex64, np.complex128)
 _getframe = sys._getframe
 
 
@@ -250,6 +251,11 @@ class View:
             address, index = found
         if value.__class__ is Undefined:
             raise value.fail(f"stored to {spell(self.name, index)} by {self._clock.describe()}")
+        if value.__class__ in _COMPLEX and self._array.dtype.kind not in "cb":
+            raise DtypeError(
+                f"an element of the {self.dtype} array `{self.name}` cannot hold an imaginary part, got {value!r} "
+                f"at {self._site(frame)}; store its .real"
+            )
         if self._is_integer:
             value = saturated(value, self._array.dtype)
         if not self._has_fp64 and value.__class__ in _WIDE:

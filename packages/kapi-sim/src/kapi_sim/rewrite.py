@@ -90,6 +90,7 @@ class _Compilation:
         self.marks_lines = marks_lines
         self.on_threads = on_threads
         self._cells: dict[int, CellType] = {}
+        self._running: list[Callable[..., Any]] = []
         self._has_meeting: dict[int, bool] = {}
         self._has_loop: dict[int, bool] = {}
         self._problems: list[str] = []
@@ -177,9 +178,21 @@ class _Compilation:
         """Return the cell that holds the rewritten form of a device function's `py_func`."""
         cell = self._cells.get(id(function))
         if cell is None:
-            # The cell is known before its content: a device function may call itself.
+            # The cell is known before its content, so that a function that calls itself is found out.
             cell = self._cells[id(function)] = CellType()
+            self._running.append(function)
             cell.cell_contents = self.compile(function, is_kernel=False).function
+            self._running.pop()
+        elif function in self._running:
+            between = self._running[self._running.index(function) + 1 :]
+            calls = (
+                ", which calls ".join(f"{each.__name__}()" for each in (*between, function)) if between else "itself"
+            )
+            code = function.__code__
+            self._problems.append(
+                f"{code.co_filename}:{code.co_firstlineno}: {function.__name__}() calls {calls}; the kernel language "
+                "has no recursion, as SYCL has none: write a loop"
+            )
         return cell
 
     def has_meeting(self, function: Callable[..., Any]) -> bool:

@@ -10,6 +10,7 @@ import os
 
 import numba
 from numba.core import cgutils, errors, ir, typeinfer, types
+from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.consts import ConstantInferenceError
@@ -49,6 +50,7 @@ __all__ = [
     "TranslateByteCode",
     "TypingContext",
     "as_dtype",
+    "compute_cfg_from_blocks",
     "cgutils",
     "errors",
     "from_dtype",

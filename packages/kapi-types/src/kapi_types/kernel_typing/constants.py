@@ -35,6 +35,8 @@ def constant_problems(state: Any) -> list[Problem]:
             problems += _operands_out_of_range(definitions, expression, signature)
         elif kind == "call" and isinstance(signature.recvr, KernelApiType):
             problems += _dimensions_out_of_range(definitions, expression, signature.recvr)
+        elif kind == "call" and isinstance(state.typemap.get(expression.func.name), types.NumberClass):
+            problems += _cast_out_of_range(definitions, expression, signature.return_type)
         elif kind == "call" and isinstance(signature.return_type, RangeType):
             problems += _steps_of_zero(definitions, expression)
         elif isinstance(expression, (ir.SetItem, ir.StaticSetItem)) or kind in ("getitem", "static_getitem"):
@@ -81,6 +83,13 @@ def _operands_out_of_range(definitions: dict[str, Any], expression: Any, signatu
             continue
         if not type_.minval <= value <= type_.maxval:
             yield problem_at(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
+
+
+def _cast_out_of_range(definitions: dict[str, Any], expression: Any, type_: types.Type) -> Iterator[Problem]:
+    """`numpy.int8(300)`, for which NumPy raises OverflowError."""
+    value = _constant(definitions, expression.args[0])
+    if value is not None and isinstance(type_, types.Integer) and not type_.minval <= value <= type_.maxval:
+        yield problem_at(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
 
 
 def _leaves_64_bits(operation: Any, left: Any, right: Any) -> bool:

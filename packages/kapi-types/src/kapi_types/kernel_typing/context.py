@@ -66,7 +66,8 @@ class KernelTypingContext(TypingContext):
         with target_override(TARGET_NAME):
             super().__init__()
             self._load_builtins()
-        self._device_functions: dict[tuple[FunctionType, tuple[types.Type, ...]], types.Type | None] = {}
+        self._device_functions: dict[tuple[FunctionType, tuple[types.Type, ...]], types.Type] = {}
+        self._running: list[FunctionType] = []
         self._compile_device_function: DeviceFunctionCompiler | None = None
 
     def _load_builtins(self) -> None:
@@ -94,22 +95,23 @@ class KernelTypingContext(TypingContext):
         if self._compile_device_function is None:
             raise KernelTypeProblem(f"{function.__name__}() is called outside of a kernel's compilation")
         key = (function, args)
-        is_running = self.callstack.match(function, args) is not None
-        if is_running or key in self._device_functions:
-            returned = self._device_functions.get(key)
-            if returned is None:
-                raise KernelTypeProblem(
-                    f"{function.__name__}() calls itself; the kernel language has no recursion, as SYCL has none: "
-                    "write a loop"
-                )
-            return returned
-        self._device_functions[key] = None
-        try:
-            self._device_functions[key] = returned = self._compile_device_function(function, args)
-        except BaseException:
-            del self._device_functions[key]
-            raise
-        return returned
+        if function in self._running or self.callstack.match(function, args) is not None:
+            first = self._running.index(function) if function in self._running else len(self._running)
+            between = [each.__name__ for each in self._running[first + 1 :]]
+            calls = (
+                ", which calls ".join(f"{name}()" for name in (*between, function.__name__)) if between else "itself"
+            )
+            raise KernelTypeProblem(
+                f"{function.__name__}() calls {calls}; the kernel language has no recursion, as SYCL has none: "
+                "write a loop"
+            )
+        if key not in self._device_functions:
+            self._running.append(function)
+            try:
+                self._device_functions[key] = self._compile_device_function(function, args)
+            finally:
+                self._running.pop()
+        return self._device_functions[key]
 
     def resolve_value_type(self, val: Any) -> types.Type:
         """The type of a constant, global or closure value in a kernel.

@@ -19,6 +19,7 @@ from kapi_types._numba_compat import (
     RewriteSemanticConstants,
     TranslateByteCode,
 )
+from kapi_types.kernel_typing.assignments import CheckAssignments
 from kapi_types.kernel_typing.constant_arguments import FindConstantArguments
 from kapi_types.kernel_typing.inference import InferTypes
 from kapi_types.kernel_typing.local_functions import InlineLocalFunctions
@@ -68,6 +69,7 @@ class KernelCompiler(CompilerBase):
         passes.add_pass(GenericRewrites, "constant indices")
         passes.add_pass(ReconstructSSA, "one definition a variable")
         passes.add_pass(CheckNames, "names and constants of the kernel language")
+        passes.add_pass(CheckAssignments, "variables that may have no value")
         passes.add_pass(FindConstantArguments, "arguments that must be constants")
         passes.add_pass(InferTypes, "types, weak and strong")
         passes.add_pass(PreLowerStripPhis, "phi nodes to assignments")

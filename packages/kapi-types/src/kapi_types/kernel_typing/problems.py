@@ -25,6 +25,7 @@ __all__ = [
     "first_words",
     "problem_at",
     "spell_type",
+    "without_value",
 ]
 
 
@@ -103,6 +104,14 @@ def describe_problems(problems: Iterable[Problem]) -> str:
         shown = f"\n    {source}" if source else ""
         paragraphs.append(f"{problem.filename}:{problem.line}: {problem.text}{shown}")
     return "\n".join(paragraphs)
+
+
+def without_value(name: str) -> str:
+    """What is said of a variable that is read where it may have no value."""
+    return (
+        f"variable {name!r} must have a value whichever way leads here, got a way without an assignment; "
+        "assign it before"
+    )
 
 
 def first_words(error: BaseException) -> str:

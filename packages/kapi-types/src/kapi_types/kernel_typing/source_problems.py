@@ -10,7 +10,7 @@ from types import CodeType, FunctionType
 
 from kapi_sim.language import find_problems
 from kapi_sim.source import parse_function
-from kapi_types.kernel_typing.problems import NUMBA_SAYS, Problem, first_words
+from kapi_types.kernel_typing.problems import NUMBA_SAYS, Problem, first_words, without_value
 
 __all__ = ["problems_as_told", "problems_of_form", "problems_of_source"]
 
@@ -83,6 +83,8 @@ def problems_of_source(function: FunctionType, error: Exception) -> list[Problem
     line = _line(error, code)
     opcode = re.search(r"unsupported opcode \((\w+)\)", said)
     text = _OPCODES.get(opcode.group(1)) if opcode else None
+    unset = re.search(r"Variable '(\w+)' is not defined", said)
+    text = without_value(unset.group(1)) if unset else text
     tree = parse_function(function)
     found = [] if tree is None else [_parsed(code, each) for each in find_problems(tree, function, False)]
     if found and text is None and (line == code.co_firstlineno or said.startswith(NUMBA_SAYS)):
