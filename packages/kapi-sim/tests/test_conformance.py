@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kapi_sim
+from kapi_sim.checks import ALL_CHECKS
 from kapi_sim.spec import INTRINSICS
 from kapi_sim.testing.conformance import CASES
 
@@ -34,6 +35,22 @@ def test_conformance_unchecked(case):
 def test_conformance_permuted(case):
     with kapi_sim.simulation(seed=7):
         case.run(Simulator())
+
+
+@pytest.mark.parametrize("check", sorted(ALL_CHECKS))
+def test_conformance_with_one_check(check):
+    for case in CASES:
+        if case.name.partition("/")[0] in ("atomics", "collectives", "sub-groups", "private"):
+            with kapi_sim.simulation(checks={check}):
+                case.run(Simulator())
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 64])
+def test_conformance_of_sub_groups_of_any_size(size):
+    for case in CASES:
+        if case.name.startswith("sub-groups/"):
+            with kapi_sim.simulation(seed=size, profile=kapi_sim.Profile(sub_group_sizes=(size,))):
+                case.run(Simulator())
 
 
 def test_cases_have_unique_names():

@@ -187,7 +187,7 @@ class _Binder:
         self.local_bytes = 0
         self._space = space
         self._clock = clock
-        if orders_memory and races:
+        if orders_memory and (races or unwritten):
             bound.ordering = Ordering(clock)
         if races or self._unwritten is not None:
             bound.trail = self._trail("global", races, self._unwritten is not None)

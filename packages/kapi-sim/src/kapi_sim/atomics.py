@@ -24,6 +24,7 @@ from kapi_sim.undefined import Undefined
 __all__ = ["References", "SimAtomicRef", "WatchedAtomicRef"]
 
 _getframe = sys._getframe
+_DTYPES = frozenset(map(np.dtype, ATOMIC_DTYPES))
 _SPACES = {"global": AddressSpace.GLOBAL, "local": AddressSpace.LOCAL}
 
 
@@ -267,7 +268,7 @@ class References:
             address_space is AddressSpace.GENERIC and ref.space != "private"
         )
         dtype = ref.array.dtype
-        is_known = dtype.name in ATOMIC_DTYPES and (self._has_atomic64 or dtype.itemsize < 8)
+        is_known = dtype in _DTYPES and (self._has_atomic64 or dtype.itemsize < 8)
         if not (is_constant and is_here and is_known):
             self._fail(ref, memory_order, memory_scope, address_space, frame)
         address, place = ref.element(index, frame)
@@ -294,7 +295,7 @@ class References:
                 f"address_space of an AtomicRef must be that of `{ref.name}`, which is {ref.space} memory, "
                 f"got {AddressSpace(space).name}\n  {where}\n  {cure}"  # type: ignore[arg-type]
             )
-        if ref.dtype.name not in ATOMIC_DTYPES:
+        if ref.dtype not in _DTYPES:
             raise DtypeError(
                 f"elements of an AtomicRef must be of {', '.join(ATOMIC_DTYPES)}, got `{ref.name}` of dtype "
                 f"{ref.dtype}\n  {where}"

@@ -58,7 +58,7 @@ class OrderedTrail(Trail):
         super().__init__(clock, space, finds_races, finds_unwritten)
         self._cells: dict[int, _Cell] = {}
         self._ordering = ordering
-        self._relaxed: dict[int, int] = {}
+        self._relaxed: dict[int, Access] = {}
 
     def clear(self) -> None:
         super().clear()
@@ -188,7 +188,7 @@ class OrderedTrail(Trail):
         cell.atomics[uid] = access, has_written, scope if known is None else min(scope, known[2])
         cell.narrowest = min(cell.narrowest, scope)
         if order == MemoryOrder.RELAXED:
-            self._relaxed[uid] = line_of(frame.f_code, frame.f_lasti)
+            self._relaxed[uid] = access
         self._touch(cell)
 
     def _check_scopes(
@@ -241,8 +241,9 @@ class OrderedTrail(Trail):
 
     def _cure(self, earlier: Access, first: Any, second: Any) -> str:
         cure = super()._cure(earlier, first, second)
-        lines = [self._relaxed.get(uid) for uid in (earlier[0], self.clock.uid)]
-        if None not in lines:
+        both = [self._relaxed[uid] for uid in (earlier[0], self.clock.uid) if uid in self._relaxed]
+        if len(both) == 2:
+            lines = [line_of(access[2], access[3]) for access in both]
             cure += (
                 f"\n  the RELAXED atomics at lines {lines[0]} and {lines[1]} order nothing but themselves: write with "
                 "MemoryOrder.RELEASE and read with ACQUIRE, or put an atomic_fence before the one and after the other"
