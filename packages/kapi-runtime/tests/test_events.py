@@ -81,6 +81,8 @@ def test_query_tells_whether_the_mark_is_passed(queue):
 def test_event_that_was_not_recorded_is_not_waited_for():
     kapi.Event().synchronize()
     kapi.Event().wait()
+    values = dpnp.zeros(SIZE)
+    kapi.call_kernel_async(double, kapi.Range(SIZE), [kapi.Event()], values, values)[0].wait()
 
 
 def test_event_is_recorded_on_the_current_device_s_queue(sub_device):

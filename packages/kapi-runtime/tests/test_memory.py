@@ -200,6 +200,32 @@ def test_copies_are_recorded():
     assert all(each.submit <= each.start <= each.end for each in recording.copies)
 
 
+def test_copies_of_a_device_context_are_recorded():
+    """An array whose elements are not where they may be on a device is copied there, and back."""
+    odd = np.frombuffer(bytearray(8 * 4 + 1), np.float64, 4, offset=1)
+    with kapi.profiling() as recording, kapi.device_context(0):
+        add[4](odd, odd, odd)
+    assert [(each.kind, each.name, each.nbytes) for each in recording.copies] == [
+        ("copy", "host to device", 32),
+        ("copy", "device to host", 32),
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kernel_takes_what_is_on_a_device_by_dlpack_alone(kind):
+    array = memory.asarray([1.0, 2.0, 3.0], usm_type=kind)
+    total = dpnp.zeros(3)
+    for _ in range(3):
+        add[3](Foreign(array), Foreign(array), total)
+    add[3](Foreign(total), Foreign(total), Foreign(total))
+    assert total.asnumpy().tolist() == [4, 8, 12]
+
+
+def test_kernel_refuses_what_is_on_the_host_by_dlpack():
+    with pytest.raises(kapi.KapiError, match="argument `left` of kernel `add`"):
+        add[3](Foreign(np.zeros(3)), dpnp.zeros(3), dpnp.zeros(3))
+
+
 def test_missing_dpnp_is_an_error_that_says_what_to_install(monkeypatch):
     imports = builtins.__import__
 

@@ -92,6 +92,21 @@ def test_default_queue_is_one_object_for_all_threads():
     assert found[0] is kapi.default_queue()
 
 
+def test_default_queue_of_a_sub_device_is_one_object_for_threads_that_ask_at_once(sub_device):
+    ready, found = threading.Barrier(8), []
+
+    def ask():
+        ready.wait()
+        found.append(kapi.default_queue(sub_device))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(map(id, found))) == 1
+
+
 @pytest.mark.parametrize("form", ["queue", "capsule", "pointer", "object with a capsule"])
 def test_external_queue_is_the_same_queue(form):
     theirs = dpctl.SyclQueue(kapi.default_device())

@@ -11,6 +11,7 @@ from typing import Any
 import dpctl
 import numpy as np
 
+from kapi_runtime.dlpack import is_on_sycl_device, shared_array_of
 from kapi_runtime.host_arrays import HostArrays, Place
 from kapi_runtime.placement import placement_error
 from kapi_runtime.queues import describe_queue, queue_of
@@ -107,8 +108,8 @@ def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any], plac
     if moved is not None and any(isinstance(value, np.ndarray) for _, value in leaves):
         _require_place(kernel, leaves, moved.place)
     for name, value in leaves:
-        if is_usm_array(value):
-            fields = array_fields(value)
+        if is_usm_array(value) or is_on_sycl_device(value):
+            fields = array_fields(value if is_usm_array(value) else shared_array_of(value))
             read.append(fields)
             key.append(_array_key(fields))
         elif isinstance(value, np.ndarray):

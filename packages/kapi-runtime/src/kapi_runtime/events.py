@@ -170,7 +170,7 @@ def device_events(events: Iterable[Any]) -> list[Any]:
     Parameters
     ----------
     events : iterable of HostEvent, Event or dpctl.SyclEvent
-        Events of launches, or of anything else that dpctl knows.
+        Events of launches, or of anything else that dpctl knows; a mark that was not recorded is waited for by nobody.
 
     Raises
     ------
@@ -185,7 +185,8 @@ def device_events(events: Iterable[Any]) -> list[Any]:
             raise KernelLaunchError(
                 f"dependent_events must be an iterable of events, got one event: pass [{type(events).__name__}]"
             ) from None
-    resolved = [event.device_event if isinstance(event, (Event, HostEvent)) else event for event in given]
+    marks = [event for event in given if not (isinstance(event, Event) and event.device_event is None)]
+    resolved = [event.device_event if isinstance(event, (Event, HostEvent)) else event for event in marks]
     for event in resolved:
         if not isinstance(event, dpctl.SyclEvent):
             raise KernelLaunchError(

@@ -18,6 +18,7 @@ import numpy as np
 from dpctl.memory import MemoryUSMDevice
 
 from kapi_runtime import _current
+from kapi_runtime._copying import copy_bytes
 from kapi_runtime.device import Device
 from kapi_runtime.discovery import find_device
 from kapi_runtime.queues import Queue, default_queue, external_queue
@@ -134,7 +135,9 @@ class HostArrays:
         """Write what the kernel left in the copies back; the kernel has run."""
         for _, array, memory in self.copies.values():
             if array.flags.writeable and array.size:
-                array[...] = np.frombuffer(memory.copy_to_host(), array.dtype, array.size).reshape(array.shape)
+                dense = np.empty(array.shape, array.dtype)
+                copy_bytes(self.place.queue, dense, memory, array.nbytes, "device to host")
+                array[...] = dense
 
     def _copy_in(self, name: str, array: np.ndarray[Any, Any]) -> None:
         for other_name, other, _ in self.copies.values():
@@ -151,8 +154,7 @@ class HostArrays:
                 stacklevel=2,
             )
         memory = MemoryUSMDevice(max(1, array.nbytes), queue=self.place.queue)
-        if array.nbytes:
-            memory.copy_from_host(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        copy_bytes(self.place.queue, memory, np.ascontiguousarray(array), array.nbytes, "host to device")
         self.copies[id(array)] = (name, array, memory)
 
 

@@ -23,16 +23,15 @@ import numpy as np
 from dpctl.memory import USMAllocationError, as_usm_memory
 from dpctl.utils import SequentialOrderManager
 
-from kapi_runtime import recording
+from kapi_runtime._copying import copy_bytes
 from kapi_runtime._waiting import wait_for
+from kapi_runtime.dlpack import is_on_sycl_device, shared_array_of
 from kapi_runtime.queues import default_queue, describe_queue, queue_of
 from kapi_sim.errors import DriverError, DtypeError, ExecutionPlacementError, UsmAllocationError
 
 __all__ = ["asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array"]
 
 UsmType = Literal["device", "shared", "host"]
-
-_ONEAPI = 14  # kDLOneAPI of DLPack
 
 
 def device_array(shape: int | tuple[int, ...], dtype: Any = "float64", *, queue: Any = None, fill: Any = None) -> Any:
@@ -302,10 +301,7 @@ def _on_device(values: Any) -> Any:
         return values
     if isinstance(values, dpnp.tensor.usm_ndarray) or hasattr(values, "__sycl_usm_array_interface__"):
         return dpnp.asarray(values)
-    device = getattr(values, "__dlpack_device__", None)
-    if device is not None and int(device()[0]) == _ONEAPI:
-        return dpnp.from_dlpack(values)
-    return None
+    return shared_array_of(values) if is_on_sycl_device(values) else None
 
 
 def _on_host(values: Any) -> Any:
@@ -327,18 +323,10 @@ def _run_copy(target: Any, source: Any, name: str) -> None:
             return
         if other.sycl_queue != queue:
             wait_for(other.sycl_queue)
-    if source.nbytes == 0:
+    if source.nbytes == 0:  # there may be no memory to point to
         return
     to, of = (_bytes_of(each) for each in (target, source))
-    event = recording.submit(
-        queue,
-        SequentialOrderManager[queue].submitted_events,
-        lambda on, after: on.memcpy_async(to, of, source.nbytes, after),
-        kind="copy",
-        name=name,
-        nbytes=source.nbytes,
-    )
-    wait_for(event)
+    copy_bytes(queue, to, of, source.nbytes, name, SequentialOrderManager[queue].submitted_events)
 
 
 def _bytes_of(array: Any) -> Any:

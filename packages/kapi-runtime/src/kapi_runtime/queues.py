@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -171,9 +172,10 @@ def default_queue(device: Any = None) -> Queue:
     True
     """
     chosen = find_device(device)
-    if _is_sub_device(chosen):
-        return _default_of_sub_device(chosen)
-    return _wrapped(dpctl.get_device_cached_queue(chosen))
+    with _lock:
+        if _is_sub_device(chosen):
+            return _default_of_sub_device(chosen)
+        return _wrapped(dpctl.get_device_cached_queue(chosen))
 
 
 def queue(device: Any = None, *, in_order: bool = False, profiling: bool = False) -> Queue:
@@ -210,7 +212,9 @@ def queue(device: Any = None, *, in_order: bool = False, profiling: bool = False
     chosen = find_device(device)
     properties = ["in_order"] * bool(in_order) + ["enable_profiling"] * bool(profiling)
     if _is_sub_device(chosen):
-        return Queue(_context_of_sub_device(chosen), chosen, property=properties)
+        with _lock:
+            context = _context_of_sub_device(chosen)
+        return Queue(context, chosen, property=properties)
     return Queue(chosen, property=properties)
 
 
@@ -304,6 +308,10 @@ def describe_queue(queue: Any) -> str:
     kind = "in-order queue" if queue.is_in_order else "queue"
     profiling = " with profiling" if queue.has_enable_profiling else ""
     return f"{kind} {queue.addressof_ref():#x}{profiling} of {describe_device(queue.sycl_device)}"
+
+
+# Held while a default queue is looked up, lest two threads make two.
+_lock = threading.RLock()
 
 
 @lru_cache(maxsize=64)
