@@ -175,6 +175,11 @@ def test_options_are_kept_by_launches():
     assert (data.asnumpy() == 7).all()
     with pytest.raises(kapi.LimitError, match=r"work_group_size \(16,\) of kernel `fill` must be the local_range"):
         kapi.call_kernel(fill, kapi.NdRange(32, 8), data)
+    seven = kapi.kernel(sub_group_size=7)(fill.py_func)
+    with pytest.raises(
+        kapi.LimitError, match=r"sub_group_size of kernel `fill` must be one that this device has \(4, 8"
+    ):
+        kapi.call_kernel(seven, kapi.NdRange(32, 8), data)
     with pytest.raises(kapi.KernelCompilationError, match="options of a kernel must be some of .*, got cache"):
         kapi.kernel(cache=True)
 

@@ -13,7 +13,7 @@ import pytest
 from numba import types
 
 from kapi_sim import device_func
-from kapi_sim.errors import KernelCompilationError
+from kapi_sim.errors import KernelCompilationError, LimitError
 from kapi_sim.spec import KernelOptions
 from kapi_spirv import KAPI_DEFAULT_TARGET, Failure, FailureRecord, SpirvTarget, compile_kernel, compile_spirv
 from kapi_spirv.binary import read_header
@@ -105,6 +105,14 @@ def test_group_sizes_become_execution_modes(validated_compile):
     module = validated_compile(groups, [NdItemType(2), I4], options=options)
     assert re.search(r"OpExecutionMode %\d+ LocalSize 32 4 1\n", module.assembly)
     assert re.search(r"OpExecutionMode %\d+ SubgroupSize 16\n", module.assembly)
+
+
+def test_sub_group_size_must_be_one_of_the_target():
+    """Where the target names its sizes."""
+    options = KernelOptions(sub_group_size=8)
+    compile_kernel(groups, [NdItemType(2), I4], options=options, target=SpirvTarget(sub_group_sizes=(8, 16)))
+    with pytest.raises(LimitError, match=r"`groups` must be one that this device has \(16, 32\), got 8"):
+        compile_kernel(groups, [NdItemType(2), I4], options=options, target=SpirvTarget(sub_group_sizes=(16, 32)))
 
 
 def test_modules_without_checks_have_no_failures(validated_compile):
@@ -250,7 +258,7 @@ def _compiled_elsewhere(_):
 def test_compiler_works_in_a_process_pool_and_after_a_fork():
     """Fresh processes, and children of one that has compiled: each starts a helper of its own."""
     here = compile_spirv(horner, [ItemType(1), F4])[0]
-    with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         assert set(pool.map(_compiled_elsewhere, range(2))) == {here}
     reading, writing = os.pipe()
     child = os.fork()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import FunctionType
 
-from kapi_sim.errors import KernelCompilationError
+from kapi_sim.errors import KernelCompilationError, LimitError
 from kapi_sim.spec import KernelOptions
 from kapi_spirv import contraction
 from kapi_spirv._numba_compat import global_compiler_lock, types
@@ -60,6 +60,8 @@ def compile_kernel(
     KernelCompilationError
         If the function is not in the kernel language, with every problem and its line; or if LLVM cannot make SPIR-V
         of it.
+    LimitError
+        If the options ask for sub-groups of a size that the target does not have.
     TypeError
         If `signature` does not fit the function's parameters.
 
@@ -79,6 +81,7 @@ def compile_kernel(
         raise TypeError(
             f"signature must begin with ItemType or NdItemType, got {args[0] if args else 'no type at all'}"
         )
+    _require_sub_group_size(function, options, target)
     names = list(inspect.signature(function).parameters)
     try:
         parameters = describe_parameters(names[1:], args[1:])
@@ -213,6 +216,16 @@ def _checked(
             f"got {len(args)}"
         )
     return function, args
+
+
+def _require_sub_group_size(function: FunctionType, options: KernelOptions, target: SpirvTarget) -> None:
+    """Raise if the options ask for sub-groups that the target does not have."""
+    size, sizes = options.sub_group_size, target.sub_group_sizes
+    if size is not None and sizes and size not in sizes:
+        raise LimitError(
+            f"sub_group_size of kernel `{function.__name__}` must be one that this device has "
+            f"({', '.join(map(str, sizes))}), got {size}: choose one of them, or leave the option out"
+        )
 
 
 def _require_capabilities(function: FunctionType, capabilities: Sequence[str], lowered: LoweredFunction) -> None:
