@@ -3,23 +3,36 @@
 A wait inside of the driver lets other threads run, but a signal is handled only after it.  Asking for the state of
 an event again and again would hear signals, and take the core that Intel's runtime for CPUs gives to the thread that
 waits: there a kernel of 70 ms takes 140 ms.  So the main thread, the only one that signals reach, waits for a
-thread of this module, which waits inside of the driver.
+thread of this module, which waits inside of the driver.  Handing that over costs some tens of microseconds, so
+launches whose like were short before are waited for directly: Ctrl-C is heard after them, and that is soon.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 
 import dpctl
 
-__all__ = ["wait_for"]
+__all__ = ["Pace", "wait_for"]
 
 _COMPLETE = dpctl.event_status_type.complete
 
 _idle: list[_Waiter] = []
+
+_SHORT = 0.02  # seconds that Ctrl-C may be late
+
+
+class Pace:
+    """How long the host waited for a launch of one kind the last time; at first, nobody knows."""
+
+    __slots__ = ("seconds",)
+
+    def __init__(self) -> None:
+        self.seconds = float("inf")
 
 
 class _Waiter:
@@ -46,23 +59,35 @@ class _Waiter:
             del wait, done, errors  # what is waited for is not kept until the next order
 
 
-def wait_for(work: Any) -> None:
+def wait_for(work: Any, pace: Pace | None = None) -> None:
     """Wait for a `dpctl.SyclEvent`, or for all work of a `dpctl.SyclQueue`; never while holding the GIL.
 
     Parameters
     ----------
     work : dpctl.SyclEvent or dpctl.SyclQueue
         What is waited for.
+    pace : Pace, optional
+        What is known of such waits, and kept up to date.
 
     Raises
     ------
     KeyboardInterrupt
-        At once, if Ctrl-C is pressed in the main thread; the work itself goes on.
+        At once, if Ctrl-C is pressed in the main thread, or after a wait that is expected to be short; the work itself
+        goes on.
     """
-    if threading.current_thread() is not threading.main_thread():
-        work.wait()
+    if pace is None:
+        _wait(work, is_short=False)
         return
+    start = time.perf_counter()
+    _wait(work, is_short=pace.seconds < _SHORT)
+    pace.seconds = time.perf_counter() - start
+
+
+def _wait(work: Any, is_short: bool) -> None:
     if isinstance(work, dpctl.SyclEvent) and work.execution_status == _COMPLETE:
+        return
+    if is_short or threading.current_thread() is not threading.main_thread():
+        work.wait()
         return
     try:
         waiter = _idle.pop() if _idle else _Waiter()

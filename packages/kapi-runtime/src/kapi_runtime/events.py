@@ -8,7 +8,7 @@ from typing import Any
 import dpctl
 from dpctl.utils import SequentialOrderManager
 
-from kapi_runtime._waiting import wait_for
+from kapi_runtime._waiting import Pace, wait_for
 from kapi_runtime.queues import default_queue, profiling_queue
 from kapi_sim.errors import KernelLaunchError
 
@@ -26,17 +26,20 @@ class HostEvent:
         The kernel's own event.
     release : callable
         Lets go of the arguments of launches that are done.
+    pace : Pace, optional
+        How long launches like this one took to wait for.
     """
 
-    __slots__ = ("_release", "device_event")
+    __slots__ = ("_pace", "_release", "device_event")
 
-    def __init__(self, device_event: Any, release: Callable[[], None]) -> None:
+    def __init__(self, device_event: Any, release: Callable[[], None], pace: Pace | None = None) -> None:
         self.device_event = device_event
         self._release = release
+        self._pace = pace
 
     def wait(self) -> None:
         """Wait for the kernel, and let go of its arguments.  Other threads run meanwhile, and Ctrl-C is heard."""
-        wait_for(self.device_event)
+        wait_for(self.device_event, self._pace)
         self._release()
 
     def __repr__(self) -> str:

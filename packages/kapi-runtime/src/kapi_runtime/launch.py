@@ -190,7 +190,7 @@ def launch_by_plan(plan: Plan, given: tuple[Any, ...], before: list[Any]) -> tup
         return None
     order.add_event_pair(_DONE, event)
     _keep_alive.keep(queue, event, (given, plan))
-    return HostEvent(event, _keep_alive.release), event
+    return HostEvent(event, _keep_alive.release, plan.pace), event
 
 
 def send_plan(plan: Plan, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any] | None:
@@ -202,4 +202,4 @@ def send_plan(plan: Plan, given: tuple[Any, ...], before: list[Any]) -> tuple[Ho
         return None
     order.add_event_pair(_DONE, event)
     _keep_alive.keep(queue, event, (given, plan))
-    return HostEvent(event, _keep_alive.release), event
+    return HostEvent(event, _keep_alive.release, plan.pace), event

@@ -20,6 +20,7 @@ import numpy as np
 
 from kapi_runtime import _submission_code as code
 from kapi_runtime._submission import Submission, submission
+from kapi_runtime._waiting import Pace
 from kapi_runtime.program import DeviceKernel
 from kapi_sim import LocalAccessor, NdRange, Range
 from kapi_spirv import Parameter
@@ -47,9 +48,11 @@ class Plan:
         Position and value of the local memory that it was made for.
     address : int
         The plan in memory.
+    pace : Pace
+        How long its launches take to wait for.
     """
 
-    __slots__ = ("_kept", "_packed", "_submission", "accessors", "address", "kernel", "queue")
+    __slots__ = ("_kept", "_packed", "_submission", "accessors", "address", "kernel", "pace", "queue")
 
     def __init__(
         self,
@@ -62,6 +65,7 @@ class Plan:
         made: Submission,
     ) -> None:
         self.queue, self.kernel, self.accessors = queue, kernel, accessors
+        self.pace = Pace()
         self._submission = made
         self._packed = (ctypes.c_char * len(packed)).from_buffer_copy(packed)
         local = [_local_memory(accessor) for _, accessor in accessors]
