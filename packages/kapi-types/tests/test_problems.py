@@ -298,7 +298,11 @@ BIG_INDEX = 3
             1,
             "a variable must have one type throughout a kernel, got float32 array of rank 2 and int32 array of rank 1",
         ),
-        (function_of_python, 1, "sum is no function that kernels have"),
+        (
+            function_of_python,
+            1,
+            "sum() must be called with arguments that it has in a kernel, got (float32 array of rank 2)",
+        ),
         (function_of_numpy, 1, "numpy.linalg.norm is no function that kernels have"),
         (text_in_a_global, 1, "TEXT is a text, which only print() and the exceptions of debug mode take"),
         (trying, 2, "a kernel cannot use try: nothing in it raises"),

@@ -94,6 +94,23 @@ def _tuple_operators(kapi: Any) -> Any:
     return tuple_operators
 
 
+def _builtins(kapi: Any) -> Any:
+    @kapi.kernel
+    def builtins(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        quotient, rest = divmod(i + 7, 3)
+        out[0, i] = 10 * quotient + rest
+        out[1, i] = pow(a[i], 2)
+        out[2, i] = sum((1, a[i], i)) + sum((), 0.5)
+        out[3, i] = min((a[i], 3, i)) + max((a[i], 2.5))
+        out[4, i] = any((i > 4, a[i] == 1.0)) + 10 * all((i > 1, a[i], True))
+        for k in range(3):
+            last = k
+        out[5, i] = k + last
+
+    return builtins
+
+
 def _enumerations(kapi: Any) -> Any:
     @kapi.kernel
     def enumerations(item: kapi.Item, a, out):
@@ -283,6 +300,24 @@ CASES: tuple[Case, ...] = (
                     [0, 0, 1, 0, 0, 0],
                     [0, 0, 1, 1, 1, 1],
                     _SIX + 3 + 7 + np.array([10, 20, 30] * 2),
+                ]
+            )
+        },
+    ),
+    Case(
+        "values/builtins",
+        _builtins,
+        ((6,),),
+        lambda: [_SIX, np.zeros((6, 6))],
+        lambda given: {
+            1: np.array(
+                [
+                    (_SIX + 7) // 3 * 10 + (_SIX + 7) % 3,
+                    _SIX**2,
+                    2 * _SIX + 1.5,
+                    np.minimum(_SIX, 3) + np.maximum(_SIX, 2.5),
+                    [0, 1, 10, 10, 10, 11],
+                    [4] * 6,
                 ]
             )
         },

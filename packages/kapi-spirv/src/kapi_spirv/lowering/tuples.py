@@ -12,6 +12,7 @@ from kapi_spirv.lowering.builtins import I64
 from kapi_spirv.lowering.conversion import convert
 from kapi_types.kernel_typing.operators import COMPARISONS
 from kapi_types.kernel_typing.tuples import HOMOGENEOUS, MAKE_NAMED_TUPLE
+from kapi_types.weak import weak_int
 
 __all__ = ["registry"]
 
@@ -80,10 +81,10 @@ def _concatenate(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir
     return context.make_tuple(builder, sig.return_type, members)
 
 
-def _compare(
+def _apply(
     context: Any, builder: ir.IRBuilder, function: Any, types_: tuple[Any, Any], values: tuple[ir.Value, ir.Value]
 ) -> ir.Value:
-    """One comparison of two members, of whatever types."""
+    """One operator on two members, of whatever types."""
     sig = context.typing_context.resolve_function_type(function, types_, {})
     converted = [
         context.cast(builder, value, from_, to) for value, from_, to in zip(values, types_, sig.args, strict=True)
@@ -97,7 +98,7 @@ def _contains(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
     found: ir.Value = _FALSE
     for position, type_ in enumerate(tuple_type.types):
         pair = (builder.extract_value(members, position), value)
-        found = builder.or_(found, _compare(context, builder, operator.eq, (type_, value_type), pair))
+        found = builder.or_(found, _apply(context, builder, operator.eq, (type_, value_type), pair))
     return found
 
 
@@ -112,11 +113,11 @@ def _register_comparison(function: Any) -> None:
         for position in reversed(range(len(left))):
             types_ = (left.types[position], right.types[position])
             values = tuple(builder.extract_value(value, position) for value in args)
-            equal = _compare(context, builder, operator.eq, types_, values)
+            equal = _apply(context, builder, operator.eq, types_, values)
             if symbol in ("==", "!="):
                 decided: ir.Value = _FALSE if symbol == "==" else _TRUE
             else:
-                decided = _compare(context, builder, function, types_, values)
+                decided = _apply(context, builder, function, types_, values)
             result = builder.select(equal, result, decided)
         return result
 
@@ -124,6 +125,45 @@ def _register_comparison(function: Any) -> None:
 for _function in COMPARISONS:
     _register_comparison(_function)
 
+
+@registry.lower(sum, types.BaseTuple)
+@registry.lower(sum, types.BaseTuple, types.Any)
+def _sum(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    total_type, total = (sig.args[1], args[1]) if len(args) == 2 else (weak_int, I64(0))
+    for position, type_ in enumerate(sig.args[0].types):
+        types_ = (total_type, type_)
+        total = _apply(context, builder, operator.add, types_, (total, builder.extract_value(args[0], position)))
+        total_type = context.typing_context.resolve_function_type(operator.add, types_, {}).return_type
+    return total
+
+
+def _register_truth(function: Any) -> None:
+    @registry.lower(function, types.BaseTuple)
+    def truth(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+        result = _TRUE if function is all else _FALSE
+        for position, type_ in enumerate(sig.args[0].types):
+            value = convert(builder, builder.extract_value(args[0], position), type_, types.boolean)
+            result = builder.and_(result, value) if function is all else builder.or_(result, value)
+        return result
+
+
+def _register_extreme(function: Any) -> None:
+    @registry.lower(function, types.BaseTuple)
+    def extreme(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+        members = [
+            convert(builder, builder.extract_value(args[0], position), type_, sig.return_type)
+            for position, type_ in enumerate(sig.args[0].types)
+        ]
+        if len(members) == 1:
+            return members[0]
+        of_members = sig.return_type(*[sig.return_type] * len(members))
+        return context.get_function(function, of_members)(builder, members)
+
+
+for _truth in (any, all):
+    _register_truth(_truth)
+for _extreme in (min, max):
+    _register_extreme(_extreme)
 
 registry.lower("getiter", types.UniTuple)(getiter_unituple)
 registry.lower("getiter", types.NamedUniTuple)(getiter_unituple)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
@@ -33,6 +33,7 @@ from kapi_types.kernel_typing.descriptions import (
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType, python_function
 from kapi_types.kernel_typing.enumerations import member_type
 from kapi_types.kernel_typing.functions import table_function
+from kapi_types.kernel_typing.library.number_functions import divmod_
 from kapi_types.kernel_typing.prints import PRINT, PrintType, Text
 from kapi_types.kernel_typing.problems import CONSEQUENCE, KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.promotion import is_scalar, unify_scalars
@@ -121,6 +122,8 @@ class KernelTypingContext(TypingContext):
         ValueError
             If kernels have no such values.
         """
+        if callable(val) and isinstance(val, Hashable):
+            val = _SAME_AS.get(val, val)
         known = self._lookup_global(val)
         if known is not None:
             return known
@@ -230,6 +233,8 @@ class KernelTypingContext(TypingContext):
 
 
 _SETITEM = operator.setitem
+_SAME_AS: dict[Any, Any] = {pow: operator.pow, divmod: divmod_}
+"""Builtins that are other names of an operator, or functions of the library."""
 _WEAK_INT_MAX = 2**63 - 1
 _WEAK_OF: dict[type, types.Type] = {
     int: weak_int,

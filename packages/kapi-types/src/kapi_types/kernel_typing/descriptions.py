@@ -90,7 +90,7 @@ def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) 
     if symbol and len(args) == 2:
         shown = f"{spelled[0]} {symbol} {spelled[1]}"
         return f"operator {symbol} must have operands that NumPy has it for, got {shown}{cure}"
-    if symbol:
+    if symbol and len(args) == 1:
         return f"operator {symbol} must have an operand that NumPy has it for, got {symbol}{spelled[0]}{cure}"
     name = _function_name(func, key)
     cure = "" if hasattr(func, "this") else cure

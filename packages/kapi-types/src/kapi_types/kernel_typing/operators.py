@@ -111,6 +111,8 @@ class _OperatorTemplate(templates.AbstractTemplate):
     function: Any
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        if len(args) != (2 if self.function in BINARY else 1):
+            return None
         loop = operator_loop(self.function, args)
         if loop and self.function is operator.pow and isinstance(loop.result, types.Complex):
             self.context.type_device_function(complex_power, loop.operands)

@@ -9,6 +9,7 @@ from typing import Any
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_typing.operators import COMPARISONS
 from kapi_types.kernel_typing.problems import KernelTypeProblem, spell_type
+from kapi_types.kernel_typing.promotion import is_scalar
 from kapi_types.weak import weak_bool, weak_int
 
 __all__ = ["HOMOGENEOUS", "MAKE_NAMED_TUPLE", "NamedTupleClassType", "registry", "tuple_like"]
@@ -176,3 +177,46 @@ def _are_comparable(context: Any, function: Any, left: types.Type, right: types.
 for _function in COMPARISONS:
     _members = {"key": _function, "function": staticmethod(_function)}
     registry.register_global(_function)(type(f"_Comparison_{_function.__name__}", (_Comparison,), _members))
+
+
+@registry.register_global(sum)
+class _Sum(templates.AbstractTemplate):
+    """Of a tuple's members, one after the other, as `+` adds them to 0 or to what is given."""
+
+    key = sum
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        if kws or len(args) not in (1, 2) or not isinstance(args[0], types.BaseTuple):
+            return None
+        total = args[1] if len(args) == 2 else weak_int
+        for member in args[0].types:
+            total = self.context.resolve_function_type(operator.add, (total, member), {}).return_type
+        return templates.signature(total, *args)
+
+
+class _Truth(templates.AbstractTemplate):
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        if kws or len(args) != 1 or not isinstance(args[0], types.BaseTuple) or not all(map(is_scalar, args[0].types)):
+            return None
+        return templates.signature(weak_bool, *args)
+
+
+class _ExtremeMember(templates.AbstractTemplate):
+    function: Any
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        if kws or len(args) != 1 or not isinstance(args[0], types.BaseTuple) or len(args[0]) == 0:
+            return None
+        members = args[0].types
+        if len(members) == 1:
+            return templates.signature(members[0], *args)
+        return templates.signature(
+            self.context.resolve_function_type(self.function, tuple(members), {}).return_type, *args
+        )
+
+
+for _truth in (any, all):
+    registry.register_global(_truth)(type(f"_Truth_{_truth.__name__}", (_Truth,), {"key": _truth}))
+for _extreme in (min, max):
+    _members = {"key": _extreme, "function": staticmethod(_extreme)}
+    registry.register_global(_extreme)(type(f"_Extreme_{_extreme.__name__}", (_ExtremeMember,), _members))
