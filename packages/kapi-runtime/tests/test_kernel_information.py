@@ -143,3 +143,20 @@ def test_statistics_count_launches_of_all_ways_and_threads():
     for thread in threads:
         thread.join()
     assert (counted.statistics.launches, counted.statistics.modules) == (45, 2)
+
+
+def test_reset_drops_plans_and_what_was_built(sub_device):
+    @kapi.kernel
+    def again(item: kapi.Item, target):
+        target[item.get_id(0)] = 1
+
+    here, there = dpnp.zeros(8), dpnp.zeros(8, sycl_queue=kapi.default_queue(sub_device))
+    for target in (here, there, here, there):
+        again[8](target)
+    before = again.built_for(kapi.default_queue())
+    kapi.current_context().reset()
+    assert [plan.queue.sycl_device for plans in again._plans.values() for plan in plans] == [sub_device]
+    again[8](here)
+    after = again.built_for(kapi.default_queue())
+    assert list(before) == list(after)
+    assert all(after[name] is not before[name] for name in before)

@@ -9,6 +9,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime import recording as recording_module
+from kapi_runtime.device_summary import describe_device
 
 SIZE = 1000
 
@@ -34,10 +35,10 @@ def nothing_is_kept():
     assert recording_module.active is None
 
 
-@pytest.fixture(params=["default", "profiling", "in-order"])
-def queue(request):
-    if request.param == "default":
-        return kapi.default_queue()
+@pytest.fixture(params=["default", "profiling", "in-order", "sub-device"])
+def queue(request, sub_device):
+    if request.param in ("default", "sub-device"):
+        return kapi.default_queue(sub_device if request.param == "sub-device" else None)
     return kapi.queue(profiling=request.param == "profiling", in_order=request.param == "in-order")
 
 
@@ -52,7 +53,7 @@ def test_recording_has_each_launch_with_its_times(queue):
     for each in recording.entries:
         assert each.submit <= each.start < each.end
         assert each.duration == each.end - each.start
-        assert each.device == kapi.list_devices()[0].name + " (opencl:cpu:0)"
+        assert each.device == describe_device(queue.sycl_device)
     assert set(values.asnumpy()) == {3}
 
 

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import dpctl
 import dpnp
@@ -147,6 +148,12 @@ def test_profiling_queue_is_one_for_each_queue(queue):
     assert profiling_queue(timed) is timed
 
 
+def test_profiling_queue_of_a_device_without_times_is_an_error():
+    device = SimpleNamespace(has_aspect_queue_profiling=False, name="Timeless", filter_string="opencl:gpu:7")
+    with pytest.raises(kapi.LimitError, match=r"times must be taken by a device that can, got Timeless"):
+        profiling_queue.__wrapped__(SimpleNamespace(has_enable_profiling=False, sycl_device=device))
+
+
 def test_queue_reads_well(queue):
     assert repr(queue).startswith("<Queue: queue 0x")
 
@@ -199,10 +206,15 @@ def spin(item: kapi.Item, values, rounds):
         value = value * value + 0.25
     values[i] = value
 values = dpnp.zeros(2, dtype="float32")
-spin[2](values, 1)
-begin = time.perf_counter()
-spin[2](values, 5_000_000)
-rounds = int(5_000_000 * 2 / (time.perf_counter() - begin))
+rounds, elapsed = 1_000_000, 0
+for _ in range(3):
+    spin[2](values, 1)  # the first ones compile
+while elapsed < 0.3:
+    rounds *= 2
+    begin = time.perf_counter()
+    spin[2](values, rounds)
+    elapsed = time.perf_counter() - begin
+rounds *= 6
 host_event, event = kapi.call_kernel_async(spin, kapi.Range(2), [], values, rounds)
 for wait in host_event.wait, kapi.default_queue().synchronize:
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()

@@ -103,8 +103,9 @@ class Context:
     def reset(self) -> None:
         """Begin anew with the device: wait for its work, and drop what is cached for it.
 
-        Kernels are built by the driver again at their next launch.  Arrays and queues stay: SYCL counts references to
-        contexts and memory, and gives them up when nobody holds them, so nothing can be destroyed under its owner.
+        Kernels are built by the driver again at their next launch; bound launches keep theirs.  Arrays and queues stay:
+        SYCL counts references to contexts and memory, and gives them up when nobody holds them, so nothing can be
+        destroyed under its owner.
         """
         self.synchronize()
         _reset.forget(self.device)
@@ -138,6 +139,13 @@ def current_context(device: Any = None) -> Context:
     ------
     DeviceNotFoundError
         If there is no such device.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> with kapi.current_context() as context:
+    ...     context.queue == kapi.default_queue()
+    True
     """
     return Context(find_device(device))
 
@@ -199,6 +207,14 @@ def close() -> None:
     """End the use of devices in this thread: wait for all that kapi has launched, and make none current.
 
     Devices can be used again at once; see `Context.reset` for what SYCL keeps.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> device = kapi.select_device(0)
+    >>> kapi.close()
+    >>> kapi.get_current_device() == kapi.default_device()
+    True
     """
     _keep_alive.wait()
     _current.clear()

@@ -112,6 +112,13 @@ def default_device() -> Device:
     ------
     DeviceNotFoundError
         If there is no device with unified shared memory; the message says what was looked for, and where.
+
+    Examples
+    --------
+    >>> import dpnp
+    >>> import kapi_runtime as kapi
+    >>> kapi.default_device() == dpnp.zeros(1).sycl_device
+    True
     """
     device = best_device(usable_devices())
     if device is None:
@@ -129,6 +136,12 @@ def get_current_device() -> Device:
     ------
     DeviceNotFoundError
         If none is current, and there is none at all.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> kapi.get_current_device() == kapi.default_device()
+    True
     """
     device: Device | None = _current.current()
     return default_device() if device is None else device
@@ -193,7 +206,14 @@ def find_device(device: Any) -> Device:
 
 
 def is_available() -> bool:
-    """Tell whether there is a device to run kernels on; never raises."""
+    """Tell whether there is a device to run kernels on; never raises.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> kapi.is_available()
+    True
+    """
     try:
         return bool(usable_devices())
     except Exception:

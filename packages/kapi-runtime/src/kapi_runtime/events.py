@@ -163,6 +163,19 @@ def event_elapsed_time(start: Event, end: Event) -> float:
     ------
     KernelLaunchError
         As `Event.elapsed_time`.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> start, end = kapi.Event(), kapi.Event()
+    >>> start.record(), end.record()
+    (None, None)
+    >>> kapi.event_elapsed_time(start, end) >= 0
+    True
+    >>> kapi.event_elapsed_time(start, kapi.Event())
+    Traceback (most recent call last):
+      ...
+    kapi_sim.errors.KernelLaunchError: an event must be recorded before it is timed, got one that was not: `record()` it
     """
     return start.elapsed_time(end)
 

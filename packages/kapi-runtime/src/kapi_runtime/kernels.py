@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, overload
+from weakref import WeakSet
 
 from kapi_runtime import recording
+from kapi_runtime._reset import on_reset
 from kapi_runtime.arguments import read_arguments
 from kapi_runtime.bound import BoundLaunch
 from kapi_runtime.controls import note_launch
@@ -66,6 +68,7 @@ class Kernel(DeviceLaunchable):
         self.target = target
         self.modules = Modules(py_func, self.options)
         self._plans = PlanTable()
+        _kernels.add(self)
 
     def submit(
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
@@ -133,6 +136,15 @@ class Kernel(DeviceLaunchable):
 
     def _inspected(self) -> list[tuple[str, SpirvModule]]:
         return [(module.typed_ir.split("\n", 1)[0], module) for module in self.modules.values()]
+
+
+_kernels: WeakSet[Kernel] = WeakSet()
+
+
+@on_reset
+def _forget(device: Any) -> None:
+    for each in list(_kernels):
+        each._plans.forget(device)
 
 
 @overload

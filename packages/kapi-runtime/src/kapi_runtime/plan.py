@@ -134,6 +134,12 @@ class PlanTable(dict["Range | NdRange", "tuple[Plan, ...]"]):
             while len(self) > _SPACES:
                 del self[next(iter(self))]
 
+    def forget(self, device: Any) -> None:
+        """Drop the plans of launches on a device."""
+        with self._lock:
+            for space, plans in list(self.items()):
+                self[space] = tuple(plan for plan in plans if plan.queue.sycl_device != device)
+
 
 def make_plan(
     kernel: DeviceKernel,

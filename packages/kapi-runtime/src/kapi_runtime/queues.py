@@ -17,7 +17,7 @@ from kapi_runtime._waiting import wait_for
 from kapi_runtime.device import Device
 from kapi_runtime.device_summary import describe_device
 from kapi_runtime.discovery import find_device
-from kapi_sim.errors import KernelLaunchError
+from kapi_sim.errors import KernelLaunchError, LimitError
 
 __all__ = ["Queue", "default_queue", "describe_queue", "external_queue", "profiling_queue", "queue", "queue_of"]
 
@@ -274,9 +274,19 @@ def profiling_queue(queue: Any) -> Any:
     -------
     dpctl.SyclQueue
         The same object for the same queue.  It is not ordered with `queue` but by events.
+
+    Raises
+    ------
+    LimitError
+        If the device takes no times.
     """
     if queue.has_enable_profiling:
         return queue
+    if not queue.sycl_device.has_aspect_queue_profiling:
+        raise LimitError(
+            f"times must be taken by a device that can, got {describe_device(queue.sycl_device)}, which has no "
+            "profiling: measure on the host, or make events with timing=False"
+        )
     return dpctl.SyclQueue(queue.sycl_context, queue.sycl_device, property="enable_profiling")
 
 

@@ -144,6 +144,17 @@ def profile_start() -> Recording:
     ------
     KernelLaunchError
         If one is kept already.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kapi_runtime as kapi
+    >>> recording = kapi.profile_start()
+    >>> array = kapi.memory.asarray(np.ones(10))
+    >>> kapi.profile_stop() is recording
+    True
+    >>> [(entry.kind, entry.nbytes) for entry in recording.entries]
+    [('copy', 80)]
     """
     global active
     with _switch:
@@ -162,6 +173,14 @@ def profile_stop() -> Recording:
     ------
     KernelLaunchError
         If nothing is recorded.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> kapi.profile_stop()
+    Traceback (most recent call last):
+      ...
+    kapi_sim.errors.KernelLaunchError: profiling must be started before it is stopped, got none: call profile_start()
     """
     global active
     with _switch:
@@ -188,6 +207,19 @@ def profiling() -> Iterator[Recording]:
     ------
     KernelLaunchError
         If one is kept already.
+
+    Examples
+    --------
+    >>> import dpnp
+    >>> import kapi_runtime as kapi
+    >>> @kapi.kernel
+    ... def fill(item: kapi.Item, target):
+    ...     target[item.get_id(0)] = 1
+    >>> with kapi.profiling() as recording:
+    ...     fill[1000](dpnp.empty(1000))
+    >>> print(recording)  # doctest: +ELLIPSIS
+    kind name count ...
+    launch fill 1 ...
     """
     recording = profile_start()
     try:
