@@ -311,3 +311,40 @@ def test_meetings_of_groups_and_sub_groups_are_told_apart(line_with):
     notes = " ".join(element.text or "" for element in figure.iter("{http://www.w3.org/2000/svg}text"))
     assert "group algorithm, which orders no memory" in notes
     assert "dashed: atomic" in notes
+
+
+def test_private_arrays_of_a_line_are_one_array_of_the_trace(line_with):
+    @kapi.kernel
+    def reverse(item: kapi.Item, a):
+        i = item.get_id(0)
+        row = kapi.PrivateArray(2, a.dtype)
+        row[0] = a[i, 1]  # kept
+        row[1] = a[i, 0]
+        a[i, 0] = row[0]
+        a[i, 1] = row[1]
+
+    a = np.arange(6).reshape(3, 2)
+    for checks in ("all", "none"):
+        with kapi.simulation(checks=checks, schedules=2), kapi.trace() as trace:
+            kapi.call_kernel(reverse, kapi.Range(3), a)
+        launch = trace.launches[0]
+        assert [(array.name, array.space, array.shape) for array in launch.arrays][1:] == [("row", "private", (2,))]
+        kept = [event for event in launch.events if event.kind == "write" and event.array == 1 and event.element == 0]
+        assert [event.item for event in kept] == [0, 1, 2]
+        row = next(row for row in trace.statistics() if row.site.line == line_with("# kept"))
+        assert (row.reads, row.writes, row.bank_conflict) == (3, 3, 0.0)
+    np.testing.assert_array_equal(a, np.arange(6).reshape(3, 2))
+
+
+def test_accesses_fall_together_however_python_runs_them(line_with):
+    @kapi.kernel
+    def rows(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        for k in range(a.shape[1]):
+            out[i] += a[i, k]  # strided
+
+    with kapi.trace() as trace:
+        kapi.call_kernel(rows, kapi.Range(16), np.ones((16, 4)), np.zeros(16))
+    strided = next(row for row in trace.statistics() if row.site.line == line_with("# strided"))
+    # Four reads of 16 rows, a stretch each; four reads and four writes of out, one stretch each.
+    assert (strided.reads, strided.writes, strided.segments) == (128, 64, (4 * 16 + 8 * 1) / 12)

@@ -280,7 +280,7 @@ class _Binder:
         if bound.recorder is not None:
             from kapi_sim.tracing.recorder import TracedView
 
-            return TracedView(array, *places, space, starts_unwritten).trace(bound.recorder, space)
+            return TracedView(array, *places, space, starts_unwritten).trace(bound.recorder)
         return View(array, *places, space, starts_unwritten) if bound.is_viewed else array
 
 

@@ -44,9 +44,7 @@ def hooks_of(bound: Bound) -> dict[str, object]:
     return {
         "_kapi_fence": _Fences(bound),
         "_kapi_line": None if recorder is None else recorder.note_line,
-        "_kapi_private_array": PrivateArrays(
-            bound.clock, bound.is_viewed, bound.has_bounds, bound.finds_unwritten, bound.has_fp64
-        ),
+        "_kapi_private_array": PrivateArrays(bound),
         "_kapi_reference": References(bound.ordering, bound.has_atomic64),
         "_kapi_spin_limit": bound.spin_limit,
         "_kapi_spin_turn": turn_of(bound.spin_limit),

@@ -10,11 +10,12 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
+from itertools import islice
 from operator import or_
 from types import CodeType
 from typing import Any
 
-__all__ = ["FUTURE_FLAGS", "Site", "is_users_own", "line_of", "located_at", "parse_function", "site_of"]
+__all__ = ["FUTURE_FLAGS", "Site", "is_users_own", "line_of", "located_at", "parse_function", "place_of", "site_of"]
 
 FUTURE_FLAGS = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 """The bits of ``co_flags`` that stand for ``from __future__`` imports."""
@@ -85,6 +86,15 @@ def line_of(code: CodeType, instruction: int) -> int:
         if start <= instruction < end and line is not None:
             return line
     return code.co_firstlineno
+
+
+def place_of(code: CodeType, instruction: int) -> object:
+    """Return what tells the expression of an instruction from others: where it starts and ends in the source.
+
+    Python 3.10 does not know; there it is the instruction itself.
+    """
+    positions = getattr(code, "co_positions", None)
+    return instruction if positions is None else next(islice(positions(), instruction // 2, None), instruction)
 
 
 def located_at(error: Exception, code: CodeType, instruction: int) -> Exception:

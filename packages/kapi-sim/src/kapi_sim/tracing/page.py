@@ -263,7 +263,8 @@ function makeMemory() {
     block.className = "array"; grid.className = "grid";
     head.append(a.name);
     const small = document.createElement("small");
-    small.textContent = "  " + a.space + " memory, shape (" + a.shape.join(", ") + "), " + a.dtype +
+    const whose = a.space === "private" ? " of the work-item that runs" : "";
+    small.textContent = "  " + a.space + " memory" + whose + ", shape (" + a.shape.join(", ") + "), " + a.dtype +
       (a.cells.length < a.size ? "; " + a.cells.length + " of " + a.size + " elements" : "");
     head.append(small);
     const last = a.shape[a.shape.length - 1];
@@ -292,6 +293,7 @@ function drawMemory() {
       L.arrays.forEach((a, n) => { if (a.space === "local") state[n].forEach(s => { s.v = undefined; s.e = null; }); });
     }
     if (e[0] !== READ && e[0] !== WRITE && e[0] !== ATOMIC) continue;
+    if (L.arrays[e[4]].space === "private" && e[1] !== last[1]) continue;  // each work-item has its own
     const s = state[e[4]].get(e[5]);
     if (!s) continue;
     s.v = e[6];

@@ -9,7 +9,7 @@ import numpy as np
 
 from kapi_sim.clock import Clock
 from kapi_sim.memory import View
-from kapi_sim.source import line_of
+from kapi_sim.source import line_of, place_of
 from kapi_sim.tracing.trace import MOST_CELLS, Event, Launch, TracedArray, plain
 
 __all__ = ["Recorder", "TracedView"]
@@ -26,18 +26,21 @@ class Recorder:
         Tells which work-item runs.
     """
 
-    __slots__ = ("_clock", "_instructions", "_phase", "launch")
+    __slots__ = ("_clock", "_instructions", "_phase", "_places", "_private", "launch")
 
     def __init__(self, launch: Launch, clock: Clock) -> None:
         self.launch = launch
         self._clock = clock
         self._phase = 0
-        self._instructions: dict[tuple[CodeType, int], tuple[int, int]] = {}
+        self._private: dict[tuple[str, tuple[int, ...], str], int] = {}
+        self._instructions: dict[tuple[CodeType, int, str], tuple[int, int]] = {}
+        self._places: dict[tuple[CodeType, str, Any], int] = {}
 
     def stop(self) -> None:
         """Note nothing more: of several orders, the first is shown."""
         launch = self.launch
         self.launch = Launch(launch.kernel, launch.space, launch.describe, 0, launch.sub_group_size)
+        self._private.clear()
 
     def start_group(self) -> None:
         """Begin a group's first phase."""
@@ -60,21 +63,32 @@ class Recorder:
 
     def note_access(self, kind: str, array: int, element: int, value: Any, frame: FrameType) -> None:
         """Note a read or a write."""
-        key = (frame.f_code, frame.f_lasti)
+        key = (frame.f_code, frame.f_lasti, kind)
         known = self._instructions.get(key)
         launch = self.launch
         if known is None:
             code = frame.f_code
             site = launch.site(code.co_filename, code.co_firstlineno, line_of(code, frame.f_lasti))
-            known = self._instructions[key] = (site, len(self._instructions))
+            # An instruction that Python specialises after some runs is at another offset from then on.
+            place = (code, kind, place_of(code, frame.f_lasti))
+            known = self._instructions[key] = (site, self._places.setdefault(place, len(self._places)))
         launch.add(Event(kind, self._clock.uid, self._phase, known[0], array, element, plain(value), known[1]))
 
     def add_array(self, array: np.ndarray[Any, Any], name: str, space: str) -> int:
-        """Make an array known, and return its number."""
+        """Make an array known, and return its number.
+
+        The private arrays that the work-items make on one line, one each, are one array of the trace.
+        """
+        key = (name, array.shape, str(array.dtype))
+        if space == "private" and key in self._private:
+            return self._private[key]
         is_kept = space == "global" and array.size <= MOST_CELLS
         initial = [plain(value) for value in array.reshape(-1)] if is_kept else None
         self.launch.arrays.append(TracedArray(name, space, array.shape, str(array.dtype), array.itemsize, initial))
-        return len(self.launch.arrays) - 1
+        number = len(self.launch.arrays) - 1
+        if space == "private":
+            self._private[key] = number
+        return number
 
 
 class TracedView(View):
@@ -82,10 +96,10 @@ class TracedView(View):
 
     __slots__ = ("_number", "_places", "_recorder", "_root")
 
-    def trace(self, recorder: Recorder, space: str) -> TracedView:
-        """Start to note accesses, as an array of its own, and return itself."""
+    def trace(self, recorder: Recorder) -> TracedView:
+        """Start to note accesses, and return itself."""
         self._recorder = recorder
-        self._number = recorder.add_array(self._array, self.name, space)
+        self._number = recorder.add_array(self._array, self.name, self.space)
         self._root = self._array
         self._places: dict[int, int] | None = None
         return self

@@ -174,6 +174,6 @@ def _together(launch: Launch) -> tuple[dict[int, list[int]], dict[int, list[int]
             together[events[0].site].append(max(Counter(elements).values()))
         elif array.space == "global":
             stretches[events[0].site].append(segments(elements))
-        else:
+        elif array.space == "local":
             turns[events[0].site].append(bank_conflict(elements, array.itemsize))
     return stretches, turns, together

@@ -67,7 +67,7 @@ class TracedArray:
     name : str
         The kernel's name for it.
     space : str
-        ``"global"`` or ``"local"``.
+        ``"global"``, ``"local"`` or ``"private"``.
     shape : tuple of int
         Extents.
     dtype : str
@@ -75,7 +75,7 @@ class TracedArray:
     itemsize : int
         Bytes of one element.
     initial : list or None
-        First contents, flat; `None` for local memory and for large arrays.
+        First contents, flat; `None` for local and private memory and for large arrays.
     """
 
     name: str
