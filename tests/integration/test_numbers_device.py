@@ -138,6 +138,76 @@ def test_operators_agree_with_numpy(left, right):
     assert wrong == {}
 
 
+WEAK = {"3": 3, "(-2)": -2, "0.5": 0.5, "True": True, "2j": 2j, "(i % 3)": None}
+"""Python's numbers as a kernel writes them: literals, and an id, whose value differs from work-item to work-item."""
+
+
+def with_weak(symbol, x, weak, is_left):
+    """What NumPy gives for an array and a Python number, the id taken one value at a time; None if it refuses."""
+    if weak is not None:
+        pair = (np.asarray(x), weak)
+        return expected_of(symbol, *(pair if is_left else pair[::-1]))
+    parts = [with_weak(symbol, x, k, is_left) for k in range(3)]
+    if None in [part if part is None else 0 for part in parts]:
+        return None
+    chosen = np.arange(COUNT) % 3
+    return tuple(np.choose(chosen, [part[position] for part in parts]) for position in range(2))
+
+
+def expected_of(symbol, left, right):
+    """As `expected`, for operands of which one is a Python number."""
+    defined = np.ones(COUNT, bool)
+    shared = np.result_type(left, right)
+    if symbol == "**" and shared.kind in "iu":
+        if isinstance(right, int) and right < 0:
+            return None
+        if isinstance(left, int):
+            defined, right = right >= 0, np.where(right >= 0, right, right.dtype.type(0))
+    if symbol == "**" and isinstance(right, float):
+        # Of an array to the power 0.5 NumPy takes the root, which is nan of -inf; of a scalar it does not.
+        defined = np.isfinite(left)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return OPERATORS[symbol](left, right), defined
+        except (TypeError, OverflowError):
+            return None
+
+
+@pytest.mark.parametrize("written", WEAK)
+@pytest.mark.parametrize(
+    "dtype", [pytest.param(dtype, marks=() if dtype in CORE else pytest.mark.nightly) for dtype in DTYPES]
+)
+def test_operators_of_pythons_numbers_agree_with_numpy(dtype, written):
+    """An array's element and a literal or id, on either side: of the element's type, and NumPy's value."""
+    x = values(dtype, 6)
+    cases = {
+        (symbol, is_left): with_weak(symbol, x, WEAK[written], is_left)
+        for symbol in OPERATORS
+        for is_left in (True, False)
+    }
+    if np.iscomplexobj(x) or written == "2j":
+        # NumPy's loops contract complex products, and powers are compared above.
+        cases = {case: found for case, found in cases.items() if case[0] not in ("*", "/", "**")}
+    cases = {case: found for case, found in cases.items() if found is not None}
+    names = {case: f"out{number}" for number, case in enumerate(cases)}
+    lines = [
+        f"{name}[i] = " + (f"a[i] {symbol} {written}" if is_left else f"{written} {symbol} a[i]")
+        for (symbol, is_left), name in names.items()
+    ]
+    got = run(lines, {"a": x}, {names[case]: result.dtype for case, (result, _) in cases.items()})
+    wrong = {}
+    for case, (result, defined) in cases.items():
+        found = got[names[case]]
+        agrees = same(found, result) | ~defined
+        if case[0] == "**" and result.dtype.kind == "f":
+            agrees |= np.isclose(found, result, rtol=16 * np.finfo(result.dtype).eps)
+        if not agrees.all():
+            first = int(np.argmin(agrees))
+            wrong[case] = (x[first], found[first], result[first])
+    assert wrong == {}
+
+
 @pytest.mark.parametrize("source", DTYPES)
 def test_stores_convert_as_numpy_does(source):
     """Integers wrap, bools are 0 or 1, floats round; floats to integers saturate and nan gives 0."""

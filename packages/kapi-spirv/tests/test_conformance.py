@@ -42,6 +42,26 @@ def test_conformance_kernel_compiles(validated_compile, case):
     assert set(module.extensions) <= set(SpirvTarget().extensions)
 
 
+def dtypes(value):
+    """The dtypes of what is strong in an argument."""
+    if isinstance(value, Strided):
+        value = value.base
+    if isinstance(value, tuple):
+        return {each for member in value for each in dtypes(member)}
+    return {np.dtype(value.dtype)} if hasattr(value, "dtype") else set()
+
+
+SINGLE = [case for case in CASES if {each for value in case.inputs() for each in dtypes(value)} == {np.dtype("f4")}]
+
+
+@pytest.mark.parametrize("case", SINGLE, ids=lambda case: case.name)
+def test_float32_kernel_has_no_double(validated_compile, case):
+    """Literals, ids and Python's numbers take the type of what they meet, so no device has to have doubles."""
+    module = validated_compile(case.make(kapi_sim).py_func, signature(case))
+    assert "Float64" not in module.capabilities
+
+
 def test_conformance_suite_is_not_empty():
     """A suite that lost its cases tests nothing."""
     assert len(CASES) >= 35
+    assert len(SINGLE) >= 2
