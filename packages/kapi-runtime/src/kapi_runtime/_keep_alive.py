@@ -9,6 +9,8 @@ GIL, and dead-lock with whoever waits for the device while holding it.
 from __future__ import annotations
 
 import atexit
+import ctypes
+import os
 import threading
 from collections import deque
 from typing import Any
@@ -25,6 +27,7 @@ _INTERVAL = 64  # launches after which those of all queues are looked at
 _lock = threading.Lock()
 _pending: dict[Any, deque[tuple[Any, Any]]] = {}
 _kept = 0
+_parent_s: list[Any] = []
 
 
 def keep(queue: Any, event: Any, owners: Any) -> None:
@@ -81,6 +84,19 @@ def _take_first(launches: deque[tuple[Any, Any]]) -> list[Any]:
     while launches and launches[0][0].execution_status == _COMPLETE:
         done.append(launches.popleft())
     return done
+
+
+def _after_fork_in_child() -> None:
+    """The parent's launches are its own: the child neither waits for them, nor destroys what they use."""
+    global _lock, _pending
+    _lock = threading.Lock()
+    _parent_s.append(_pending)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_parent_s))  # never destroyed
+    _pending = {}
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 @atexit.register

@@ -7,6 +7,8 @@ from typing import Any
 
 import dpctl
 
+from kapi_runtime._fork import require_no_fork
+
 __all__ = ["best_device", "is_usable", "usable_devices"]
 
 
@@ -16,7 +18,14 @@ def is_usable(device: Any) -> bool:
 
 
 def usable_devices() -> list[Any]:
-    """Return each `dpctl.SyclDevice` that arrays can live on, the best first."""
+    """Return each `dpctl.SyclDevice` that arrays can live on, the best first.
+
+    Raises
+    ------
+    ForkError
+        In a process that was forked after a device was used.
+    """
+    require_no_fork()
     return sorted(filter(is_usable, dpctl.get_devices()), key=lambda device: -device.default_selector_score)
 
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import dpctl
 
+from kapi_runtime._fork import require_no_fork
+
 __all__ = ["Pace", "wait_for"]
 
 _COMPLETE = dpctl.event_status_type.complete
@@ -74,7 +76,10 @@ def wait_for(work: Any, pace: Pace | None = None) -> None:
     KeyboardInterrupt
         At once, if Ctrl-C is pressed in the main thread, or after a wait that is expected to be short; the work itself
         goes on.
+    ForkError
+        In a process that was forked after a device was used.
     """
+    require_no_fork()
     if pace is None:
         _wait(work, is_short=False)
         return

@@ -16,6 +16,7 @@ from dpctl import SyclKernelInvalidRangeError, SyclKernelSubmitError
 from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime import _keep_alive, recording
+from kapi_runtime._fork import require_no_fork
 from kapi_runtime.arguments import Arguments, native_arguments, packed_arguments
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.failures import FailureWatch
@@ -160,7 +161,10 @@ def prepare(
         If the launch exceeds a limit of the device.
     DriverError
         If the driver refuses the kernel.
+    ForkError
+        In a process that was forked after a device was used.
     """
+    require_no_fork()
     place = place_of_host_arrays()
     if place is not None and not arguments.owners:
         queue = place.queue
@@ -181,6 +185,7 @@ def _whole(space: Range | NdRange) -> Range:
 
 def launch_by_plan(plan: Plan, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any] | None:
     """Launch with these arguments, or return None: they are not the plan's, or the driver refuses."""
+    require_no_fork()
     if plan.accessors and not plan.suits(given):
         return None
     queue = plan.queue
@@ -195,6 +200,7 @@ def launch_by_plan(plan: Plan, given: tuple[Any, ...], before: list[Any]) -> tup
 
 def send_plan(plan: Plan, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any] | None:
     """Launch with the arguments that the plan has packed, which are these, or return None: the driver refuses."""
+    require_no_fork()
     queue = plan.queue
     order = SequentialOrderManager[queue]
     event = plan.send(order.submitted_events, before)
