@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from typing import Any
 
 from kapi_runtime import _drivers
 from kapi_sim.errors import ForkError
@@ -41,7 +42,7 @@ def _end_without_the_runtime() -> None:
 
     dpctl waits for its events, and the libraries of the runtime for their threads when they are unloaded.
     """
-    finalizer = getattr(sys.modules.get("dpctl.utils._order_manager"), "f", None)
+    finalizer: Any = getattr(sys.modules.get("dpctl.utils._order_manager"), "f", None)
     if hasattr(finalizer, "detach"):
         finalizer.detach()
     library = ctypes.CDLL(None)
