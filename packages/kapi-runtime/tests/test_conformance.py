@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import kapi_runtime
+from kapi_runtime import Kernel
+from kapi_sim.spec import KernelOptions
 from kapi_sim.testing.conformance import CASES
 
 
@@ -24,6 +26,20 @@ class Device:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_conformance(case: Any) -> None:
+    case.run(Device())
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("options", [{"debug": True}, {"inline": "never"}], ids=["debug", "without-inlining"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_conformance_whatever_the_options(case: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks and calls change no result."""
+    made = Kernel.__init__
+
+    def with_options(self: Kernel, function: Any, _options: Any = None, target: Any = None) -> None:
+        made(self, function, KernelOptions(**options), target)
+
+    monkeypatch.setattr(Kernel, "__init__", with_options)
     case.run(Device())
 
 
