@@ -135,6 +135,15 @@ def test_atomic_reference_is_passed_to_device_functions(validated_compile):
     assert "IAdd" in dict(called(validated_compile(counts, [ItemType(1), array("uint32")])))
 
 
+def test_atomic_method_is_held_while_its_argument_is_chosen(validated_compile):
+    """Python looks the method up before it goes one of two ways for the argument."""
+
+    def chooses(item, a):
+        kapi.AtomicRef(a, 0).fetch_add(1 if a[1] > 2 else a[3])
+
+    assert "IAdd" in dict(called(validated_compile(chooses, [ItemType(1), array("int32")])))
+
+
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "float64"])
 def test_atomics_of_64_bits_need_a_device_that_has_them(dtype):
     """The problem has its line."""

@@ -20,7 +20,7 @@ from kapi_types import (
     WeakInt,
 )
 from kapi_types.kernel_api import ConstantType, EnumerationType, EnumMemberType
-from kapi_types.kernel_typing.callables import LanguageFunctionType
+from kapi_types.kernel_typing.callables import LanguageFunctionType, LanguageMethodType
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.functions import TableFunctionType
 from kapi_types.kernel_typing.iteration import RangeIteratorType, RangeType
@@ -132,5 +132,6 @@ for _type, _model in {
     SliceType: SliceModel,
     RangeType: RangeModel,
     RangeIteratorType: RangeIteratorModel,
+    LanguageMethodType: lambda manager, method: manager[method.this],  # a method is held as what it is of
 }.items():
     kernel_data_models.register(_type, _model)
