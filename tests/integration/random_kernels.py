@@ -91,8 +91,9 @@ def _values(rng: np.random.Generator, code: str) -> np.ndarray[Any, Any]:
 class _Writer:
     """Writes one program; what it writes depends on what is drawn alone."""
 
-    def __init__(self, draw: Callable[[Any], Any]) -> None:
+    def __init__(self, draw: Callable[[Any], Any], depth: int) -> None:
         self._draw = draw
+        self._depth = depth
         self.program = Program()
         self._lines: list[str] = []
         self._plain: list[str] = []
@@ -122,7 +123,9 @@ class _Writer:
         if depth == 0 or self._number(0, 2) == 0:
             return self._pick([*self._weak, str(self._number(0, 9))])
         left, right = self.weak(depth - 1), self.weak(depth - 1)
-        return self._pick([f"({left} + {right})", f"({left} * {self._number(1, 3)})", f"({left} % 7)", f"({left} // 2)"])
+        return self._pick(
+            [f"({left} + {right})", f"({left} * {self._number(1, 3)})", f"({left} % 7)", f"({left} // 2)"]
+        )
 
     def index(self, size: int) -> str:
         """An index of an array of `size` elements: of Python ints, or of an integer of a dtype."""
@@ -213,11 +216,11 @@ class _Writer:
         self._lines.append("    " * self._indent + line)
         self._plain.append("    " * self._indent + (line if plain is None else plain))
 
-    def block(self, depth: int, most: int = 3) -> None:
+    def block(self, depth: int) -> None:
         """Some statements, one step further in."""
         self._indent += 1
         weak = list(self._weak)
-        for _ in range(self._number(1, most)):
+        for _ in range(self._number(1, 1 + self._depth)):
             self.statement(depth)
         self._weak = weak
         self._indent -= 1
@@ -231,7 +234,7 @@ class _Writer:
 
     def _assignment(self, depth: int) -> None:
         code = self._pick(each for each, names in self._variables.items() if names)
-        self.write(f"{self._pick(self._variables[code])} = {self.value(code, 2)}")
+        self.write(f"{self._pick(self._variables[code])} = {self.value(code, self._depth)}")
 
     def _augmented(self, depth: int) -> None:
         code = self._pick(each for each, names in self._variables.items() if names)
@@ -240,7 +243,7 @@ class _Writer:
 
     def _store(self, depth: int) -> None:
         name, code = self._pick(self.program.outputs.items())
-        self.write(f"{name}[i] = {self.value(code, 2)}")
+        self.write(f"{name}[i] = {self.value(code, self._depth)}")
 
     def _local_store(self, depth: int) -> None:
         if not self._locals:
@@ -327,7 +330,7 @@ class _Writer:
             lines = [f"def {name}(x, y):"]
             if self._number(0, 1):
                 lines += [f"    if {self.condition()}:", f"        return {self.value(code, 1)}"]
-            lines.append(f"    return {self.value(code, 2)}")
+            lines.append(f"    return {self.value(code, self._depth)}")
             self._variables[code].remove("x")
             self._variables[other].remove("y")
             self.program.inputs, self._weak = inputs, weak
@@ -350,7 +353,7 @@ class _Writer:
         """One statement that all work-items of a group do together."""
         code, name = self._pick(SPREAD), self._name("v")
         if self._number(0, 1):
-            value = self.value("i4", 2)
+            value = self.value("i4", self._depth)
             shift = self._number(1, GROUP - 1)
             self.write(f"tile[lane] = {value}", f"yield 'store', {value}")
             self.write("kapi.group_barrier(group)", f"{name} = yield 'load', (lane + {shift}) % {GROUP}")
@@ -360,7 +363,7 @@ class _Writer:
         else:
             kind = self._pick(["reduce", "inclusive_scan", "exclusive_scan"])
             operator = self._pick(["plus", "multiplies", "minimum", "maximum", "bit_and", "bit_or", "bit_xor"])
-            value = self.value(code, 2)
+            value = self.value(code, self._depth)
             self.write(
                 f"{name} = kapi.{kind}_over_group(group, {value}, kapi.{operator})",
                 f"{name} = yield '{kind}', ({value}, '{operator}')",
@@ -375,9 +378,9 @@ class _Writer:
 
 
 @st.composite
-def programs(draw: Any) -> Program:
-    """A program of a few to some dozens of lines."""
-    writer = _Writer(draw)
+def programs(draw: Any, depth: int = 2) -> Program:
+    """A program whose expressions and blocks nest up to `depth` deep, of a few to some dozens of lines."""
+    writer = _Writer(draw, depth)
     program = writer.program
     program.has_groups = draw(st.integers(0, 3)) == 0
     writer.declare()
@@ -389,8 +392,8 @@ def programs(draw: Any) -> Program:
     else:
         writer.write("i = item.get_id(0)")
     writer.start()
-    for _ in range(draw(st.integers(1, 4))):
-        writer.statement(2)
+    for _ in range(draw(st.integers(1, 2 * depth))):
+        writer.statement(depth)
         if program.has_groups:
             writer.meet()
     writer.end()
