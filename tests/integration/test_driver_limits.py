@@ -132,6 +132,45 @@ def test_driver_reassociates_sums_in_single_work_items():
     assert done.stdout == "False\n", f"the driver is mended: FINDINGS.md can say so {done.stderr}"
 
 
+NEGATED = """
+program = cl.Program(context, "kernel void k(global float* a) { const size_t i = get_global_id(0);"
+    "float x = -a[i]; barrier(CLK_LOCAL_MEM_FENCE); a[i] = x; }").build()
+values = np.arange(64, dtype=np.float32)
+buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, values.nbytes)
+cl.enqueue_copy(queue, buffer, values)
+program.k(queue, (64,), (16,), buffer)
+result = np.empty_like(values)
+cl.enqueue_copy(queue, result, buffer)
+print(np.array_equal(result, -values))
+"""
+
+
+def test_driver_mixes_up_negated_floats_at_barriers():
+    """While it does, `kapi_spirv.emission._negations` is needed."""
+    done = in_opencl_c(NEGATED)
+    assert done.stdout == "False\n", f"the driver is mended: hide_negations can go {done.stderr}"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_kernel_keeps_negated_floats_across_barriers(dtype):
+    """What the driver mixes up, in a kernel: with a barrier, and with a reduction."""
+
+    @kapi.kernel
+    def negated(item: kapi.NdItem, a, b):
+        i = item.get_global_id(0)
+        x, y = -a[i], -b[i]
+        kapi.group_barrier(item.get_group())
+        a[i] = x
+        total = kapi.reduce_over_group(item.get_group(), i, kapi.plus)
+        b[i] = y if total >= 0 else x
+
+    values = np.arange(64, dtype=dtype)
+    a, b = dpnp.asarray(values), dpnp.asarray(values[::-1].copy())
+    kapi.call_kernel(negated, kapi.NdRange(64, 16), a, b)
+    np.testing.assert_array_equal(a.asnumpy(), -values)
+    np.testing.assert_array_equal(b.asnumpy(), -values[::-1])
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_kernel_that_swaps_variables_runs(dtype):
     """The loop that crashes the driver as it is, in a kernel."""

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import llvmlite.binding as llvm
 
 # Relative, since the process that serves has this folder as a package of its own.
+from ._negations import hide_negations
 from ._powers import name_ldexp
 from ._recurrences import break_recurrences
 from ._validation import forbidden_constructs
@@ -68,7 +69,7 @@ def answer(request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]
     problems = forbidden_constructs(text)
     if problems:
         return {"problems": problems}, text.encode()
-    text = break_recurrences(text)
+    text = hide_negations(break_recurrences(text))
     code = machine.emit_object(llvm.parse_assembly(text))
     return {"problems": [], "code": len(code)}, code + text.encode()
 
@@ -79,6 +80,9 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     llvm.initialize_all_asmprinters()
     # Otherwise induction variables are rewritten in odd widths, which the back end cannot lower.
     llvm.set_option("", "-replexitval=never")
+    # The back end's own loop strength reduction counts in odd widths too, and then it widens them without their limits:
+    # wrong numbers, without a word.
+    llvm.set_option("", "-disable-lsr")
     while line := requests.readline():
         request = json.loads(line)
         header, body = answer(request, requests.read(request["size"]))
