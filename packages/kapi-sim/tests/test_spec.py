@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import copy
+import inspect
 import math
 import pickle
 
@@ -11,10 +12,20 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim import errors, items
+from kapi_sim import atomics, errors, items
 from kapi_sim.mathematics import SUBSTITUTES
-from kapi_sim.spec import COMMON_NAMES, INTRINSICS, rows
+from kapi_sim.spec import ATOMIC_KINDS, COMMON_NAMES, INTRINSICS, OPERATORS, operator_row, rows
 from kapi_sim.spec import index_space as stubs
+from kapi_sim.spec.row import PARAMETER_WORDS, RESULT_WORDS
+
+RUNNING = {
+    "Item": (items.SimItem,),
+    "NdItem": (items.SimNdItem,),
+    "Group": (items.SimGroup,),
+    "SubGroup": (items.SimSubGroup,),
+    "AtomicRef": (atomics.SimAtomicRef, atomics.WatchedAtomicRef),
+}
+CALLED = [row for row in INTRINSICS if row.family != "math" and row.kind != "property"]
 
 
 def test_intrinsic_keys_are_unique():
@@ -31,7 +42,7 @@ def test_index_row_is_implemented(row):
 
 
 def test_index_table_is_complete():
-    for owner in ("Item", "NdItem", "Group"):
+    for owner in ("Item", "NdItem", "Group", "SubGroup"):
         public = {name for name in vars(getattr(stubs, owner)) if not name.startswith("_")}
         assert public == {row.name for row in rows(owner)}
 
@@ -50,6 +61,38 @@ def test_each_row_is_described():
         assert row.meaning
         assert row.sycl.startswith("4.")
         assert row.kind in ("method", "property", "function")
+
+
+def test_words_for_types_are_all_explained_and_used():
+    assert {word for row in INTRINSICS for _, word, _ in row.parameters} == set(PARAMETER_WORDS)
+    assert {row.returns for row in INTRINSICS} == set(RESULT_WORDS)
+
+
+@pytest.mark.parametrize("row", CALLED, ids=lambda row: row.key)
+def test_row_has_the_parameters_of_the_stub_and_of_what_runs(row):
+    owners = (kapi,) if row.owner is None else (getattr(kapi, row.owner), *RUNNING[row.owner])
+    for owner in owners:
+        given = list(inspect.signature(getattr(owner, row.name)).parameters.values())
+        if row.owner is not None:
+            given = given[1:]
+        assert [parameter.name for parameter in given] == [name for name, _, _ in row.parameters]
+        for parameter, (_, _, default) in zip(given, row.parameters, strict=True):
+            shown = f"{type(parameter.default).__name__}.{getattr(parameter.default, 'name', '')}"
+            wanted = parameter.empty if default is None else default
+            assert wanted in (parameter.default, shown)
+
+
+def test_atomic_table_is_complete():
+    names = {row.name for row in rows("AtomicRef")}
+    assert names == set(ATOMIC_KINDS) == {name for name in vars(kapi.AtomicRef) if not name.startswith("_")}
+
+
+def test_operators_are_known_by_identity_and_named_alike():
+    assert len({id(row.function) for row in OPERATORS}) == len({row.name for row in OPERATORS}) == len(OPERATORS)
+    for row in OPERATORS:
+        assert getattr(kapi, row.name) is row.function
+        assert operator_row(row.function) is row
+    assert operator_row(max) is None
 
 
 def test_common_names_are_exported():
