@@ -31,15 +31,18 @@ class Clock:
         Most work-items of a sub-group.
     weak_barrier : Site or None
         The latest barrier of this epoch whose fence scope is too narrow to order memory.
+    algorithm : Site or None
+        The latest group algorithm of this epoch, which orders no memory.
     """
 
-    __slots__ = ("epoch", "group_size", "group_start", "space", "sub_group_size", "uid", "weak_barrier")
+    __slots__ = ("algorithm", "epoch", "group_size", "group_start", "space", "sub_group_size", "uid", "weak_barrier")
 
     def __init__(self, space: Range | NdRange, sub_group_size: int = 32) -> None:
         self.space = space
         self.sub_group_size = sub_group_size
         self.group_size = prod(space.local_range) if isinstance(space, NdRange) else 1
         self.weak_barrier: Site | None = None
+        self.algorithm: Site | None = None
         self.restart()
 
     def restart(self) -> None:
@@ -48,18 +51,21 @@ class Clock:
         self.epoch = 0
         self.group_start = 0
         self.weak_barrier = None
+        self.algorithm = None
 
     def start_group(self) -> None:
         """Begin an epoch that no earlier one is ordered before."""
         self.epoch += 1
         self.group_start = self.epoch
         self.weak_barrier = None
+        self.algorithm = None
 
     def pass_barrier(self, orders_memory: bool, site: Site) -> None:
         """Begin an epoch after a barrier of the running group."""
         if orders_memory:
             self.epoch += 1
             self.weak_barrier = None
+            self.algorithm = None
         else:
             self.weak_barrier = site
 

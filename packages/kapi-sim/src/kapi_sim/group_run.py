@@ -227,6 +227,7 @@ class GroupRun:
         """Give each member what a group algorithm has for it."""
         word = arrival.word
         assert word is not None
+        self._clock.algorithm = Site(*arrival.site[:2])
         given = {local: self._given.pop(local) for local in members}
         values = [value for value, _ in given.values()]
         arguments: Any = [argument for _, argument in given.values()]

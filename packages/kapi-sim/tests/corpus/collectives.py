@@ -279,7 +279,7 @@ class sub_group_barrier_for_the_whole_group:
 
 
 class reduction_taken_for_a_barrier:
-    error, space = kapi.DataRaceError, GROUPS
+    error, space, says = kapi.DataRaceError, GROUPS, "is none: it orders no memory"
 
     def arguments():
         return np.arange(8.0), kapi.LocalAccessor(4, np.float64)

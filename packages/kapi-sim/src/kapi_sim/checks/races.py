@@ -255,12 +255,16 @@ class Trail:
                 f"the barrier at {clock.weak_barrier} has a fence_scope too narrow to order memory between "
                 "work-items: leave fence_scope out, or make it MemoryScope.WORK_GROUP"
             )
+        if clock.algorithm is not None:
+            met = f"; the group algorithm at {clock.algorithm} is none: it orders no memory"
+        else:
+            met = ""
         if first.file != second.file:
-            return f"a `group_barrier` between {first} and {second} would order them"
+            return f"a `group_barrier` between {first} and {second} would order them{met}"
         if first.line == second.line:
             return (
                 f"both work-items are at line {first.line}: split its read from its write and put a "
                 "`group_barrier` between them, or give each element one writer"
             )
         low, high = sorted((first.line, second.line))
-        return f"a `group_barrier` between line {low} and line {high} would order them"
+        return f"a `group_barrier` between line {low} and line {high} would order them{met}"
