@@ -11,6 +11,7 @@ from typing import Any
 from kapi_numba_offload._numba_compat import types
 from kapi_numba_offload.grouping import PREFIX
 from kapi_numba_offload.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
+from kapi_numba_offload.loop_syntax import variables_of
 from kapi_numba_offload.names import Names
 from kapi_numba_offload.partition import Partition
 from kapi_numba_offload.placement import mixed_error
@@ -48,7 +49,12 @@ class OffloadedFunction:
         names = Names(function, definition)
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
         kinds.run(definition.body)
-        self.partition = Partition(function, definition, names, kinds)
+        stored = variables_of([definition], ast.Store)
+        contiguous = frozenset(
+            name for name, type_ in zip(names.parameters, arguments, strict=True)
+            if isinstance(type_, UsmArrayType) and type_.layout == "C" and type_.usm_type and name not in stored
+        )  # fmt: skip
+        self.partition = Partition(function, definition, names, kinds, contiguous)
         for node, usm, host in kinds.mixtures:
             raise mixed_error(
                 self.partition.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host)

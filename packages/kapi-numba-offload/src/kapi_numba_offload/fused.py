@@ -102,6 +102,8 @@ class FusedRegion:
         In their order.
     names : sequence of str
         What each leaf is called in the source.
+    contiguous : sequence of bool, optional
+        Which leaves are always C-contiguous arrays of one dtype and USM kind, as a parameter of that type is.
 
     Notes
     -----
@@ -109,13 +111,18 @@ class FusedRegion:
     elsewhere in the same kernel) is run statement by statement, and a single statement by dpnp's own operations.
     """
 
-    def __init__(self, statements: Sequence[Statement], names: Sequence[str]) -> None:
+    def __init__(
+        self, statements: Sequence[Statement], names: Sequence[str], contiguous: Sequence[bool] | None = None
+    ) -> None:
         self.statements = tuple(statements)
         self.names = tuple(names)
         self.place = statements[0].place
         self._launches: dict[tuple[Any, ...], _Launch | _Unfused] = {}
         self._kernels: dict[tuple[Any, ...], kapi_runtime.Kernel] = {}
         self._stores = tuple(each.target for each in statements if each.target is not None)
+        self._contiguous = tuple(contiguous or [False] * len(names))
+        stored = [each for each in statements if _is_stored(each)]
+        self._outputs = tuple(number for number, each in enumerate(stored) if each.is_output)
         self._singles: dict[int, tuple[FusedRegion, tuple[int, ...]]] = {}
         self._lock = threading.Lock()
 
@@ -134,32 +141,31 @@ class FusedRegion:
             args = [flat_view(each) if each.ndim != 1 else each for each in made]
             args += [flat_view(each) if position in ready.flat else each for position, each in enumerate(leaves)]
         else:
-            args = [*made, *leaves]
-        launch(ready.kernel, ready.space, [*args, *ready.scalars])
-        values = [
-            value for value, each in zip(made, (s for s in self.statements if _is_stored(s)), strict=True)
-            if each.is_output
-        ]  # fmt: skip
-        return values[0] if len(values) == 1 else tuple(values)
+            args = [*made, *leaves, *ready.scalars]
+        launch(ready.kernel, ready.space, args)
+        if len(self._outputs) == 1:
+            return made[self._outputs[0]]
+        return tuple([made[number] for number in self._outputs])
 
     def _key(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
         """What a launch depends on, and the queue of the arrays, None where there is none."""
         key: list[Any] = []
         queue = None
-        for leaf in leaves:
+        for leaf, contiguous in zip(leaves, self._contiguous, strict=True):
             if type(leaf) is dpnp_array:
                 inner = leaf._array_obj
+                own = inner.sycl_queue
                 if queue is None:
-                    queue = inner.sycl_queue
-                elif inner.sycl_queue != queue:
+                    queue = own
+                elif own is not queue and own != queue:
                     one_queue(self.place, self.names, leaves)
-                key += (inner.shape, inner.strides, inner.dtype, type(inner.usm_data))
+                key.append(inner.shape)
+                if not contiguous:
+                    key += (inner.strides, inner.dtype, type(inner.usm_data))
             else:
                 if isinstance(leaf, np.ndarray):
-                    key.append(leaf.dtype)
+                    one_queue(self.place, self.names, leaves)
                 key.append(type(leaf))
-        if queue is not None and np.ndarray in key:
-            one_queue(self.place, self.names, leaves)
         return tuple(key), queue
 
     def _is_entangled(self, leaves: Sequence[Any]) -> bool:

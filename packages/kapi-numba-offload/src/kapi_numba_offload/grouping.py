@@ -27,6 +27,7 @@ class Body(Protocol):
     names: Names
     kinds: Kinds
     regions: list[FusedRegion]
+    contiguous: frozenset[str]
 
     def expression(self, node: ast.expr) -> ast.expr:
         """An expression, rewritten."""
@@ -223,7 +224,7 @@ class Group:
             is_read = name is not None and last[name] == number and partition.loads(name) > self._reads[name]
             is_output = is_expression or (name is not None and (is_read or name.startswith(PREFIX)))
             statements.append(Statement(node, leaf, in_place, is_output, place))
-        region = FusedRegion(statements, self._names)
+        region = FusedRegion(statements, self._names, [name in partition.contiguous for name in self._names])
         partition.regions.append(region)
         helper = partition.helper(f"region_{len(partition.regions)}", region)
         where = self._leaves[0] if self._leaves else ast.Constant(0)

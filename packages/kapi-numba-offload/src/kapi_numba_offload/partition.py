@@ -35,6 +35,8 @@ class Partition:
         What its names mean.
     kinds : Kinds
         The kinds of its expressions.
+    contiguous : frozenset of str
+        Variables that are always C-contiguous arrays of one dtype and USM kind.
 
     Attributes
     ----------
@@ -44,11 +46,19 @@ class Partition:
         What became kernels, in order.
     """
 
-    def __init__(self, original: Callable[..., Any], definition: ast.FunctionDef, names: Names, kinds: Kinds) -> None:
+    def __init__(
+        self,
+        original: Callable[..., Any],
+        definition: ast.FunctionDef,
+        names: Names,
+        kinds: Kinds,
+        contiguous: frozenset[str] = frozenset(),
+    ) -> None:
         self.original = original
         self.definition = definition
         self.names = names
         self.kinds = kinds
+        self.contiguous = contiguous
         self.filename = original.__code__.co_filename
         self.function = definition.name
         self.helpers: dict[str, Any] = {}
