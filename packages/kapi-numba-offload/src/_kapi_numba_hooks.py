@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from numba.core.compiler import Compiler
+from numba.core.dispatcher import Dispatcher
 
 import _kapi_types_hooks
 
@@ -23,7 +24,7 @@ def init() -> None:
     """What Numba runs by itself: `install`, unless the program has said `remove` before its first compile."""
     _kapi_types_hooks.init()
     if not _is_removed:
-        Compiler.define_pipelines = _define_pipelines_with_offload
+        _hook()
 
 
 def install() -> None:
@@ -31,7 +32,7 @@ def install() -> None:
     global _is_removed
     _is_removed = False
     _kapi_types_hooks.install()
-    Compiler.define_pipelines = _define_pipelines_with_offload
+    _hook()
 
 
 def remove() -> None:
@@ -39,11 +40,25 @@ def remove() -> None:
     global _is_removed
     _is_removed = True
     Compiler.define_pipelines = _define_pipelines
+    if hasattr(Dispatcher, "offload_diagnostics"):
+        del Dispatcher.offload_diagnostics
 
 
 def is_installed() -> bool:
     """Whether Numba asks here."""
     return Compiler.define_pipelines is _define_pipelines_with_offload
+
+
+def _hook() -> None:
+    Compiler.define_pipelines = _define_pipelines_with_offload
+    Dispatcher.offload_diagnostics = _offload_diagnostics
+
+
+def _offload_diagnostics(dispatcher: Any, level: int = 1, file: Any = None) -> None:
+    """Print what became of each part of the function: see `kapi_numba_offload.offload_diagnostics`."""
+    from kapi_numba_offload.diagnostics import offload_diagnostics
+
+    offload_diagnostics(dispatcher, level, file)
 
 
 def _define_pipelines_with_offload(compiler: Any) -> Any:

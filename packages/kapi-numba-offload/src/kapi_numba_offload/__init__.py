@@ -10,16 +10,33 @@ import kapi_runtime as _kapi_runtime  # for its one side effect: the driver is f
 from _kapi_numba_hooks import install as register
 from _kapi_numba_hooks import is_installed as is_registered
 from _kapi_numba_hooks import remove as unregister
+from kapi_numba_offload.decorator import dpjit, offload
+from kapi_numba_offload.diagnostics import (
+    OffloadReport,
+    PartReport,
+    html_report,
+    offload_diagnostics,
+    offload_reports,
+)
 from kapi_numba_offload.numpy_functions import STATUSES, numpy_functions, status
+from kapi_numba_offload.options import OffloadOptions
 from kapi_numba_offload.reasons import REASONS, OffloadFallbackWarning, Reason
 
 __all__ = [
     "REASONS",
     "STATUSES",
     "OffloadFallbackWarning",
+    "OffloadOptions",
+    "OffloadReport",
+    "PartReport",
     "Reason",
+    "dpjit",
+    "html_report",
     "is_registered",
     "numpy_functions",
+    "offload",
+    "offload_diagnostics",
+    "offload_reports",
     "register",
     "status",
     "unregister",

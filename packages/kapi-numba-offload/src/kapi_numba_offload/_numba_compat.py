@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numba.core import ir, types, typing
-from numba.core.compiler import Flags, compile_extra, compile_result
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_extra, compile_result
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.errors import NumbaError
 from numba.core.untyped_passes import FixupArgs, IRProcessing, TranslateByteCode
@@ -11,6 +11,8 @@ from numba.np.numpy_support import as_dtype
 
 __all__ = [
     "SUPPORTED_NUMBA",
+    "CompilerBase",
+    "DefaultPassBuilder",
     "FixupArgs",
     "Flags",
     "FunctionPass",

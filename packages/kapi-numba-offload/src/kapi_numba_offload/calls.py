@@ -9,6 +9,7 @@ import dpnp
 import numpy as np
 
 from kapi_numba_offload.numpy_functions import function_named, status
+from kapi_numba_offload.options import OffloadOptions
 from kapi_numba_offload.reasons import Refusal, fall_back
 from kapi_numba_offload.usm import is_dpnp_array
 from kapi_sim.errors import KernelCompilationError
@@ -45,10 +46,12 @@ class NumpyCall:
         NumPy's function.
     place : Place
         Where it is called.
+    options : OffloadOptions
+        Those of the function that calls it.
     """
 
-    def __init__(self, name: str, function: Any, place: Any) -> None:
-        self._name, self._function, self._place = name, function, place
+    def __init__(self, name: str, function: Any, place: Any, options: OffloadOptions) -> None:
+        self._name, self._function, self._place, self._options = name, function, place, options
         self._status = status(name)
         self._on_device = function_named(name, on_device=True)
 
@@ -67,7 +70,9 @@ class NumpyCall:
     def _on_host(self, args: Any, keywords: dict[str, Any]) -> Any:
         """NumPy's function on copies; arrays that it returns are copied to the queue of those that it was given."""
         detail = f"numpy.{self._name} at {self._place}: {self._place.text}"
-        fall_back(self._place, Refusal("host-function", self._place.line, self._name, detail))
+        fall_back(
+            self._place, Refusal("host-function", self._place.line, self._name, detail), self._options.may_fall_back
+        )
         result = self._function(*map(_on_host, args), **{name: _on_host(each) for name, each in keywords.items()})
         array = next(each for each in _arrays((*args, *keywords.values())))
         return _back(result, array.sycl_queue, array.usm_type)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-import threading
+import importlib
+import sys
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
 from kapi_numba_offload._numba_compat import types
+from kapi_numba_offload.diagnostics import report_of
 from kapi_numba_offload.grouping import PREFIX
 from kapi_numba_offload.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
 from kapi_numba_offload.loop_syntax import variables_of
@@ -44,7 +46,7 @@ class OffloadedFunction:
     def __init__(self, function: Callable[..., Any], arguments: Sequence[types.Type], func_ir: Any = None) -> None:
         self.function = function
         self.arguments = tuple(arguments)
-        self._lock = threading.Lock()
+        self._told = 0  # the level of diagnostics that was printed
         definition = function_definition(function, func_ir)
         names = Names(function, definition)
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
@@ -60,11 +62,39 @@ class OffloadedFunction:
                 self.partition.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host)
             )
         definition.body = self.partition.block(definition.body)
-        self.call = _compiled(function, definition, names, self.partition)
+        self._call = _compiled(function, definition, names, self.partition)
 
     def __call__(self, *args: Any) -> Any:
         """Run the function."""
-        return self.call(*args)
+        result = self._call(*args)
+        if self._told < self.partition.options.level:
+            self._told = self.partition.options.level
+            print(report_of(self).text(self._told))
+        return result
+
+    def __reduce__(self) -> Any:
+        # Kernels are compiled again, or found in kapi-runtime's own cache.
+        return _rebuilt, (_reference(self.function), self.arguments)
+
+
+def _reference(function: Callable[..., Any]) -> Any:
+    """Module and name of a function that can be found by them; else itself, for Numba's pickler to take apart."""
+    found: Any = sys.modules.get(function.__module__)
+    for part in function.__qualname__.split("."):
+        found = getattr(found, part, None)
+    if getattr(found, "py_func", found) is function:
+        return function.__module__, function.__qualname__
+    return function
+
+
+def _rebuilt(reference: Any, arguments: Sequence[types.Type]) -> OffloadedFunction:
+    if not isinstance(reference, tuple):
+        return OffloadedFunction(reference, arguments)
+    module, name = reference
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return OffloadedFunction(getattr(found, "py_func", found), arguments)
 
 
 def _kind_of_type(type_: types.Type) -> Kind:

@@ -14,6 +14,7 @@ import kapi_runtime
 from kapi_numba_offload.expression import Apply, Cast, Leaf, Node, Ref, evaluate, leaves_of
 from kapi_numba_offload.functions import IN_PLACE, Operand
 from kapi_numba_offload.kernel_source import Indexing, emit, index_lines, make_kernel, space_of, spell_index
+from kapi_numba_offload.launch_record import LaunchRecord
 from kapi_numba_offload.launching import launch
 from kapi_numba_offload.placement import one_queue
 from kapi_numba_offload.usm import allocate, flat_view, may_overlap
@@ -104,6 +105,8 @@ class FusedRegion:
         What each leaf is called in the source.
     contiguous : sequence of bool, optional
         Which leaves are always C-contiguous arrays of one dtype and USM kind, as a parameter of that type is.
+    fastmath : bool
+        Whether kernels may be optimised as if arithmetic were exact.
 
     Notes
     -----
@@ -112,7 +115,12 @@ class FusedRegion:
     """
 
     def __init__(
-        self, statements: Sequence[Statement], names: Sequence[str], contiguous: Sequence[bool] | None = None
+        self,
+        statements: Sequence[Statement],
+        names: Sequence[str],
+        contiguous: Sequence[bool] | None = None,
+        *,
+        fastmath: bool = False,
     ) -> None:
         self.statements = tuple(statements)
         self.names = tuple(names)
@@ -123,6 +131,8 @@ class FusedRegion:
         self._contiguous = tuple(contiguous or [False] * len(names))
         stored = [each for each in statements if _is_stored(each)]
         self._outputs = tuple(number for number, each in enumerate(stored) if each.is_output)
+        self._ran: tuple[_Launch, Any] | str | None = None
+        self._fastmath = fastmath
         self._singles: dict[int, tuple[FusedRegion, tuple[int, ...]]] = {}
         self._lock = threading.Lock()
 
@@ -135,6 +145,7 @@ class FusedRegion:
         if ready is None:
             ready = self._prepare(key, leaves, queue)
         if isinstance(ready, _Unfused) or (self._stores and self._is_entangled(leaves)):
+            self._ran = str(ready) if isinstance(ready, _Unfused) else "an array that it stores to shares memory"
             return self._one_by_one(leaves)
         made = [_made(each, each.shape, leaves, queue) for each in ready.outputs]
         if ready.flat:
@@ -143,9 +154,19 @@ class FusedRegion:
         else:
             args = [*made, *leaves, *ready.scalars]
         launch(ready.kernel, ready.space, args)
+        self._ran = ready, queue
         if len(self._outputs) == 1:
             return made[self._outputs[0]]
         return tuple([made[number] for number in self._outputs])
+
+    @property
+    def latest(self) -> LaunchRecord | str | None:
+        """The latest launch, or why there was none."""
+        if not isinstance(self._ran, tuple):
+            return self._ran
+        ready, queue = self._ran
+        made = [(each.shape, each.dtype, each.kind) for each in ready.outputs if each.dtype and each.kind]
+        return LaunchRecord(ready.kernel, ready.space, queue, made)
 
     def _key(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
         """What a launch depends on, and the queue of the arrays, None where there is none."""
@@ -202,7 +223,9 @@ class FusedRegion:
             target = None if statement.target is None else used.index(statement.target)
             names = [*self.names, *(each.place.text for each in self.statements[:position])]
             alone = FusedRegion(
-                [Statement(node, target, statement.in_place, True, statement.place)], [names[each] for each in used]
+                [Statement(node, target, statement.in_place, True, statement.place)],
+                [names[each] for each in used],
+                fastmath=self._fastmath,
             )
             self._singles[position] = alone, tuple(used)
         return self._singles[position]
@@ -332,7 +355,7 @@ class FusedRegion:
             if ndim > 3:
                 parameters += extents[1 : ndim - 2]
             name = self.place.function if self.place.function.isidentifier() else "expression"
-            self._kernels[key] = make_kernel(name, parameters, lines, str(self.place))
+            self._kernels[key] = make_kernel(name, parameters, lines, str(self.place), fastmath=self._fastmath)
         return self._kernels[key]
 
     @staticmethod

@@ -14,6 +14,7 @@ from kapi_numba_offload.fused import FusedRegion, Place, Statement
 from kapi_numba_offload.kinds import ArrayKind, Kinds
 from kapi_numba_offload.names import UNKNOWN, Names
 from kapi_numba_offload.numpy_functions import numpy_name
+from kapi_numba_offload.options import OffloadOptions
 
 __all__ = ["PREFIX", "Group", "loaded"]
 
@@ -28,6 +29,7 @@ class Body(Protocol):
     kinds: Kinds
     regions: list[FusedRegion]
     contiguous: frozenset[str]
+    options: OffloadOptions
 
     def expression(self, node: ast.expr) -> ast.expr:
         """An expression, rewritten."""
@@ -224,7 +226,8 @@ class Group:
             is_read = name is not None and last[name] == number and partition.loads(name) > self._reads[name]
             is_output = is_expression or (name is not None and (is_read or name.startswith(PREFIX)))
             statements.append(Statement(node, leaf, in_place, is_output, place))
-        region = FusedRegion(statements, self._names, [name in partition.contiguous for name in self._names])
+        contiguous = [name in partition.contiguous for name in self._names]
+        region = FusedRegion(statements, self._names, contiguous, fastmath=partition.options.fastmath)
         partition.regions.append(region)
         helper = partition.helper(f"region_{len(partition.regions)}", region)
         where = self._leaves[0] if self._leaves else ast.Constant(0)

@@ -37,6 +37,11 @@ class HostLoop:
         Variables whose values it leaves.
     parallel : bool
         Whether it is over `prange`.
+
+    Attributes
+    ----------
+    moved : int
+        Bytes copied between host and device by the latest run.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class HostLoop:
         self.function: FunctionType = scope[name]
         self._compiled = numba.njit(parallel=parallel)(self.function)
         self._refused = False
+        self.moved = 0
         subscripts = [each for each in ast.walk(loop) if isinstance(each, ast.Subscript)]
         stored = {
             each.value.id
@@ -83,10 +89,12 @@ class HostLoop:
             return self._result(self.function(*bounds, *given))
         copies: dict[int, Any] = {}
         args = [copies.setdefault(id(each), each.asnumpy()) if isinstance(each, dpnp_array) else each for each in given]
+        self.moved = sum(each.nbytes for each in copies.values())
         result = self._call([*bounds, *args])
         for name, array in zip(self.given, given, strict=True):
             if isinstance(array, dpnp_array) and name not in self._only_read:
                 array[...] = copies[id(array)]
+                self.moved += array.nbytes
         back = {id(copied): array for array in arrays for copied in [copies[id(array)]]}
         return self._result(tuple(back.get(id(each), each) for each in result))
 

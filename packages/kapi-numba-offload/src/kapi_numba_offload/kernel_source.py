@@ -95,7 +95,9 @@ def spell_index(indexing: tuple[int, ...]) -> str:
     return "[" + (", ".join("0" if axis < 0 else f"i{axis}" for axis in indexing) or "()") + "]"
 
 
-def make_kernel(name: str, parameters: Sequence[str], lines: Sequence[str], place: str) -> kapi_runtime.Kernel:
+def make_kernel(
+    name: str, parameters: Sequence[str], lines: Sequence[str], place: str, *, fastmath: bool = False
+) -> kapi_runtime.Kernel:
     """A kernel from the lines of its body.
 
     Parameters
@@ -108,6 +110,8 @@ def make_kernel(name: str, parameters: Sequence[str], lines: Sequence[str], plac
         Its statements.
     place : str
         What it was made from, ``file:line``.
+    fastmath : bool
+        Whether it may be optimised as if arithmetic were exact.
     """
     body = "".join(f"    {line}\n" for line in lines)
     source = f"def {name}(item, {', '.join(parameters)}):\n{body}"
@@ -116,4 +120,6 @@ def make_kernel(name: str, parameters: Sequence[str], lines: Sequence[str], plac
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     namespace: dict[str, Any] = {"np": np, "math": math}
     exec(compile(source, filename, "exec"), namespace)
+    if fastmath:
+        return kapi_runtime.kernel(fastmath=True)(namespace[name])
     return kapi_runtime.kernel(namespace[name])

@@ -12,6 +12,7 @@ from kapi_numba_offload.host_loop import HostLoop
 from kapi_numba_offload.kinds import SCALAR, ArrayKind, Kinds
 from kapi_numba_offload.loop_syntax import LoopSyntax, first_use, is_parallel, parallel_loop, variables_of
 from kapi_numba_offload.names import Names
+from kapi_numba_offload.options import OffloadOptions
 from kapi_numba_offload.parallel_loop import ParallelLoop
 from kapi_numba_offload.placement import mixed_error
 from kapi_numba_offload.reasons import Refusal, fall_back
@@ -27,6 +28,7 @@ class LoopBody(Protocol):
     original: Callable[..., Any]
     definition: ast.FunctionDef
     loops: list[Any]
+    options: OffloadOptions
 
     def expression(self, node: ast.expr) -> ast.expr:
         """An expression, rewritten."""
@@ -55,14 +57,22 @@ class SequentialLoop:
         Why it is no kernel.
     host : HostLoop
         The loop.
+    options : OffloadOptions
+        Those of the function.
+
+    Attributes
+    ----------
+    latest : str or None
+        What the latest run told.
     """
 
-    def __init__(self, place: Place, refusal: Refusal, host: HostLoop) -> None:
-        self.place, self.refusal, self.host = place, refusal, host
+    def __init__(self, place: Place, refusal: Refusal, host: HostLoop, options: OffloadOptions) -> None:
+        self.place, self.refusal, self.host, self.options = place, refusal, host, options
+        self.latest: str | None = None
 
     def __call__(self, *captured: Any) -> Any:
         """Run the loop, with a warning."""
-        fall_back(self.place, self.refusal)
+        self.latest = fall_back(self.place, self.refusal, self.options.may_fall_back)
         return self.host.run((), captured)
 
 
@@ -95,7 +105,7 @@ def _parallel(body: LoopBody, statement: ast.For) -> list[ast.stmt]:
         body.original, body.names, _with_bounds(syntax, statement), host_bounds, [*given, *reductions],
         [*reductions, *carried], parallel=not carried,
     )  # fmt: skip
-    loop = ParallelLoop(body.original, body.names, syntax, place, host)
+    loop = ParallelLoop(body.original, body.names, syntax, place, host, body.options)
     body.loops.append(loop)
     helper = body.helper(f"loop_{len(body.loops)}", loop)
     bounds = [body.expression(each) for axis in syntax.axes for each in (axis.start, axis.stop, axis.step)]
@@ -123,7 +133,9 @@ def _sequential(body: LoopBody, statement: ast.For | ast.While, element: ast.exp
     )  # fmt: skip
     host = HostLoop(body.original, body.names, statement, (), given, returned, parallel=False)
     array = next((each.id for each in ast.walk(element) if isinstance(each, ast.Name)), "")
-    loop = SequentialLoop(body.place(statement), Refusal("sequential-loop", statement.lineno, array), host)
+    loop = SequentialLoop(
+        body.place(statement), Refusal("sequential-loop", statement.lineno, array), host, body.options
+    )
     body.loops.append(loop)
     helper = body.helper(f"loop_{len(body.loops)}", loop)
     call = ast.Call(loaded(helper, statement), [loaded(name, statement) for name in given], [])

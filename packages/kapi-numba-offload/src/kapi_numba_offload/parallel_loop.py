@@ -12,11 +12,13 @@ from dpnp.dpnp_array import dpnp_array
 import kapi_runtime
 from kapi_numba_offload._numba_compat import as_dtype
 from kapi_numba_offload.host_loop import HostLoop
+from kapi_numba_offload.launch_record import LaunchRecord
 from kapi_numba_offload.launching import launch
 from kapi_numba_offload.loop_body import NotInKernelError
 from kapi_numba_offload.loop_kernel import IDENTITIES, LANES, LoopFunctions, combine
 from kapi_numba_offload.loop_syntax import LoopSyntax
 from kapi_numba_offload.names import Names
+from kapi_numba_offload.options import OffloadOptions
 from kapi_numba_offload.placement import one_queue
 from kapi_numba_offload.reasons import Refusal, fall_back
 from kapi_numba_offload.usm import allocate
@@ -45,12 +47,26 @@ class ParallelLoop:
         Where it stands.
     host : HostLoop
         The same loop on the host.
+    options : OffloadOptions
+        Those of the function.
+
+    Attributes
+    ----------
+    latest : LaunchRecord or str or None
+        The latest launch, or why there was none.
     """
 
     def __init__(
-        self, function: Callable[..., Any], names: Names, syntax: LoopSyntax, place: Any, host: HostLoop
+        self,
+        function: Callable[..., Any],
+        names: Names,
+        syntax: LoopSyntax,
+        place: Any,
+        host: HostLoop,
+        options: OffloadOptions,
     ) -> None:
-        self.syntax, self.place, self.host = syntax, place, host
+        self.syntax, self.place, self.host, self.options = syntax, place, host, options
+        self.latest: LaunchRecord | str | None = None
         self._functions = LoopFunctions(function, names, syntax)
         self._made: dict[tuple[Any, ...], Any] = {}
         self._lock = threading.Lock()
@@ -84,13 +100,15 @@ class ParallelLoop:
         refusal = self.syntax.refusals[0] if self.syntax.refusals else self._array_reduction(initial)
         made = refusal or self._prepared(bounds, captured, initial)
         if isinstance(made, Refusal):
-            fall_back(self.place, made)
+            self.latest = fall_back(self.place, made, self.options.may_fall_back)
             return self.host.run(bounds, captured, initial)
         extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
         steps = [each for at in range(0, len(bounds), 3) for each in (bounds[at], bounds[at + 2])]
         if not self.syntax.reductions:
             if all(extents):
-                launch(made, kapi_runtime.Range(*extents), [*captured, *steps])
+                space = kapi_runtime.Range(*extents)
+                launch(made, space, [*captured, *steps])
+                self.latest = LaunchRecord(made, space, queue, ())
             return ()
         return self._reduce(made, queue, extents, steps, captured, initial)
 
@@ -117,6 +135,9 @@ class ParallelLoop:
         starts = [IDENTITIES[operation](dtype) for operation, dtype in zip(operations, dtypes, strict=True)]
         args = [*partial, *starts, *captured, *steps, *extents[1:], count, chunk]
         launch(kernel, kapi_runtime.Range(items), args)
+        moved = items * sum(dtype.itemsize for dtype in dtypes)
+        arrays = [((items,), dtype, "device") for dtype in dtypes]
+        self.latest = LaunchRecord(kernel, kapi_runtime.Range(items), queue, arrays, moved)
         found = [
             combine(operation, value, each.asnumpy())
             for operation, value, each in zip(operations, initial, partial, strict=True)
@@ -176,8 +197,13 @@ class ParallelLoop:
     def _first_variable(self) -> str:
         return self.syntax.axes[0].variable
 
+    def _kernel(self, function: Callable[..., None]) -> kapi_runtime.Kernel:
+        if self.options.fastmath:
+            return kapi_runtime.kernel(fastmath=True)(function)
+        return kapi_runtime.kernel(function)
+
     def _plain(self, body: Sequence[Any], captured: Sequence[Any], axes: int) -> kapi_runtime.Kernel:
-        kernel = kapi_runtime.kernel(self._functions.kernel(body))
+        kernel = self._kernel(self._functions.kernel(body))
         # A launch without work-items compiles, so that what it cannot be is known before it is used.
         kapi_runtime.call_kernel_async(kernel, kapi_runtime.Range(*[0] * axes), (), *captured, *[0, 1] * axes)
         return kernel
@@ -193,7 +219,7 @@ class ParallelLoop:
             name: IDENTITIES[operation](dtype)
             for (name, operation), dtype in zip(self.syntax.reductions.items(), dtypes, strict=True)
         }
-        return kapi_runtime.kernel(self._functions.reduction(body, starts)), dtypes
+        return self._kernel(self._functions.reduction(body, starts)), dtypes
 
 
 def _element(value: Any) -> Any:

@@ -18,6 +18,7 @@ from kapi_numba_offload.kinds import ANY, SCALAR, ArrayKind, Kinds
 from kapi_numba_offload.loop_rewriting import rewrite_loop
 from kapi_numba_offload.names import UNKNOWN, Names
 from kapi_numba_offload.numpy_functions import CREATION, numpy_name
+from kapi_numba_offload.options import options_of
 
 __all__ = ["Partition"]
 
@@ -59,6 +60,7 @@ class Partition:
         self.names = names
         self.kinds = kinds
         self.contiguous = contiguous
+        self.options = options_of(original)
         self.filename = original.__code__.co_filename
         self.function = definition.name
         self.helpers: dict[str, Any] = {}
@@ -175,9 +177,8 @@ class Partition:
             return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
         if getattr(function, "__module__", "") == "dpnp" or type(function).__module__.startswith("dpnp"):
             return node
-        helper = self.helper(
-            f"np_{name.replace('.', '_')}_{len(self.helpers)}", NumpyCall(name, function, self.place(node))
-        )
+        call = NumpyCall(name, function, self.place(node), self.options)
+        helper = self.helper(f"np_{name.replace('.', '_')}_{len(self.helpers)}", call)
         return ast.copy_location(ast.Call(loaded(helper, node), node.args, node.keywords), node)
 
     def queue(self, where: ast.AST) -> ast.expr:

@@ -6,6 +6,8 @@ import inspect
 from typing import Any
 
 from kapi_numba_offload._numba_compat import (
+    CompilerBase,
+    DefaultPassBuilder,
     FixupArgs,
     Flags,
     FunctionPass,
@@ -14,6 +16,7 @@ from kapi_numba_offload._numba_compat import (
     TranslateByteCode,
     compile_extra,
     compile_result,
+    ir,
     register_pass,
     types,
     typing,
@@ -76,10 +79,38 @@ def _as_native(state: Any, offloaded: OffloadedFunction) -> Any:
     kinds = [each.kind for each in inspect.signature(offloaded.function).parameters.values()]
     if inspect.Parameter.VAR_POSITIONAL in kinds:
         given[-1] = f"*{given[-1]}"  # Numba passes these as one tuple
-    namespace: dict[str, Any] = {"offloaded": offloaded.call}
+    # Numba finds the environment of cached code by the module that it is from.
+    namespace: dict[str, Any] = {"offloaded": offloaded, "__name__": __name__}
     exec(f"def stub({', '.join(names)}):\n    return offloaded({', '.join(given)})\n", namespace)
     flags = Flags()
     flags.force_pyobject = True
     flags.enable_pyobject = True
     pyobjects = (types.pyobject,) * len(state.args)
-    return compile_extra(state.typingctx, state.targetctx, namespace["stub"], pyobjects, None, flags, {})
+    context = state.typingctx, state.targetctx
+    return compile_extra(*context, namespace["stub"], pyobjects, None, flags, {}, pipeline_class=_StubCompiler)
+
+
+class _StubCompiler(CompilerBase):
+    """Numba's object mode, with the global function as a constant: it is kept with the code, in Numba's cache too."""
+
+    def define_pipelines(self) -> list[Any]:
+        passes = DefaultPassBuilder.define_objectmode_pipeline(self.state)
+        passes.add_pass_after(_BindFunction, TranslateByteCode)
+        passes.finalize()
+        return [passes]
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _BindFunction(FunctionPass):
+    _name = "kapi_bind_function"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        for block in state.func_ir.blocks.values():
+            for statement in block.body:
+                value = getattr(statement, "value", None)
+                if isinstance(value, ir.Global):
+                    statement.value = ir.Const(value.value, value.loc)
+        return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -91,7 +90,7 @@ class Refusal:
     detail: str = ""
 
 
-def fall_back(place: Any, refusal: Refusal) -> None:
+def fall_back(place: Any, refusal: Refusal, allowed: bool) -> str:
     """Warn that something runs on the host, or raise if that is not wanted.
 
     Parameters
@@ -100,11 +99,18 @@ def fall_back(place: Any, refusal: Refusal) -> None:
         Where it stands.
     refusal : Refusal
         Why it is no kernel.
+    allowed : bool
+        Whether it may run on the host.
+
+    Returns
+    -------
+    str
+        What was said.
 
     Raises
     ------
     KernelCompilationError
-        If ``KAPI_OFFLOAD_FALLBACK`` is 0.
+        If it may not.
     """
     reason = REASONS[refusal.reason]
     detail = f"\n  {refusal.detail}" if refusal.detail else ""
@@ -112,10 +118,11 @@ def fall_back(place: Any, refusal: Refusal) -> None:
         f"{place.filename}:{refusal.line}: variable `{refusal.variable}`: {reason.text} [{refusal.reason}]; "
         f"{reason.cure}{detail}"
     )
-    if "0" in (os.environ.get("KAPI_OFFLOAD_FALLBACK"), os.environ.get("NUMBA_DPPY_FALLBACK_OPTION")):
+    if not allowed:
         raise KernelCompilationError(
-            f"function {place.function} must be offloaded as a whole, since KAPI_OFFLOAD_FALLBACK is 0, got\n  {text}"
+            f"function {place.function} must be offloaded as a whole, since fallback is switched off, got\n  {text}"
         )
     warnings.warn(
         OffloadFallbackWarning(f"{text}\n  It runs on the host; arrays are copied there and back."), stacklevel=4
     )
+    return text
