@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -122,7 +124,9 @@ def test_undefined_value_may_be_computed_with():
         y = -abs(np.float32(2) * x)
         for delta in (2, 1):
             x = min(x, kapi.shift_group_left(sub_group, x, delta))
-            y = y + kapi.shift_group_left(sub_group, y, delta) * 1
+            y = y + np.float32(kapi.shift_group_left(sub_group, y, delta)) * np.float32(1)
+            z = math.sqrt(math.fabs(float(int(np.floor(x)))))
+            z = 1 - z
         total = kapi.reduce_over_group(sub_group, kapi.shift_group_right(sub_group, x, 3), kapi.plus)
         total = total + 1
         if sub_group.leader:

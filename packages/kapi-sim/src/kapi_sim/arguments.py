@@ -15,6 +15,7 @@ from kapi_sim.clock import Clock
 from kapi_sim.control import Settings
 from kapi_sim.errors import DtypeError, LimitError
 from kapi_sim.memory import SaturatingArray, View
+from kapi_sim.profile import Profile
 from kapi_sim.spec import MAX_RANK, LocalAccessor, NdRange, Range, is_kernel_dtype
 from kapi_sim.usm import HostCopy, copy_in, copy_out_changed, is_usm_array
 
@@ -58,6 +59,8 @@ class Bound:
         Whether any access is looked at.
     has_fp64, has_atomic64 : bool
         Abilities of the pretended device.
+    profile : Profile or None
+        The pretended device, if launches are held to it.
     """
 
     clock: Clock
@@ -77,6 +80,7 @@ class Bound:
     is_viewed: bool = False
     has_fp64: bool = True
     has_atomic64: bool = True
+    profile: Profile | None = None
 
     def values_of(self, makes_floats: bool) -> list[Any]:
         """Return the values for a kernel that does, or does not, make floats itself."""
@@ -182,6 +186,7 @@ class _Binder:
             is_viewed=not checks.isdisjoint(("bounds", "races", "initialisation")) or not (has_fp64 and has_atomic64),
             has_fp64=has_fp64,
             has_atomic64=has_atomic64,
+            profile=self._profile,
         )
         self.granule = 1
         self.local_bytes = 0
@@ -240,7 +245,7 @@ class _Binder:
             )
         self.bound.has_floats |= dtype.kind in "fc"
         if self._profile is not None:
-            check_dtype(name, dtype, self._profile)
+            check_dtype(f"argument `{name}`", dtype, self._profile)
 
     def _inspect_array(self, name: str, array: np.ndarray[Any, Any]) -> None:
         self._inspect_dtype(name, array.dtype)

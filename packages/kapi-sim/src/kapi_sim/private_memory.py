@@ -8,7 +8,7 @@ import numpy as np
 
 from kapi_sim.arguments import Bound
 from kapi_sim.checks.initialisation import PrivateTrail
-from kapi_sim.errors import DtypeError
+from kapi_sim.checks.limits import check_dtype
 from kapi_sim.memory import SaturatingArray, View, poison
 from kapi_sim.spec.memory import constant_layout
 
@@ -33,10 +33,8 @@ class PrivateArrays:
         """Return a fresh array; the parameters are those of `PrivateArray`, and the variable's name."""
         bound = self._bound
         extents, kind = constant_layout("PrivateArray", shape, dtype)
-        if not bound.has_fp64 and kind in (np.float64, np.complex128):
-            raise DtypeError(
-                f"dtype of PrivateArray `{name}` must not be {kind} on a device without fp64, got {kind}: use float32"
-            )
+        if bound.profile is not None:
+            check_dtype(f"PrivateArray `{name}`", kind, bound.profile)
         array: np.ndarray[Any, Any]
         if fill_zeros:
             array = np.zeros(extents, kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
-from types import CellType
+from types import CellType, ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,13 +20,13 @@ from kapi_sim.spec.atomics import AtomicRef, atomic_fence
 from kapi_sim.spec.convergence import group_barrier
 from kapi_sim.spec.memory import PrivateArray
 from kapi_sim.statements import counted_loop, mark_lines
-from kapi_sim.undefined import defined_max, defined_min
+from kapi_sim.undefined import passing
 from kapi_sim.watchdog import LOOP_NUMBER, spin
 
 __all__ = ["Callees", "Rewriter"]
 
 _OF_THE_LAUNCH = {id(AtomicRef): "_kapi_reference", id(atomic_fence): "_kapi_fence"}
-_PASSING = {id(min): defined_min, id(max): defined_max}
+_PASSING = {id(min), id(max)}
 
 
 class Callees(Protocol):
@@ -142,12 +142,15 @@ class Rewriter(ArithmeticRewriter):
         hook = _OF_THE_LAUNCH.get(id(value))
         if hook is not None:
             return self._inject(hook, CellType(), node)
-        if self._callees.passes_undefined and id(value) in _PASSING:
-            return self._inject(f"_kapi_{value.__name__}", CellType(_PASSING[id(value)]), node)
+        passes = self._callees.passes_undefined
+        if passes and id(value) in _PASSING:
+            return self._inject(f"_kapi_{value.__name__}", CellType(passing(value)), node)
         if id(value) not in SUBSTITUTES:
             return node
         substitute = SUBSTITUTES[id(value)]
         name = f"_kapi_math_{_identifier(value)}_{id(value)}"
+        if passes and not isinstance(substitute, ModuleType):
+            substitute = passing(substitute)
         return self._inject(name, CellType(substitute), node)
 
     # Calls: barriers and device functions.
@@ -172,8 +175,12 @@ class Rewriter(ArithmeticRewriter):
                 self._refuse_in_lambda(node)
                 return ast.copy_location(ast.YieldFrom(node), node)
             return node
-        if _is_integer_type(value) and len(node.args) == 1 and not node.keywords:
-            node.func = self._inject(f"_kapi_to_{value.__name__}", CellType(conversion(value)), node.func)
+        if len(node.args) == 1 and not node.keywords and _is_number_type(value):
+            convert = conversion(value) if _is_integer_type(value) else value
+            if self._callees.passes_undefined:
+                convert = passing(convert)
+            if convert is not value:
+                node.func = self._inject(f"_kapi_to_{value.__name__}", CellType(convert), node.func)
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in self._generators:
             return ast.copy_location(ast.YieldFrom(node), node)
@@ -311,6 +318,10 @@ class Rewriter(ArithmeticRewriter):
 
 def _is_integer_type(value: object) -> bool:
     return isinstance(value, type) and (value is int or issubclass(value, np.integer))
+
+
+def _is_number_type(value: object) -> bool:
+    return isinstance(value, type) and (value in (int, float, complex) or issubclass(value, np.number))
 
 
 def _identifier(function: Callable[..., Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from kapi_sim.errors import CollectiveMismatchError
 from kapi_sim.source import Site, is_users_own
 
-__all__ = ["Undefined", "defined_max", "defined_min"]
+__all__ = ["Undefined", "passing"]
 
 
 class Undefined:
@@ -27,7 +27,6 @@ class Undefined:
 
     __slots__ = ("origin",)
 
-    __array_ufunc__ = None  # NumPy's scalars leave the operation to this class
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, origin: str) -> None:
@@ -43,6 +42,10 @@ class Undefined:
             f"{Site(frame.f_code.co_filename, frame.f_lineno)}\n  {self.origin}\n"
             "  use it only where `get_local_id` says that there is such a work-item"
         )
+
+    def __array_ufunc__(self, ufunc: object, method: str, *inputs: object, **options: object) -> Undefined:
+        # NumPy's scalars and functions leave the operation to this class.
+        return self
 
     def __bool__(self) -> bool:
         raise self.fail("in a condition")
@@ -74,18 +77,13 @@ for _name in (*_UNARY, *_COMPARISONS, *_BINARY, *(f"r{name}" for name in _BINARY
     setattr(Undefined, f"__{_name}__", _passed_on)
 
 
-def _defined(function: Callable[..., Any]) -> Callable[..., Any]:
-    def chosen(*values: Any) -> Any:
+def passing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what a kernel with sub-groups calls for `function`: a value that is not defined is passed on."""
+
+    def passed(*values: Any) -> Any:
         for value in values:
             if value.__class__ is Undefined:
                 return value
         return function(*values)
 
-    chosen.__name__ = chosen.__qualname__ = function.__name__
-    return chosen
-
-
-defined_min = _defined(min)
-"""What a kernel with sub-groups calls for `min`: a value that is not defined is passed on."""
-defined_max = _defined(max)
-"""What a kernel with sub-groups calls for `max`."""
+    return passed

@@ -52,16 +52,12 @@ def check_local_memory(nbytes: int, profile: Profile) -> None:
         )
 
 
-def check_dtype(name: str, dtype: np.dtype[Any], profile: Profile) -> None:
-    """Raise `DtypeError` if the device does not compute in the dtype of the argument `name`."""
+def check_dtype(subject: str, dtype: np.dtype[Any], profile: Profile) -> None:
+    """Raise `DtypeError` if the device does not compute in the dtype of what `subject` names."""
     if not profile.has_fp64 and dtype in (np.float64, np.complex128):
-        raise DtypeError(
-            f"argument `{name}` must not be {dtype} on a device without fp64, got {dtype}: convert it to float32"
-        )
+        raise DtypeError(f"{subject} must not be {dtype} on a device without fp64, got {dtype}: convert it to float32")
     if not profile.has_fp16 and dtype == np.float16:
-        raise DtypeError(
-            f"argument `{name}` must not be float16 on a device without fp16, got float16: convert it to float32"
-        )
+        raise DtypeError(f"{subject} must not be float16 on a device without fp16, got float16: convert it to float32")
 
 
 def fail_wide(element: str, value: np.generic, clock: Clock, site: Site) -> NoReturn:
