@@ -245,3 +245,37 @@ def test_kernel_of_no_plain_function_is_refused():
         kapi.kernel(print)
     with pytest.raises(kapi.KernelCompilationError, match="must take the work-item as its first parameter"):
         kapi.kernel(lambda: None)
+
+
+@kapi.kernel
+def nested(nd_item: kapi.NdItem, parts, out):
+    i = nd_item.get_local_id(0)
+    (source, scratch), (factor, half) = parts
+    scratch[i] = source[i] * factor
+    kapi.group_barrier(nd_item.get_group())
+    out[i] = scratch[3 - i] + half
+
+
+def test_tuples_hold_arrays_local_memory_and_numbers():
+    """Each in its place, however deep; another nesting of the same is compiled for itself."""
+    source = np.array([1, 2 - 1j, 3j, 4], np.complex64)
+    out = dpnp.zeros(4, dtype="complex64")
+    memory = kapi.LocalAccessor(4, "complex64")
+    numbers = (np.complex64(2 + 1j), np.float16(0.5))
+    kapi.call_kernel(nested, kapi.NdRange(4, 4), ((dpnp.asarray(source), memory), numbers), out)
+    np.testing.assert_array_equal(out.asnumpy(), (source * numbers[0])[::-1] + numbers[1])
+
+
+@kapi.kernel
+def first_of_each(item: kapi.Item, one, other, out):
+    out[0] = one[0]
+    out[1] = other[0]
+
+
+def test_tuples_in_other_places_are_other_types():
+    """The same numbers and arrays in the same order, nested otherwise."""
+    a, out = dpnp.asarray([7.0, 8.0]), dpnp.zeros(2)
+    kapi.call_kernel(first_of_each, kapi.Range(1), (2.0, 3.0), a, out)
+    np.testing.assert_array_equal(out.asnumpy(), [2, 7])
+    kapi.call_kernel(first_of_each, kapi.Range(1), a, (2.0, 3.0), out)
+    np.testing.assert_array_equal(out.asnumpy(), [7, 2])

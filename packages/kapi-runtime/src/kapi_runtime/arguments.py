@@ -130,7 +130,8 @@ def _leaves(names: Sequence[str], given: Sequence[Any], key: list[Any]) -> Itera
     """Name and value of each argument or, of a tuple, of each of its members; `key` tells which tuples there are."""
     for name, value in zip(names, given, strict=True):
         if isinstance(value, tuple):
-            key.append((name, type(value), len(value)))
+            # Fields by name, since a class may get others and keep its own.
+            key.append((name, type(value), len(value), *getattr(value, "_fields", ())))
             yield from _leaves([f"{name}[{position}]" for position in range(len(value))], value, key)
         else:
             yield name, value
