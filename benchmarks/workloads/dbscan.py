@@ -17,11 +17,12 @@ __all__ = ["build"]
 DIMENSIONS, CENTRES, RADIUS, LEAST = 10, 10, 0.6, 20
 
 OPENCL_C = """
-kernel void neighbours(global const double* restrict points, global uchar* restrict near, const double square) {
+kernel void neighbours(global const double* restrict points, global uchar* restrict near, const double square,
+                       const long features) {
     const size_t j = get_global_id(0), i = get_global_id(1);
     double sum = 0.0;
-    for (int k = 0; k < 10; k++) {
-        const double t = points[i * 10 + k] - points[j * 10 + k];
+    for (long k = 0; k < features; k++) {
+        const double t = points[i * features + k] - points[j * features + k];
         sum += t * t;
     }
     near[i * get_global_size(0) + j] = sum <= square;
@@ -34,7 +35,7 @@ def neighbours(item: kapi.Item, points, near, square):
     i = item.get_id(0)
     j = item.get_id(1)
     total = 0.0
-    for k in range(DIMENSIONS):
+    for k in range(points.shape[1]):
         t = points[i, k] - points[j, k]
         total += t * t
     near[i, j] = total <= square
@@ -45,7 +46,7 @@ def neighbours_numba(points, near, square):
     for i in numba.prange(points.shape[0]):
         for j in range(points.shape[0]):
             total = 0.0
-            for k in range(DIMENSIONS):
+            for k in range(points.shape[1]):
                 t = points[i, k] - points[j, k]
                 total += t * t
             near[i, j] = total <= square
@@ -113,7 +114,7 @@ def build(scale: float) -> Workload:
 
     def opencl(peer: Peer) -> Column:
         found, host = peer.empty((n, n), np.uint8), np.empty((n, n), np.uint8)
-        kernel = peer.kernel("neighbours", peer.array(points), found, np.float64(square))
+        kernel = peer.kernel("neighbours", peer.array(points), found, np.float64(square), np.int64(DIMENSIONS))
 
         def run() -> None:
             peer.run(kernel, (n, n))
