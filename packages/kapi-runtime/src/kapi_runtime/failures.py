@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import builtins
 import linecache
+import sys
+import warnings
 from typing import Any
 
 from dpctl.memory import MemoryUSMDevice
 
 from kapi_runtime import _keep_alive
 from kapi_sim import KernelAssertionError, NdRange, OutOfBoundsError, Range
-from kapi_sim.errors import attach_note
+from kapi_sim.errors import KapiWarning, attach_note
 from kapi_spirv import FAILURE_RECORD_SIZE, Failure, FailureRecord, SpirvModule
 
 __all__ = ["FailureWatch"]
@@ -38,10 +40,11 @@ class FailureWatch:
         Where the kernel writes.
     """
 
-    __slots__ = ("_memory", "_module", "_space", "address")
+    __slots__ = ("_is_read", "_memory", "_module", "_space", "address")
 
     def __init__(self, module: SpirvModule, space: Range | NdRange, queue: Any) -> None:
         self._module, self._space = module, space
+        self._is_read = False
         self._memory = MemoryUSMDevice(FAILURE_RECORD_SIZE, queue=queue)
         self._memory.memset()
         self.address = int(self._memory._pointer)
@@ -63,6 +66,7 @@ class FailureWatch:
         Exception
             What a `raise` names; `ZeroDivisionError` for an integer divided by zero.
         """
+        self._is_read = True
         record = FailureRecord.read(bytes(self._memory.copy_to_host()))
         if record is None:
             return
@@ -76,6 +80,20 @@ class FailureWatch:
         error: BaseException = getattr(builtins, failure.error)(*failure.args)
         attach_note(error, f"in {where}")
         raise error
+
+    def __del__(self) -> None:
+        # Held until the kernel has run: what nobody has waited for, nobody would hear of.
+        if getattr(self, "_is_read", True) or sys.is_finalizing():
+            return
+        try:
+            self.check()
+        except Exception as error:
+            warnings.warn(
+                f"a launch of kernel `{self._module.name}` failed, and nobody waited for its host event: "
+                f"{type(error).__name__}: {error}; call `wait()` of the host event, which raises it",
+                KapiWarning,
+                stacklevel=2,
+            )
 
     def _work_item(self, record: FailureRecord) -> str:
         position = record.global_id[: self._space.ndim]
