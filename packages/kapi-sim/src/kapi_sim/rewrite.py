@@ -11,6 +11,7 @@ is given to a copy of the function: launches on several threads do not meet in i
 from __future__ import annotations
 
 import ast
+from _thread import allocate_lock
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -28,6 +29,9 @@ from kapi_sim.source import FUTURE_FLAGS, parse_function
 from kapi_sim.spec.atomics import AtomicRef, atomic_fence
 
 __all__ = ["Instrumented"]
+
+_PARSING = allocate_lock()
+"""Held while source is parsed and compiled."""
 
 
 class Instrumented:
@@ -70,15 +74,20 @@ class Instrumented:
         key = (is_checked, hands_over, marks_lines)
         known = self._compiled.get(key)
         if known is None or not known.is_current():
-            compilation = _Compilation(*key)
-            if compilation.lacks_source(self.py_func):
-                # A loop cannot hand over there, for nothing that calls it could be rewritten.
-                compilation = _Compilation(is_checked, False, marks_lines, on_threads=True)
-            compilation.look_through(self.py_func)
-            known = compilation.compile(self.py_func, is_kernel=True)
-            compilation.raise_problems(self.name)
-            self._compiled[key] = known
+            # CPython 3.11's parser keeps its depth where other threads find it, and fails if they do.
+            with _PARSING:
+                known = self._compiled[key] = self._rewritten(*key)
         return known
+
+    def _rewritten(self, is_checked: bool, hands_over: bool, marks_lines: bool) -> Compiled:
+        compilation = _Compilation(is_checked, hands_over, marks_lines)
+        if compilation.lacks_source(self.py_func):
+            # A loop cannot hand over there, for nothing that calls it could be rewritten.
+            compilation = _Compilation(is_checked, False, marks_lines, on_threads=True)
+        compilation.look_through(self.py_func)
+        made = compilation.compile(self.py_func, is_kernel=True)
+        compilation.raise_problems(self.name)
+        return made
 
 
 class _Compilation:
