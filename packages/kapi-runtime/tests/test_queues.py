@@ -4,7 +4,7 @@ import asyncio
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 
 import dpctl
@@ -209,12 +209,12 @@ values = dpnp.zeros(2, dtype="float32")
 rounds, elapsed = 1_000_000, 0
 for _ in range(3):
     spin[2](values, 1)  # the first ones compile
-while elapsed < 0.3:
+while elapsed < 0.2:
     rounds *= 2
     begin = time.perf_counter()
     spin[2](values, rounds)
     elapsed = time.perf_counter() - begin
-rounds *= 6
+rounds *= 5
 host_event, event = kapi.call_kernel_async(spin, kapi.Range(2), [], values, rounds)
 for wait in host_event.wait, kapi.default_queue().synchronize:
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -318,6 +318,37 @@ def test_exception_in_a_callback_is_reported_and_later_ones_are_called(queue, mo
 def test_callback_that_is_not_callable_is_an_error(queue):
     with pytest.raises(kapi.KernelLaunchError, match="function of add_callback must be callable, got 7"):
         queue.add_callback(7)
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_threads_launch_call_back_and_wait_at_once(is_recorded):
+    """On one queue that all share and on queues of their own; callbacks launch and wait themselves."""
+    add_one[8](dpnp.zeros(8))  # dpnp's first use of all is not safe in threads
+    found = {}
+
+    def work(number):
+        queue = kapi.queue() if number % 2 else kapi.default_queue()
+        values, calls = dpnp.zeros(64, sycl_queue=queue), []
+
+        def callback(queue, status, step):
+            if step % 25 == 0:
+                add_one[8](dpnp.ones(8, sycl_queue=queue))
+                queue.synchronize()
+            calls.append(step)
+
+        for step in range(100):
+            kapi.call_kernel_async(add_one, kapi.Range(64), [], values)
+            queue.add_callback(callback, step)
+        queue.synchronize()
+        found[number] = (calls == list(range(100)), set(values.asnumpy()))
+
+    with kapi.profiling() if is_recorded else nullcontext():
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+    assert found == dict.fromkeys(range(4), (True, {100}))
 
 
 def test_callbacks_are_called_before_the_interpreter_ends(run_python):
