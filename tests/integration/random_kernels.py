@@ -65,8 +65,9 @@ class Program:
         """The kernel as a Python function, with its source where tools look for it."""
         return _function(self.source, {"kapi": kapi, "np": np})
 
-    def __repr__(self) -> str:
-        return f"\n{self.source}"
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """How hypothesis shows the program that is left when it has shrunk one."""
+        printer.text(f"{self.inputs} {self.outputs}\n{self.source}")
 
 
 def _function(source: str, namespace: dict[str, Any]) -> Any:
@@ -340,7 +341,7 @@ class _Writer:
 
     def start(self) -> None:
         """The variables' first values, and a private array."""
-        for code in {self._pick(DTYPES) for _ in range(3)} | set(self.program.outputs.values()):
+        for code in sorted({self._pick(DTYPES) for _ in range(3)} | set(self.program.outputs.values())):
             name = self._name("v")
             self.write(f"{name} = {self.value(code, 1)}")
             self._variables[code].append(name)
