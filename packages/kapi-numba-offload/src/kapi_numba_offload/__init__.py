@@ -18,6 +18,7 @@ from kapi_numba_offload.diagnostics import (
     offload_diagnostics,
     offload_reports,
 )
+from kapi_numba_offload.host_calls import listen as _listen
 from kapi_numba_offload.numpy_functions import STATUSES, numpy_functions, status
 from kapi_numba_offload.options import OffloadOptions
 from kapi_numba_offload.reasons import REASONS, OffloadFallbackWarning, Reason
@@ -47,3 +48,4 @@ __version__ = "0.1.0"
 del _kapi_runtime
 
 register()
+_listen()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import dpnp
 import numpy as np
 
+from kapi_numba_offload._numba_compat import as_dtype, from_dtype, ufunc_find_matching_loop
 from kapi_numba_offload.functions import ELEMENTWISE
 from kapi_numba_offload.usm import is_dpnp_array
 
-__all__ = ["Apply", "Cast", "Const", "Leaf", "Node", "Ref", "apply", "evaluate", "leaves_of"]
+__all__ = ["Apply", "Cast", "Const", "Leaf", "Node", "Ref", "apply", "apply_as_numba", "evaluate", "leaves_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # by identity: 1 and 1.0 are equal but not alike
@@ -64,7 +65,27 @@ def apply(name: str, operands: Sequence[Any]) -> Any:
     return getattr(module, name)(*operands)
 
 
-def evaluate(node: Node, leaves: Sequence[Any], earlier: Sequence[Any], values: dict[Node, Any] | None = None) -> Any:
+def apply_as_numba(name: str, operands: Sequence[Any]) -> Any:
+    """The same, converted to the dtype that Numba gives the operation for NumPy arrays and numbers of these types."""
+    value = apply(name, operands)
+    ufunc = getattr(np, name)
+    if not isinstance(ufunc, np.ufunc) or not is_dpnp_array(value):
+        return value
+    loop = ufunc_find_matching_loop(ufunc, [from_dtype(np.asarray(_plain(each)).dtype) for each in operands])
+    return value if loop is None else value.astype(as_dtype(loop.outputs[0]))
+
+
+def _plain(operand: Any) -> Any:
+    return np.empty(0, operand.dtype) if is_dpnp_array(operand) else operand
+
+
+def evaluate(
+    node: Node,
+    leaves: Sequence[Any],
+    earlier: Sequence[Any],
+    values: dict[Node, Any] | None = None,
+    operation: Callable[[str, Sequence[Any]], Any] = apply,
+) -> Any:
     """What the expression gives for whole arrays, one operation after the other.
 
     Parameters
@@ -77,6 +98,8 @@ def evaluate(node: Node, leaves: Sequence[Any], earlier: Sequence[Any], values: 
         Values of the region's statements before this one.
     values : dict, optional
         Receives the value of every node.
+    operation : callable
+        What an operation is for its name and operands: `apply` or `apply_as_numba`.
     """
     if isinstance(node, Leaf):
         value = leaves[node.index]
@@ -85,9 +108,9 @@ def evaluate(node: Node, leaves: Sequence[Any], earlier: Sequence[Any], values: 
     elif isinstance(node, Const):
         value = node.value
     elif isinstance(node, Cast):
-        value = evaluate(node.operand, leaves, earlier, values).astype(node.dtype)
+        value = evaluate(node.operand, leaves, earlier, values, operation).astype(node.dtype)
     else:
-        value = apply(node.name, [evaluate(each, leaves, earlier, values) for each in node.operands])
+        value = operation(node.name, [evaluate(each, leaves, earlier, values, operation) for each in node.operands])
     if values is not None:
         values[node] = value
     return value

@@ -34,6 +34,8 @@ class OffloadedFunction:
         The types of its arguments, at least one USM array among them.
     func_ir : numba.core.ir.FunctionIR, optional
         Numba's IR of it, needed if it has no source.
+    numba_types : bool
+        Whether expressions have the types that Numba gives them for NumPy arrays; else those of dpnp.
 
     Raises
     ------
@@ -43,7 +45,14 @@ class OffloadedFunction:
         If the function has neither source nor straight-line bytecode.
     """
 
-    def __init__(self, function: Callable[..., Any], arguments: Sequence[types.Type], func_ir: Any = None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        arguments: Sequence[types.Type],
+        func_ir: Any = None,
+        *,
+        numba_types: bool = False,
+    ) -> None:
         self.function = function
         self.arguments = tuple(arguments)
         self._told = 0  # the level of diagnostics that was printed
@@ -56,7 +65,7 @@ class OffloadedFunction:
             name for name, type_ in zip(names.parameters, arguments, strict=True)
             if isinstance(type_, UsmArrayType) and type_.layout == "C" and type_.usm_type and name not in stored
         )  # fmt: skip
-        self.partition = Partition(function, definition, names, kinds, contiguous)
+        self.partition = Partition(function, definition, names, kinds, contiguous, numba_types=numba_types)
         for node, usm, host in kinds.mixtures:
             raise mixed_error(
                 self.partition.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host)

@@ -11,7 +11,7 @@ import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
 import kapi_runtime
-from kapi_numba_offload.expression import Apply, Cast, Leaf, Node, Ref, evaluate, leaves_of
+from kapi_numba_offload.expression import Apply, Cast, Leaf, Node, Ref, apply, apply_as_numba, evaluate, leaves_of
 from kapi_numba_offload.functions import IN_PLACE, Operand
 from kapi_numba_offload.kernel_source import Indexing, emit, index_lines, make_kernel, space_of, spell_index
 from kapi_numba_offload.launch_record import LaunchRecord
@@ -107,6 +107,8 @@ class FusedRegion:
         Which leaves are always C-contiguous arrays of one dtype and USM kind, as a parameter of that type is.
     fastmath : bool
         Whether kernels may be optimised as if arithmetic were exact.
+    numba_types : bool
+        Whether operations have the types that Numba gives them for NumPy arrays; else dpnp's.
 
     Notes
     -----
@@ -121,6 +123,7 @@ class FusedRegion:
         contiguous: Sequence[bool] | None = None,
         *,
         fastmath: bool = False,
+        numba_types: bool = False,
     ) -> None:
         self.statements = tuple(statements)
         self.names = tuple(names)
@@ -133,6 +136,7 @@ class FusedRegion:
         self._outputs = tuple(number for number, each in enumerate(stored) if each.is_output)
         self._ran: tuple[_Launch, Any] | str | None = None
         self._fastmath = fastmath
+        self._numba_types = numba_types
         self._singles: dict[int, tuple[FusedRegion, tuple[int, ...]]] = {}
         self._lock = threading.Lock()
 
@@ -226,6 +230,7 @@ class FusedRegion:
                 [Statement(node, target, statement.in_place, True, statement.place)],
                 [names[each] for each in used],
                 fastmath=self._fastmath,
+                numba_types=self._numba_types,
             )
             self._singles[position] = alone, tuple(used)
         return self._singles[position]
@@ -262,14 +267,15 @@ class FusedRegion:
         samples = [_sample(leaf) if isinstance(leaf, dpnp_array) else leaf for leaf in leaves]
         values: dict[Node, Any] = {}
         results: list[Any] = []
+        operation = apply_as_numba if self._numba_types else apply
         try:
             for statement in self.statements:
                 if statement.in_place is not None:
                     # dpnp's own answer to whether it may be done in place; the sample is not used otherwise.
-                    evaluate(statement.node, samples, results, values)
+                    evaluate(statement.node, samples, results, values, operation)
                     results.append(self._by_dpnp(statement, samples, results))
                 else:
-                    results.append(evaluate(statement.node, samples, results, values))
+                    results.append(evaluate(statement.node, samples, results, values, operation))
         except Exception as error:
             # What dpnp refuses it refuses with its own words when the statement is run by dpnp.
             raise _Unfused(str(error)) from error

@@ -30,6 +30,7 @@ class Body(Protocol):
     regions: list[FusedRegion]
     contiguous: frozenset[str]
     options: OffloadOptions
+    numba_types: bool
 
     def expression(self, node: ast.expr) -> ast.expr:
         """An expression, rewritten."""
@@ -227,7 +228,13 @@ class Group:
             is_output = is_expression or (name is not None and (is_read or name.startswith(PREFIX)))
             statements.append(Statement(node, leaf, in_place, is_output, place))
         contiguous = [name in partition.contiguous for name in self._names]
-        region = FusedRegion(statements, self._names, contiguous, fastmath=partition.options.fastmath)
+        region = FusedRegion(
+            statements,
+            self._names,
+            contiguous,
+            fastmath=partition.options.fastmath,
+            numba_types=partition.numba_types,
+        )
         partition.regions.append(region)
         helper = partition.helper(f"region_{len(partition.regions)}", region)
         where = self._leaves[0] if self._leaves else ast.Constant(0)

@@ -29,6 +29,7 @@ class LoopBody(Protocol):
     definition: ast.FunctionDef
     loops: list[Any]
     options: OffloadOptions
+    numba_types: bool
 
     def expression(self, node: ast.expr) -> ast.expr:
         """An expression, rewritten."""
@@ -105,7 +106,7 @@ def _parallel(body: LoopBody, statement: ast.For) -> list[ast.stmt]:
         body.original, body.names, _with_bounds(syntax, statement), host_bounds, [*given, *reductions],
         [*reductions, *carried], parallel=not carried,
     )  # fmt: skip
-    loop = ParallelLoop(body.original, body.names, syntax, place, host, body.options)
+    loop = ParallelLoop(body.original, body.names, syntax, place, host, body.options, numba_types=body.numba_types)
     body.loops.append(loop)
     helper = body.helper(f"loop_{len(body.loops)}", loop)
     bounds = [body.expression(each) for axis in syntax.axes for each in (axis.start, axis.stop, axis.step)]

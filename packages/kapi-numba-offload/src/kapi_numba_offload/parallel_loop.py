@@ -18,6 +18,7 @@ from kapi_numba_offload.loop_body import NotInKernelError
 from kapi_numba_offload.loop_kernel import IDENTITIES, LANES, LoopFunctions, combine
 from kapi_numba_offload.loop_syntax import LoopSyntax
 from kapi_numba_offload.names import Names
+from kapi_numba_offload.numba_numbers import NumbaNumbers, strong_numbers
 from kapi_numba_offload.options import OffloadOptions
 from kapi_numba_offload.placement import one_queue
 from kapi_numba_offload.reasons import Refusal, fall_back
@@ -49,6 +50,8 @@ class ParallelLoop:
         The same loop on the host.
     options : OffloadOptions
         Those of the function.
+    numba_types : bool
+        Whether numbers have the types that Numba gives them; else those of the kernel language.
 
     Attributes
     ----------
@@ -64,7 +67,10 @@ class ParallelLoop:
         place: Any,
         host: HostLoop,
         options: OffloadOptions,
+        *,
+        numba_types: bool = False,
     ) -> None:
+        self._numba_types = numba_types
         self.syntax, self.place, self.host, self.options = syntax, place, host, options
         self.latest: LaunchRecord | str | None = None
         self._functions = LoopFunctions(function, names, syntax)
@@ -92,6 +98,8 @@ class ParallelLoop:
         """
         captured = [_element(each) for each in captured]
         initial = [_element(each) for each in initial]
+        if self._numba_types:
+            captured, initial = strong_numbers(captured), strong_numbers(initial)
         arrays = [each for each in captured if isinstance(each, dpnp_array)]
         if arrays:
             queue = one_queue(self.place, self.syntax.captured, captured)
@@ -184,6 +192,8 @@ class ParallelLoop:
                 {name: each.dtype for name, each in arrays.items()},
                 lower,
             )
+            if self._numba_types:
+                body = [NumbaNumbers(arrays).visit(each) for each in body]
             if not self.syntax.reductions:
                 return self._plain(body, captured, len(bounds) // 3)
             return self._reducing(body, captured, initial, len(bounds) // 3)

@@ -38,6 +38,8 @@ class Partition:
         The kinds of its expressions.
     contiguous : frozenset of str
         Variables that are always C-contiguous arrays of one dtype and USM kind.
+    numba_types : bool
+        Whether expressions have Numba's types; else dpnp's.
 
     Attributes
     ----------
@@ -54,7 +56,10 @@ class Partition:
         names: Names,
         kinds: Kinds,
         contiguous: frozenset[str] = frozenset(),
+        *,
+        numba_types: bool = False,
     ) -> None:
+        self.numba_types = numba_types
         self.original = original
         self.definition = definition
         self.names = names

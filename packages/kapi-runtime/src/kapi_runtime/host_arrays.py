@@ -7,10 +7,12 @@ the host.  Where the device reads the host's memory, nothing is copied.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.metadata import entry_points
 from typing import Any
 
 import dpctl
@@ -25,7 +27,7 @@ from kapi_runtime.queues import Queue, default_queue, external_queue
 from kapi_sim.errors import ExecutionPlacementError, ImplicitCopyWarning
 from kapi_sim.usm_fields import UsmArrayFields
 
-__all__ = ["HostArrays", "Place", "device_context", "place_of_host_arrays"]
+__all__ = ["HostArrays", "Place", "device_context", "on_device_context", "place_of_host_arrays"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +82,43 @@ def device_context(device: Any, *, warn: bool = False) -> Iterator[Queue]:
     queue = external_queue(device) if isinstance(device, dpctl.SyclQueue) else default_queue(find_device(device))
     token = _place.set(Place(queue, warn))
     _current.push(Device(queue.sycl_device))
+    _tell(True)
     try:
         yield queue
     finally:
+        _tell(False)
         _current.pop()
         _place.reset(token)
+
+
+_listeners: list[Callable[[bool], None]] = []
+
+
+def on_device_context(listener: Callable[[bool], None]) -> None:
+    """Have a function called when a `device_context` begins, with True, and when it ends, with False, in any thread.
+
+    A package that is to hear of it names a function that calls this one as an entry point of the group
+    ``kapi_device_context``; it is loaded when the first context begins.
+
+    Parameters
+    ----------
+    listener : callable
+        Told by a bool; adding it twice is adding it once.
+    """
+    if listener not in _listeners:
+        _listeners.append(listener)
+
+
+@lru_cache(maxsize=1)
+def _load_listeners() -> None:
+    for each in entry_points(group="kapi_device_context"):
+        each.load()()
+
+
+def _tell(begins: bool) -> None:
+    _load_listeners()
+    for listener in _listeners:
+        listener(begins)
 
 
 def place_of_host_arrays() -> Place | None:
