@@ -85,12 +85,16 @@ def test_debug_failure_is_raised_where_the_event_is_waited_for(checked):
 
 def test_debug_failure_that_nobody_waits_for_is_a_warning(checked):
     """Told when the launch's memory is let go: a failure is never lost in silence."""
-    with pytest.warns(kapi.KapiWarning, match="`body` failed, and nobody waited for its host event: ValueError: "):
+
+    def forget():
         events = kapi.call_kernel_async(checked, kapi.Range(1), [], array([-5, 0]), 3)
         events[1].wait()
         del events
         # A later launch lets go of what earlier ones used, if nothing else has before.
         launched(checked, 1, array([1, 1]), 3)
+
+    with pytest.warns(kapi.KapiWarning, match="`body` failed, and nobody waited for its host event: ValueError: "):
+        forget()
 
 
 def test_debug_records_of_launches_are_their_own(checked):
