@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kapi_runtime.discovery import find_device
@@ -14,7 +14,7 @@ from kapi_sim import NdRange, Range
 from kapi_sim.launchable import Launchable
 from kapi_sim.spec import KernelOptions
 
-__all__ = ["DeviceLaunchable"]
+__all__ = ["DeviceLaunchable", "stand_in"]
 
 
 class DeviceLaunchable(Launchable):
@@ -121,3 +121,18 @@ class DeviceLaunchable(Launchable):
     @abstractmethod
     def _module_count(self) -> int:
         """How many modules are compiled."""
+
+
+def stand_in(name: str, parameters: Sequence[str]) -> Callable[..., None]:
+    """Return a function of a kernel's name and parameters, in the place of Python source that it does not have.
+
+    Parameters
+    ----------
+    name : str
+        The kernel's name.
+    parameters : sequence of str
+        Identifiers, each another one.
+    """
+    function: Callable[..., None] = eval(f"lambda {', '.join(['item', *parameters])}: None")
+    function.__name__ = function.__qualname__ = name
+    return function

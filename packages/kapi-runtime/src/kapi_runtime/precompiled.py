@@ -22,20 +22,18 @@ from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime import _keep_alive, _reset, recording
 from kapi_runtime._build_log import build_log
-from kapi_runtime.arguments import Arguments, read_arguments
+from kapi_runtime.arguments import read_arguments
 from kapi_runtime.device_summary import describe_device
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.geometry import checked_range
-from kapi_runtime.launch import prepare
-from kapi_runtime.launchables import DeviceLaunchable
+from kapi_runtime.launchables import DeviceLaunchable, stand_in
+from kapi_runtime.module_kernels import ModuleKernel
 from kapi_runtime.placement import execution_queue
-from kapi_runtime.program import device_kernel
 from kapi_runtime.queues import queue_of
 from kapi_sim import DriverError, DtypeError, KernelCompilationError, KernelLaunchError, LocalAccessor, NdRange, Range
 from kapi_sim.launchable import parameters_for_launch
 from kapi_spirv import SpirvModule
-from kapi_types import typeof_argument
-from kapi_types.usm_array import UsmArrayFields, array_type
+from kapi_types.usm_array import UsmArrayFields
 
 __all__ = ["PrecompiledKernel", "load_opencl", "load_spirv"]
 
@@ -77,7 +75,7 @@ class PrecompiledKernel(DeviceLaunchable):
         self.code = code
         self._entry, self._given_parameters, self._build_options = entry, parameters, options
         self._parameters = _parsed(entry, parameters)
-        super().__init__(_function(entry, [each.name for each in self._parameters]))
+        super().__init__(stand_in(entry, [each.name for each in self._parameters]))
         self._lock = threading.Lock()
         self._built: dict[Any, _Built] = {}
         _kernels.add(self)
@@ -198,59 +196,6 @@ class _Built:
     max_work_group_size: int
     max_work_item_sizes: tuple[int, ...]
     local_mem_size: int
-
-
-class ModuleKernel(DeviceLaunchable):
-    """A kernel that `kapi_spirv.compile_kernel` compiled, maybe in another process; `load_spirv` makes it.
-
-    Attributes
-    ----------
-    module : SpirvModule
-        The compiled kernel.
-    """
-
-    def __init__(self, module: SpirvModule) -> None:
-        super().__init__(_function(module.name, [each.name for each in module.parameters]), module.options)
-        self.module = module
-
-    def submit(
-        self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
-    ) -> tuple[HostEvent, Any]:
-        """Launch, and return the events of `call_kernel_async`."""
-        module = self.module
-        names = parameters_for_launch(self.py_func, space, given)
-        self.options.require_launchable(self.__name__, space)
-        wanted = (Range if module.index_space == "item" else NdRange, module.ndim)
-        if (type(space), space.ndim) != wanted:
-            raise KernelLaunchError(
-                f"index space of kernel `{self.__name__}` must be that which it was compiled for, a "
-                f"{wanted[0].__name__} of {wanted[1]} dimensions, got {space!r}"
-            )
-        arguments = read_arguments(self.__name__, names, given)
-        self._check(arguments)
-        before = device_events(dependent_events)
-        events = prepare(self.__name__, space, arguments, lambda target: module).submit(before)
-        self.count_launch()
-        return events
-
-    def built_for(self, queue: Any) -> dict[str, Any]:
-        """Return its `dpctl.program.SyclKernel` for a queue's device, by its signature."""
-        return {self.module.typed_ir.split("\n", 1)[0]: device_kernel(self.module, queue).sycl_kernel}
-
-    def _module_count(self) -> int:
-        return 1
-
-    def _check(self, arguments: Arguments) -> None:
-        for parameter, value in zip(self.module.parameters, arguments.read, strict=True):
-            found = array_type(value) if isinstance(value, UsmArrayFields) else typeof_argument(value)
-            if found != parameter.type:
-                raise DtypeError(
-                    f"argument `{parameter.name}` of kernel `{self.__name__}` must be {parameter.type}, for which it "
-                    f"was compiled, got {found}"
-                )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.module,)
 
 
 def load_spirv(code: bytes | SpirvModule, entry: str = "", parameters: Parameters = (), options: str = "") -> Any:
@@ -379,13 +324,6 @@ def _parsed(entry: str, parameters: Parameters) -> tuple[_Parameter, ...]:
                 f"local memory 'local float32[:]', got {given!r}"
             ) from error
     return tuple(parsed)
-
-
-def _function(name: str, parameters: Sequence[str]) -> Any:
-    """A function of the kernel's name and parameters, which stands for its missing Python source."""
-    function = eval(f"lambda {', '.join(['item', *parameters])}: None")  # the names are identifiers
-    function.__name__ = function.__qualname__ = name
-    return function
 
 
 def _scalar(where: str, dtype: np.dtype[Any], value: Any) -> Any:

@@ -1,0 +1,72 @@
+"""Kernels that kapi's compiler made somewhere else, such as in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kapi_runtime.arguments import Arguments, read_arguments
+from kapi_runtime.events import HostEvent, device_events
+from kapi_runtime.launch import prepare
+from kapi_runtime.launchables import DeviceLaunchable, stand_in
+from kapi_runtime.program import device_kernel
+from kapi_sim import DtypeError, KernelLaunchError, NdRange, Range
+from kapi_sim.launchable import parameters_for_launch
+from kapi_spirv import SpirvModule
+from kapi_types import typeof_argument
+from kapi_types.usm_array import UsmArrayFields, array_type
+
+__all__ = ["ModuleKernel"]
+
+
+class ModuleKernel(DeviceLaunchable):
+    """A kernel that `kapi_spirv.compile_kernel` compiled, maybe in another process; `load_spirv` makes it.
+
+    Attributes
+    ----------
+    module : SpirvModule
+        The compiled kernel.
+    """
+
+    def __init__(self, module: SpirvModule) -> None:
+        super().__init__(stand_in(module.name, [each.name for each in module.parameters]), module.options)
+        self.module = module
+
+    def submit(
+        self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
+    ) -> tuple[HostEvent, Any]:
+        """Launch, and return the events of `call_kernel_async`."""
+        module = self.module
+        names = parameters_for_launch(self.py_func, space, given)
+        self.options.require_launchable(self.__name__, space)
+        wanted = (Range if module.index_space == "item" else NdRange, module.ndim)
+        if (type(space), space.ndim) != wanted:
+            raise KernelLaunchError(
+                f"index space of kernel `{self.__name__}` must be that which it was compiled for, a "
+                f"{wanted[0].__name__} of {wanted[1]} dimensions, got {space!r}"
+            )
+        arguments = read_arguments(self.__name__, names, given)
+        self._check(arguments)
+        before = device_events(dependent_events)
+        events = prepare(self.__name__, space, arguments, lambda target: module).submit(before)
+        self.count_launch()
+        return events
+
+    def built_for(self, queue: Any) -> dict[str, Any]:
+        """Return its `dpctl.program.SyclKernel` for a queue's device, by its signature."""
+        return {self.module.typed_ir.split("\n", 1)[0]: device_kernel(self.module, queue).sycl_kernel}
+
+    def _module_count(self) -> int:
+        return 1
+
+    def _check(self, arguments: Arguments) -> None:
+        for parameter, value in zip(self.module.parameters, arguments.read, strict=True):
+            found = array_type(value) if isinstance(value, UsmArrayFields) else typeof_argument(value)
+            if found != parameter.type:
+                raise DtypeError(
+                    f"argument `{parameter.name}` of kernel `{self.__name__}` must be {parameter.type}, for which it "
+                    f"was compiled, got {found}"
+                )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.module,)
