@@ -14,6 +14,7 @@ from numba.core.analysis import compute_cfg_from_blocks
 from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.consts import ConstantInferenceError
+from numba.core.interpreter import Interpreter
 from numba.core.target_extension import GPU, target_override, target_registry
 from numba.core.typed_passes import PreLowerStripPhis
 from numba.core.typing import templates
@@ -26,7 +27,6 @@ from numba.core.untyped_passes import (
     IRProcessing,
     ReconstructSSA,
     RewriteSemanticConstants,
-    TranslateByteCode,
 )
 from numba.np.numpy_support import as_dtype, from_dtype
 
@@ -42,12 +42,12 @@ __all__ = [
     "GenericRewrites",
     "IRProcessing",
     "InlineClosureLikes",
+    "Interpreter",
     "PassManager",
     "PreLowerStripPhis",
     "Purpose",
     "ReconstructSSA",
     "RewriteSemanticConstants",
-    "TranslateByteCode",
     "TypingContext",
     "as_dtype",
     "compute_cfg_from_blocks",

@@ -111,6 +111,22 @@ def _builtins(kapi: Any) -> Any:
     return builtins
 
 
+def _named_expressions(kapi: Any) -> Any:
+    @kapi.kernel
+    def named_expressions(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        if (twice := i * 2) > 4:
+            out[0, i] = twice
+        out[1, i] = (more := a[i] + 1) * more
+        k = 0
+        while (k := k + 1) < i:
+            out[2, i] += k
+        x = y = a[i]
+        out[3, i] = x + y + (last := 3) + last
+
+    return named_expressions
+
+
 def _enumerations(kapi: Any) -> Any:
     @kapi.kernel
     def enumerations(item: kapi.Item, a, out):
@@ -320,6 +336,15 @@ CASES: tuple[Case, ...] = (
                     [4] * 6,
                 ]
             )
+        },
+    ),
+    Case(
+        "values/named-expressions",
+        _named_expressions,
+        ((6,),),
+        lambda: [_SIX, np.zeros((4, 6))],
+        lambda given: {
+            1: np.array([[0, 0, 0, 6, 8, 10], (_SIX + 1) ** 2, [0, 0, 1, 3, 6, 10], 2 * _SIX + 6]),
         },
     ),
     Case(

@@ -47,7 +47,6 @@ class CheckNames(FunctionPass):
                     self._check(state, statement, problems)
                 elif type(statement) in _STATEMENTS:
                     whole.append(problem_at(statement.loc, _STATEMENTS[type(statement)]))
-        whole += _half_assigned(state.func_ir.blocks)
         # What such a line holds, texts above all, is no mistake of its own.
         lines = {problem.line for problem in whole}
         problems = whole + [problem for problem in problems if problem.line not in lines]
@@ -101,20 +100,6 @@ class CheckNames(FunctionPass):
         except ValueError as error:
             problems.append(problem_at(statement.loc, f"{name} {error}"))
             statement.value = ir.Const(Unknown(), statement.loc, use_literal_type=False)
-
-
-def _half_assigned(blocks: dict[Any, Any]) -> list[Problem]:
-    """Where Numba has given a value to a name and forgotten the temporary that it was: at each `:=`."""
-    assigned = {each.target.name for block in blocks.values() for each in block.find_insts(ir.Assign)}
-    found = []
-    for block in blocks.values():
-        for statement in block.body:
-            read = statement.value if isinstance(statement, ir.Assign) else statement
-            variables = [read] if isinstance(read, ir.Var) else getattr(read, "list_vars", list)()
-            if any(each.name.startswith("$") and each.name not in assigned for each in variables):
-                text = "a kernel cannot assign within an expression (:=); assign on a line before it"
-                found.append(problem_at(statement.loc, text))
-    return list(dict.fromkeys(found))
 
 
 class Unknown:

@@ -17,9 +17,9 @@ from kapi_types._numba_compat import (
     PreLowerStripPhis,
     ReconstructSSA,
     RewriteSemanticConstants,
-    TranslateByteCode,
 )
 from kapi_types.kernel_typing.assignments import CheckAssignments
+from kapi_types.kernel_typing.bytecode import TranslateKernel
 from kapi_types.kernel_typing.constant_arguments import FindConstantArguments
 from kapi_types.kernel_typing.inference import InferTypes
 from kapi_types.kernel_typing.local_functions import InlineLocalFunctions
@@ -59,7 +59,7 @@ class KernelCompiler(CompilerBase):
     def define_pipelines(self) -> list[Any]:
         """The one pipeline of passes."""
         passes = PassManager("kapi_kernel")
-        passes.add_pass(TranslateByteCode, "bytecode to IR")
+        passes.add_pass(TranslateKernel, "bytecode to IR")
         passes.add_pass(FixupArgs, "arguments")
         passes.add_pass(IRProcessing, "IR checks")
         passes.add_pass(InlineLocalFunctions, "local functions inlined")
