@@ -47,7 +47,7 @@ def main() -> None:
         results["launch_us"] = launch_costs(5 if options.quick else 25)
         print("host time of one asynchronous launch in us: median, fastest batch")
         for name, (median, fastest) in results["launch_us"].items():
-            print(f"  {name:<24}{median:10.1f}{fastest:10.1f}")
+            print(f"  {name:<36}{median:10.1f}{fastest:10.1f}")
         print()
     if "start" in options.parts:
         results["start_seconds"] = start_costs(3 if options.quick else 9)

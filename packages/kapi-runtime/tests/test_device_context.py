@@ -209,3 +209,17 @@ def test_usm_arrays_elsewhere_are_refused():
 def test_empty_arrays_are_taken():
     with kapi.device_context("cpu"):
         add[0](np.zeros(0), np.zeros(0), np.zeros(0))
+
+
+def test_kernel_without_arrays_runs_where_the_block_says():
+    @kapi.kernel
+    def nothing(item: kapi.Item, number):
+        pass
+
+    queue = kapi.queue()
+    for _ in range(2):
+        with kapi.device_context(queue):
+            kapi.call_kernel(nothing, kapi.Range(1), 3)
+    assert len(nothing.built_for(queue)) == 1
+    with pytest.raises(kapi.ExecutionPlacementError, match="arguments of kernel `nothing` must hold a USM array"):
+        kapi.call_kernel(nothing, kapi.Range(1), 3)
