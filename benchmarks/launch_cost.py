@@ -24,7 +24,7 @@ import kapi_runtime as kapi
 
 __all__ = ["launch_costs"]
 
-_BATCH = 100  # launches between two waits, so that the queue never fills
+_BATCH = 16  # launches between two waits: dpctl asks for the state of each that is pending, at each launch
 _SIZE = 64
 _SOURCE = "__kernel void add(__global float *a, __global float *b, __global float *c)"
 _SOURCE += "{ int i = get_global_id(0); c[i] = a[i] + b[i]; }"

@@ -22,7 +22,7 @@ from kapi_runtime._waiting import wait_for
 __all__ = ["in_flight", "keep", "release", "wait"]
 
 _COMPLETE = dpctl.event_status_type.complete
-_INTERVAL = 64  # launches after which those of all queues are looked at
+_THIS_QUEUE, _ALL_QUEUES = 8, 64  # launches after which those of the queue at hand, and of all, are looked at
 
 _lock = threading.Lock()
 _pending: dict[Any, deque[tuple[Any, Any]]] = {}
@@ -49,8 +49,11 @@ def keep(queue: Any, event: Any, owners: Any) -> None:
             launches = _pending[queue] = deque()
         launches.append((event, owners))
         _kept += 1
-        # The other queues' launches are looked at now and then: that costs more than all else here.
-        done = _take_complete() if _kept % _INTERVAL == 0 else _take_first(launches)
+        # Asking for the state of an event costs more than all else here.
+        if _kept % _ALL_QUEUES == 0:
+            done = _take_complete()
+        else:
+            done = _take_first(launches) if _kept % _THIS_QUEUE == 0 else []
     # Owners are destroyed here, without the lock: their destructors may launch, or free memory of the device.
     del done
 

@@ -15,27 +15,36 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import dpctl
 from dpctl import _sycl_event
+from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime._submission_code import submission_code
 
-__all__ = ["Submission", "submission"]
+__all__ = ["DONE", "Submission", "order_of", "submission"]
 
+DONE = dpctl.SyclEvent()
+"""The host's part of a launch, as dpctl's bookkeeping sees it: over at once, as `_keep_alive` holds the arguments."""
+
+_GET_EVENTS, _ADD_EVENTS = "get_submitted_events", "add_to_both_events"
 _LAUNCHES_WITHOUT = 100
 _FASTCALL = 0x80
 _PYTHON = (
     "PyBool_FromLong",
     "PyFloat_AsDouble",
     "PyList_GetItem",
+    "PyList_SetItem",
     "PyList_Size",
     "PyLong_AsLong",
     "PyLong_AsLongLongAndOverflow",
     "PyLong_AsVoidPtr",
+    "PyObject_VectorcallMethod",
     "PyTuple_GetItem",
     "PyTuple_Size",
+    "Py_DecRef",
     "Py_IncRef",
 )
 _DPCTL = (
@@ -55,17 +64,18 @@ class Submission:
     Attributes
     ----------
     launch : callable
-        ``launch(plan, arguments, events, more_events)``: packs and submits; gives the event, or None if the arguments
-        are not the plan's or the driver refuses.
+        ``launch(plan, arguments, order, cell, more_events)``: packs and submits; gives the event, or None if the
+        arguments are not the plan's or the driver refuses.  `order` is what `order_of` gives; `cell`, a list of one,
+        holds the event of the last launch on the queue.
     pack : callable
         ``pack(plan, arguments)``: packs, and says whether the arguments are the plan's.
     send : callable
-        ``send(plan, events, more_events)``: submits what was packed.
+        ``send(plan, order, cell, more_events)``: submits what was packed.
     """
 
-    launch: Callable[[int, tuple[Any, ...], list[Any], list[Any]], Any]
+    launch: Callable[[int, tuple[Any, ...], Any, list[Any], list[Any]], Any]
     pack: Callable[[int, tuple[Any, ...]], bool]
-    send: Callable[[int, list[Any], list[Any]], Any]
+    send: Callable[[int, Any, list[Any], list[Any]], Any]
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -103,6 +113,11 @@ def submission(at_once: bool = False) -> Submission | None:
     return _made[0]
 
 
+def order_of(order: Any) -> Any:
+    """Return the native keeper of the events in dpctl's order manager of a queue: no other thread runs in its calls."""
+    return order._state
+
+
 def _is_as_known() -> bool:
     """Whether objects of this interpreter and of dpctl begin as the code expects."""
     event, queue = dpctl.SyclEvent(), None
@@ -116,7 +131,24 @@ def _is_as_known() -> bool:
         and ctypes.c_size_t.from_address(id(event) + 8).value == id(type(event))
         and ctypes.c_size_t.from_address(id(event) + 16).value == event.addressof_ref()
         and ctypes.c_size_t.from_address(id(queue) + 16).value == queue.addressof_ref()
+        and _keeps_order_natively(queue)
+        and _have_identities(queue)
     )
+
+
+def _keeps_order_natively(queue: Any) -> bool:
+    keeper = getattr(SequentialOrderManager[queue], "_state", None)
+    if not hasattr(keeper, _ADD_EVENTS) or isinstance(getattr(type(keeper), _ADD_EVENTS), FunctionType):
+        return False
+    return type(getattr(keeper, _GET_EVENTS, tuple)()) is list
+
+
+def _have_identities(queue: Any) -> bool:
+    """Whether copies of an event begin with the same word, and other events with others."""
+    first, second = queue.submit_barrier(), queue.submit_barrier()
+    events = (first, dpctl.SyclEvent(first._get_capsule()), second)
+    words = [ctypes.c_size_t.from_address(event.addressof_ref()).value for event in events]
+    return words[0] == words[1] != words[2]
 
 
 def _make() -> Submission | None:
@@ -126,11 +158,11 @@ def _make() -> Submission | None:
     addresses = {name: _address(getattr(ctypes.pythonapi, name)) for name in _PYTHON}
     addresses |= {name: _address(getattr(library, name)) for name in _DPCTL}
     addresses["SyclEvent_Make"] = _capsule_pointer(_sycl_event.__pyx_capi__["SyclEvent_Make"])
-    addresses["None"] = id(None)
+    objects = {"NONE": None, "DONE": DONE, "GET_EVENTS": _GET_EVENTS, "ADD_EVENTS": _ADD_EVENTS}
     llvm = import_module("llvmlite.binding")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(submission_code(addresses))
+    module = llvm.parse_assembly(submission_code(addresses, {name: id(value) for name, value in objects.items()}))
     module.verify()
     machine = llvm.Target.from_default_triple().create_target_machine(opt=2)
     engine = llvm.create_mcjit_compiler(module, machine)

@@ -71,18 +71,23 @@ _QUEUE = 48  # offset of the queue in a USM allocation
 _DATA, _RANK, _SHAPE, _STRIDES, _ELEMENT, _FLAGS, _BASE = 24, 32, 40, 48, 56, 60, 64
 
 
-def submission_code(addresses: dict[str, int]) -> str:
+def submission_code(addresses: dict[str, int], objects: dict[str, int]) -> str:
     """Return the IR, with the functions that it calls at these addresses.
 
     Parameters
     ----------
     addresses : dict of str to int
-        Address of each C function, by name, and of the object ``None``.
+        Address of each C function, by name.
+    objects : dict of str to int
+        Address of each object: ``NONE``; ``DONE``, an event that is over; the names of the methods ``GET_EVENTS`` and
+        ``ADD_EVENTS``.
     """
     text = _CODE
     for name, address in addresses.items():
         text = text.replace(f"@{name}(", f"inttoptr (i64 {address} to ptr)(")
-    return text.replace("$NONE", f"inttoptr (i64 {addresses['None']} to ptr)")
+    for name, address in objects.items():
+        text = text.replace(f"${name}", f"inttoptr (i64 {address} to ptr)")
+    return text
 
 
 def _word(name: str, words: tuple[str, ...]) -> int:
@@ -261,9 +266,10 @@ differs:
 """
 
 _COLLECT = f"""
-; Adds the references of a list of events behind the first `count`, and returns how many there are then.
-define internal i64 @collect(ptr %references, i64 %count, ptr %events) {{
-  %more = call i64 @PyList_Size(ptr %events)
+; Adds the references of a list of events, those from `start` on, behind the first `count`; returns how many there are.
+define internal i64 @collect(ptr %references, i64 %count, ptr %events, i64 %start) {{
+  %length = call i64 @PyList_Size(ptr %events)
+  %more = sub i64 %length, %start
   %sum = add i64 %count, %more
   %fit = icmp ule i64 %sum, {MAX_EVENTS}
   br i1 %fit, label %next, label %end
@@ -275,7 +281,8 @@ next:
 
 one:
   %index.next = add i64 %index, 1
-  %event = call ptr @PyList_GetItem(ptr %events, i64 %index)
+  %place = add i64 %start, %index
+  %event = call ptr @PyList_GetItem(ptr %events, i64 %place)
 {_load("reference", "event", _REFERENCE)}
   %position = add i64 %count, %index
   %slot = getelementptr ptr, ptr %references, i64 %position
@@ -285,19 +292,63 @@ one:
 end:
   ret i64 %sum
 }}
+
+; Where the event of the last launch stands in a list of events, or 0: that launch waited for all before it.
+define internal i64 @first_that_counts(ptr %events, ptr %last) {{
+{_load("last_reference", "last", _REFERENCE)}
+  %last_identity = load ptr, ptr %last_reference
+  %length = call i64 @PyList_Size(ptr %events)
+  br label %next
+
+next:
+  %index = phi i64 [%length, %0], [%before, %one]
+  %is_more = icmp sgt i64 %index, 0
+  br i1 %is_more, label %one, label %none
+
+one:
+  %before = sub i64 %index, 1
+  %event = call ptr @PyList_GetItem(ptr %events, i64 %before)
+{_load("reference", "event", _REFERENCE)}
+  %identity = load ptr, ptr %reference
+  %is_last = icmp eq ptr %identity, %last_identity
+  br i1 %is_last, label %found, label %next
+
+found:
+  ret i64 %before
+
+none:
+  ret i64 0
+}}
 """
 
 _SUBMIT = f"""
-define internal ptr @submit(ptr %plan, ptr %events, ptr %more_events) {{
+; Waits for what counts of the queue's events, and for `more_events`; adds its own to those of the queue.
+;
+; Between asking for the events and adding one, no other thread runs Python, so that whatever stands before the added
+; event is what it waits for. So the next launch waits for it and what follows it, and not for each event before.
+define internal ptr @submit(ptr %plan, ptr %order, ptr %cell, ptr %more_events) {{
   %references = alloca [{MAX_EVENTS} x ptr]
-  %some = call i64 @collect(ptr %references, i64 0, ptr %events)
+  %call = alloca [3 x ptr]
+  store ptr %order, ptr %call
+  %events = call ptr @PyObject_VectorcallMethod(ptr $GET_EVENTS, ptr %call, i64 1, ptr null)
+  %is_answer = icmp ne ptr %events, null
+  br i1 %is_answer, label %answer, label %failed
+
+answer:
+  %last = call ptr @PyList_GetItem(ptr %cell, i64 0)
+  %start = call i64 @first_that_counts(ptr %events, ptr %last)
+  %some = call i64 @collect(ptr %references, i64 0, ptr %events, i64 %start)
   %few = icmp ule i64 %some, {MAX_EVENTS}
-  br i1 %few, label %collect_more, label %refused
+  br i1 %few, label %collect_more, label %too_many
 
 collect_more:
-  %count = call i64 @collect(ptr %references, i64 %some, ptr %more_events)
+  %count = call i64 @collect(ptr %references, i64 %some, ptr %more_events, i64 0)
   %fit = icmp ule i64 %count, {MAX_EVENTS}
-  br i1 %fit, label %submit_it, label %refused
+  br i1 %fit, label %submit_it, label %too_many
+
+too_many:
+  call void @Py_DecRef(ptr %events)
+  br label %refused
 
 submit_it:
 {_plan("queue_ref", "ptr")}
@@ -330,13 +381,37 @@ i64 %natives, ptr %global_range, i64 %dimensions, ptr %references, i64 %count)
 submitted:
   %event = phi ptr [%nd_event, %nd_range], [%range_event, %range]
   call void @DPCTLRawKernelArg_Delete(ptr %raw)
+  call void @Py_DecRef(ptr %events)
   %is_refused = icmp eq ptr %event, null
   br i1 %is_refused, label %refused, label %wrap
 
 wrap:
   %object = call ptr @SyclEvent_Make(ptr %event)
   call void @DPCTLEvent_Delete(ptr %event)
+  %is_made = icmp ne ptr %object, null
+  br i1 %is_made, label %add, label %failed
+
+add:
+  %call.1 = getelementptr ptr, ptr %call, i64 1
+  store ptr $DONE, ptr %call.1
+  %call.2 = getelementptr ptr, ptr %call, i64 2
+  store ptr %object, ptr %call.2
+  %added = call ptr @PyObject_VectorcallMethod(ptr $ADD_EVENTS, ptr %call, i64 3, ptr null)
+  %is_added = icmp ne ptr %added, null
+  br i1 %is_added, label %remember, label %not_added
+
+not_added:
+  call void @Py_DecRef(ptr %object)
+  br label %failed
+
+remember:
+  call void @Py_DecRef(ptr %added)
+  call void @Py_IncRef(ptr %object)
+  %set = call i32 @PyList_SetItem(ptr %cell, i64 0, ptr %object)
   ret ptr %object
+
+failed:
+  ret ptr null
 
 refused:
   call void @Py_IncRef(ptr $NONE)
@@ -345,7 +420,7 @@ refused:
 """
 
 _ENTRY_POINTS = """
-; launch(plan, arguments, events, more_events): the event, or None if the arguments are not the plan's, or the
+; launch(plan, arguments, order, cell, more_events): the event, or None if the arguments are not the plan's, or the
 ; driver refuses.
 define ptr @launch(ptr %self, ptr %args, i64 %count) {
   %number = load ptr, ptr %args
@@ -356,11 +431,13 @@ define ptr @launch(ptr %self, ptr %args, i64 %count) {
   br i1 %matches, label %matched, label %differs
 
 matched:
-  %events.at = getelementptr ptr, ptr %args, i64 2
-  %events = load ptr, ptr %events.at
-  %more.at = getelementptr ptr, ptr %args, i64 3
+  %order.at = getelementptr ptr, ptr %args, i64 2
+  %order = load ptr, ptr %order.at
+  %cell.at = getelementptr ptr, ptr %args, i64 3
+  %cell = load ptr, ptr %cell.at
+  %more.at = getelementptr ptr, ptr %args, i64 4
   %more = load ptr, ptr %more.at
-  %event = call ptr @submit(ptr %plan, ptr %events, ptr %more)
+  %event = call ptr @submit(ptr %plan, ptr %order, ptr %cell, ptr %more)
   ret ptr %event
 
 differs:
@@ -380,15 +457,17 @@ define ptr @pack(ptr %self, ptr %args, i64 %count) {
   ret ptr %object
 }
 
-; send(plan, events, more_events): the event of a launch with what was packed before, or None if the driver refuses.
+; send(plan, order, cell, more_events): the event of a launch with what was packed, or None if the driver refuses.
 define ptr @send(ptr %self, ptr %args, i64 %count) {
   %number = load ptr, ptr %args
   %plan = call ptr @PyLong_AsVoidPtr(ptr %number)
-  %events.at = getelementptr ptr, ptr %args, i64 1
-  %events = load ptr, ptr %events.at
-  %more.at = getelementptr ptr, ptr %args, i64 2
+  %order.at = getelementptr ptr, ptr %args, i64 1
+  %order = load ptr, ptr %order.at
+  %cell.at = getelementptr ptr, ptr %args, i64 2
+  %cell = load ptr, ptr %cell.at
+  %more.at = getelementptr ptr, ptr %args, i64 3
   %more = load ptr, ptr %more.at
-  %event = call ptr @submit(ptr %plan, ptr %events, ptr %more)
+  %event = call ptr @submit(ptr %plan, ptr %order, ptr %cell, ptr %more)
   ret ptr %event
 }
 """

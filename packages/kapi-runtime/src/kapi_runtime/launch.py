@@ -17,6 +17,7 @@ from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime import _keep_alive, recording
 from kapi_runtime._fork import require_no_fork
+from kapi_runtime._submission import DONE, order_of
 from kapi_runtime.arguments import Arguments, native_arguments, packed_arguments
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.failures import FailureWatch
@@ -32,9 +33,8 @@ from kapi_spirv import SpirvModule, SpirvTarget
 
 __all__ = ["Prepared", "launch_by_plan", "prepare", "send_plan"]
 
-# The host's part of a launch, as dpctl's bookkeeping sees it: over at once, since `_keep_alive` holds the
-# arguments.
-_DONE = dpctl.SyclEvent()
+# By queue, in a list of one, the event of the last launch by a plan: what was submitted before it, it waits for.
+_last: dict[Any, list[Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Prepared:
                 )
         except (SyclKernelSubmitError, SyclKernelInvalidRangeError, RuntimeError, TypeError, ValueError) as error:
             raise self._refusal(error) from error
-        order.add_event_pair(_DONE, event)
+        order.add_event_pair(DONE, event)
         copied = self.arguments.copied
         _keep_alive.keep(queue, event, (self.arguments.given, native, self.kernel, watch, copied))
         host_event = HostEvent(event, _keep_alive.release if watch is None else watch.release)
@@ -189,11 +189,12 @@ def launch_by_plan(plan: Plan, given: tuple[Any, ...], before: list[Any]) -> tup
     if plan.accessors and not plan.suits(given):
         return None
     queue = plan.queue
-    order = SequentialOrderManager[queue]
-    event = plan.launch(given, order.submitted_events, before)
+    cell = _last.get(queue)
+    if cell is None:
+        cell = _last.setdefault(queue, [DONE])
+    event = plan.launch(given, order_of(SequentialOrderManager[queue]), cell, before)
     if event is None:
         return None
-    order.add_event_pair(_DONE, event)
     _keep_alive.keep(queue, event, (given, plan))
     return HostEvent(event, _keep_alive.release, plan.pace), event
 
@@ -202,10 +203,11 @@ def send_plan(plan: Plan, given: tuple[Any, ...], before: list[Any]) -> tuple[Ho
     """Launch with the arguments that the plan has packed, which are these, or return None: the driver refuses."""
     require_no_fork()
     queue = plan.queue
-    order = SequentialOrderManager[queue]
-    event = plan.send(order.submitted_events, before)
+    cell = _last.get(queue)
+    if cell is None:
+        cell = _last.setdefault(queue, [DONE])
+    event = plan.send(order_of(SequentialOrderManager[queue]), cell, before)
     if event is None:
         return None
-    order.add_event_pair(_DONE, event)
     _keep_alive.keep(queue, event, (given, plan))
     return HostEvent(event, _keep_alive.release, plan.pace), event

@@ -95,13 +95,13 @@ class Plan:
         """Pack the arguments for `send`; False if they are not the plan's."""
         return self._submission.pack(self.address, given) and self.suits(given)
 
-    def send(self, events: list[Any], more_events: list[Any]) -> Any:
-        """Submit what was packed; return the event, or None if the driver refuses."""
-        return self._submission.send(self.address, events, more_events)
+    def send(self, order: Any, cell: list[Any], more_events: list[Any]) -> Any:
+        """Submit what was packed, as `Submission.send` does."""
+        return self._submission.send(self.address, order, cell, more_events)
 
-    def launch(self, given: tuple[Any, ...], events: list[Any], more_events: list[Any]) -> Any:
-        """Pack and submit; return the event, or None if the arguments are not the plan's or the driver refuses."""
-        return self._submission.launch(self.address, given, events, more_events)
+    def launch(self, given: tuple[Any, ...], order: Any, cell: list[Any], more_events: list[Any]) -> Any:
+        """Pack and submit, as `Submission.launch` does."""
+        return self._submission.launch(self.address, given, order, cell, more_events)
 
     @property
     def packed(self) -> bytes:
