@@ -13,9 +13,13 @@ from typing import Any
 import numpy as np
 from opencl_peer import Peer
 
+import kapi_numba_offload
 import kapi_runtime as kapi
 
 __all__ = ["Column", "Workload", "kapi_columns", "on_host", "opencl_columns", "wait_for"]
+
+
+kapi_numba_offload.register()
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def neighbours(item: kapi.Item, points, near, square):
 @numba.njit(parallel=True)
 def neighbours_numba(points, near, square):
     for i in numba.prange(points.shape[0]):
-        for j in range(points.shape[0]):
+        for j in numba.prange(points.shape[0]):
             total = 0.0
             for k in range(points.shape[1]):
                 t = points[i, k] - points[j, k]

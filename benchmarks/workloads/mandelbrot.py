@@ -55,7 +55,7 @@ def mandelbrot(item: kapi.Item, steps, left, top, step, most):
 @numba.njit(parallel=True)
 def mandelbrot_numba(steps, left, top, step, most):
     for i in numba.prange(steps.shape[0]):
-        for j in range(steps.shape[1]):
+        for j in numba.prange(steps.shape[1]):
             cx = left + np.float32(j) * step
             cy = top + np.float32(i) * step
             x = np.float32(0.0)

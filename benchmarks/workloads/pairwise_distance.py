@@ -42,7 +42,7 @@ def pairwise(item: kapi.Item, x, y, d):
 @numba.njit(parallel=True)
 def pairwise_numba(x, y, d):
     for i in numba.prange(x.shape[0]):
-        for j in range(y.shape[0]):
+        for j in numba.prange(y.shape[0]):
             total = 0.0
             for k in range(x.shape[1]):
                 t = x[i, k] - y[j, k]

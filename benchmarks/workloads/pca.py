@@ -85,7 +85,7 @@ def centre_numba(data, centred):
 @numba.njit(parallel=True)
 def covariance_numba(centred, result):
     for j in numba.prange(result.shape[0]):
-        for k in range(result.shape[1]):
+        for k in numba.prange(result.shape[1]):
             total = 0.0
             for i in range(centred.shape[0]):
                 total += centred[i, j] * centred[i, k]
@@ -95,7 +95,7 @@ def covariance_numba(centred, result):
 @numba.njit(parallel=True)
 def project_numba(centred, vectors, result):
     for i in numba.prange(result.shape[0]):
-        for k in range(result.shape[1]):
+        for k in numba.prange(result.shape[1]):
             total = 0.0
             for j in range(centred.shape[1]):
                 total += centred[i, j] * vectors[j, k]

@@ -43,7 +43,7 @@ def rambo(item: kapi.Item, c1, f1, q1, momenta):
 @numba.njit(parallel=True)
 def rambo_numba(c1, f1, q1, momenta):
     for i in numba.prange(c1.shape[0]):
-        for j in range(c1.shape[1]):
+        for j in numba.prange(c1.shape[1]):
             c = 2.0 * c1[i, j] - 1.0
             s = math.sqrt(1.0 - c * c)
             f = 2.0 * math.pi * f1[i, j]

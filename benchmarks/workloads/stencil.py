@@ -33,7 +33,7 @@ def stencil(item: kapi.Item, a, b):
 @numba.njit(parallel=True)
 def stencil_numba(a, b):
     for i in numba.prange(1, a.shape[0] - 1):
-        for j in range(1, a.shape[1] - 1):
+        for j in numba.prange(1, a.shape[1] - 1):
             b[i, j] = np.float32(0.2) * (a[i, j] + a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1])
 
 
