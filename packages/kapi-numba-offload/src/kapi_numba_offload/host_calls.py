@@ -50,7 +50,7 @@ def _call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
     place = place_of_host_arrays()
     if place is None or keywords or not any(isinstance(each, np.ndarray) for each in args):
         return _numbas_own(dispatcher, *args, **keywords)
-    if any(is_usm_array(each) for each in args):
+    if any(is_usm_array(each) for each in args) or len(args) != dispatcher.py_func.__code__.co_argcount:
         return _numbas_own(dispatcher, *args)
     function = _offloaded(dispatcher, args)
     if function is None or _share_memory(args):
