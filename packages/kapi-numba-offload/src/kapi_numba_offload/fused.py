@@ -20,7 +20,7 @@ from kapi_numba_offload.placement import one_queue
 from kapi_numba_offload.usm import allocate, flat_view, may_overlap
 from kapi_sim.errors import KapiError
 
-__all__ = ["FusedRegion", "Place", "Statement"]
+__all__ = ["FusedRegion", "Place", "Statement", "sample_of"]
 
 _REMEMBERED = 256  # shapes of one region; beyond, all are forgotten, as a program that uses so many needs none twice
 
@@ -135,14 +135,14 @@ class FusedRegion:
         stored = [each for each in statements if _is_stored(each)]
         self._outputs = tuple(number for number, each in enumerate(stored) if each.is_output)
         self._ran: tuple[_Launch, Any] | str | None = None
-        self._fastmath = fastmath
+        self.fastmath = fastmath
         self._numba_types = numba_types
         self._singles: dict[int, tuple[FusedRegion, tuple[int, ...]]] = {}
         self._lock = threading.Lock()
 
     def __call__(self, *leaves: Any) -> Any:
         """Run the statements; the values of those that are outputs, a single one as itself."""
-        key, queue = self._key(leaves)
+        key, queue = self.key(leaves)
         if queue is None:
             return self._one_by_one(leaves)
         ready = self._launches.get(key)
@@ -172,7 +172,7 @@ class FusedRegion:
         made = [(each.shape, each.dtype, each.kind) for each in ready.outputs if each.dtype and each.kind]
         return LaunchRecord(ready.kernel, ready.space, queue, made)
 
-    def _key(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
+    def key(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
         """What a launch depends on, and the queue of the arrays, None where there is none."""
         key: list[Any] = []
         queue = None
@@ -229,7 +229,7 @@ class FusedRegion:
             alone = FusedRegion(
                 [Statement(node, target, statement.in_place, True, statement.place)],
                 [names[each] for each in used],
-                fastmath=self._fastmath,
+                fastmath=self.fastmath,
                 numba_types=self._numba_types,
             )
             self._singles[position] = alone, tuple(used)
@@ -264,7 +264,7 @@ class FusedRegion:
 
     def _specialise(self, leaves: Sequence[Any], queue: Any) -> _Launch:
         shapes = _statement_shapes(self.statements, leaves)
-        samples = [_sample(leaf) if isinstance(leaf, dpnp_array) else leaf for leaf in leaves]
+        samples = [sample_of(leaf) if isinstance(leaf, dpnp_array) else leaf for leaf in leaves]
         values: dict[Node, Any] = {}
         results: list[Any] = []
         operation = apply_as_numba if self._numba_types else apply
@@ -361,7 +361,7 @@ class FusedRegion:
             if ndim > 3:
                 parameters += extents[1 : ndim - 2]
             name = self.place.function if self.place.function.isidentifier() else "expression"
-            self._kernels[key] = make_kernel(name, parameters, lines, str(self.place), fastmath=self._fastmath)
+            self._kernels[key] = make_kernel(name, parameters, lines, str(self.place), fastmath=self.fastmath)
         return self._kernels[key]
 
     @staticmethod
@@ -383,7 +383,7 @@ def _is_stored(statement: Statement) -> bool:
     return statement.is_output or statement.target is not None
 
 
-def _sample(array: Any) -> Any:
+def sample_of(array: Any) -> Any:
     """An array of ones of the same dtype, rank, USM kind and queue, of one element, to ask dpnp about."""
     sample = allocate((1,) * array.ndim, array.dtype, array.usm_type, array.sycl_queue)
     sample[...] = 1

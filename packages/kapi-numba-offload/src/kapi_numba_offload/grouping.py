@@ -27,7 +27,7 @@ class Body(Protocol):
 
     names: Names
     kinds: Kinds
-    regions: list[FusedRegion]
+    regions: list[Any]
     contiguous: frozenset[str]
     options: OffloadOptions
     numba_types: bool

@@ -15,7 +15,7 @@ from kapi_numba_offload.loop_body import HELPERS, BodyRewriter
 from kapi_numba_offload.loop_syntax import LoopSyntax
 from kapi_numba_offload.names import Names
 
-__all__ = ["IDENTITIES", "LANES", "LoopFunctions", "combine"]
+__all__ = ["IDENTITIES", "LANES", "LoopFunctions", "combine", "items_for"]
 
 LANES = 64
 """Work-items that take neighbouring iterations: as many as the widest devices run together."""
@@ -52,6 +52,25 @@ def combine(operation: str, initial: Any, partial: np.ndarray[Any, Any]) -> Any:
     with np.errstate(all="ignore"):  # integers wrap, as on the device
         reduced = _COMBINED[operation].reduce(partial, dtype=dtype)
         return _COMBINED[operation](np.asarray(initial).astype(dtype), reduced)[()]
+
+
+_ITEMS_PER_UNIT = 1024
+_MOST_ITEMS = 65536
+
+
+def items_for(count: int, queue: Any) -> tuple[int, int]:
+    """How many work-items share the iterations of a reduction, and how many iterations a row of `LANES` of them has.
+
+    Parameters
+    ----------
+    count : int
+        Iterations, at least one.
+    queue : dpctl.SyclQueue
+        Where they run.
+    """
+    most = min(_MOST_ITEMS, queue.sycl_device.max_compute_units * _ITEMS_PER_UNIT)
+    rows = max(1, min(most, count) // LANES)
+    return rows * LANES, -(-count // (rows * LANES)) * LANES
 
 
 class LoopFunctions:

@@ -15,7 +15,7 @@ from kapi_numba_offload.host_loop import HostLoop
 from kapi_numba_offload.launch_record import LaunchRecord
 from kapi_numba_offload.launching import launch
 from kapi_numba_offload.loop_body import NotInKernelError
-from kapi_numba_offload.loop_kernel import IDENTITIES, LANES, LoopFunctions, combine
+from kapi_numba_offload.loop_kernel import IDENTITIES, LoopFunctions, combine, items_for
 from kapi_numba_offload.loop_syntax import LoopSyntax
 from kapi_numba_offload.names import Names
 from kapi_numba_offload.numba_numbers import NumbaNumbers, strong_numbers
@@ -28,9 +28,6 @@ from kapi_types import typeof_argument
 from kapi_types.kernel_typing import ProblemsFound, as_strong, describe_problems, return_type
 
 __all__ = ["ParallelLoop"]
-
-_ITEMS_PER_UNIT = 1024
-_MOST_ITEMS = 65536
 
 
 class ParallelLoop:
@@ -135,10 +132,7 @@ class ParallelLoop:
         if count == 0:
             found = [np.asarray(value).astype(dtype)[()] for value, dtype in zip(initial, dtypes, strict=True)]
             return found[0] if len(found) == 1 else tuple(found)
-        most = min(_MOST_ITEMS, queue.sycl_device.max_compute_units * _ITEMS_PER_UNIT)
-        groups = max(1, min(most, count) // LANES)
-        chunk = -(-count // (groups * LANES)) * LANES
-        items = groups * LANES
+        items, chunk = items_for(count, queue)
         partial = [allocate((items,), dtype, "device", queue) for dtype in dtypes]
         starts = [IDENTITIES[operation](dtype) for operation, dtype in zip(operations, dtypes, strict=True)]
         args = [*partial, *starts, *captured, *steps, *extents[1:], count, chunk]

@@ -12,7 +12,8 @@ import numpy as np
 
 from kapi_numba_offload.calls import Creation, NumpyCall, element
 from kapi_numba_offload.functions import ELEMENTWISE, OPERATORS
-from kapi_numba_offload.fused import FusedRegion, Place
+from kapi_numba_offload.fused import Place
+from kapi_numba_offload.fused_reduction import FUSED_REDUCTIONS, FusedReduction
 from kapi_numba_offload.grouping import PREFIX, Group, loaded
 from kapi_numba_offload.kinds import ANY, SCALAR, ArrayKind, Kinds
 from kapi_numba_offload.loop_rewriting import rewrite_loop
@@ -45,7 +46,7 @@ class Partition:
     ----------
     helpers : dict
         Name and object of everything that the new body calls.
-    regions : list of FusedRegion
+    regions : list of FusedRegion and FusedReduction
         What became kernels, in order.
     """
 
@@ -69,7 +70,7 @@ class Partition:
         self.filename = original.__code__.co_filename
         self.function = definition.name
         self.helpers: dict[str, Any] = {}
-        self.regions: list[FusedRegion] = []
+        self.regions: list[Any] = []
         self.loops: list[Any] = []
         self.needs_queue = False
         self._following: list[Sequence[ast.stmt]] = []
@@ -144,6 +145,9 @@ class Partition:
             group = Group(self)
             group.add(None, None, None, node, node)
             return group.call(is_expression=True)
+        reduction = self._reduction(node)
+        if reduction is not None:
+            return reduction
         kind = self.kinds.kind(node)
         rewritten = self._children(node)
         if isinstance(rewritten, ast.Call):
@@ -154,6 +158,27 @@ class Partition:
             if is_element:
                 return self._helper_call("element", element, [rewritten], node)
         return rewritten
+
+    def _reduction(self, node: ast.expr) -> ast.expr | None:
+        """A reduction of an elementwise operation to one value, as one region; None for anything else."""
+        if not isinstance(node, ast.Call) or node.keywords or self.numba_types:
+            return None
+        function = self.names.value(node.func)
+        if function is not UNKNOWN:
+            name, operands = numpy_name(function), node.args
+        elif isinstance(node.func, ast.Attribute):
+            name, operands = node.func.attr, [node.func.value, *node.args]
+        else:
+            return None
+        if name not in FUSED_REDUCTIONS or len(operands) != 1 or not self.is_operation(operands[0]):
+            return None
+        group = Group(self)
+        group.add(None, None, None, operands[0], node)
+        call = group.call(is_expression=True)
+        region = FusedReduction(name, self.regions.pop())
+        self.regions.append(region)
+        call.func = loaded(self.helper(f"reduction_{len(self.regions)}", region), node)
+        return call
 
     def _children(self, node: ast.expr) -> ast.expr:
         for field, value in ast.iter_fields(node):

@@ -1,0 +1,84 @@
+"""Reductions of expressions, fused into one pass, and of arrays, with and without an axis."""
+
+import dpnp
+import numba
+import numpy as np
+import pytest
+
+NAMES = ["sum", "prod", "min", "max", "mean", "any", "all"]
+
+
+class Dpnp:
+    def __getattr__(self, name):
+        return getattr(dpnp, name)
+
+
+def of(text):
+    scope = {"np": np}
+    exec(f"def f(a, b):\n    return {text}", scope)
+    return numba.njit(scope["f"])
+
+
+def expected(text, a, b):
+    return eval(text, {"np": Dpnp(), "a": a, "b": b})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_reductions_of_expressions_are_fused(dtype, assert_same, launches):
+    """One pass over the operands, and a launch for what work-items leave; results are 0-d dpnp arrays."""
+    values = np.random.default_rng(3).integers(1, 9, (70, 50))
+    a, b = dpnp.asarray(values, dtype=dtype), dpnp.asarray(values[::-1] * 2, dtype=dtype)
+    texts = ["np.sum(a * b)", "(a * b + 1).mean()", "np.min(a - b)", "(a - b).max()"]
+    texts += ["np.any(a > b)", "np.all(a < b)", "np.prod(a / a)"]
+    results = of(", ".join(texts))(a, b)
+    assert len(launches) == 2 * len(texts)
+    for text, result in zip(texts, results, strict=True):
+        assert_same(result, expected(text, a, b), rtol=1e-5)
+
+
+def test_reductions_propagate_nan_as_dpnp_does(assert_same):
+    """One that is not a number makes the extremum none."""
+    a = dpnp.asarray([1.0, np.nan, 3.0])
+    for text in ("np.max(a * b)", "np.min(a * b)"):
+        assert_same(of(text)(a, a), expected(text, a, a))
+
+
+@pytest.mark.parametrize("name", [*NAMES, "argmin", "argmax"])
+def test_reductions_of_arrays_are_dpnps(name, assert_same):
+    """Without an axis, with one, and of an expression with one."""
+    a = dpnp.reshape(dpnp.asarray([3, 1, 4, 1, 5, 9, 2, 6], dtype="float32"), (2, 4))
+    text = ", ".join([f"np.{name}(a)", f"np.{name}(a, axis=0)", f"(a + b).{name}(axis=1)", f"a.{name}()"])
+    for result, other in zip(of(text)(a, a), expected(text, a, a), strict=True):
+        assert_same(result, other)
+
+
+def test_reductions_of_views_and_broadcasts(assert_same):
+    """What is not contiguous is computed first, and reduced by dpnp."""
+    a = dpnp.reshape(dpnp.arange(12.0), (3, 4))
+    for text in ("np.sum(a[:, ::2] * 2)", "np.sum(a * b)"):
+        assert_same(of(text)(a, a[0]), expected(text, a, a[0]))
+
+
+def test_reduction_of_nothing_is_dpnps(assert_same):
+    """A sum of no elements is 0, an extremum dpnp's error."""
+    empty = dpnp.ones(0)
+    assert_same(of("np.sum(a * b)")(empty, empty), dpnp.sum(empty))
+    with pytest.raises(ValueError, match="zero-size|reduc"):
+        of("np.max(a * b)")(empty, empty)
+
+
+def test_reduction_is_a_scalar_where_one_is_used(assert_same):
+    """In a condition, in an expression, and as the bound of a loop."""
+
+    @numba.njit
+    def f(a):
+        total = np.sum(a * 1)
+        if total > 2:
+            a = a * total
+        for i in numba.prange(a.shape[0]):
+            a[i] += total
+        return a, total
+
+    a, total = f(dpnp.ones(3))
+    assert a.asnumpy().tolist() == [6, 6, 6]
+    assert_same(total, dpnp.sum(dpnp.ones(3)))
