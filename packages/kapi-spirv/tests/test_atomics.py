@@ -120,7 +120,7 @@ def test_atomics_on_local_memory_and_strided_arrays(validated_compile):
     ]
     module = validated_compile(kernel(lines, "item, a, tile"), [NdItemType(1), strided, tile])
     assert re.search(r"AtomicIAddPU3AS3l.*addrspace\(3\)", module.optimized_llvm_ir)
-    assert re.search(r"AtomicStorePU3AS1f.*addrspace\(1\)", module.optimized_llvm_ir)
+    assert re.search(r"AtomicStorePU3AS1i.*addrspace\(1\)", module.optimized_llvm_ir)
 
 
 def test_atomic_reference_is_passed_to_device_functions(validated_compile):

@@ -67,7 +67,14 @@ class _Reference:
         """Write the element."""
         order = self.type.order
         semantics = semantics_operand(_WRITE_PART.get(order, order))
-        self._call("Store", ir.VoidType(), [self.pointer, self._scope, semantics, value])
+        # As an integer, like `exchange`: Intel's CPU driver fails to link both for float64.
+        bits = self.builder.bitcast(value, self.bits)
+        self._call("Store", ir.VoidType(), [self.bits_pointer(), self._scope, semantics, bits])
+
+    def exchange(self, value: ir.Value) -> ir.Value:
+        """Write the element; returns what it was."""
+        bits = self.builder.bitcast(value, self.bits)
+        return self.builder.bitcast(self.call("Exchange", self.bits_pointer(), self.bits, bits), value.type)
 
     def compare_exchange(self, expected: ir.Value, desired: ir.Value) -> ir.Value:
         """Write the integer `desired` if the element is `expected`; returns what the element was."""
@@ -142,7 +149,7 @@ def _register_fetch(name: str) -> None:
         if isinstance(dtype, types.Integer):
             return reference.call(_INTEGER[name][0 if dtype.signed else 1], pointer, value.type, value)
         if name == "exchange":
-            return reference.call("Exchange", pointer, value.type, value)
+            return reference.exchange(value)
         if name == "fetch_sub":
             value = reference.builder.fneg(value)
         target = context.spirv_target
