@@ -279,3 +279,12 @@ def test_tuples_in_other_places_are_other_types():
     np.testing.assert_array_equal(out.asnumpy(), [2, 7])
     kapi.call_kernel(first_of_each, kapi.Range(1), a, (2.0, 3.0), out)
     np.testing.assert_array_equal(out.asnumpy(), [7, 2])
+
+
+def test_array_that_is_read_only_is_not_written():
+    target = dpnp.zeros(4)
+    fill[4](target, 1.0)
+    target.flags.writable = False
+    with pytest.raises(kapi.KernelCompilationError, match="array must be writable to be assigned to, got a read-only"):
+        fill[4](target, 2.0)
+    assert set(target.asnumpy()) == {1}
