@@ -1,12 +1,17 @@
-"""Exercises in pages: ``{kapi-exercise} NAME`` shows a wrong kernel, its report and picture, and hides the answer.
+"""Kernels with their pictures in pages.
 
-The exercises are those of kapi-sim's examples; they run when the page is built, so the report is what a reader gets.
+- ``{kapi-exercise} NAME`` shows a wrong kernel, its report and picture, and hides the answer.  The exercises are those of
+  kapi-sim's examples.
+- ``{kapi-picture} CAPTION`` shows the program that is its content, and the picture of its launches.
+
+They run when the page is built, so a reader sees what comes.
 """
 
 from __future__ import annotations
 
 import inspect
 import runpy
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +47,23 @@ class KapiExercise(SphinxDirective):
         ]
 
 
+class KapiPicture(SphinxDirective):
+    """``{kapi-picture} CAPTION``, with a program of the simulator as content."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Run the program, and show it beside its picture."""
+        code = "\n".join(self.content)
+        with tempfile.TemporaryDirectory() as folder, kapi_sim.trace() as trace:
+            program = Path(folder, "program.py")  # a file, so that the kernel's source is found
+            program.write_text(code, "utf-8")
+            runpy.run_path(str(program))
+        return [nodes.literal_block(text=code, language="python"), _figure(trace, self.arguments[0])]
+
+
 def _report(check: Any, kernel: Any) -> str:
     try:
         check(kernel)
@@ -58,7 +80,11 @@ def _picture(check: Any, kernel: Any, caption: str) -> list[nodes.Node]:
         except (AssertionError, IndexError, kapi_sim.KapiError):
             if kernel.__name__ != "wrong":
                 raise
-    return [_raw(f'<figure class="kapi-trace">{trace.svg()}<figcaption>{caption}</figcaption></figure>')]
+    return [_figure(trace, caption)]
+
+
+def _figure(trace: kapi_sim.Trace, caption: str) -> nodes.Node:
+    return _raw(f'<figure class="kapi-trace">{trace.svg()}<figcaption>{caption}</figcaption></figure>')
 
 
 def _code(kernel: Any) -> nodes.Node:
@@ -70,6 +96,7 @@ def _raw(html: str) -> nodes.Node:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directive."""
+    """Register the directives."""
     app.add_directive("kapi-exercise", KapiExercise)
+    app.add_directive("kapi-picture", KapiPicture)
     return {"parallel_read_safe": False}

@@ -2,10 +2,12 @@
 
 - ``intrinsics FAMILY``: the rows of the table of intrinsics of one family
 - ``operators``: the operators of group algorithms
-- ``errors``: each error, its builtin base, cause and cure
+- ``errors``: each error, its builtin base, and what happened
 - ``numpy-functions``: what becomes of each NumPy function in a function that is offloaded
 - ``fallback-reasons``: why something runs on the host all the same
 - ``versions``: what each package depends on, from its pyproject
+
+``{kapi-error} NAME`` prints cause and cure of one error.
 """
 
 from __future__ import annotations
@@ -57,10 +59,14 @@ def operators() -> tuple[Sequence[str], list[Sequence[str]]]:
 
 
 def errors() -> tuple[Sequence[str], list[Sequence[str]]]:
-    """The error catalogue."""
-    return ["error", "is also a", "raised by", "what happened", "the way out"], [
-        [f"`{row.error.__name__}`", f"`{row.builtin.__name__}`", row.package, row.cause, row.cure] for row in ERRORS
+    """The errors, each with a link to its section on the page."""
+    return ["error", "is also a", "raised by", "what happened"], [
+        [_to_section(row.error.__name__), f"`{row.builtin.__name__}`", row.package, row.cause] for row in ERRORS
     ]
+
+
+def _to_section(error: str) -> str:
+    return f"[{error}](#{error.lower()})"
 
 
 def numpy_functions() -> tuple[Sequence[str], list[Sequence[str]]]:
@@ -111,9 +117,25 @@ class KapiTable(SphinxDirective):
         heads, cells = TABLES[self.arguments[0]](*self.arguments[1:])
         lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
         lines += ["| " + " | ".join(_cell(each) for each in row) + " |" for row in cells]
-        container = nodes.container()
-        self.state.nested_parse(StringList(lines, self.get_source_info()[0]), self.content_offset, container)
-        return container.children
+        return _parsed(self, lines)
+
+
+class KapiError(SphinxDirective):
+    """``{kapi-error} NAME``."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Print the error's row."""
+        (row,) = (row for row in ERRORS if row.error.__name__ == self.arguments[0])
+        return _parsed(self, [f"*What happened:* {row.cause}.", "", f"*The way out:* {row.cure}."])
+
+
+def _parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
+    """The nodes that the page's own parser makes of these lines."""
+    container = nodes.container()
+    directive.state.nested_parse(StringList(lines, directive.get_source_info()[0]), directive.content_offset, container)
+    return container.children
 
 
 def _cell(text: str) -> str:
@@ -123,4 +145,5 @@ def _cell(text: str) -> str:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
     app.add_directive("kapi-table", KapiTable)
+    app.add_directive("kapi-error", KapiError)
     return {"parallel_read_safe": True}
