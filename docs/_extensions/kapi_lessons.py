@@ -1,7 +1,7 @@
 """Kernels with their pictures in pages.
 
-- ``{kapi-exercise} NAME`` shows a wrong kernel, its report and picture, and hides the answer.  The exercises are those of
-  kapi-sim's examples.
+- ``{kapi-exercise} NAME`` shows a wrong kernel, its report and picture, and hides the answer.  The exercises are those
+  of kapi-sim's examples.
 - ``{kapi-picture} CAPTION`` shows the program that is its content, and the picture of its launches.
 
 They run when the page is built, so a reader sees what comes.

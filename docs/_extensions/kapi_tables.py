@@ -60,8 +60,8 @@ def operators() -> tuple[Sequence[str], list[Sequence[str]]]:
 
 def errors() -> tuple[Sequence[str], list[Sequence[str]]]:
     """The errors, each with a link to its section on the page."""
-    return ["error", "is also a", "raised by", "what happened"], [
-        [_to_section(row.error.__name__), f"`{row.builtin.__name__}`", row.package, row.cause] for row in ERRORS
+    return ["error", "what happened", "is also a", "raised by"], [
+        [_to_section(row.error.__name__), row.cause, f"`{row.builtin.__name__}`", row.package] for row in ERRORS
     ]
 
 
