@@ -49,8 +49,8 @@ def test_level_1_tells_kernels_devices_ranges_moves_and_reasons(compiled, capsys
     assert f"kernel: mixed\n    device: {device}\n    range: 100 work-items\n    work-group: chosen by" in text
     assert f"#2 line {FIRST + 4}: prange loop, offloaded" in text
     assert f"kernel: mixed_line_{FIRST + 4}" in text
-    assert "range: 64 work-items" in text
-    assert "data moved: 512 bytes" in text
+    assert "range: 6 x 16 work-items" in text
+    assert "data moved: 768 bytes" in text
     assert f"#3 line {FIRST + 6}: loop, host\n    for i in range(2):\n    data moved: 1600 bytes\n    reason: " in text
     assert "[sequential-loop]" in text
     assert "allocations" not in text

@@ -55,7 +55,7 @@ class OffloadedFunction:
     ) -> None:
         self.function = function
         self.arguments = tuple(arguments)
-        self._told = 0  # the level of diagnostics that was printed
+        self._has_run = False
         definition = function_definition(function, func_ir)
         names = Names(function, definition)
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
@@ -75,10 +75,13 @@ class OffloadedFunction:
 
     def __call__(self, *args: Any) -> Any:
         """Run the function."""
+        if self._has_run:
+            return self._call(*args)
         result = self._call(*args)
-        if self._told < self.partition.options.level:
-            self._told = self.partition.options.level
-            print(report_of(self).text(self._told))
+        self._has_run = True
+        level = self.partition.options.level
+        if level:
+            print(report_of(self).text(level))
         return result
 
     def __reduce__(self) -> Any:

@@ -16,7 +16,7 @@ from kapi_numba_offload.fused import FusedRegion, sample_of
 from kapi_numba_offload.kernel_source import emit, make_kernel
 from kapi_numba_offload.launch_record import LaunchRecord
 from kapi_numba_offload.launching import launch
-from kapi_numba_offload.loop_kernel import IDENTITIES, LANES, items_for
+from kapi_numba_offload.loop_kernel import IDENTITIES, POSITION_LINES, shares_of
 from kapi_numba_offload.usm import allocate, flat_view
 from kapi_sim.errors import KapiError
 
@@ -79,15 +79,14 @@ class FusedReduction:
         if isinstance(ready, str):
             self.latest = ready
             return getattr(dpnp, self.name)(self.region(*leaves))
-        items, chunk = items_for(ready.length, queue)
-        partial = allocate((items,), ready.dtype, "device", queue)
+        shares = shares_of(ready.length, queue)
+        partial = allocate((shares.items,), ready.dtype, "device", queue)
         result = allocate((), ready.dtype, ready.kind, queue)
         given = [flat_view(each) if isinstance(each, dpnp_array) and each.ndim > 1 else each for each in leaves]
-        space = kapi_runtime.Range(items)
-        launch(ready.first, space, [partial, ready.identity, *given, ready.length, chunk])
-        launch(ready.second, kapi_runtime.Range(1), [result, partial, ready.identity, items, ready.length])
-        made = [((items,), ready.dtype, "device"), ((), ready.dtype, ready.kind)]
-        self.latest = LaunchRecord(ready.first, space, queue, made)
+        launch(ready.first, shares.space, [partial, ready.identity, *given, ready.length, shares.steps])
+        launch(ready.second, kapi_runtime.Range(1), [result, partial, ready.identity, shares.items, ready.length])
+        made = [((shares.items,), ready.dtype, "device"), ((), ready.dtype, ready.kind)]
+        self.latest = LaunchRecord(ready.first, shares.space, queue, made)
         return result
 
     def _prepare(self, leaves: Sequence[Any], queue: Any) -> _Ready | str:
@@ -120,22 +119,22 @@ class FusedReduction:
         value = emit(node, operands, (), dtypes)
         as_bool = dtype.kind == "b"
         lines = [
-            "at = item.get_id(0)",
-            f"first = (at // {LANES}) * chunk + at % {LANES}",
-            f"last = min(first - at % {LANES} + chunk, count)",
+            *POSITION_LINES,
             "total = identity",
-            f"for i in range(first, last, {LANES}):",
+            "for step in range(kapi_steps):",
+            "    i = kapi_base + step * kapi_lanes",
+            "    if i < count:",
             *(
-                f"    x{number} = a{number}[{'i' if leaf.ndim else '()'}]"
+                f"        x{number} = a{number}[{'i' if leaf.ndim else '()'}]"
                 for number, leaf in enumerate(leaves)
                 if isinstance(leaf, dpnp_array) and number in used
             ),
-            f"    value = {f'({value.source} != 0)' if as_bool else cast(value, dtype)}",
-            f"    {_COMBINED[FUSED_REDUCTIONS[self.name]].format('value')}",
-            "partial[at] = total",
+            f"        value = {f'({value.source} != 0)' if as_bool else cast(value, dtype)}",
+            f"        {_COMBINED[FUSED_REDUCTIONS[self.name]].format('value')}",
+            "partial[kapi_row * kapi_lanes + kapi_lane] = total",
         ]
         given = [f"{'a' if isinstance(leaf, dpnp_array) else 'x'}{number}" for number, leaf in enumerate(leaves)]
-        parameters = ["partial", "identity", *given, "count", "chunk"]
+        parameters = ["partial", "identity", *given, "count", "kapi_steps"]
         return make_kernel(self._kernel_name(), parameters, lines, str(self.place), fastmath=self.region.fastmath)
 
     def _second(self, dtype: np.dtype[Any]) -> kapi_runtime.Kernel:
@@ -158,7 +157,7 @@ class FusedReduction:
         result = allocate((), ready.dtype, ready.kind, queue)
         given = [flat_view(each) if isinstance(each, dpnp_array) and each.ndim > 1 else each for each in leaves]
         empty = kapi_runtime.Range(0)
-        kapi_runtime.call_kernel_async(ready.first, empty, (), partial, ready.identity, *given, 0, 0)
+        kapi_runtime.call_kernel_async(ready.first, kapi_runtime.Range(0, 0), (), partial, ready.identity, *given, 0, 0)
         kapi_runtime.call_kernel_async(ready.second, empty, (), result, partial, ready.identity, 0, 0)
 
 

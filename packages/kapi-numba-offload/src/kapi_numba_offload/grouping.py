@@ -270,6 +270,9 @@ def _as_read(target: ast.expr) -> ast.expr:
     if isinstance(target, ast.Name):
         return loaded(target.id, target)
     assert isinstance(target, ast.Subscript)
+    axes = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    if isinstance(target.value, ast.Name) and all(ast.unparse(each) in (":", "...") for each in axes):
+        return target.value  # the whole array: no view of it is needed
     return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
 
 

@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from kapi_numba_offload.loop_body import HELPERS, BodyRewriter
 from kapi_numba_offload.loop_syntax import LoopSyntax
 from kapi_numba_offload.names import Names
 
-__all__ = ["IDENTITIES", "LANES", "LoopFunctions", "combine", "items_for"]
-
-LANES = 64
-"""Work-items that take neighbouring iterations: as many as the widest devices run together."""
+__all__ = ["IDENTITIES", "POSITION_LINES", "LoopFunctions", "Shares", "combine", "shares_of"]
 
 
 def _identity_of_extremum(dtype: np.dtype[Any], largest: bool) -> Any:
@@ -54,23 +51,52 @@ def combine(operation: str, initial: Any, partial: np.ndarray[Any, Any]) -> Any:
         return _COMBINED[operation](np.asarray(initial).astype(dtype), reduced)[()]
 
 
-_ITEMS_PER_UNIT = 1024
+_ITEMS_PER_UNIT = 2048
 _MOST_ITEMS = 65536
 
 
-def items_for(count: int, queue: Any) -> tuple[int, int]:
-    """How many work-items share the iterations of a reduction, and how many iterations a row of `LANES` of them has.
+class Shares(NamedTuple):
+    """How the iterations of a reduction are shared out: a row of `lanes` work-items takes `steps` times `lanes`.
 
-    Parameters
-    ----------
-    count : int
-        Iterations, at least one.
-    queue : dpctl.SyclQueue
-        Where they run.
+    Neighbouring work-items take neighbouring iterations, which is what devices vectorise and what memory likes. The
+    lanes are an axis of the index space, so that the driver's compiler can see it.
     """
-    most = min(_MOST_ITEMS, queue.sycl_device.max_compute_units * _ITEMS_PER_UNIT)
-    rows = max(1, min(most, count) // LANES)
-    return rows * LANES, -(-count // (rows * LANES)) * LANES
+
+    rows: int
+    lanes: int
+    steps: int
+
+    @property
+    def items(self) -> int:
+        """Work-items in all."""
+        return self.rows * self.lanes
+
+    @property
+    def space(self) -> kapi_runtime.Range:
+        """The index space."""
+        return kapi_runtime.Range(self.rows, self.lanes)
+
+
+def shares_of(count: int, queue: Any) -> Shares:
+    """How `count` iterations, at least one, are shared out on a queue's device.
+
+    Intel's runtime for CPUs runs 16 work-items as one vector; more lanes than that make it go through the data several
+    times, at half of the speed.
+    """
+    device = queue.sycl_device
+    lanes = 16 if device.is_cpu else 64
+    most = min(_MOST_ITEMS, device.max_compute_units * _ITEMS_PER_UNIT)
+    rows = max(1, min(most, count) // lanes)
+    return Shares(rows, lanes, -(-count // (rows * lanes)))
+
+
+POSITION_LINES = (
+    "kapi_row = item.get_id(0)",
+    "kapi_lane = item.get_id(1)",
+    "kapi_lanes = item.get_range(1)",
+    "kapi_base = kapi_row * kapi_steps * kapi_lanes + kapi_lane",
+)
+"""Lines of a kernel over `Shares.space` before its loop over `kapi_steps` steps."""
 
 
 class LoopFunctions:
@@ -125,19 +151,21 @@ class LoopFunctions:
         axes = self._syntax.axes
         lines = [f"{name} = kapi_initial_{name}" for name in initial]
         lines += [
-            "kapi_item = item.get_id(0)",
-            f"kapi_first = (kapi_item // {LANES}) * kapi_chunk + kapi_item % {LANES}",
-            f"kapi_last = min(kapi_first - kapi_item % {LANES} + kapi_chunk, kapi_count)",
-            f"for kapi_at in range(kapi_first, kapi_last, {LANES}):",
-            "    pass",
-            *(f"kapi_partial_{name}[kapi_item] = {name}" for name in initial),
+            *POSITION_LINES,
+            "for kapi_step in range(kapi_steps):",
+            "    kapi_at = kapi_base + kapi_step * kapi_lanes",
+            "    if kapi_at < kapi_count:",
+            "        pass",
+            *(f"kapi_partial_{name}[kapi_row * kapi_lanes + kapi_lane] = {name}" for name in initial),
         ]
         statements = _parsed(lines)
         (loop,) = (each for each in statements if isinstance(each, ast.For))
-        loop.body = [*_parsed(self._positions(len(axes))), *body]
+        guard = loop.body[-1]
+        assert isinstance(guard, ast.If)
+        guard.body = [*_parsed(self._positions(len(axes))), *body]
         parameters = [f"kapi_partial_{name}" for name in initial]
         parameters += [f"kapi_initial_{name}" for name in initial]
-        parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count", "kapi_chunk"]
+        parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count", "kapi_steps"]
         return self._made(["item", *parameters], statements)
 
     def typing(self, body: Sequence[ast.stmt]) -> FunctionType:

@@ -15,7 +15,7 @@ from kapi_numba_offload.host_loop import HostLoop
 from kapi_numba_offload.launch_record import LaunchRecord
 from kapi_numba_offload.launching import launch
 from kapi_numba_offload.loop_body import NotInKernelError
-from kapi_numba_offload.loop_kernel import IDENTITIES, LoopFunctions, combine, items_for
+from kapi_numba_offload.loop_kernel import IDENTITIES, LoopFunctions, combine, shares_of
 from kapi_numba_offload.loop_syntax import LoopSyntax
 from kapi_numba_offload.names import Names
 from kapi_numba_offload.numba_numbers import NumbaNumbers, strong_numbers
@@ -132,14 +132,14 @@ class ParallelLoop:
         if count == 0:
             found = [np.asarray(value).astype(dtype)[()] for value, dtype in zip(initial, dtypes, strict=True)]
             return found[0] if len(found) == 1 else tuple(found)
-        items, chunk = items_for(count, queue)
-        partial = [allocate((items,), dtype, "device", queue) for dtype in dtypes]
+        shares = shares_of(count, queue)
+        partial = [allocate((shares.items,), dtype, "device", queue) for dtype in dtypes]
         starts = [IDENTITIES[operation](dtype) for operation, dtype in zip(operations, dtypes, strict=True)]
-        args = [*partial, *starts, *captured, *steps, *extents[1:], count, chunk]
-        launch(kernel, kapi_runtime.Range(items), args)
-        moved = items * sum(dtype.itemsize for dtype in dtypes)
-        arrays = [((items,), dtype, "device") for dtype in dtypes]
-        self.latest = LaunchRecord(kernel, kapi_runtime.Range(items), queue, arrays, moved)
+        args = [*partial, *starts, *captured, *steps, *extents[1:], count, shares.steps]
+        launch(kernel, shares.space, args)
+        moved = shares.items * sum(dtype.itemsize for dtype in dtypes)
+        arrays = [((shares.items,), dtype, "device") for dtype in dtypes]
+        self.latest = LaunchRecord(kernel, shares.space, queue, arrays, moved)
         found = [
             combine(operation, value, each.asnumpy())
             for operation, value, each in zip(operations, initial, partial, strict=True)

@@ -62,11 +62,9 @@ def flat_view(array: Any) -> Any:
 
 def may_overlap(first: Any, second: Any) -> bool:
     """Whether two dpnp arrays share memory in another way than being the same view of it."""
-    one, other = first.get_array(), second.get_array()
-    if one.size == 0 or other.size == 0:
-        return False
-    if one._pointer == other._pointer and (one.shape, one.strides) == (other.shape, other.strides):
+    one, other = first._array_obj, second._array_obj
+    if one._pointer == other._pointer and one.shape == other.shape and one.strides == other.strides:
         return False
     low, high = one._byte_bounds
     other_low, other_high = other._byte_bounds
-    return bool(low < other_high and other_low < high)
+    return bool(low < other_high and other_low < high and one.size and other.size)
