@@ -131,10 +131,7 @@ class LoopFunctions:
     def kernel(self, body: Sequence[ast.stmt]) -> FunctionType:
         """One work-item for each iteration; parameters: the captured variables, then start and step of each axis."""
         axes = self._syntax.axes
-        lines = [
-            f"{axis.variable} = kapi_start{number} + item.get_id({number}) * kapi_step{number}"
-            for number, axis in enumerate(axes)
-        ]
+        lines = [self._value(number, f"item.get_id({number})") for number in range(len(axes))]
         parameters = [*self._syntax.captured, *self._bounds()]
         return self._made(["item", *parameters], [*_parsed(lines), *_ContinueToReturn().of(body)])
 
@@ -186,10 +183,16 @@ class LoopFunctions:
         lines, rest = [], "kapi_at"
         for number in reversed(range(count)):
             place = rest if number == 0 else f"({rest} % kapi_extent{number})"
-            variable = self._syntax.axes[number].variable
-            lines.append(f"{variable} = kapi_start{number} + {place} * kapi_step{number}")
+            lines.append(self._value(number, place))
             rest = f"({rest} // kapi_extent{number})"
         return lines
+
+    def _value(self, number: int, place: str) -> str:
+        """The line that gives an axis' variable; without a step of 1, so that neighbours are seen to be such."""
+        axis = self._syntax.axes[number]
+        start = "" if _is_literal(axis.start, 0) else f"kapi_start{number} + "
+        step = "" if _is_literal(axis.step, 1) else f" * kapi_step{number}"
+        return f"{axis.variable} = {start}{place}{step}"
 
     def _bounds(self) -> list[str]:
         return [f"kapi_{word}{number}" for number in range(len(self._syntax.axes)) for word in ("start", "step")]
@@ -213,6 +216,10 @@ class LoopFunctions:
         made = scope[name]
         assert isinstance(made, FunctionType)
         return made
+
+
+def _is_literal(node: ast.expr, value: int) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == value
 
 
 def _parsed(lines: Sequence[str]) -> list[ast.stmt]:
