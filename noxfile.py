@@ -116,6 +116,8 @@ def build(session: nox.Session) -> None:
     for dist in PACKAGES:
         session.run("uv", "build", "--quiet", "--out-dir", "dist", f"packages/{dist}")
     session.run(sys.executable, "tools/archives.py", "dist", external=True)
+    session.install("--exact", "--group", "build")
+    session.run("twine", "check", "--strict", *sorted(map(str, Path("dist").glob("kapi*"))))
     install(session, "kapi-sim")
     session.run("python", "tools/isolation.py", "kapi-sim", "--exactly", "kapi-sim", "numpy")
     run_examples(session, "kapi-sim")
@@ -152,9 +154,11 @@ def integration(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """The documentation, built strictly from nothing, and every code block of its pages and the READMEs."""
     install(session, "--group", "docs")
-    shutil.rmtree("docs/_build", ignore_errors=True)
+    for made in ("docs/_build", "docs/gallery"):  # sphinx-gallery keeps the page of an example that did not change
+        shutil.rmtree(made, ignore_errors=True)
     session.run("sphinx-build", "--nitpicky", "--fail-on-warning", "--keep-going", "docs", "docs/_build/html")
     run_tests(session, ROOT / "tests" / "pages")
+    session.run("python", "tools/code_blocks.py")
 
 
 # ------------------------------------------------------------------------------------------------- on request

@@ -10,20 +10,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools import code_blocks
 
 import kapi_numba_offload
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("packages/*/README.md")), *sorted(ROOT.glob("docs/**/*.md"))]
-OUTPUT = re.compile(r"^```python\n.*?^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OWN_PROCESS = re.compile(r"^% own process: \w.*$", re.MULTILINE)  # a comment of MyST, with the reason
-FENCE = re.compile(r"^```(?:python|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page: Path) -> list[tuple[int, str]]:
     """The Python code blocks of a page, each with the number of the line above its first."""
-    text = page.read_text("utf-8")
-    return [(text.count("\n", 0, match.start(1)), match[1]) for match in FENCE.finditer(text)]
+    return [(block.line, block.code) for block in code_blocks.blocks(page) if block.language in code_blocks.RUN]
 
 
 def program(page: Path) -> str:
@@ -36,7 +33,7 @@ def program(page: Path) -> str:
 
 
 def with_blocks() -> list[Path]:
-    return [page for page in PAGES if page.is_file() and blocks(page)]
+    return [page for page in code_blocks.pages() if blocks(page)]
 
 
 def name(page: Path) -> str:
@@ -73,7 +70,7 @@ def test_code_blocks_run(page, tmp_path, monkeypatch, capsys):
     else:
         names = runpy.run_path(str(script))
         printed = capsys.readouterr().out
-    for shown in OUTPUT.findall(page.read_text("utf-8")):
+    for shown in (block.code for block in code_blocks.blocks(page) if block.fate == "compared"):
         assert shown in printed, f"{name(page)}: the output shown below a block is not what it prints"
 
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
@@ -90,3 +87,17 @@ def test_program_keeps_line_numbers(tmp_path):
     page.write_text("# Title\n\n```python\na = 1\n```\n\n```sh\nls\n```\n\n```python\nb = a\n```\n")
     assert program(page).splitlines()[3] == "a = 1"
     assert program(page).splitlines()[11] == "b = a"
+
+
+def test_programs_that_are_not_run_have_a_reason(capsys):
+    assert code_blocks.main() == 0, capsys.readouterr().out
+
+
+def test_fates_of_blocks_are_told_apart(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```python\nprint(1)\n```\n\n```text\n1\n```\n\n```text\nfree\n```\n\n"
+        "<!-- not run: it\nsleeps -->\n\n```sh\nsleep 1\n```\n\n```console\n$ ls\n```\n\n```{toctree}\na\n```\n"
+    )
+    fates = [(block.fate, block.reason) for block in code_blocks.blocks(page)]
+    assert fates == [("run", ""), ("compared", ""), ("shown", ""), ("not run", "it sleeps"), ("not run", ""), ("", "")]
