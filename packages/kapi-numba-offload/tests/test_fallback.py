@@ -135,6 +135,22 @@ def test_arrays_that_share_memory_keep_sharing_it():
     assert a.asnumpy().tolist() == [0, 1, 2, 3]
 
 
+def test_arrays_made_by_a_host_loop_are_on_the_device():
+    """What the loop makes of copies is copied back, too."""
+
+    @numba.njit
+    def f(a):
+        b = a * 0
+        for i in range(a.shape[0]):
+            b = b + a[i]
+        return b
+
+    with pytest.warns(OffloadFallbackWarning, match="sequential-loop"):
+        result = f(dpnp.arange(4.0))
+    assert isinstance(result, dpnp.ndarray)
+    assert result.asnumpy().tolist() == [6] * 4
+
+
 def test_host_loop_of_whole_arrays_is_no_fallback(recwarn):
     """A plain loop that works on whole arrays runs its kernels from Python."""
 

@@ -157,7 +157,7 @@ def test_several_reductions_in_one_loop(launches):
     values = np.array([3, 1, 4, 1, 5, 9, 2, 6], dtype=np.float32)
     found = numba.njit(several)(dpnp.asarray(values))
     assert found == several(values)
-    assert [type(each) for each in found] == [np.float32, np.float32, np.float32, np.int64]
+    assert [type(each) for each in found] == [np.float32, np.float32, np.float32, int]
     assert len(launches) == 1
 
 
@@ -184,6 +184,37 @@ def test_reduction_of_few_elements(length):
     total, largest, _, count = numba.njit(several)(dpnp.asarray(values))
     assert (total, count) == (10 + 2 * values.sum() - length, max(0, length - 4))
     assert largest == (values.max() if length else -np.inf)
+
+
+def test_time_steps_swap_their_arrays(launches):
+    """A loop on the host runs one kernel for each step, arrays change places between."""
+
+    @numba.njit
+    def steps(a, b, n):
+        for _ in range(n):
+            for i in prange(1, a.shape[0] - 1):
+                b[i] = (a[i - 1] + a[i + 1]) * 0.5
+            a, b = b, a
+        return a
+
+    a = np.arange(8.0) ** 2
+    expected = steps.py_func(a.copy(), a.copy(), 5)
+    result = steps(dpnp.asarray(a), dpnp.asarray(a), 5)
+    np.testing.assert_allclose(result.asnumpy(), expected)
+    assert len(launches) == 5
+
+
+def test_elements_change_places_in_an_iteration():
+    """The right side is read before the left side is written."""
+
+    @numba.njit
+    def swap(a, b):
+        for i in prange(a.shape[0]):
+            a[i], b[i] = b[i], a[i]
+
+    a, b = dpnp.arange(4), dpnp.arange(4) * 10
+    swap(a, b)
+    assert (a.asnumpy().tolist(), b.asnumpy().tolist()) == ([0, 10, 20, 30], [0, 1, 2, 3])
 
 
 def test_loop_of_numpy_arrays_runs_on_the_host(launches):

@@ -108,7 +108,53 @@ def conditions(a, b):
     return b * total
 
 
+def masks(a, b):
+    m = a > 2
+    c = a * 1
+    c[m] = b[m] * 2
+    c[a < 2] = 7
+    return c, a[m] + 1
+
+
+def local_functions(a, b):
+    def scaled(v):
+        return v * OFFSET
+
+    return scaled(a) + 1, [b * k for k in range(3)][2]
+
+
+def views_changed_in_place(a, b):
+    v = a[2:]
+    v *= 2
+    v += b[2:]
+    return a, v
+
+
+def complex_and_half(a, b):
+    z = a * 1j + b
+    h = a.astype(np.float16)
+    return z * z, np.abs(z), h * 2 + 1
+
+
+def rows_of_a_matrix(a, b):
+    total = a[:3] * 0
+    for row in np.reshape(b, (2, 3)):
+        total = total + row * 2
+    return total
+
+
+def handled(a, b):
+    try:
+        c = a + b
+    except ValueError:
+        c = a
+    finally:
+        d = 2
+    return c * d if d > 1 else c
+
+
 FUNCTIONS = [
+    masks, local_functions, views_changed_in_place, complex_and_half, rows_of_a_matrix, handled,
     temporary, two_results, in_place, slices, overlap, conditional_expression, reversed_scalars, element_reads,
     made_here, library, reductions, casts, conditions,
 ]  # fmt: skip

@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
+import dpnp
 import numba
+import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
 from kapi_numba_offload._numba_compat import NumbaError
@@ -95,8 +97,14 @@ class HostLoop:
             if isinstance(array, dpnp_array) and name not in self._only_read:
                 array[...] = copies[id(array)]
                 self.moved += array.nbytes
-        back = {id(copied): array for array in arrays for copied in [copies[id(array)]]}
-        return self._result(tuple(back.get(id(each), each) for each in result))
+        back = {id(copies[id(array)]): array for array in arrays}
+        made = tuple(
+            dpnp.asarray(each, sycl_queue=arrays[0].sycl_queue)
+            if isinstance(each, np.ndarray) and id(each) not in back and arrays
+            else back.get(id(each), each)
+            for each in result
+        )
+        return self._result(made)
 
     def _call(self, args: Sequence[Any]) -> Any:
         if not self._refused:

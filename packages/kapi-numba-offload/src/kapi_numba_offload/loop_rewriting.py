@@ -189,7 +189,7 @@ def _elements(body: LoopBody, statement: ast.stmt) -> Iterator[ast.expr]:
     """Accesses to single elements of USM arrays, those of parallel loops within left out."""
     if isinstance(statement, ast.For) and is_parallel(statement, body.names):
         return
-    if isinstance(statement, ast.For) and _is_usm(body, statement.iter):
+    if isinstance(statement, ast.For) and body.kinds.kind(statement.iter) == ArrayKind(True, 1):
         yield statement.iter
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, ast.stmt):

@@ -24,7 +24,7 @@ from kapi_numba_offload.placement import one_queue
 from kapi_numba_offload.reasons import Refusal, fall_back
 from kapi_numba_offload.usm import allocate
 from kapi_sim.errors import DtypeError, KernelCompilationError
-from kapi_types import typeof_argument
+from kapi_types import is_weak, typeof_argument
 from kapi_types.kernel_typing import ProblemsFound, as_strong, describe_problems, return_type
 
 __all__ = ["ParallelLoop"]
@@ -126,12 +126,12 @@ class ParallelLoop:
         captured: Sequence[Any],
         initial: Sequence[Any],
     ) -> Any:
-        kernel, dtypes = made
+        kernel, dtypes, weak = made
         count = int(np.prod(extents, dtype=np.int64))
         operations = self.syntax.reductions.values()
         if count == 0:
             found = [np.asarray(value).astype(dtype)[()] for value, dtype in zip(initial, dtypes, strict=True)]
-            return found[0] if len(found) == 1 else tuple(found)
+            return _results(found, weak)
         shares = shares_of(count, queue)
         partial = [allocate((shares.items,), dtype, "device", queue) for dtype in dtypes]
         starts = [IDENTITIES[operation](dtype) for operation, dtype in zip(operations, dtypes, strict=True)]
@@ -144,7 +144,7 @@ class ParallelLoop:
             combine(operation, value, each.asnumpy())
             for operation, value, each in zip(operations, initial, partial, strict=True)
         ]
-        return found[0] if len(found) == 1 else tuple(found)
+        return _results(found, weak)
 
     def _array_reduction(self, initial: Sequence[Any]) -> Refusal | None:
         for name, value in zip(self.syntax.reductions, initial, strict=True):
@@ -214,7 +214,7 @@ class ParallelLoop:
 
     def _reducing(
         self, body: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any], axes: int
-    ) -> tuple[kapi_runtime.Kernel, list[np.dtype[Any]]]:
+    ) -> tuple[kapi_runtime.Kernel, list[np.dtype[Any]], list[bool]]:
         numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
         signature = [typeof_argument(each) for each in (*initial, *captured, *numbers)]
         types = return_type(self._functions.typing(body), signature)
@@ -223,7 +223,13 @@ class ParallelLoop:
             name: IDENTITIES[operation](dtype)
             for (name, operation), dtype in zip(self.syntax.reductions.items(), dtypes, strict=True)
         }
-        return self._kernel(self._functions.reduction(body, starts)), dtypes
+        return self._kernel(self._functions.reduction(body, starts)), dtypes, [is_weak(each) for each in types]
+
+
+def _results(found: Sequence[Any], weak: Sequence[bool]) -> Any:
+    """The values of reductions: what met no NumPy number is a number of Python's own."""
+    values = [each.item() if is_python else each for each, is_python in zip(found, weak, strict=True)]
+    return values[0] if len(values) == 1 else tuple(values)
 
 
 def _element(value: Any) -> Any:
