@@ -242,6 +242,17 @@ def test_shapes_that_do_not_fit_are_dpnps_error():
         numba.njit(temporary)(dpnp.ones(3), dpnp.ones(4))
 
 
+def test_store_to_an_element_in_several_places_is_dpnps():
+    """A broadcast view that can be written is written once, as dpnp does."""
+
+    @numba.njit
+    def double(a):
+        a[:] = a * 2
+        return a
+
+    assert double(dpnp.broadcast_to(dpnp.ones(1), (4,))).asnumpy().tolist() == [2] * 4
+
+
 def test_closure_and_nested_njit(assert_same):
     """A closure's number and another njit function, called with arrays and with numbers."""
     factor = 2.5

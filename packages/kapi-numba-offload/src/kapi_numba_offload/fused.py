@@ -293,6 +293,8 @@ class FusedRegion:
         arrays = [leaf for leaf in leaves if isinstance(leaf, dpnp_array)]
         if any(not leaves[target].get_array().flags.writable for target in self._stores):
             raise _Unfused("an array that it stores to is read-only")
+        if any(0 in leaves[target].get_array().strides and leaves[target].size > 1 for target in self._stores):
+            raise _Unfused("an array that it stores to has one element in several places")
         dense = all(each.ndim == 0 or (each.shape == shape and each.flags.c_contiguous) for each in arrays)
         if dense and len(shape) > 1:
             flat = frozenset(
