@@ -6,6 +6,7 @@ holds, makes its arrays with dpnp as well.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +17,11 @@ import pytest
 
 import kapi_runtime
 import kapi_sim
+from kapi_sim.spec import COMMON_NAMES
 
 ROOT = Path(__file__).parents[2]
 IMPORT = "import {} as kapi\n"
+USED = re.compile(r"\bkapi\.([A-Za-z]\w*)")
 
 # What an example prints in both worlds, up to the place where only the simulator has more to say.
 SHOWN = {
@@ -29,9 +32,14 @@ SHOWN = {
 
 
 def examples(module: str) -> list[Path]:
-    """The example scripts that import kapi from `module`."""
+    """The example scripts that import kapi from `module`, and use of it only what both worlds have."""
     files = [*sorted(ROOT.glob("packages/*/examples/*.py")), *sorted(ROOT.glob("examples/*.py"))]
-    return [path for path in files if IMPORT.format(module) in path.read_text("utf-8").splitlines(keepends=True)]
+    texts = {path: path.read_text("utf-8") for path in files}
+    return [
+        path
+        for path, text in texts.items()
+        if IMPORT.format(module) in text.splitlines(keepends=True) and set(USED.findall(text)) <= set(COMMON_NAMES)
+    ]
 
 
 def name(path: Path) -> str:
