@@ -1,6 +1,7 @@
 """Tables that are made from the sources: ``{kapi-table} NAME`` prints what the packages know of themselves.
 
 - ``intrinsics FAMILY``: the rows of the table of intrinsics of one family
+- ``functions OWNER``: those of `math`, `cmath` or `numpy`, how a device has them, and how many cases check both worlds
 - ``operators``: the operators of group algorithms
 - ``errors``: each error, its builtin base, and what happened
 - ``numpy-functions``: what becomes of each NumPy function in a function that is offloaded
@@ -13,6 +14,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from sphinx.util.docutils import SphinxDirective
 import kapi_numba_offload
 import kapi_sim.spec
 from kapi_sim.errors import ERRORS
+from kapi_sim.testing.conformance import CASES
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -39,15 +42,28 @@ def intrinsics(family: str) -> tuple[Sequence[str], list[Sequence[str]]]:
     found = kapi_sim.spec.rows(family=family)
     if not found:
         raise ValueError(f"family must be one of the table's, got {family!r}")
-    has_ulp = any(row.ulp is not None for row in found)
-    heads = ["name", "meaning", "gives", "SYCL 2020", "SPIR-V", *(["ulp (float32)"] if has_ulp else [])]
+    heads = ["name", "meaning", "gives", "SYCL 2020", "SPIR-V"]
     cells = []
     for row in found:
         names = ", ".join(name if default is None else f"{name}={default}" for name, _, default in row.parameters)
         call = row.key if row.kind == "property" else f"{row.key}({names})"
-        ulp = [] if not has_ulp else ["" if row.ulp is None else f"{row.ulp:g}"]
-        cells.append([f"`{call}`", row.meaning, row.returns, row.sycl, row.spirv, *ulp])
+        cells.append([f"`{call}`", row.meaning, row.returns, row.sycl, row.spirv])
     return heads, cells
+
+
+def functions(owner: str) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """The functions of one module, each with its status in both worlds."""
+    checked = Counter(key for case in CASES for key in case.covers)
+    has_ulp = owner != "cmath"
+    cells = []
+    for row in kapi_sim.spec.rows(owner):
+        first, *others = row.parameters
+        names = first[0] + "".join(f", {name}" if default is None else f"[, {name}]" for name, _, default in others)
+        how = row.spirv.removeprefix("OpenCL.std ")
+        device = "composed" if how == "composed" else f"`{how}`"
+        ulp = ["" if row.ulp is None else f"{row.ulp:g}"] if has_ulp else []
+        cells.append([f"`{row.name}({names})`", row.meaning, row.returns, device, str(checked[row.key]), *ulp])
+    return ["function", "meaning", "gives", "on a device", "cases", *(["ulp (float32)"] if has_ulp else [])], cells
 
 
 def operators() -> tuple[Sequence[str], list[Sequence[str]]]:
@@ -98,6 +114,7 @@ def versions() -> tuple[Sequence[str], list[Sequence[str]]]:
 
 TABLES: dict[str, Callable[..., tuple[Sequence[str], list[Sequence[str]]]]] = {
     "intrinsics": intrinsics,
+    "functions": functions,
     "operators": operators,
     "errors": errors,
     "numpy-functions": numpy_functions,
