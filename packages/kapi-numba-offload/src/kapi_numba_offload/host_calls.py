@@ -39,10 +39,11 @@ def listen() -> None:
 def _context_changes(begins: bool) -> None:
     global _open
     with _lock:
-        _open += 1 if begins else -1
+        # A context that began before this module was imported ends without having been counted.
+        _open = max(0, _open + (1 if begins else -1))
         if _open and "__call__" not in vars(CPUDispatcher):
             CPUDispatcher.__call__ = _call
-        elif not _open:
+        elif not _open and "__call__" in vars(CPUDispatcher):
             del CPUDispatcher.__call__
 
 
