@@ -37,24 +37,32 @@ class BoundLaunch(_BoundLaunch):
     array([2., 2., 2.])
     """
 
-    __slots__ = ("_plan", "_prepared")
+    __slots__ = ("_plan", "_prepared", "_renewals")
 
     def __init__(self, kernel: Any, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         super().__init__(kernel, index_space, args)
-        self._prepared: Prepared = kernel.prepare(index_space, self.given)
-        self._plan: Plan | None = self._prepared.plan(at_once=True)
+        self._prepared: Prepared
+        self._plan: Plan | None
+        self._renewals: int
+        self._prepare()
 
     def replace(self, **arguments: Any) -> None:
         """Put other arguments in the place of those of these names."""
         super().replace(**arguments)
         # A launch in flight has the packed bytes already, so the plan's memory is free to be changed.
         if self._plan is None or not self._plan.pack(self.given):
-            self._prepared = self.kernel.prepare(self.index_space, self.given)
-            self._plan = self._prepared.plan(at_once=True)
+            self._prepare()
+
+    def _prepare(self) -> None:
+        self._prepared = self.kernel.prepare(self.index_space, self.given)
+        self._plan = self._prepared.plan(at_once=True)
+        self._renewals = self.kernel.renewals()
 
     def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[HostEvent, Any]:
         """Launch after these events and all earlier work on the queue, and return the launch's own events."""
         before = device_events(dependent_events) if dependent_events else []
+        if self.kernel.renewals() != self._renewals:
+            self._prepare()
         if self._prepared.arguments.copied is not None:
             return super().__call__(before)  # copies again
         plan = self._plan if recording.active is None else None

@@ -16,25 +16,20 @@ import sys
 import types
 from collections.abc import Iterator
 from functools import lru_cache
-from opcode import opmap
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kapi_runtime.outside_names import attribute_names, global_names, is_known_module, is_known_object
 from kapi_sim import DeviceFunction
 from kapi_sim.launchable import Launchable
 
 __all__ = ["NoFingerprintError", "compiler_fingerprint", "fingerprint"]
 
-# Their functions and constants are known by name, and change with their versions.
-_KNOWN = ("builtins", "cmath", "enum", "kapi_runtime", "kapi_sim", "math", "numpy", "operator", "typing")
 _COMPILER = ("kapi_sim", "kapi_types", "kapi_spirv")
 _VERSIONED = ("numba", "llvmlite", "numpy")
 _LARGEST_ARRAY = 1 << 20  # bytes
-
-_LOAD_GLOBAL, _EXTENDED_ARG = opmap["LOAD_GLOBAL"], opmap["EXTENDED_ARG"]
-_NAME_SHIFT = 1 if sys.version_info >= (3, 11) else 0  # the lowest bit says something else there
 
 
 class NoFingerprintError(Exception):
@@ -123,6 +118,7 @@ class _Description:
         self._digest = hashlib.sha256()
         self._has_places = has_places
         self._numbers: dict[int, int] = {}  # of the functions and modules met, by id: recursion ends at a number
+        self._used_of: set[tuple[int, types.CodeType]] = set()  # modules of the user's own, and what takes from them
         self._met: list[Any] = []  # kept, so that no other object takes an id
 
     def digest(self) -> str:
@@ -180,7 +176,7 @@ class _Description:
                 self.add(member.value)
         elif issubclass(value, tuple) and hasattr(value, "_fields"):
             self._text(*value._fields)
-        elif not _is_known_object(value):
+        elif not is_known_object(value):
             raise NoFingerprintError(f"the class {_name(value)}")
 
     def _object(self, value: Any) -> None:
@@ -190,7 +186,7 @@ class _Description:
             self._text("ufunc", value.__name__)
         elif isinstance(value, (types.BuiltinFunctionType, types.MethodDescriptorType)):
             self._text("builtin", value.__qualname__)
-        elif _is_known_object(type(value)) and " at 0x" not in repr(value):
+        elif is_known_object(type(value)) and " at 0x" not in repr(value):
             self._text("object", _name(type(value)), repr(value))
         else:
             raise NoFingerprintError(f"{value!r} of {_name(type(value))}")
@@ -202,7 +198,7 @@ class _Description:
             return
         self._numbers[id(function)] = len(self._numbers)
         self._met.append(function)
-        if _is_known_object(function):
+        if is_known_object(function):
             self._text("function", function.__module__, function.__qualname__)
             return
         self._text("function", function.__name__)
@@ -216,7 +212,7 @@ class _Description:
                 self._used(cell.cell_contents, function.__code__)
             except ValueError:  # the cell is empty
                 self._text("empty")
-        for name in sorted(set(_global_names(function.__code__))):
+        for name in sorted(set(global_names(function.__code__))):
             if name in function.__globals__:
                 self._text("global", name)
                 self._used(function.__globals__[name], function.__code__)
@@ -226,9 +222,11 @@ class _Description:
     def _used(self, value: Any, code: types.CodeType) -> None:
         """Add a value from outside; of a module of the user's own, the attributes that the code may take."""
         self.add(value)
-        if isinstance(value, types.ModuleType) and not _is_known(value.__name__) and id(value) not in self._numbers:
-            self._numbers[id(value)] = len(self._numbers)
-            for name in sorted(set(_names(code))):
+        if not isinstance(value, types.ModuleType) or is_known_module(value.__name__):
+            return
+        if (id(value), code) not in self._used_of:
+            self._used_of.add((id(value), code))  # other code takes other attributes
+            for name in sorted(set(attribute_names(code))):
                 if hasattr(value, name):
                     self._text("attribute", name)
                     self._used(getattr(value, name), code)
@@ -241,42 +239,6 @@ class _Description:
         self._digest.update(code.co_code)
         for constant in code.co_consts:
             self.add(constant)
-
-
-def _global_names(code: types.CodeType) -> Iterator[str]:
-    """The names that code, and the code in it, loads from the module's globals."""
-    argument = 0
-    data = code.co_code
-    for at in range(0, len(data), 2):
-        argument = argument << 8 | data[at + 1]
-        if data[at] == _LOAD_GLOBAL:
-            yield code.co_names[argument >> _NAME_SHIFT]
-        if data[at] != _EXTENDED_ARG:
-            argument = 0
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _global_names(constant)
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)
-
-
-def _is_known(module: str) -> bool:
-    return module.partition(".")[0] in _KNOWN
-
-
-def _is_known_object(value: Any) -> bool:
-    """Whether a function or class is what it says: that of this name in a known module."""
-    if not _is_known(value.__module__ or ""):
-        return False
-    found: Any = sys.modules.get(value.__module__)
-    for part in value.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found is value
 
 
 def _name(value: type) -> str:

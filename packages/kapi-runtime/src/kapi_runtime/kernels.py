@@ -10,6 +10,7 @@ from kapi_runtime import recording
 from kapi_runtime._reset import on_reset
 from kapi_runtime.arguments import read_arguments
 from kapi_runtime.bound import BoundLaunch
+from kapi_runtime.captures import Captures
 from kapi_runtime.controls import note_launch
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.host_arrays import place_of_host_arrays
@@ -55,7 +56,9 @@ class Kernel(DeviceLaunchable):
     Notes
     -----
     One compilation serves all arguments of equal types: element type, rank, and whether an array is
-    contiguous. Other values, shapes, queues, and devices of equal abilities compile nothing.
+    contiguous. Other values, shapes, queues, and devices of equal abilities compile nothing. Globals, closures and
+    attributes of modules that the kernel uses are constants in what is compiled; when one of them is another at a
+    launch, the kernel is compiled anew. What changes often is better an argument.
     """
 
     def __init__(
@@ -68,6 +71,8 @@ class Kernel(DeviceLaunchable):
         self.target = target
         self.modules = Modules(py_func, self.options)
         self._plans = PlanTable()
+        self._captures: Captures | None = None  # until it is first compiled
+        self._renewals = 0
         _kernels.add(self)
 
     def submit(
@@ -75,6 +80,7 @@ class Kernel(DeviceLaunchable):
     ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
         before = device_events(dependent_events) if dependent_events else []
+        self.renewals()
         # What is recorded goes the long way.
         for plan in self._plans.get(space, ()) if recording.active is None else ():
             events = launch_by_plan(plan, given, before)
@@ -97,10 +103,28 @@ class Kernel(DeviceLaunchable):
         require_index_space(index_space)
         return BoundLaunch(self, index_space, args)
 
+    def renewals(self) -> int:
+        """Forget what was compiled if a global, closure or module's attribute that it holds is another by now.
+
+        Returns
+        -------
+        int
+            How often that was so.
+        """
+        captures = self._captures
+        if captures is not None and not captures.hold():
+            self._captures, self._plans = None, PlanTable()
+            self.modules = Modules(self.py_func, self.options)
+            self._renewals += 1
+        return self._renewals
+
     def prepare(self, space: Range | NdRange, given: tuple[Any, ...]) -> Prepared:
         """Validate a launch, and compile the kernel if it is not yet."""
         names = parameters_for_launch(self.py_func, space, given)
         self.options.require_launchable(self.__name__, space)
+        self.renewals()
+        if self._captures is None:
+            self._captures = Captures(self.py_func)
         if len(given) < len(names):
             given = (*given, *(self.py_func.__defaults__ or ())[len(given) - len(names) :])
         arguments = read_arguments(self.__name__, names, given, place_of_host_arrays())

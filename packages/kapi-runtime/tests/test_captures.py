@@ -1,0 +1,101 @@
+"""Globals, closures and attributes of modules are what they are at the launch, as in Python."""
+
+from __future__ import annotations
+
+import types
+
+import dpnp
+import numpy as np
+import pytest
+
+import kapi_runtime as kapi
+from kapi_runtime.fingerprint import fingerprint
+
+FACTOR = 1
+SETTINGS = types.ModuleType("settings")
+
+
+@kapi.kernel
+def from_global(item: kapi.Item, out):
+    out[item.get_id(0)] = FACTOR
+
+
+@kapi.device_func
+def scaled(x):
+    return x * FACTOR
+
+
+@kapi.kernel
+def from_function(item: kapi.Item, out):
+    out[item.get_id(0)] = scaled(1)
+
+
+@kapi.kernel
+def from_module(item: kapi.Item, out):
+    out[item.get_id(0)] = SETTINGS.factor
+
+
+def first(out):
+    return out.asnumpy()[0]
+
+
+@pytest.mark.parametrize("kernel", [from_global, from_function, from_module])
+def test_value_from_outside_is_that_at_the_launch(kernel, monkeypatch):
+    out, seen = dpnp.zeros(3, dtype=np.float64), []
+    for value in (1, 2, 2.5, 1):
+        monkeypatch.setitem(globals(), "FACTOR", value)
+        monkeypatch.setattr(SETTINGS, "factor", value, raising=False)
+        kapi.call_kernel(kernel, kapi.Range(3), out)
+        seen.append(first(out))
+    assert seen == [1, 2, 2.5, 1]
+
+
+def test_closure_is_that_at_the_launch():
+    @kapi.device_func
+    def one(x):
+        return x + 1
+
+    @kapi.device_func
+    def two(x):
+        return x + 2
+
+    step = one
+
+    @kapi.kernel
+    def kernel(item: kapi.Item, out):
+        out[item.get_id(0)] = step(0)
+
+    out = dpnp.zeros(3)
+    bound = kernel.bind(kapi.Range(3), out)
+    seen = []
+    for step in (one, two, one):  # noqa: B007  # the kernel's closure
+        bound()[0].wait()
+        seen.append(first(out))
+        kernel[3](out)
+        seen.append(first(out))
+    assert seen == [1, 1, 2, 2, 1, 1]
+
+
+def test_equal_value_compiles_nothing(monkeypatch):
+    out = dpnp.zeros(3)
+    large = 10**12
+    for value in (large, int(str(large))):
+        monkeypatch.setitem(globals(), "FACTOR", value)
+        kapi.call_kernel(from_global, kapi.Range(3), out)
+        modules = from_global.modules
+    kapi.call_kernel(from_global, kapi.Range(3), out)
+    assert from_global.modules is modules
+
+
+def test_fingerprint_counts_what_each_function_takes_of_a_module(monkeypatch):
+    def width():
+        return SETTINGS.width
+
+    def area():
+        return width() * SETTINGS.height
+
+    monkeypatch.setattr(SETTINGS, "height", 2, raising=False)
+    monkeypatch.setattr(SETTINGS, "width", 2, raising=False)
+    before = fingerprint(area)
+    monkeypatch.setattr(SETTINGS, "width", 3)
+    assert fingerprint(area) != before
