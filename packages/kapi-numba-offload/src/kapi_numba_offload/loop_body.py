@@ -9,17 +9,19 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numba
 import numpy as np
 
 from kapi_numba_offload.functions import ELEMENTWISE, OPERATORS
+from kapi_numba_offload.loop_views import FixedAxis, FreeAxis, Rows, View
+from kapi_numba_offload.lower_bounds import LowerBounds
 from kapi_numba_offload.names import UNKNOWN, Names
 from kapi_numba_offload.numpy_functions import numpy_name
+from kapi_numba_offload.syntax_parts import attribute, call_of, length_of, one, or_zero, plus, times, variable, zero
 
-__all__ = ["HELPERS", "BodyRewriter", "NotInKernelError"]
+__all__ = ["BodyRewriter", "NotInKernelError"]
 
 
 class NotInKernelError(Exception):
@@ -30,67 +32,7 @@ class NotInKernelError(Exception):
         self.line = getattr(node, "lineno", 0)
 
 
-def wrapped_index(index: Any, length: Any) -> Any:
-    """An index that may count from the end, from the start."""
-    return index + length if index < 0 else index
-
-
-def slice_bound(bound: Any, length: Any) -> Any:
-    """A slice's bound, between 0 and the length."""
-    counted = bound + length if bound < 0 else bound
-    return max(0, min(counted, length))
-
-
-def slice_length(start: Any, stop: Any, step: Any) -> Any:
-    """How many elements a slice of positive step has."""
-    return max(0, (stop - start + step - 1) // step)
-
-
-HELPERS: dict[str, Any] = {
-    "kapi_wrapped_index": wrapped_index,
-    "kapi_slice_bound": slice_bound,
-    "kapi_slice_length": slice_length,
-}
-"""Functions that the rewritten body calls."""
-
 _REDUCTIONS = {"sum", "prod", "min", "max", "mean", "any", "all", "dot", "amin", "amax"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Fixed:
-    """An axis of an array at one index."""
-
-    index: ast.expr
-
-
-@dataclass(frozen=True, slots=True)
-class _Free:
-    """An axis of an array, or a slice of it."""
-
-    start: ast.expr
-    step: ast.expr
-    length: ast.expr
-
-
-@dataclass(frozen=True, slots=True)
-class _View:
-    """Part of an array."""
-
-    array: str
-    axes: tuple[_Fixed | _Free, ...]
-
-    @property
-    def free(self) -> list[_Free]:
-        return [each for each in self.axes if isinstance(each, _Free)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """A value of rank 1 or more: the lengths of its axes, and its element at given indices."""
-
-    lengths: tuple[ast.expr, ...]
-    element: Callable[[Sequence[ast.expr]], ast.expr]
-    arrays: frozenset[tuple[str, str]]  # array and text of the part of it
 
 
 class BodyRewriter:
@@ -118,11 +60,10 @@ class BodyRewriter:
         self._names = names
         self._ranks = dict(ranks)
         self._dtypes = dict(dtypes)
-        self._lower = dict(lower)
-        self._views: dict[str, _View] = {}
+        self._lower = LowerBounds(names, lower)
+        self._views: dict[str, View] = {}
         self._count = 0
         self._before: list[ast.stmt] = []
-        self._assigned_once: set[str] = set()
 
     def run(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The body, rewritten.
@@ -135,7 +76,7 @@ class BodyRewriter:
         copied = [copy.deepcopy(each) for each in body]
         stores = [each.id for statement in copied for each in ast.walk(statement)
                   if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]  # fmt: skip
-        self._assigned_once = {name for name in stores if stores.count(name) == 1}
+        self._lower.assigned_once = {name for name in stores if stores.count(name) == 1}
         return self._block(copied)
 
     # -------------------------------------------------------------------------------------------- statements
@@ -157,8 +98,10 @@ class BodyRewriter:
         if isinstance(node, ast.For):
             node.iter = self._scalar(node.iter)
             if isinstance(node.iter, ast.Call) and self._names.value(node.iter.func) is numba.prange:
-                node.iter.func = ast.copy_location(_load("range"), node.iter.func)  # in an iteration, one after another
-            self._bound_of_loop(node)
+                node.iter.func = ast.copy_location(
+                    variable("range"), node.iter.func
+                )  # in an iteration, one after another
+            self._lower.take_loop(node)
             node.body = self._block(node.body)
             return [node]
         if isinstance(node, ast.While):
@@ -194,10 +137,7 @@ class BodyRewriter:
             if rows is not None:
                 raise NotInKernelError("a temporary array of a length that only the launch knows", node)
             node.value = self._scalar(value)
-            if target.id in self._assigned_once:
-                low = self._low(value)
-                if low is not None:
-                    self._lower[target.id] = low
+            self._lower.take_assignment(target.id, value)
             return [node]
         if isinstance(target, ast.Subscript):
             view = self._view(target)
@@ -225,14 +165,14 @@ class BodyRewriter:
         return [node]
 
     def _loops(
-        self, view: _View, value: ast.expr, rows: _Rows | None, operation: ast.operator | None, node: ast.stmt
+        self, view: View, value: ast.expr, rows: Rows | None, operation: ast.operator | None, node: ast.stmt
     ) -> list[ast.stmt]:
         """Loops over the elements of a view that is assigned to."""
         spelled = self._text(view)
         if rows is not None and any(name == view.array and text != spelled for name, text in rows.arrays):
             raise NotInKernelError("an assignment of one part of an array to another part of it", node)
         variables = [self._new("k") for _ in view.free]
-        at: list[ast.expr] = [_load(each) for each in variables]
+        at: list[ast.expr] = [variable(each) for each in variables]
         if rows is None:
             source = self._kept(self._scalar(value))
         else:
@@ -244,8 +184,8 @@ class BodyRewriter:
             ast.Assign([element], source) if operation is None else ast.AugAssign(element, operation, source)
         )
         inner = ast.copy_location(inner, node)
-        for variable, axis in zip(reversed(variables), reversed(view.free), strict=True):
-            loop = ast.For(ast.Name(variable, ast.Store()), _call("range", axis.length), [inner], [])
+        for counter, axis in zip(reversed(variables), reversed(view.free), strict=True):
+            loop = ast.For(ast.Name(counter, ast.Store()), call_of("range", axis.length), [inner], [])
             inner = ast.copy_location(loop, node)
         return [inner]
 
@@ -267,7 +207,7 @@ class BodyRewriter:
         spelled = ast.Tuple([ast.Constant(each) for each in lengths], ast.Load())
         return ast.copy_location(
             ast.Call(
-                _load("kapi_PrivateArray"), [spelled, dtype or _attribute("np", "float64"), ast.Constant(True)], []
+                variable("kapi_PrivateArray"), [spelled, dtype or attribute("np", "float64"), ast.Constant(True)], []
             ),
             value,
         )
@@ -311,31 +251,31 @@ class BodyRewriter:
                 setattr(node, field, [self._scalar(each) if isinstance(each, ast.expr) else each for each in value])
         return node
 
-    def _element(self, view: _View, at: Sequence[ast.expr]) -> ast.expr:
+    def _element(self, view: View, at: Sequence[ast.expr]) -> ast.expr:
         remaining = iter(at)
         index: list[ast.expr] = []
         for axis in view.axes:
-            if isinstance(axis, _Fixed):
+            if isinstance(axis, FixedAxis):
                 index.append(copy.deepcopy(axis.index))
             else:
-                index.append(_plus(axis.start, _times(next(remaining), axis.step)))
+                index.append(plus(axis.start, times(next(remaining), axis.step)))
         spelled = index[0] if len(index) == 1 else ast.Tuple(index, ast.Load())
-        return ast.fix_missing_locations(ast.Subscript(_load(view.array), spelled, ast.Load()))
+        return ast.fix_missing_locations(ast.Subscript(variable(view.array), spelled, ast.Load()))
 
-    def _stored(self, view: _View, at: Sequence[ast.expr]) -> ast.Subscript:
+    def _stored(self, view: View, at: Sequence[ast.expr]) -> ast.Subscript:
         element = self._element(view, at)
         assert isinstance(element, ast.Subscript)
         element.ctx = ast.Store()
         return element
 
-    def _view(self, node: ast.expr) -> _View | None:
+    def _view(self, node: ast.expr) -> View | None:
         """The part of an array that an expression names, None if it names none."""
         if isinstance(node, ast.Name):
             if node.id in self._views:
                 return self._views[node.id]
             if node.id in self._ranks:
                 axes = range(self._ranks[node.id])
-                return _View(node.id, tuple(_Free(_zero(), _one(), _length(node.id, axis)) for axis in axes))
+                return View(node.id, tuple(FreeAxis(zero(), one(), length_of(node.id, axis)) for axis in axes))
             return None
         if not isinstance(node, ast.Subscript):
             return None
@@ -350,13 +290,13 @@ class BodyRewriter:
         if len(indices) > len(outer.free):
             raise NotInKernelError("an index with more parts than the array has axes", node)
         indices += [ast.Slice()] * (len(outer.free) - len(indices))
-        made: list[_Fixed | _Free] = []
+        made: list[FixedAxis | FreeAxis] = []
         remaining = iter(indices)
         for axis in outer.axes:
-            made.append(axis if isinstance(axis, _Fixed) else self._indexed(axis, next(remaining)))
-        return _View(outer.array, tuple(made))
+            made.append(axis if isinstance(axis, FixedAxis) else self._indexed(axis, next(remaining)))
+        return View(outer.array, tuple(made))
 
-    def _indexed(self, axis: _Free, index: ast.expr) -> _Fixed | _Free:
+    def _indexed(self, axis: FreeAxis, index: ast.expr) -> FixedAxis | FreeAxis:
         if isinstance(index, ast.Slice):
             if index.lower is None and index.upper is None and index.step is None:
                 return axis
@@ -364,34 +304,34 @@ class BodyRewriter:
             if not isinstance(step, int) or step <= 0:
                 raise NotInKernelError("a slice whose step is no positive constant", index)
             length = self._kept(copy.deepcopy(axis.length))
-            start = self._kept(self._slice_bound(index.lower, length, _zero()))
+            start = self._kept(self._slice_bound(index.lower, length, zero()))
             stop = self._slice_bound(index.upper, length, length)
-            count = self._kept(_call("kapi_slice_length", start, stop, ast.Constant(step)))
-            first = self._kept(_plus(axis.start, _times(start, axis.step)))
-            return _Free(first, _times(axis.step, ast.Constant(step)), count)
+            count = self._kept(call_of("kapi_slice_length", start, stop, ast.Constant(step)))
+            first = self._kept(plus(axis.start, times(start, axis.step)))
+            return FreeAxis(first, times(axis.step, ast.Constant(step)), count)
         if isinstance(index, ast.Constant) and index.value is None:
             raise NotInKernelError("a new axis", index)
-        low = self._low(index)
+        low = self._lower.of(index)
         spelled = self._scalar(copy.deepcopy(index))
         if low is None or low < 0:
-            spelled = _call("kapi_wrapped_index", spelled, copy.deepcopy(axis.length))
-        return _Fixed(_plus(axis.start, _times(spelled, axis.step)))
+            spelled = call_of("kapi_wrapped_index", spelled, copy.deepcopy(axis.length))
+        return FixedAxis(plus(axis.start, times(spelled, axis.step)))
 
     def _slice_bound(self, bound: ast.expr | None, length: ast.expr, missing: ast.expr) -> ast.expr:
         if bound is None:
             return copy.deepcopy(missing)
-        return _call("kapi_slice_bound", self._scalar(copy.deepcopy(bound)), copy.deepcopy(length))
+        return call_of("kapi_slice_bound", self._scalar(copy.deepcopy(bound)), copy.deepcopy(length))
 
     # -------------------------------------------------------------------------------------------------- rows
 
-    def _rows(self, node: ast.expr) -> _Rows | None:
+    def _rows(self, node: ast.expr) -> Rows | None:
         """An expression of rank 1 or more, element by element; None for numbers."""
         view = self._view(node)
         if view is not None:
             if not view.free:
                 return None
             kept = view
-            return _Rows(
+            return Rows(
                 tuple(axis.length for axis in view.free),
                 lambda at: self._element(kept, at),
                 frozenset({(view.array, self._text(view))}),
@@ -418,20 +358,20 @@ class BodyRewriter:
                     continue
                 own = at[len(at) - len(row.lengths) :]
                 parts.append(row.element([
-                    index if len(known) == 1 else _or_zero(index, length)
+                    index if len(known) == 1 else or_zero(index, length)
                     for index, length in zip(own, row.lengths, strict=True)
                 ]))  # fmt: skip
             return build(parts)
 
-        return _Rows(lengths, element, frozenset().union(*(each.arrays for each in known)))
+        return Rows(lengths, element, frozenset().union(*(each.arrays for each in known)))
 
-    def _broadcast(self, rows: Sequence[_Rows], rank: int) -> tuple[ast.expr, ...]:
+    def _broadcast(self, rows: Sequence[Rows], rank: int) -> tuple[ast.expr, ...]:
         lengths: list[ast.expr] = []
         for axis in range(-rank, 0):
             own = [each.lengths[axis] for each in rows if len(each.lengths) >= -axis]
             texts = {ast.unparse(each): each for each in own}
             common = list(texts.values())
-            lengths.append(common[0] if len(common) == 1 else self._kept(_call("max", *common)))
+            lengths.append(common[0] if len(common) == 1 else self._kept(call_of("max", *common)))
         return tuple(lengths)
 
     def _operation(self, node: ast.expr) -> tuple[list[ast.expr], Callable[[list[ast.expr]], ast.expr]] | None:
@@ -473,43 +413,43 @@ class BodyRewriter:
             return None
         return self._reduced(name.removeprefix("a") if name in ("amin", "amax") else name, rows, node)
 
-    def _reduced(self, name: str, rows: _Rows, node: ast.expr) -> ast.expr:
+    def _reduced(self, name: str, rows: Rows, node: ast.expr) -> ast.expr:
         total = self._new("r")
         variables = [self._new("k") for _ in rows.lengths]
-        element = rows.element([_load(each) for each in variables])
-        first = rows.element([_zero() for _ in rows.lengths])
+        element = rows.element([variable(each) for each in variables])
+        first = rows.element([zero() for _ in rows.lengths])
         dtypes = [self._dtypes.get(array) for array, _ in rows.arrays]
         start: ast.expr
         update: ast.stmt
         target = ast.Name(total, ast.Store())
         if name in ("min", "max"):
             start = first
-            update = ast.Assign([target], _call(name, _load(total), element))
+            update = ast.Assign([target], call_of(name, variable(total), element))
         elif name in ("any", "all"):
             start = ast.Constant(name == "all")
-            changed = ast.Compare(element, [ast.NotEq() if name == "any" else ast.Eq()], [_zero()])
+            changed = ast.Compare(element, [ast.NotEq() if name == "any" else ast.Eq()], [zero()])
             update = ast.If(changed, [ast.Assign([target], ast.Constant(name == "any"))], [])
         else:
             number = 1 if name == "prod" else 0
             whole = all(each is not None and each.kind in "biu" for each in dtypes) and name != "mean"
             signed = any(each is not None and each.kind in "bi" for each in dtypes)
             start = (
-                ast.Call(_attribute("np", "int64" if signed else "uint64"), [ast.Constant(number)], [])
+                ast.Call(attribute("np", "int64" if signed else "uint64"), [ast.Constant(number)], [])
                 if whole
                 else ast.Constant(float(number))
             )
             update = ast.AugAssign(target, ast.Mult() if name == "prod" else ast.Add(), element)
         self._before.append(self._at(ast.Assign([ast.Name(total, ast.Store())], start), node))
         loop: ast.stmt = update
-        for variable, length in zip(reversed(variables), reversed(rows.lengths), strict=True):
-            loop = ast.For(ast.Name(variable, ast.Store()), _call("range", copy.deepcopy(length)), [loop], [])
+        for counter, length in zip(reversed(variables), reversed(rows.lengths), strict=True):
+            loop = ast.For(ast.Name(counter, ast.Store()), call_of("range", copy.deepcopy(length)), [loop], [])
         self._before.append(self._at(loop, node))
         if name != "mean":
-            return _load(total)
+            return variable(total)
         count = rows.lengths[0]
         for length in rows.lengths[1:]:
             count = ast.BinOp(count, ast.Mult(), length)
-        return ast.BinOp(_load(total), ast.Div(), copy.deepcopy(count))
+        return ast.BinOp(variable(total), ast.Div(), copy.deepcopy(count))
 
     # ------------------------------------------------------------------------------------------- small parts
 
@@ -519,7 +459,7 @@ class BodyRewriter:
             return value
         name = self._new("t")
         self._before.append(self._at(ast.Assign([ast.Name(name, ast.Store())], value), value))
-        return _load(name)
+        return variable(name)
 
     @staticmethod
     def _at(statement: ast.stmt, where: ast.AST) -> ast.stmt:
@@ -538,92 +478,5 @@ class BodyRewriter:
         function = self._names.value(node.func)
         return None if function is UNKNOWN else numpy_name(function)
 
-    def _text(self, view: _View) -> str:
-        return ast.unparse(self._element(view, [_load("_")] * len(view.free)))
-
-    # ------------------------------------------------------------------------------------------ lower bounds
-
-    def _bound_of_loop(self, node: ast.For) -> None:
-        if not isinstance(node.iter, ast.Call) or not isinstance(node.target, ast.Name):
-            return
-        args = node.iter.args
-        step = args[2].value if len(args) == 3 and isinstance(args[2], ast.Constant) else 1 if len(args) < 3 else None
-        if isinstance(step, int) and step > 0 and node.target.id in self._assigned_once:
-            low = 0 if len(args) == 1 else self._low(args[0])
-            if low is not None:
-                self._lower[node.target.id] = low
-
-    def _low(self, node: ast.expr) -> int | None:
-        """A number that the value is never below, None if none is known."""
-        if isinstance(node, ast.Constant):
-            return node.value if type(node.value) is int else None
-        if isinstance(node, ast.Name):
-            value = self._names.value(node)
-            return self._lower.get(node.id) if value is UNKNOWN else value if type(value) is int else None
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-            return 0
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("len", "abs", "max"):
-            lows = [self._low(each) for each in node.args]
-            known = [each for each in lows if each is not None]
-            return 0 if node.func.id != "max" else max(known) if known else None
-        if not isinstance(node, ast.BinOp):
-            return None
-        left, right = self._low(node.left), self._low(node.right)
-        if isinstance(node.op, ast.Sub):
-            constant = node.right.value if isinstance(node.right, ast.Constant) else None
-            return left - constant if left is not None and type(constant) is int else None
-        if isinstance(node.op, ast.Mod):
-            return 0 if right is not None and right >= 0 else None
-        if left is None or right is None:
-            return None
-        if isinstance(node.op, ast.Add):
-            return left + right
-        if isinstance(node.op, (ast.Mult, ast.FloorDiv)) and left >= 0 and right >= 0:
-            return 0
-        return None
-
-
-def _load(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
-
-
-def _zero() -> ast.expr:
-    return ast.Constant(0)
-
-
-def _one() -> ast.expr:
-    return ast.Constant(1)
-
-
-def _length(array: str, axis: int) -> ast.expr:
-    return ast.Subscript(_attribute(array, "shape"), ast.Constant(axis), ast.Load())
-
-
-def _attribute(owner: str, name: str) -> ast.expr:
-    return ast.Attribute(_load(owner), name, ast.Load())
-
-
-def _call(name: str, *args: ast.expr) -> ast.expr:
-    return ast.Call(_load(name), list(args), [])
-
-
-def _is_number(node: ast.expr, number: int) -> bool:
-    return isinstance(node, ast.Constant) and node.value == number
-
-
-def _plus(left: ast.expr, right: ast.expr) -> ast.expr:
-    if _is_number(left, 0):
-        return right
-    return left if _is_number(right, 0) else ast.BinOp(copy.deepcopy(left), ast.Add(), right)
-
-
-def _times(left: ast.expr, right: ast.expr) -> ast.expr:
-    if _is_number(left, 1):
-        return right
-    return left if _is_number(right, 1) else ast.BinOp(left, ast.Mult(), copy.deepcopy(right))
-
-
-def _or_zero(index: ast.expr, length: ast.expr) -> ast.expr:
-    """The index along an axis that may be one element that serves all."""
-    one = ast.Compare(copy.deepcopy(length), [ast.Gt()], [ast.Constant(1)])
-    return ast.IfExp(one, index, _zero())
+    def _text(self, view: View) -> str:
+        return ast.unparse(self._element(view, [variable("_")] * len(view.free)))

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import kapi_runtime
-from kapi_numba_offload.loop_body import HELPERS, BodyRewriter
+from kapi_numba_offload.loop_body import BodyRewriter
 from kapi_numba_offload.loop_syntax import LoopSyntax
+from kapi_numba_offload.loop_views import HELPERS
 from kapi_numba_offload.names import Names
 
 __all__ = ["IDENTITIES", "POSITION_LINES", "LoopFunctions", "Shares", "combine", "shares_of"]

@@ -147,7 +147,10 @@ def _use(name: str, node: ast.stmt) -> str | None:
         if _mentions(name, head):
             return "read"
         if isinstance(node, ast.For) and name in variables_of([node.target], ast.Store):
-            return None  # without iterations, it stays as it was
+            (*_, last) = node.iter.args if isinstance(node.iter, ast.Call) and node.iter.args else (None,)
+            runs = isinstance(last, ast.Constant) and type(last.value) is int and last.value > 0
+            # Without iterations, it stays as it was.
+            return "written" if runs and isinstance(node.iter, ast.Call) and len(node.iter.args) == 1 else None
         return "read" if first_use(name, node.body) == "read" else first_use(name, node.orelse)
     if isinstance(node, ast.Assign):
         reads = _mentions(name, node.value) or any(_mentions(name, each) for each in node.targets)

@@ -1,0 +1,63 @@
+"""Small parts of syntax trees, made by name."""
+
+from __future__ import annotations
+
+import ast
+import copy
+
+__all__ = ["attribute", "call_of", "length_of", "one", "or_zero", "plus", "times", "variable", "zero"]
+
+
+def variable(name: str) -> ast.Name:
+    """A variable that is read."""
+    return ast.Name(name, ast.Load())
+
+
+def zero() -> ast.expr:
+    """The number 0."""
+    return ast.Constant(0)
+
+
+def one() -> ast.expr:
+    """The number 1."""
+    return ast.Constant(1)
+
+
+def length_of(array: str, axis: int) -> ast.expr:
+    """The length of an array's axis."""
+    return ast.Subscript(attribute(array, "shape"), ast.Constant(axis), ast.Load())
+
+
+def attribute(owner: str, name: str) -> ast.expr:
+    """`owner.name`."""
+    return ast.Attribute(variable(owner), name, ast.Load())
+
+
+def call_of(name: str, *args: ast.expr) -> ast.expr:
+    """A call of a function by its name."""
+    return ast.Call(variable(name), list(args), [])
+
+
+def is_number(node: ast.expr, number: int) -> bool:
+    """Whether an expression is this number."""
+    return isinstance(node, ast.Constant) and node.value == number
+
+
+def plus(left: ast.expr, right: ast.expr) -> ast.expr:
+    """The sum; nothing is added to 0."""
+    if is_number(left, 0):
+        return right
+    return left if is_number(right, 0) else ast.BinOp(copy.deepcopy(left), ast.Add(), right)
+
+
+def times(left: ast.expr, right: ast.expr) -> ast.expr:
+    """The product; nothing is multiplied by 1."""
+    if is_number(left, 1):
+        return right
+    return left if is_number(right, 1) else ast.BinOp(left, ast.Mult(), copy.deepcopy(right))
+
+
+def or_zero(index: ast.expr, length: ast.expr) -> ast.expr:
+    """The index along an axis that may be one element that serves all."""
+    one = ast.Compare(copy.deepcopy(length), [ast.Gt()], [ast.Constant(1)])
+    return ast.IfExp(one, index, zero())
