@@ -16,7 +16,7 @@ class _KernelInterpreter(Interpreter):
         body: list[Any] = []
         statements = self.current_block.body
         for position, statement in enumerate(statements):
-            value = getattr(statement, "value", None)
+            value: Any = getattr(statement, "value", None)
             is_copy = isinstance(statement, ir.Assign) and isinstance(value, ir.Var) and value.is_temp
             if is_copy and any(_reads(later, value.name) for later in statements[position + 1 :]):
                 # What stands between the two assignments keeps Numba from making them one.
