@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).with_name("_extensions")))
 os.environ.setdefault("MPLBACKEND", "Agg")  # the gallery draws where there is no screen
+
+# Dask says so where there is no network, as in an offline build; the gallery's cluster needs none.
+warnings.filterwarnings("ignore", message="Couldn't detect a suitable IP address")
 
 project = "kapi"
 author = "The kapi developers"
