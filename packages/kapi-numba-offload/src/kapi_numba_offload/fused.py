@@ -17,50 +17,13 @@ from kapi_numba_offload.kernel_source import Indexing, emit, index_lines, make_k
 from kapi_numba_offload.launch_record import LaunchRecord
 from kapi_numba_offload.launching import launch
 from kapi_numba_offload.placement import one_queue
+from kapi_numba_offload.statements import Statement
 from kapi_numba_offload.usm import allocate, flat_view, may_overlap
 from kapi_sim.errors import KapiError
 
-__all__ = ["FusedRegion", "Place", "Statement", "sample_of"]
+__all__ = ["FusedRegion", "sample_of"]
 
 _REMEMBERED = 256  # shapes of one region; beyond, all are forgotten, as a program that uses so many needs none twice
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in the source something stands: file, line, function and text."""
-
-    filename: str
-    line: int
-    function: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.filename}:{self.line}"
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One statement of a region.
-
-    Attributes
-    ----------
-    node : Node
-        Its value.
-    target : int or None
-        The leaf whose elements it is assigned to; None for a new array.
-    in_place : str or None
-        The operation of `target op= ...`; `node` is then the whole `target op ...`.
-    is_output : bool
-        Whether its value is used after the region.
-    place : Place
-        Where it stands.
-    """
-
-    node: Node
-    target: int | None
-    in_place: str | None
-    is_output: bool
-    place: Place
 
 
 class _Unfused(Exception):

@@ -10,11 +10,12 @@ import numpy as np
 
 from kapi_numba_offload.expression import Apply, Cast, Const, Leaf, Node, Ref
 from kapi_numba_offload.functions import OPERATORS
-from kapi_numba_offload.fused import FusedRegion, Place, Statement
+from kapi_numba_offload.fused import FusedRegion
 from kapi_numba_offload.kinds import ArrayKind, Kinds
 from kapi_numba_offload.names import UNKNOWN, Names
 from kapi_numba_offload.numpy_functions import numpy_name
 from kapi_numba_offload.options import OffloadOptions
+from kapi_numba_offload.statements import Place, Statement
 
 __all__ = ["PREFIX", "Group", "loaded"]
 

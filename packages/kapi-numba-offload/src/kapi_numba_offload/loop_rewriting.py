@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-from kapi_numba_offload.fused import Place
 from kapi_numba_offload.grouping import loaded
 from kapi_numba_offload.host_loop import HostLoop
 from kapi_numba_offload.kinds import SCALAR, ArrayKind, Kinds
@@ -16,6 +15,7 @@ from kapi_numba_offload.options import OffloadOptions
 from kapi_numba_offload.parallel_loop import ParallelLoop
 from kapi_numba_offload.placement import mixed_error
 from kapi_numba_offload.reasons import Refusal, fall_back
+from kapi_numba_offload.statements import Place
 
 __all__ = ["LoopBody", "SequentialLoop", "rewrite_loop"]
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from kapi_numba_offload.calls import Creation, NumpyCall, element
 from kapi_numba_offload.functions import ELEMENTWISE, OPERATORS
-from kapi_numba_offload.fused import Place
 from kapi_numba_offload.fused_reduction import FUSED_REDUCTIONS, FusedReduction
 from kapi_numba_offload.grouping import PREFIX, Group, loaded
 from kapi_numba_offload.kinds import ANY, SCALAR, ArrayKind, Kinds
@@ -20,6 +19,7 @@ from kapi_numba_offload.loop_rewriting import rewrite_loop
 from kapi_numba_offload.names import UNKNOWN, Names
 from kapi_numba_offload.numpy_functions import CREATION, numpy_name
 from kapi_numba_offload.options import options_of
+from kapi_numba_offload.statements import Place
 
 __all__ = ["Partition"]
 
