@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from numba import types
@@ -85,3 +87,51 @@ def test_private_array_does_not_leave_its_function():
 
     with pytest.raises(KernelCompilationError, match=r"made\(\) must not return a PrivateArray"):
         compile_kernel(takes, [ItemType(1), F32])
+
+
+def test_private_array_of_an_earlier_turn_is_refused():
+    """Both would be the same memory: silently another number than Python's."""
+
+    def swaps(item, a):
+        old = kapi.PrivateArray(1, np.float32)
+        old[0] = 0
+        for k in range(3):
+            new = kapi.PrivateArray(1, np.float32)  # refused
+            new[0] = old[0] + k
+            old = new
+        a[0] = old[0]
+
+    def first(item, a):
+        row = kapi.PrivateArray((2, 2), np.float32)[0]
+        for k in range(3):
+            made = kapi.PrivateArray((2, 2), np.float32)  # refused
+            if k == 0:
+                row = made[1]
+        a[0] = row[0]
+
+    for kernel in (swaps, first):
+        line = next(n for n, text in numbered_lines(kernel) if "# refused" in text)
+        with pytest.raises(KernelCompilationError, match=rf":{line}: a PrivateArray must not be made anew in a loop"):
+            compile_kernel(kernel, [ItemType(1), F32])
+
+
+def test_private_array_of_each_turn_alone_is_allowed(validated_compile):
+    def turns(item, a):
+        rows = kapi.PrivateArray((2, 2), np.float32)
+        for k in range(3):
+            turn = kapi.PrivateArray((2, 2), np.float32, fill_zeros=True)
+            row = turn[1]
+            pair = (row, rows)
+            row[0] = k
+            rows[0, 0] = pair[0][0]
+            if k == 1:
+                turn = rows
+            a[k] = turn[0, 0]
+        a[0] = rows[0, 0]
+
+    validated_compile(turns, [ItemType(1), F32])
+
+
+def numbered_lines(function):
+    lines, start = inspect.getsourcelines(function)
+    return enumerate(lines, start)

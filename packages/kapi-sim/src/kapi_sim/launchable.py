@@ -257,6 +257,8 @@ def require_kernel_function(function: Any) -> None:
     """Raise KernelCompilationError unless `@kernel` can decorate `function`."""
     if isinstance(function, (Launchable, DeviceFunction)) or not hasattr(function, "__code__"):
         raise KernelCompilationError(f"a kernel must be a plain Python function, got {function!r}")
+    if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise KernelCompilationError(f"kernel `{function.__name__}` must be a plain function, got `async def`")
     if function.__code__.co_argcount == 0:
         raise KernelCompilationError(
             f"kernel `{function.__name__}` must take the work-item as its first parameter, got no parameters: "

@@ -13,7 +13,7 @@ from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_typing.problems import KernelTypeProblem, spell_type
 from kapi_types.usm_array import UsmArrayType
 
-__all__ = ["DeviceFunctionType", "python_function"]
+__all__ = ["holds_private_array", "DeviceFunctionType", "python_function"]
 
 
 def python_function(value: object) -> FunctionType | None:
@@ -60,7 +60,7 @@ class DeviceFunctionType(types.Callable, types.Opaque):
                 raise KernelTypeProblem(f"{self.function.__name__}() must have named parameters, got *{name}")
         types_ = tuple(bound.arguments.values())
         returned = context.type_device_function(self.function, types_)
-        if _holds_private_array(returned):
+        if holds_private_array(returned):
             raise KernelTypeProblem(
                 f"{self.function.__name__}() must not return a PrivateArray, whose memory is the function's own; "
                 "make it in the caller, and give it as an argument"
@@ -79,7 +79,8 @@ class DeviceFunctionType(types.Callable, types.Opaque):
         return f"{self.function.__name__}({', '.join(spell_type(p) for p in self.parameters.parameters)})"
 
 
-def _holds_private_array(type_: types.Type) -> bool:
+def holds_private_array(type_: types.Type) -> bool:
+    """Whether a value of this type is a private array, or a tuple that has one in it."""
     if isinstance(type_, types.BaseTuple):
-        return any(map(_holds_private_array, type_.types))
+        return any(map(holds_private_array, type_.types))
     return isinstance(type_, UsmArrayType) and type_.address_space is AddressSpace.PRIVATE

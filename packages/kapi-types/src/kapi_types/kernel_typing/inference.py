@@ -18,6 +18,7 @@ from kapi_types.kernel_typing.constants import constant_problems
 from kapi_types.kernel_typing.context import KernelTypingContext
 from kapi_types.kernel_typing.names import Unknown
 from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
+from kapi_types.kernel_typing.private_lifetimes import private_array_problems
 from kapi_types.kernel_typing.problems import (
     CONSEQUENCE,
     KernelTypeProblem,
@@ -63,7 +64,7 @@ class InferTypes(FunctionPass):
         state.calltypes = inferred.calltypes
         state.return_type = inferred.return_type
         state.typing_errors = []
-        problems = inferred.problems + constant_problems(state)
+        problems = inferred.problems + constant_problems(state) + private_array_problems(state)
         if problems:
             raise ProblemsFound(problems)
         return True
