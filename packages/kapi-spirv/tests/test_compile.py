@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 import pytest
 from numba import types
@@ -13,6 +14,7 @@ from kapi_sim import AddressSpace, group_barrier
 from kapi_sim.errors import KernelCompilationError
 from kapi_spirv import SpirvTarget, compile_kernel, lowering
 from kapi_types import ItemType, NdItemType, UsmArrayType, weak_float, weak_int
+from kapi_types._numba_compat import ir
 
 F32 = UsmArrayType(types.float32, 1, "C")
 F32_2D = UsmArrayType(types.float32, 2, "C")
@@ -342,3 +344,23 @@ def test_compile_kernel_refuses_elements_that_it_does_not_lower(element):
     message = "elements of parameter 'x' must be bools, integers of 8 to 64 bits, floats of 16 to 64 bits, "
     with pytest.raises(KernelCompilationError, match=message):
         compile_kernel(saxpy, [ItemType(1), types.float32, UsmArrayType(element, 1, "C"), F32])
+
+
+def test_long_kernel_costs_by_its_length(monkeypatch):
+    """Statements were compared with all later ones of their block: 2,000 lines took a minute."""
+    reads, list_vars = [0], ir.Expr.list_vars
+
+    def counted(expression):
+        reads[0] += 1
+        return list_vars(expression)
+
+    monkeypatch.setattr(ir.Expr, "list_vars", counted)
+    seen = []
+    for length in (100, 200):
+        names: dict[str, Any] = {}
+        lines = "".join(f"    x = (x * 3 + {k}) % 1009\n" for k in range(length))
+        exec(f"def long(item, a):\n    x = item.get_id(0)\n{lines}    a[0] = x\n", names)
+        reads[0] = 0
+        compile_kernel(names["long"], [ItemType(1), UsmArrayType(types.int64, 1, "C")])
+        seen.append(reads[0])
+    assert 0 < seen[1] < 2.5 * seen[0]

@@ -15,10 +15,13 @@ class _KernelInterpreter(Interpreter):
     def _remove_unused_temporaries(self) -> None:
         body: list[Any] = []
         statements = self.current_block.body
+        last_read = {
+            variable.name: position for position, statement in enumerate(statements) for variable in _read(statement)
+        }
         for position, statement in enumerate(statements):
             value: Any = getattr(statement, "value", None)
             is_copy = isinstance(statement, ir.Assign) and isinstance(value, ir.Var) and value.is_temp
-            if is_copy and any(_reads(later, value.name) for later in statements[position + 1 :]):
+            if is_copy and last_read.get(value.name, -1) > position:
                 # What stands between the two assignments keeps Numba from making them one.
                 between = ir.Const(None, statement.loc)
                 name = f"$kapi_kept.{statement.loc.line}.{position}"
@@ -30,18 +33,14 @@ class _KernelInterpreter(Interpreter):
         super()._remove_unused_temporaries()
 
 
-def _reads(statement: Any, name: str) -> bool:
-    """Whether a statement reads a variable other than to give it another name, which Numba follows by itself."""
+def _read(statement: Any) -> list[Any]:
+    """The variables that a statement reads other than to give them another name, which Numba follows by itself."""
     if isinstance(statement, ir.Assign):
         value = statement.value
-        return isinstance(value, ir.Expr) and value.op != "exhaust_iter" and _has(value.list_vars(), name)
+        return value.list_vars() if isinstance(value, ir.Expr) and value.op != "exhaust_iter" else []
     if isinstance(statement, (ir.SetItem, ir.SetAttr)):
-        return False
-    return _has(statement.list_vars(), name)
-
-
-def _has(variables: list[Any], name: str) -> bool:
-    return any(variable.name == name for variable in variables)
+        return []
+    return list(statement.list_vars())
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
