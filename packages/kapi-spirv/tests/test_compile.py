@@ -11,7 +11,7 @@ from numba import types
 
 import kapi_sim
 from kapi_sim import AddressSpace, group_barrier
-from kapi_sim.errors import KernelCompilationError
+from kapi_sim.errors import KernelCompilationError, LimitError
 from kapi_spirv import SpirvTarget, compile_kernel, lowering
 from kapi_types import ItemType, NdItemType, UsmArrayType, weak_float, weak_int
 from kapi_types._numba_compat import ir
@@ -364,3 +364,14 @@ def test_long_kernel_costs_by_its_length(monkeypatch):
         compile_kernel(names["long"], [ItemType(1), UsmArrayType(types.int64, 1, "C")])
         seen.append(reads[0])
     assert 0 < seen[1] < 2.5 * seen[0]
+
+
+def test_compile_refuses_arrays_of_more_axes_than_the_language_has():
+    """In the simulator's words."""
+
+    def first(item, a):
+        a[0, 0, 0, 0, 0, 0, 0] = 1
+
+    seven = UsmArrayType(types.float32, 7, "C")
+    with pytest.raises(LimitError, match=r"argument `a` must have at most 6 axes, got 7"):
+        compile_kernel(first, [ItemType(1), seven])

@@ -7,8 +7,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from kapi_sim import AddressSpace
-from kapi_sim.spec import KernelOptions
+from kapi_sim import AddressSpace, LimitError
+from kapi_sim.spec import MAX_RANK, KernelOptions
 from kapi_spirv._numba_compat import FIRST_USEREXC, cgutils, types
 from kapi_spirv.calling_convention import DETAILS
 from kapi_spirv.codegen import SpirvCodeLibrary
@@ -44,6 +44,8 @@ def describe_parameters(names: Sequence[str], args: Sequence[types.Type]) -> tup
     ------
     TypeError
         If a type is none that a kernel parameter can have.
+    LimitError
+        If an array has more axes than the language has.
     """
     leaves = [leaf for name, type_ in zip(names, args, strict=True) for leaf in _leaves(name, type_)]
     return tuple(_describe(name, type_) for name, type_ in leaves)
@@ -60,6 +62,8 @@ def _leaves(name: str, type_: types.Type) -> Iterator[tuple[str, types.Type]]:
 
 def _describe(name: str, type_: types.Type) -> Parameter:
     if isinstance(type_, UsmArrayType):
+        if type_.ndim > MAX_RANK:
+            raise LimitError(f"argument `{name}` must have at most {MAX_RANK} axes, got {type_.ndim}")
         if str(type_.dtype) not in _SCALAR_CODES:
             raise TypeError(f"elements of parameter {name!r} must be {_ELEMENTS}, got {type_.dtype}")
         is_local = type_.address_space is AddressSpace.LOCAL
