@@ -19,6 +19,7 @@ from dpctl.utils import SequentialOrderManager
 import kapi_runtime as kapi
 from kapi_runtime import _keep_alive
 from kapi_runtime import launch as launch_module
+from kapi_runtime import plan as plan_module
 
 SIZE = 1000
 
@@ -103,13 +104,6 @@ def no_order(monkeypatch):
         def add_event_pair(self, *events):
             pass
 
-        # What plans ask: dpctl's own keeper.
-        add_to_both_events = add_event_pair
-
-        @property
-        def _state(self):
-            return self
-
         def get_submitted_events(self):
             return []
 
@@ -117,7 +111,19 @@ def no_order(monkeypatch):
         def __class_getitem__(cls, queue):
             return Nothing()
 
+    class Unchained:
+        """What plans ask: each launch finds a chain of its own."""
+
+        def __getitem__(self, queue):
+            return self
+
+        @property
+        def kapi_chain(self):
+            done = dpctl.SyclEvent()
+            return [done, done, Nothing(), []]
+
     monkeypatch.setattr(launch_module, "SequentialOrderManager", Manager)
+    monkeypatch.setattr(plan_module, "managers", Unchained)
 
 
 def test_dpnp_waits_for_a_kernel(queue):

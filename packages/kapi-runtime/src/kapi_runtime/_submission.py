@@ -15,26 +15,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import dpctl
 from dpctl import _sycl_event
-from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime._submission_code import submission_code
 
-__all__ = ["DONE", "Submission", "order_of", "submission"]
+__all__ = ["ADD_EVENTS", "DONE", "GET_EVENTS", "Submission", "submission"]
 
 DONE = dpctl.SyclEvent()
 """The host's part of a launch, as dpctl's bookkeeping sees it: over at once, as `_keep_alive` holds the arguments."""
 
-_GET_EVENTS, _ADD_EVENTS = "get_submitted_events", "add_to_both_events"
+GET_EVENTS, ADD_EVENTS = "get_submitted_events", "add_to_both_events"
+"""Methods of the native keeper of the events in dpctl's order manager of a queue."""
+
 _LAUNCHES_WITHOUT = 100
 _FASTCALL = 0x80
 _PYTHON = (
     "PyBool_FromLong",
+    "PyGC_Disable",
+    "PyGC_Enable",
     "PyFloat_AsDouble",
+    "PyList_Append",
     "PyList_GetItem",
     "PyList_SetItem",
     "PyList_Size",
@@ -43,7 +46,9 @@ _PYTHON = (
     "PyLong_AsVoidPtr",
     "PyObject_VectorcallMethod",
     "PyTuple_GetItem",
+    "PyTuple_Pack",
     "PyTuple_Size",
+    "PyType_GenericAlloc",
     "Py_DecRef",
     "Py_IncRef",
 )
@@ -63,16 +68,19 @@ class Submission:
 
     Attributes
     ----------
+    hand_over : callable
+        ``hand_over(chain)``: tells dpctl of the last launch of a chain (see `_chain`), if it does not know of it.
     launch : callable
-        ``launch(plan, arguments, order, cell, more_events)``: packs and submits; gives the event, or None if the
-        arguments are not the plan's or the driver refuses.  `order` is what `order_of` gives; `cell`, a list of one,
-        holds the event of the last launch on the queue.
+        ``launch(plan, arguments, owners, chain, more_events)``: packs and submits; gives the host event and the
+        device event, or None if the arguments are not the plan's or the driver refuses.  The chain holds `owners`
+        until they are let go.
     pack : callable
         ``pack(plan, arguments)``: packs, and says whether the arguments are the plan's.
     send : callable
-        ``send(plan, order, cell, more_events)``: submits what was packed.
+        ``send(plan, owners, chain, more_events)``: submits what was packed.
     """
 
+    hand_over: Callable[[list[Any]], None]
     launch: Callable[[int, tuple[Any, ...], Any, list[Any], list[Any]], Any]
     pack: Callable[[int, tuple[Any, ...]], bool]
     send: Callable[[int, Any, list[Any], list[Any]], Any]
@@ -113,11 +121,6 @@ def submission(at_once: bool = False) -> Submission | None:
     return _made[0]
 
 
-def order_of(order: Any) -> Any:
-    """Return the native keeper of the events in dpctl's order manager of a queue: no other thread runs in its calls."""
-    return order._state
-
-
 def _is_as_known() -> bool:
     """Whether objects of this interpreter and of dpctl begin as the code expects."""
     event, queue = dpctl.SyclEvent(), None
@@ -131,16 +134,8 @@ def _is_as_known() -> bool:
         and ctypes.c_size_t.from_address(id(event) + 8).value == id(type(event))
         and ctypes.c_size_t.from_address(id(event) + 16).value == event.addressof_ref()
         and ctypes.c_size_t.from_address(id(queue) + 16).value == queue.addressof_ref()
-        and _keeps_order_natively(queue)
         and _have_identities(queue)
     )
-
-
-def _keeps_order_natively(queue: Any) -> bool:
-    keeper = getattr(SequentialOrderManager[queue], "_state", None)
-    if not hasattr(keeper, _ADD_EVENTS) or isinstance(getattr(type(keeper), _ADD_EVENTS), FunctionType):
-        return False
-    return type(getattr(keeper, _GET_EVENTS, tuple)()) is list
 
 
 def _have_identities(queue: Any) -> bool:
@@ -158,7 +153,7 @@ def _make() -> Submission | None:
     addresses = {name: _address(getattr(ctypes.pythonapi, name)) for name in _PYTHON}
     addresses |= {name: _address(getattr(library, name)) for name in _DPCTL}
     addresses["SyclEvent_Make"] = _capsule_pointer(_sycl_event.__pyx_capi__["SyclEvent_Make"])
-    objects = {"NONE": None, "DONE": DONE, "GET_EVENTS": _GET_EVENTS, "ADD_EVENTS": _ADD_EVENTS}
+    objects = {"NONE": None, "DONE": DONE, "GET_EVENTS": GET_EVENTS, "ADD_EVENTS": ADD_EVENTS}
     llvm = import_module("llvmlite.binding")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -168,7 +163,9 @@ def _make() -> Submission | None:
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     _kept.append(engine)
-    return Submission(*(_builtin(name, engine.get_function_address(name)) for name in ("launch", "pack", "send")))
+    return Submission(
+        *(_builtin(name, engine.get_function_address(name)) for name in ("hand_over", "launch", "pack", "send"))
+    )
 
 
 def _library() -> Any:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kapi_runtime import recording
-from kapi_runtime.controls import note_launch
+from kapi_runtime.controls import note_launch, open_reports
 from kapi_runtime.events import HostEvent, device_events
-from kapi_runtime.launch import Prepared, send_plan
+from kapi_runtime.launch import Prepared
 from kapi_sim import NdRange, Range
 from kapi_sim.launchable import BoundLaunch as _BoundLaunch
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from kapi_runtime.plan import Plan
 
 __all__ = ["BoundLaunch"]
+
+_NONE: list[Any] = []  # no events; never changed
 
 
 class BoundLaunch(_BoundLaunch):
@@ -37,12 +39,13 @@ class BoundLaunch(_BoundLaunch):
     array([2., 2., 2.])
     """
 
-    __slots__ = ("_plan", "_prepared", "_renewals")
+    __slots__ = ("_owners", "_plan", "_prepared", "_renewals")
 
     def __init__(self, kernel: Any, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         super().__init__(kernel, index_space, args)
         self._prepared: Prepared
         self._plan: Plan | None
+        self._owners: Any
         self._renewals: int
         self._prepare()
 
@@ -52,24 +55,29 @@ class BoundLaunch(_BoundLaunch):
         # A launch in flight has the packed bytes already, so the plan's memory is free to be changed.
         if self._plan is None or not self._plan.pack(self.given):
             self._prepare()
+        self._owners = (self.given, self._plan)
 
     def _prepare(self) -> None:
         self._prepared = self.kernel.prepare(self.index_space, self.given)
         self._plan = self._prepared.plan(at_once=True)
+        self._owners = (self.given, self._plan)
         self._renewals = self.kernel.renewals()
 
     def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[HostEvent, Any]:
         """Launch after these events and all earlier work on the queue, and return the launch's own events."""
-        before = device_events(dependent_events) if dependent_events else []
-        if self.kernel.renewals() != self._renewals:
+        before = device_events(dependent_events) if dependent_events else _NONE
+        kernel = self.kernel
+        if kernel.renewals() != self._renewals:
             self._prepare()
-        if self._prepared.arguments.copied is not None:
-            return super().__call__(before)  # copies again
-        plan = self._plan if recording.active is None else None
-        events = None if plan is None else send_plan(plan, self.given, before)
+        plan, events = self._plan, None
+        if plan is not None and recording.active is None:
+            events = plan.send(self._owners, before)
         if events is None:
+            if self._prepared.arguments.copied is not None:
+                return super().__call__(before)  # copies again
             # A recording, no plan, or a refusal, which is told by the long way.
             events = self._prepared.submit(before)
-        self.kernel.count_launch()
-        note_launch(self.kernel.__name__, self.index_space)
+        kernel.count_launch()
+        if open_reports():
+            note_launch(kernel.__name__, self.index_space)
         return events

@@ -56,6 +56,9 @@ class Captures:
         _collect(function, places, set())
         self._places = tuple(places)
 
+    def __len__(self) -> int:
+        return len(self._places)
+
     def hold(self) -> bool:
         """Whether each value is still what it was.  This is asked at every launch."""
         try:

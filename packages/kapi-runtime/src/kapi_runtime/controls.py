@@ -19,12 +19,15 @@ from kapi_sim import KernelLaunchError, NdRange, Range, SimulatorOnlyWarning
 from kapi_sim.debugging import global_id
 from kapi_sim.tracing import require_limit
 
-__all__ = ["DeviceReport", "DeviceTrace", "Profile", "debug", "note_launch", "simulation", "trace"]
+__all__ = ["DeviceReport", "DeviceTrace", "Profile", "debug", "note_launch", "open_reports", "simulation", "trace"]
 
 _NOTHING_CHECKED = "ran on device, nothing checked"
 
 _warned: set[str] = set()
 _reports: ContextVar[tuple[DeviceReport, ...]] = ContextVar("kapi_runtime_reports", default=())
+open_reports = _reports.get
+"""The reports of the blocks that are open here."""
+
 _R = TypeVar("_R", bound="DeviceReport")
 
 
@@ -210,7 +213,7 @@ def _reporting(report: _R) -> Iterator[_R]:
 
 
 def note_launch(kernel: str, space: Range | NdRange) -> None:
-    """Add a launch to the reports of the blocks that it is made in."""
+    """Add a launch to the reports of the blocks that it is made in; none if there are no `open_reports`."""
     for report in _reports.get():
         report.launches.append(f"{kernel} over {space!r}")
 

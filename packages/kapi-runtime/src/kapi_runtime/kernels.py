@@ -11,10 +11,10 @@ from kapi_runtime._reset import on_reset
 from kapi_runtime.arguments import read_arguments
 from kapi_runtime.bound import BoundLaunch
 from kapi_runtime.captures import Captures
-from kapi_runtime.controls import note_launch
+from kapi_runtime.controls import note_launch, open_reports
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.host_arrays import place_of_host_arrays
-from kapi_runtime.launch import Prepared, launch_by_plan, prepare
+from kapi_runtime.launch import Prepared, prepare
 from kapi_runtime.launchables import DeviceLaunchable
 from kapi_runtime.modules import Modules
 from kapi_runtime.pickling import reduced
@@ -32,6 +32,8 @@ from kapi_sim.spec import KernelOptions
 from kapi_spirv import SpirvModule, SpirvTarget
 
 __all__ = ["Kernel", "call_kernel", "call_kernel_async", "kernel"]
+
+_NONE: list[Any] = []  # no events; never changed
 
 
 class Kernel(DeviceLaunchable):
@@ -72,6 +74,7 @@ class Kernel(DeviceLaunchable):
         self.modules = Modules(py_func, self.options)
         self._plans = PlanTable()
         self._captures: Captures | None = None  # until it is first compiled
+        self._do_captures_hold: Callable[[], bool] | None = None
         self._renewals = 0
         _kernels.add(self)
 
@@ -79,11 +82,11 @@ class Kernel(DeviceLaunchable):
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
     ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
-        before = device_events(dependent_events) if dependent_events else []
+        before = device_events(dependent_events) if dependent_events else _NONE
         self.renewals()
         # What is recorded goes the long way.
         for plan in self._plans.get(space, ()) if recording.active is None else ():
-            events = launch_by_plan(plan, given, before)
+            events = plan.launch(given, before)
             if events is not None:
                 break
         else:
@@ -91,7 +94,8 @@ class Kernel(DeviceLaunchable):
             events = prepared.submit(before)
             self._plans.add(space, prepared)
         self.count_launch()
-        note_launch(self.__name__, space)
+        if open_reports():
+            note_launch(self.__name__, space)
         return events
 
     def bind(self, index_space: Range | NdRange, *args: Any) -> BoundLaunch:
@@ -111,9 +115,9 @@ class Kernel(DeviceLaunchable):
         int
             How often that was so.
         """
-        captures = self._captures
-        if captures is not None and not captures.hold():
-            self._captures, self._plans = None, PlanTable()
+        do_captures_hold = self._do_captures_hold
+        if do_captures_hold is not None and not do_captures_hold():
+            self._captures, self._do_captures_hold, self._plans = None, None, PlanTable()
             self.modules = Modules(self.py_func, self.options)
             self._renewals += 1
         return self._renewals
@@ -124,7 +128,8 @@ class Kernel(DeviceLaunchable):
         self.options.require_launchable(self.__name__, space)
         self.renewals()
         if self._captures is None:
-            self._captures = Captures(self.py_func)
+            self._captures = captures = Captures(self.py_func)
+            self._do_captures_hold = captures.hold if captures else None
         if len(given) < len(names):
             given = (*given, *(self.py_func.__defaults__ or ())[len(given) - len(names) :])
         arguments = read_arguments(self.__name__, names, given, place_of_host_arrays())

@@ -17,7 +17,7 @@ from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime import _keep_alive, recording
 from kapi_runtime._fork import require_no_fork
-from kapi_runtime._submission import DONE, order_of
+from kapi_runtime._submission import DONE
 from kapi_runtime.arguments import Arguments, native_arguments, packed_arguments
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.failures import FailureWatch
@@ -31,10 +31,7 @@ from kapi_runtime.targets import target_of
 from kapi_sim import KernelLaunchError, NdRange, Range
 from kapi_spirv import SpirvModule, SpirvTarget
 
-__all__ = ["Prepared", "launch_by_plan", "prepare", "send_plan"]
-
-# By queue, in a list of one, the event of the last launch by a plan: what was submitted before it, it waits for.
-_last: dict[Any, list[Any]] = {}
+__all__ = ["Prepared", "prepare"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,33 +178,3 @@ def prepare(
 
 def _whole(space: Range | NdRange) -> Range:
     return space if isinstance(space, Range) else space.global_range
-
-
-def launch_by_plan(plan: Plan, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any] | None:
-    """Launch with these arguments, or return None: they are not the plan's, or the driver refuses."""
-    require_no_fork()
-    if plan.accessors and not plan.suits(given):
-        return None
-    queue = plan.queue
-    cell = _last.get(queue)
-    if cell is None:
-        cell = _last.setdefault(queue, [DONE])
-    event = plan.launch(given, order_of(SequentialOrderManager[queue]), cell, before)
-    if event is None:
-        return None
-    _keep_alive.keep(queue, event, (given, plan))
-    return HostEvent(event, _keep_alive.release, plan.pace), event
-
-
-def send_plan(plan: Plan, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any] | None:
-    """Launch with the arguments that the plan has packed, which are these, or return None: the driver refuses."""
-    require_no_fork()
-    queue = plan.queue
-    cell = _last.get(queue)
-    if cell is None:
-        cell = _last.setdefault(queue, [DONE])
-    event = plan.send(order_of(SequentialOrderManager[queue]), cell, before)
-    if event is None:
-        return None
-    _keep_alive.keep(queue, event, (given, plan))
-    return HostEvent(event, _keep_alive.release, plan.pace), event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -22,8 +23,10 @@ class DeviceLaunchable(Launchable):
 
     def __init__(self, py_func: Callable[..., None], options: KernelOptions | None = None) -> None:
         super().__init__(py_func, options)
-        self._launches = 0
-        self._counting = threading.Lock()
+        # One step of the interpreter, unlike an addition.
+        self.count_launch: Callable[[], int] = itertools.count().__next__
+        self._reads = 0
+        self._reading = threading.Lock()
 
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         """Launch on the device of the arrays, and wait."""
@@ -37,7 +40,10 @@ class DeviceLaunchable(Launchable):
     @property
     def statistics(self) -> Statistics:
         """How often it was launched, and how many modules are compiled."""
-        return Statistics(self._launches, self._module_count())
+        with self._reading:
+            launches = self.count_launch() - self._reads  # to read it is to count
+            self._reads += 1
+        return Statistics(launches, self._module_count())
 
     def information(self, device: Any = None) -> dict[str, KernelInformation]:
         """Return what a device says of each module that was compiled for it, by the module's signature.
@@ -112,11 +118,6 @@ class DeviceLaunchable(Launchable):
             return Range(*fixed) if isinstance(fixed, tuple) else Range(fixed)
         known = list(self.information(chosen).values())
         return suggested_local_range(global_range, chosen, known, self.options.max_work_group_size)
-
-    def count_launch(self) -> None:
-        """Count a launch."""
-        with self._counting:
-            self._launches += 1
 
     @abstractmethod
     def _module_count(self) -> int:

@@ -1,8 +1,9 @@
 """What a repeated launch needs, worked out by the first: one kernel, index space, queue and list of argument types.
 
-A plan is memory that `_submission_code` reads: where each argument goes in the packed one, and what it must be.  Other
-values, shapes and arrays of the same types are packed by the same plan; whatever differs otherwise, or is not known
-here, goes the long way in `launch`, which raises the errors, and makes another plan.
+A plan is memory as `_plan_layout` says: where each argument goes in the packed one, and what it must be.  Other values,
+shapes and arrays of the same types are packed by the same plan; whatever differs otherwise, or is not known here, goes
+the long way in `launch`, which raises the errors, and makes another plan.  So do arrays that overlap without being one
+view, of which the kernel writes one.
 
 Before a plan is used, it packs the arguments that it was made for, and the bytes must be those that the long way gave:
 that, and a look at the arrays' own attributes, shows that the structs of dpnp and NumPy are what they are taken for.
@@ -15,22 +16,22 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-import dpctl
-import numpy as np
-
-from kapi_runtime import _submission_code as code
+from kapi_runtime import _keep_alive
+from kapi_runtime import _plan_layout as layout
+from kapi_runtime._chain import chain_of, managers
+from kapi_runtime._keep_alive import TIDY_AFTER
+from kapi_runtime._plan_layout import KEPT
+from kapi_runtime._plan_rows import pair_rows, plan_rows
 from kapi_runtime._submission import Submission, submission
 from kapi_runtime._waiting import Pace
+from kapi_runtime.events import HostEvent
 from kapi_runtime.program import DeviceKernel
 from kapi_sim import LocalAccessor, NdRange, Range
-from kapi_spirv import Parameter
 
 __all__ = ["Plan", "PlanTable", "make_plan"]
 
-_C_CONTIGUOUS, _F_CONTIGUOUS, _WRITABLE = 1, 2, 4  # flags in the array struct
 _RAW, _LOCAL = 13, 11  # dpctl's numbers of the kinds of arguments
 _UINT64 = 7  # dpctl's number of the element type of local memory
-_ARRAY_SIZE, _WRAPPER_SIZE = 88, 24  # bytes of dpnp's inner array, and of the one around it
 _WORD = ctypes.c_int64
 _SPACES, _PLANS = 64, 8  # index spaces of which a kernel remembers plans, and plans for each
 
@@ -44,31 +45,47 @@ class Plan:
         Where it is submitted.
     kernel : DeviceKernel
         What is submitted.
-    accessors : tuple of (int, LocalAccessor)
-        Position and value of the local memory that it was made for.
+    is_plain : bool
+        Whether native code sees all that the arguments must be; if not, `suits` must be asked.
     address : int
         The plan in memory.
     pace : Pace
         How long its launches take to wait for.
     """
 
-    __slots__ = ("_kept", "_packed", "_submission", "accessors", "address", "kernel", "pace", "queue")
+    __slots__ = (
+        "_accessors",
+        "_fields",
+        "_kept",
+        "_launch",
+        "_pack",
+        "_packed",
+        "_send",
+        "address",
+        "is_plain",
+        "kernel",
+        "pace",
+        "queue",
+    )
 
     def __init__(
         self,
         queue: Any,
         kernel: DeviceKernel,
-        accessors: tuple[tuple[int, LocalAccessor], ...],
+        given: tuple[Any, ...],
         words: dict[str, int],
-        table: Any,
+        kept: Any,
         packed: bytes,
         made: Submission,
     ) -> None:
-        self.queue, self.kernel, self.accessors = queue, kernel, accessors
+        self.queue, self.kernel = queue, kernel
+        self._accessors = tuple((i, value) for i, value in enumerate(given) if isinstance(value, LocalAccessor))
+        self._fields = tuple((type_, type_._fields) for type_ in _types(given) if hasattr(type_, "_fields"))
+        self.is_plain = not self._accessors and not self._fields
         self.pace = Pace()
-        self._submission = made
+        self._pack, self._send, self._launch = made.pack, made.send, made.launch
         self._packed = (ctypes.c_char * len(packed)).from_buffer_copy(packed)
-        local = [_local_memory(accessor) for _, accessor in accessors]
+        local = [_local_memory(accessor) for _, accessor in self._accessors]
         native = (ctypes.c_void_p * (1 + len(local)))(None, *map(ctypes.addressof, local))
         types = (ctypes.c_int * (1 + len(local)))(_RAW, *([_LOCAL] * len(local)))
         words = words | {
@@ -77,31 +94,65 @@ class Plan:
             "native": ctypes.addressof(native),
             "native_types": ctypes.addressof(types),
             "natives": len(native),
+            "host_event": id(HostEvent),
+            "release": id(_keep_alive.release),
+            "pace": id(self.pace),
         }
-        block = (_WORD * len(code.PLAN_WORDS))(*(words.get(name, 0) for name in code.PLAN_WORDS))
+        block = (_WORD * len(layout.PLAN_WORDS))(*(words.get(name, 0) for name in layout.PLAN_WORDS))
         self.address = ctypes.addressof(block)
-        self._kept = (block, table, native, types, local, words)
-
-    def copy(self) -> Plan:
-        """Return a plan of its own memory, with the same arguments packed."""
-        _, table, _, _, _, words = self._kept
-        return Plan(self.queue, self.kernel, self.accessors, words, table, bytes(self._packed), self._submission)
+        # The types, too: another one could be at the address of one that is gone.
+        self._kept = (block, kept, native, types, local, _types(given))
 
     def suits(self, given: Sequence[Any]) -> bool:
-        """Whether the local memory among the arguments is what the plan was made for."""
-        return all(given[index] == accessor for index, accessor in self.accessors)
+        """Whether local memory and named tuples among the arguments are what the plan was made for."""
+        return all(given[index] == accessor for index, accessor in self._accessors) and all(
+            type_._fields == fields for type_, fields in self._fields
+        )
 
     def pack(self, given: tuple[Any, ...]) -> bool:
         """Pack the arguments for `send`; False if they are not the plan's."""
-        return self._submission.pack(self.address, given) and self.suits(given)
+        return self._pack(self.address, given) and (self.is_plain or self.suits(given))
 
-    def send(self, order: Any, cell: list[Any], more_events: list[Any]) -> Any:
-        """Submit what was packed, as `Submission.send` does."""
-        return self._submission.send(self.address, order, cell, more_events)
+    def send(self, owners: Any, before: list[Any]) -> tuple[HostEvent, Any] | None:
+        """Launch with what was packed.
 
-    def launch(self, given: tuple[Any, ...], order: Any, cell: list[Any], more_events: list[Any]) -> Any:
-        """Pack and submit, as `Submission.launch` does."""
-        return self._submission.launch(self.address, given, order, cell, more_events)
+        Parameters
+        ----------
+        owners : object
+            What the launch uses, the plan included; kept alive until it has run.
+        before : list of dpctl.SyclEvent
+            What must be done before.
+
+        Returns
+        -------
+        tuple of (HostEvent, dpctl.SyclEvent) or None
+            None if it must be launched the long way.
+        """
+        try:
+            chain = managers()[self.queue].kapi_chain
+        except AttributeError:
+            chain = chain_of(self.queue)
+            if chain is None:
+                return None
+        events: tuple[HostEvent, Any] | None = self._send(self.address, owners, chain, before)
+        if len(chain[KEPT]) % TIDY_AFTER == 0:
+            _keep_alive.tidy(chain)
+        return events
+
+    def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any] | None:
+        """Launch with these arguments, or return None: they are not the plan's, or must be launched the long way."""
+        if not (self.is_plain or self.suits(given)):
+            return None
+        try:
+            chain = managers()[self.queue].kapi_chain
+        except AttributeError:
+            chain = chain_of(self.queue)
+            if chain is None:
+                return None
+        events: tuple[HostEvent, Any] | None = self._launch(self.address, given, (given, self), chain, before)
+        if len(chain[KEPT]) % TIDY_AFTER == 0:
+            _keep_alive.tidy(chain)
+        return events
 
     @property
     def packed(self) -> bytes:
@@ -168,88 +219,57 @@ def make_plan(
         Whether the plan is worth the making of `submission`'s functions.
     """
     made = submission(at_once)
-    if made is None or any(isinstance(value, tuple) for value in given):
+    slots = _slots()
+    rows = None if made is None else plan_rows(kernel.module, given)
+    if made is None or slots is None or rows is None:
         return None
-    rows = [_row(kernel, parameter, value) for parameter, value in zip(kernel.module.parameters, given, strict=True)]
-    if None in rows:
-        return None
-    width = len(code.ARGUMENT_WORDS)
-    flat = [row[name] for row in rows if row is not None for name in code.ARGUMENT_WORDS]
-    table = (_WORD * max(1, len(rows) * width))(*flat)
-    accessors = tuple((i, value) for i, value in enumerate(given) if isinstance(value, LocalAccessor))
+    pairs = pair_rows(kernel.module, rows)
+    table = _table(rows, layout.ARGUMENT_WORDS)
+    pair_table = _table(pairs, layout.PAIR_WORDS)
+    objects = (_WORD * (1 + len(rows)))()
+    ranges = (_WORD * (2 * max(1, len(rows))))()
     words = {
+        "given_count": len(given),
         "arguments": len(rows),
         "table": ctypes.addressof(table),
+        "objects": ctypes.addressof(objects),
+        "ranges": ctypes.addressof(ranges),
+        "pairs": len(pairs),
+        "pair_table": ctypes.addressof(pair_table),
         "queue": id(queue),
         "queue_ref": queue.addressof_ref(),
         "kernel_ref": kernel.sycl_kernel.addressof_ref(),
         "has_local_range": local_range is not None,
         "dimensions": len(global_range),
-    }
+    } | slots
     for name, extents in (("global_range", global_range), ("local_range", local_range or ())):
         words |= {name + ("", "_1", "_2")[i]: extent for i, extent in enumerate(extents)}
-    plan = Plan(queue, kernel, accessors, words, table, packed, made)
+    plan = Plan(queue, kernel, given, words, (table, pair_table, objects, ranges), packed, made)
     return plan if plan.pack(given) and plan.packed == packed else None
 
 
-def _row(kernel: DeviceKernel, parameter: Parameter, value: Any) -> dict[str, int] | None:
-    """The words of one argument, or None if only the long way can read it."""
-    fields = [field for field in kernel.module.layout.fields if field.owner == parameter.name]
-    row = dict.fromkeys(code.ARGUMENT_WORDS, 0) | {"type": id(type(value))}
-    if fields:
-        row["offset"] = fields[0].offset
-    if parameter.kind == "array":
-        return _array_row(row, value, [field.offset for field in fields if field.role == "stride"])
-    if parameter.kind == "local":
-        return row | {"kind": code.OTHER}
-    if parameter.kind != "scalar":
-        return None
-    if isinstance(value, np.generic) or type(value) is complex:
-        number: Any = np.complex128(value) if type(value) is complex else value
-        size = number.dtype.itemsize
-        held = ctypes.string_at(id(value) + 16, size) if type(value).__basicsize__ >= 16 + size else b""
-        return row | {"kind": code.NUMBER, "element": size} if held == number.tobytes() else None
-    kind = {int: code.INT, float: code.FLOAT, bool: code.BOOL}.get(type(value))
-    return None if kind is None else row | {"kind": kind}
+def _slots() -> dict[str, int] | None:
+    """Where a host event holds what it is made of, or None if it holds it elsewhere."""
+    held = {"device_event": object(), "release": object(), "pace": object()}
+    event = HostEvent(*held.values())  # type: ignore[arg-type]  # looked at alone
+    words = {ctypes.c_size_t.from_address(id(event) + at).value: at for at in range(16, HostEvent.__basicsize__, 8)}
+    slots = {f"{name}_offset": words.get(id(value), 0) for name, value in held.items()}
+    return slots if all(slots.values()) else None
 
 
-def _array_row(row: dict[str, int], value: Any, strides: list[int]) -> dict[str, int] | None:
-    inner = value
-    if type(value).__basicsize__ == _WRAPPER_SIZE and hasattr(value, "get_array"):
-        inner = value.get_array()
-        if ctypes.c_size_t.from_address(id(value) + 16).value != id(inner):
-            return None
-    if not _is_as_known(inner):
-        return None
-    flags = ctypes.c_int.from_address(id(inner) + 60).value
-    # Contiguous in both ways counts as C, and needs no strides.
-    layout = _C_CONTIGUOUS if flags & _C_CONTIGUOUS else _C_CONTIGUOUS | _F_CONTIGUOUS
-    return row | {
-        "kind": code.ARRAY if inner is value else code.WRAPPED_ARRAY,
-        "inner_type": id(type(inner)),
-        "element": ctypes.c_int.from_address(id(inner) + 56).value,
-        "rank": inner.ndim,
-        "flags_mask": layout | _WRITABLE,
-        "flags": flags & (layout | _WRITABLE),
-        "strides_offset": strides[0] if strides else -1,
-    }
+def _table(rows: Sequence[dict[str, int]], words: Sequence[str]) -> Any:
+    flat = [row[name] for row in rows for name in words]
+    return (_WORD * max(1, len(flat)))(*flat)
 
 
-def _is_as_known(array: Any) -> bool:
-    """Whether the struct of an array holds what its attributes say, where it is looked for."""
-    if type(array).__basicsize__ != _ARRAY_SIZE or not isinstance(getattr(array, "_pointer", None), int):
-        return False
-    base, at = array.usm_data, id(array)
-    if not isinstance(base, dpctl.memory._memory._Memory):
-        return False
-    return (
-        ctypes.c_size_t.from_address(at + 24).value == array._pointer
-        and ctypes.c_int.from_address(at + 32).value == array.ndim
-        and ctypes.c_int.from_address(at + 56).value == array.dtype.num
-        and (ctypes.c_int.from_address(at + 60).value & _WRITABLE != 0) == array.flags.writable
-        and ctypes.c_size_t.from_address(at + 64).value == id(base)
-        and ctypes.c_size_t.from_address(id(base) + 48).value == id(base.sycl_queue)
-    )
+def _types(given: Sequence[Any]) -> list[Any]:
+    """The type of each argument, and of each member of tuples."""
+    types: list[Any] = []
+    for value in given:
+        types.append(type(value))
+        if isinstance(value, tuple):
+            types += _types(value)
+    return types
 
 
 class _LocalMemory(ctypes.Structure):

@@ -29,12 +29,15 @@ class Parameter:
         Its type in the kernel; only the type's name where the module was read by `read_module`.
     has_strides : bool
         Whether the packed argument holds the array's strides, in elements, after its shape.
+    is_written : bool
+        Whether the kernel may write to the array, itself or in a device function.
     """
 
     name: str
     kind: Literal["array", "scalar", "local"]
     type: Any
     has_strides: bool = False
+    is_written: bool = False
 
 
 @dataclass(frozen=True, slots=True)
