@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,18 +17,18 @@ SUB_GROUPS_OF_4 = kapi.Profile(sub_group_sizes=(4,))
 
 def kinds_of(values):
     """The types that a reduction gives each work-item, of values that work-item k has at place k."""
-    found = []
+    seen = SimpleNamespace(values=[])
 
     @kapi.device_func
     def note(value):
-        found.append(type(value))
+        seen.values.append(value)
 
     @kapi.kernel
     def reduce(nd_item: kapi.NdItem):
         note(kapi.reduce_over_group(nd_item.get_group(), values[nd_item.get_local_id(0)], kapi.maximum))
 
     kapi.call_kernel(reduce, kapi.NdRange(len(values), len(values)))
-    return found
+    return [type(value) for value in seen.values]
 
 
 @pytest.mark.parametrize(
@@ -180,11 +181,11 @@ def test_sub_group_size_is_the_devices_or_the_options():
 
 
 def test_sub_groups_go_on_by_themselves():
-    trips = []
+    seen = SimpleNamespace(trips=[])
 
     @kapi.device_func
     def note(number):
-        trips.append(number)
+        seen.trips.append(number)
 
     @kapi.kernel
     def loops(nd_item: kapi.NdItem):
@@ -196,10 +197,10 @@ def test_sub_groups_go_on_by_themselves():
         kapi.group_barrier(nd_item.get_group())
 
     for checks in ("all", "none"):
-        trips.clear()
+        seen.trips.clear()
         with kapi.simulation(checks=checks, profile=SUB_GROUPS_OF_4):
             kapi.call_kernel(loops, kapi.NdRange(12, 12))
-        assert sorted(trips) == [0, 1, 1, 2, 2, 2]
+        assert sorted(seen.trips) == [0, 1, 1, 2, 2, 2]
 
 
 def test_loop_may_wait_for_what_another_sub_group_does_after_its_own_barrier():

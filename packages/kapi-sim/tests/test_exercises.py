@@ -21,7 +21,7 @@ REPORTS = {
     "ex07_histogram": (kapi.DataRaceError, "counts[1]", "AtomicRef"),
     "ex08_transpose": (kapi.OutOfBoundsError, "got 4 in b[0, 4]", "guard the access"),
     "ex09_stencil": (kapi.UninitializedReadError, "tile[0]", "write each cell first"),
-    "ex10_matmul": (kapi.DataRaceError, "ta[0, 0]", "`group_barrier` between"),
+    "ex10_matmul": (kapi.DataRaceError, "ta[0, 0]", "`group_barrier` after line"),
 }
 
 

@@ -33,9 +33,21 @@ class Clock:
         The latest barrier of this epoch whose fence scope is too narrow to order memory.
     algorithm : Site or None
         The latest group algorithm of this epoch, which orders no memory.
+    last_barrier : Site or None
+        The barrier of the group with which this epoch began.
     """
 
-    __slots__ = ("algorithm", "epoch", "group_size", "group_start", "space", "sub_group_size", "uid", "weak_barrier")
+    __slots__ = (
+        "algorithm",
+        "epoch",
+        "group_size",
+        "group_start",
+        "last_barrier",
+        "space",
+        "sub_group_size",
+        "uid",
+        "weak_barrier",
+    )
 
     def __init__(self, space: Range | NdRange, sub_group_size: int = 32) -> None:
         self.space = space
@@ -43,6 +55,7 @@ class Clock:
         self.group_size = prod(space.local_range) if isinstance(space, NdRange) else 1
         self.weak_barrier: Site | None = None
         self.algorithm: Site | None = None
+        self.last_barrier: Site | None = None
         self.restart()
 
     def restart(self) -> None:
@@ -52,6 +65,7 @@ class Clock:
         self.group_start = 0
         self.weak_barrier = None
         self.algorithm = None
+        self.last_barrier = None
 
     def start_group(self) -> None:
         """Begin an epoch that no earlier one is ordered before."""
@@ -59,6 +73,7 @@ class Clock:
         self.group_start = self.epoch
         self.weak_barrier = None
         self.algorithm = None
+        self.last_barrier = None
 
     def pass_barrier(self, orders_memory: bool, site: Site) -> None:
         """Begin an epoch after a barrier of the running group."""
@@ -66,6 +81,7 @@ class Clock:
             self.epoch += 1
             self.weak_barrier = None
             self.algorithm = None
+            self.last_barrier = site
         else:
             self.weak_barrier = site
 

@@ -11,7 +11,8 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from kapi_sim.names import bound_names, resolve
+from kapi_sim.foreign import foreign_call, foreign_value
+from kapi_sim.names import MISSING, bound_names, dotted_path, resolve
 
 __all__ = ["find_problems"]
 
@@ -54,7 +55,6 @@ _MADE_BY = {
     "dict": "a dict cannot be made in a kernel",
     **dict.fromkeys(("set", "frozenset"), "a set cannot be made in a kernel"),
     **dict.fromkeys(("str", "repr", "format", "bytes", "bytearray", "chr", "input"), _STRING),
-    **dict.fromkeys(("open", "eval", "exec", "compile", "globals", "locals", "setattr", "super"), ""),
 }
 _FREE = ("print", "breakpoint")
 """Calls that a kernel may make in the simulator only, whatever they are given."""
@@ -84,7 +84,7 @@ def find_problems(tree: ast.FunctionDef, function: Callable[..., Any], is_kernel
 class _Finder(ast.NodeVisitor):
     def __init__(self, function: Callable[..., Any], local: set[str]) -> None:
         self._function = function
-        self._local = local
+        self._scopes = [local]
         self.found: list[tuple[int, str]] = []
 
     def _add(self, node: ast.AST, text: str) -> None:
@@ -124,8 +124,27 @@ class _Finder(ast.NodeVisitor):
         self.visit(node.test)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self._scopes.append(bound_names(node))
         for statement in node.body:
             self.visit(statement)
+        self._scopes.pop()
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self._scopes.append(bound_names(node))
+        self.visit(node.body)
+        self._scopes.pop()
+
+    def visit_Name(self, node: ast.Name) -> None:
+        text = foreign_value(node.id, self._found_outside(node))
+        if text:
+            self._add(node, text)
+
+    def _found_outside(self, node: ast.AST) -> Any:
+        """The object that a name of the kernel's module or closure leads to, or `MISSING`."""
+        path = dotted_path(node)
+        if path is None or any(path[0] in scope for scope in self._scopes):
+            return MISSING
+        return resolve(self._function, path)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.visit(node.target)
@@ -175,13 +194,17 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if name and name not in self._local and hasattr(builtins, name):
-            if resolve(self._function, (name,)) is getattr(builtins, name):
-                if name in _FREE:
-                    return
-                if name in _MADE_BY:
-                    self._add(node, _MADE_BY[name] or f"{name} is no function that kernels have")
-                    return
+        value = self._found_outside(node.func)
+        if name and value is getattr(builtins, name, None):
+            if name in _FREE:
+                return
+            if name in _MADE_BY:
+                self._add(node, _MADE_BY[name])
+                return
+        text = foreign_call(value)
+        if text:
+            self._add(node, text)
+            return
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             if isinstance(argument, ast.Lambda):
                 self._add(argument, _PASSED)

@@ -15,7 +15,17 @@ from operator import or_
 from types import CodeType
 from typing import Any
 
-__all__ = ["FUTURE_FLAGS", "Site", "is_users_own", "line_of", "located_at", "parse_function", "place_of", "site_of"]
+__all__ = [
+    "FUTURE_FLAGS",
+    "Site",
+    "is_users_own",
+    "line_of",
+    "located_at",
+    "parse_code",
+    "parse_function",
+    "place_of",
+    "site_of",
+]
 
 FUTURE_FLAGS = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 """The bits of ``co_flags`` that stand for ``from __future__`` imports."""
@@ -26,8 +36,13 @@ def parse_function(function: Callable[..., Any]) -> ast.FunctionDef | None:
 
     Line and column numbers are those of the file.
     """
+    return parse_code(function.__code__)
+
+
+def parse_code(code: CodeType) -> ast.FunctionDef | None:
+    """Return the tree of the function of this code, or of what it was rewritten to; else `None`."""
     try:
-        lines, first = inspect.getsourcelines(function.__code__)
+        lines, first = inspect.getsourcelines(code)
     except (OSError, TypeError):
         return None
     source = "".join(lines)
@@ -41,7 +56,6 @@ def parse_function(function: Callable[..., Any]) -> ast.FunctionDef | None:
         except SyntaxError:
             return None
     ast.increment_lineno(tree, first - 1 - is_indented)
-    code = function.__code__
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]

@@ -8,7 +8,7 @@ access of each is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from kapi_sim.checks.ordering import Ordering
@@ -239,8 +239,8 @@ class OrderedTrail(Trail):
             return False
         return not self._ordering.is_known(access[0], access[8], access[1])
 
-    def _cure(self, earlier: Access, first: Any, second: Any) -> str:
-        cure = super()._cure(earlier, first, second)
+    def _cure(self, earlier: Access, later: tuple[CodeType, int], both_write: bool) -> str:
+        cure = super()._cure(earlier, later, both_write)
         both = [self._relaxed[uid] for uid in (earlier[0], self.clock.uid) if uid in self._relaxed]
         if len(both) == 2:
             lines = [line_of(access[2], access[3]) for access in both]

@@ -13,10 +13,10 @@ from types import CodeType, FrameType
 from typing import Any, NoReturn, Protocol
 
 from kapi_sim.checks.bounds import spell
+from kapi_sim.checks.cures import cure_of_race
 from kapi_sim.clock import Clock
 from kapi_sim.errors import BenignRaceWarning, DataRaceError
 from kapi_sim.source import Site, site_of
-from kapi_sim.spec.index_space import Range
 
 __all__ = ["Access", "AccessedArray", "Trail"]
 
@@ -235,36 +235,9 @@ class Trail:
             f"the element is {what} by work-items that nothing orders\n"
             f"  {self.clock.describe(earlier[0])} {did} {spell(earlier[4].name, earlier[5])} at {first}\n"
             f"  {self.clock.describe()} {does} {spell(array.name, index)} at {second}\n"
-            f"  {cure or self._cure(earlier, first, second)}"
+            f"  {cure or self._cure(earlier, (frame.f_code, frame.f_lasti), did == does)}"
         )
 
-    def _cure(self, earlier: Access, first: Site, second: Site) -> str:
-        clock = self.clock
-        if isinstance(clock.space, Range):
-            return (
-                "no barrier orders the work-items of a Range launch: give each element one writer, "
-                "change it with an AtomicRef only, or split the work into two launches"
-            )
-        if earlier[1] < clock.group_start:
-            return (
-                "no barrier orders work-groups: give each element one writer, change it with an AtomicRef only, "
-                "or split the work into two launches"
-            )
-        if clock.weak_barrier is not None:
-            return (
-                f"the barrier at {clock.weak_barrier} has a fence_scope too narrow to order memory between "
-                "work-items: leave fence_scope out, or make it MemoryScope.WORK_GROUP"
-            )
-        if clock.algorithm is not None:
-            met = f"; the group algorithm at {clock.algorithm} is none: it orders no memory"
-        else:
-            met = ""
-        if first.file != second.file:
-            return f"a `group_barrier` between {first} and {second} would order them{met}"
-        if first.line == second.line:
-            return (
-                f"both work-items are at line {first.line}: split its read from its write and put a "
-                "`group_barrier` between them, or give each element one writer"
-            )
-        low, high = sorted((first.line, second.line))
-        return f"a `group_barrier` between line {low} and line {high} would order them{met}"
+    def _cure(self, earlier: Access, later: tuple[CodeType, int], both_write: bool) -> str:
+        is_of_group = earlier[1] >= self.clock.group_start
+        return cure_of_race(self.clock, earlier[2:4], later, is_of_group, both_write)
