@@ -7,6 +7,7 @@ group's reach are exchanged in local memory, many steps a launch; the far ones t
 """
 
 import dpnp
+import matplotlib.pyplot as plt
 import numpy as np
 
 import kapi_runtime as kapi
@@ -79,3 +80,38 @@ on_device = dpnp.asarray(numbers)
 sort(on_device)
 np.testing.assert_array_equal(on_device.asnumpy(), np.sort(numbers))
 print(on_device[:4], "...", on_device[-4:])
+
+# %%
+# The network for 16 numbers, one line each, from left to right; darker is larger. A bar joins the two that a work-item
+# compares: blue bars put the smaller one on top, orange ones the larger. Runs of 2, 4, 8 and 16 become ordered. Let a
+# group hold four of the lines: thin bars stay within it, in local memory; thick ones are the far steps.
+
+lines = 16
+column = random.permutation(lines)
+columns, bars = [column], []
+for run in (2, 4, 8, 16):
+    step = run // 2
+    while step:
+        column = column.copy()
+        for k in range(lines // 2):
+            low = 2 * k - (k & (step - 1))
+            ascending = (low & run) == 0
+            if (column[low] > column[low + step]) == ascending:
+                column[[low, low + step]] = column[[low + step, low]]
+            shift = (low % (2 * step)) / (2 * step)  # so that bars of one step do not cover each other
+            bars.append((len(columns) - 0.75 + shift, low, low + step, ascending))
+        columns.append(column)
+        step //= 2
+assert (column == np.arange(lines)).all()
+
+figure, axes = plt.subplots(figsize=(8, 4.4))
+axes.hlines(range(lines), 0, len(columns) - 1, color="#cccccc", lw=0.8, zorder=0)
+for at, low, high, ascending in bars:
+    colour = "#33658a" if ascending else "#f26419"
+    axes.plot([at, at], [low, high], color=colour, lw=1.2 if high - low < 4 else 2.8)
+where = np.indices((len(columns), lines))
+axes.scatter(*where, c=np.stack(columns), cmap="Greys", vmin=-3, s=60, edgecolors="#555555", linewidths=0.5)
+axes.invert_yaxis()
+axes.set_axis_off()
+figure.tight_layout()
+plt.show()

@@ -7,6 +7,7 @@ each group sums its own, one group sums the groups' totals, and each work-item a
 """
 
 import dpnp
+import matplotlib.pyplot as plt
 import numpy as np
 
 import kapi_runtime as kapi
@@ -66,5 +67,35 @@ kapi.call_kernel_async(scan_totals, kapi.NdRange(WIDTH, WIDTH), (), totals)
 packed = dpnp.zeros(int(flags.sum()), dtype=values.dtype)
 kapi.call_kernel(pack, kapi.Range(n), values, flags, places, totals, packed)
 
-np.testing.assert_array_equal(packed.asnumpy(), numbers[numbers % 2 == 1])
+# %%
+# NumPy sums the flags before each element, and picks the same numbers.
+
+kept = numbers % 2 == 1
+before = np.cumsum(kept) - kept
+np.testing.assert_array_equal(places.asnumpy() + totals.asnumpy()[np.arange(n) // WIDTH], before)
+np.testing.assert_array_equal(packed.asnumpy(), numbers[kept])
 print(packed.size, "of", n, "numbers are odd:", packed[:8], "...")
+
+# %%
+# The first 20 of them: the sum of the flags before an element is its place, if it is kept.
+
+shown, there = 20, packed.asnumpy()
+figure, axes = plt.subplots(figsize=(8, 3))
+boxes = {"boxstyle": "round,pad=0.3", "lw": 0}
+for i in range(shown):
+    colour = "#f7b58b" if kept[i] else "#eeeeee"
+    axes.text(i, 2, str(numbers[i]), ha="center", va="center", fontsize=8, bbox={**boxes, "fc": colour})
+    sum_colour = "#33658a" if kept[i] else "#767676"
+    axes.text(
+        i, 1, str(before[i]), ha="center", va="center", fontsize=8, color=sum_colour, bbox={**boxes, "fc": "white"}
+    )
+    if kept[i]:
+        place = before[i]
+        axes.plot([i, i, place], [1.75, 1.25, 0.25], color="#f26419", lw=0.8, zorder=0)
+        axes.text(place, 0, str(there[place]), ha="center", va="center", fontsize=8, bbox={**boxes, "fc": colour})
+for row, name in enumerate(("packed", "kept before", "values")):
+    axes.text(-1, row, name, ha="right", va="center", fontsize=9)
+axes.set(xlim=(-3.5, shown), ylim=(-0.5, 2.5))
+axes.set_axis_off()
+figure.tight_layout()
+plt.show()
