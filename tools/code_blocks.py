@@ -2,9 +2,9 @@
 
 ``python tools/code_blocks.py`` prints the list, and fails if a program is left out without a reason.  A page's
 ``python`` and ``pycon`` blocks are run, one after another, and a ``text`` block right after a ``python`` one must be
-printed: `tests/pages` does that.  Other programs (``py``, ``sh``, ``console``, and the languages that kapi's users come
-from) are left out, and a comment above each, ``<!-- not run: REASON -->``, says why.  What else stands in a fence is
-output.
+printed, where three dots stand for what differs from machine to machine: `tests/pages` does that.  Other programs
+(``py``, ``sh``, ``console``, and the languages that kapi's users come from) are left out, and a comment above each,
+``<!-- not run: REASON -->``, says why.  What else stands in a fence is output.
 """
 
 from __future__ import annotations

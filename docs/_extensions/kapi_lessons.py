@@ -10,12 +10,14 @@ They run when the page is built, so a reader sees what comes.
 from __future__ import annotations
 
 import inspect
+import os
 import runpy
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -40,11 +42,24 @@ class KapiExercise(SphinxDirective):
             nodes.paragraph(text="The simulator says:"),
             nodes.literal_block(text=_report(check, wrong), language="text"),
             *_picture(check, wrong, "What each work-item does; filled cells are writes, outlined ones reads."),
+            *self._download(file),
             _raw('<details class="kapi-answer"><summary>The answer</summary>'),
             _code(right),
             *_picture(check, right, "The right kernel. A dark wall is a barrier."),
             _raw("</details>"),
         ]
+
+    def _download(self, file: Path) -> list[nodes.Node]:
+        """A line that hands the exercise out; the page's own parser makes the link."""
+        path = os.path.relpath(file, Path(self.env.doc2path(self.env.docname)).parent)
+        text = (
+            f"Mend it: {{download}}`{file.name} <{path}>` prints this report, and nothing more once `wrong` is right. "
+            "(The answer stands in it below, so do not read on.)"
+        )
+        container = nodes.container()
+        source = self.get_source_info()[0]
+        self.state.nested_parse(StringList([text], source), self.content_offset, container)
+        return container.children
 
 
 class KapiPicture(SphinxDirective):
