@@ -1,0 +1,166 @@
+"""The other tables of what is called how: what stands on kapi's side runs, and gives what the row means."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kapi_sim as kapi
+
+FOLDER = Path(__file__).parents[2] / "docs" / "coming_from"
+PAGES = ("numba_dpex", "numba_dppy", "sycl", "opencl")  # numba_cuda has a test of its own
+ROW = re.compile(r"^\| (?P<theirs>.*) \| (?P<ours>.*) \|$", re.MULTILINE)
+
+x = np.arange(1, 9, dtype=np.float32)  # for two groups of four; each is one sub-group
+each = np.arange(8)
+
+# What runs in a kernel of an NdItem, and what each work-item must have of it; None where there is nothing to have.
+KERNEL = {
+    "nd_item.get_global_id(0)": each,
+    "it.get_global_id(0)": each,
+    "nd_item.get_local_id(0)": each % 4,
+    "nd_item.get_local_id(...)": each % 4,
+    "nd_item.get_local_range(0)": [4] * 8,
+    "nd_item.get_group().get_group_id(0)": each // 4,
+    "nd_item.get_group().get_group_id(...)": each // 4,
+    "it.get_group()": None,
+    "kapi.PrivateArray(shape, dtype)": None,
+    "kapi.PrivateArray(8, np.float32)": None,
+    "kapi.AtomicRef(a, index)": None,
+    "kapi.AtomicRef(a, i)": None,
+    "kapi.AtomicRef(a, i).fetch_add(x)": [0] * 4 + [1, 2, 3, 4],  # the second group finds what the first has added
+    "kapi.AtomicRef(a, i).compare_exchange(expected, new)": [1] * 4 + [0] * 4,
+    "kapi.group_barrier(group)": None,
+    "kapi.group_barrier(nd_item.get_group())": None,
+    "kapi.group_barrier(g, kapi.MemoryScope.DEVICE)": None,
+    "kapi.atomic_fence(order, scope)": None,
+    "kapi.atomic_fence(kapi.MemoryOrder.ACQ_REL, kapi.MemoryScope.DEVICE)": None,
+    "kapi.reduce_over_group(g, x, kapi.plus)": [10] * 4 + [26] * 4,
+    "kapi.reduce_over_group(group, x, kapi.plus)": [10] * 4 + [26] * 4,
+    "kapi.inclusive_scan_over_group(group, x, kapi.maximum)": x,
+    "kapi.group_broadcast(g, x)": [1] * 4 + [5] * 4,
+    "kapi.select_from_group(sg, x, id)": [3] * 4 + [7] * 4,
+    "kapi.select_from_group(sub_group, x, i)": x,
+    "kapi.permute_group_by_xor(sg, x, mask)": [2, 1, 4, 3, 6, 5, 8, 7],
+}
+
+PROGRAM = """
+import numpy as np
+
+import kapi_sim as kapi
+
+id, mask, index, shape, dtype, new = 2, 1, 0, 8, "float32", 5
+order, scope = kapi.MemoryOrder.ACQ_REL, kapi.MemoryScope.DEVICE
+
+
+@kapi.kernel
+def probe(it, values, a, result):
+    nd_item = it
+    group = g = it.get_group()
+    sub_group = sg = it.get_sub_group()
+    i = it.get_local_id(0)
+    x = values[it.get_global_id(0)]
+    expected = kapi.PrivateArray(1, a.dtype, fill_zeros=True)
+    here = CODE
+    STORE
+"""
+
+# What runs on the host, with what must hold of what it gives.
+HOST = {
+    "kapi.call_kernel(k, kapi.Range(n), a)": lambda b, r: (b["a"] == 1).all(),
+    "kapi.call_kernel(f, kapi.Range(n), ...)": lambda b, r: (b["a"] == 1).all(),
+    "kapi.call_kernel(f, kapi.NdRange(g, l), ...)": lambda b, r: (b["a"] == 1).all(),
+    "kapi.call_kernel_async(k, kapi.Range(n), [events], a)": lambda b, r: (b["a"] == 1).all() and len(r) == 2,
+    "kapi.call_kernel_async(f, kapi.Range(n), (), ...)": lambda b, r: (b["a"] == 1).all() and len(r) == 2,
+    "kapi.call_kernel_async(f, kapi.NdRange(g, l), (), ...)": lambda b, r: (b["a"] == 1).all() and len(r) == 2,
+    "kernel[global_size, kapi.DEFAULT_LOCAL_SIZE](a)": lambda b, r: (b["a"] == 1).all(),
+    "kernel[global_size, local_size](a)": lambda b, r: (b["a"] == 1).all(),
+    "kapi.LocalAccessor(shape, dtype)": lambda b, r: r.shape == (8,),
+    'kapi.LocalAccessor(256, "float32")': lambda b, r: (r.shape, r.dtype) == ((256,), np.float32),
+    "@kapi.kernel": lambda b, r: isinstance(r, kapi.Kernel),
+    "@kapi.device_func": lambda b, r: isinstance(r, kapi.DeviceFunction),
+    "@kapi.kernel(work_group_size=256)": lambda b, r: r.options.work_group_size == (256,),
+    "@kapi.kernel(work_group_size=(16, 16))": lambda b, r: r.options.work_group_size == (16, 16),
+    "@kapi.kernel(sub_group_size=16)": lambda b, r: r.options.sub_group_size == 16,
+    '@kapi.kernel(fastmath={"contract"})': lambda b, r: r.options.fastmath == ("contract",),
+    "@kapi.kernel(fastmath=True)": lambda b, r: len(r.options.fastmath) > 1,
+    'with kapi.device_context("opencl:gpu"):': lambda b, r: True,
+}
+ITEM = {"item.get_id(0)", "it.get_id(0)", "it.get_linear_id()"}
+
+
+def rows(page: str) -> list[str]:
+    """The code on kapi's side of a page's table; on the other's where it is the same."""
+    found = []
+    for row in ROW.finditer((FOLDER / f"{page}.md").read_text("utf-8")):
+        side = row["theirs"] if row["ours"].startswith("the same") and "(" in row["theirs"] else row["ours"]
+        found += [code for code in re.findall(r"`([^`]+)`", side) if re.search(r"\bkapi\.\w+\(|[@(]|\[", code)]
+    return [code for code in found if re.search(r"\bkapi\.|\bit\.|item\.|kernel\[", code)]
+
+
+CODES = sorted({code for page in PAGES for code in rows(page)})
+
+
+def test_each_row_has_what_must_hold():
+    assert set(CODES) == {*KERNEL, *HOST, *ITEM}
+
+
+@pytest.mark.parametrize("code", [code for code in CODES if code in KERNEL])
+def test_code_of_kernels_does_what_the_row_says(code, tmp_path):
+    expected = KERNEL[code]
+    store = "pass" if expected is None else "result[it.get_global_id(0)] = here"
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM.replace("CODE", code.replace("...", "0")).replace("STORE", store), "utf-8")
+    names: dict[str, object] = {}
+    exec(compile(program.read_text("utf-8"), str(program), "exec"), names)
+    result = np.full(8, -1.0)
+    kapi.call_kernel(names["probe"], kapi.NdRange(8, 4), x, np.zeros(8, np.float32), result)
+    np.testing.assert_array_equal(result, [-1] * 8 if expected is None else expected)
+
+
+@pytest.mark.parametrize("code", [code for code in CODES if code in HOST])
+def test_code_of_the_host_does_what_the_row_says(code):
+    kernel = kapi.kernel(store_nd if "NdRange" in code or "local_size" in code else store)
+    names = {
+        "kapi": kapi,
+        **dict.fromkeys(("k", "f", "kernel"), kernel),
+        "n": 8,
+        "g": 8,
+        "l": 4,
+        "global_size": 8,
+        "local_size": 4,
+        "shape": 8,
+        "dtype": "float32",
+        "a": np.zeros(8),
+        "events": kapi.call_kernel_async(kapi.kernel(store), kapi.Range(8), (), np.zeros(8))[1],
+    }
+    if code.startswith("@"):
+        given = eval(code.removeprefix("@"), names)(store)
+    elif code.startswith("with "):
+        exec(f"{code}\n    kernel[8](a)", names)
+        given = None
+    else:
+        given = eval(code.replace("...", "a"), names)
+    assert HOST[code](names, given)
+
+
+def store(item, a):
+    a[item.get_id(0)] += 1
+
+
+def store_nd(item, a):
+    a[item.get_global_id(0)] += 1
+
+
+@pytest.mark.parametrize("code", sorted(ITEM))
+def test_code_of_items_gives_the_index(code, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(f"def probe(it, result):\n    item = it\n    result[{code}] = {code}\n", "utf-8")
+    names: dict[str, object] = {}
+    exec(compile(program.read_text("utf-8"), str(program), "exec"), names)
+    result = np.zeros(8)
+    kapi.call_kernel(kapi.kernel(names["probe"]), kapi.Range(8), result)
+    np.testing.assert_array_equal(result, each)
