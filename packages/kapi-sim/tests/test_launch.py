@@ -442,3 +442,23 @@ def test_environment_changes_the_default_checks():
         KAPI_SIM_CHECKS="races, bounds",
     )
     assert out.strip() == "['bounds', 'races']"
+
+
+def test_kernel_is_no_sequence():
+    """Its brackets take an index space: Python must not count through them."""
+
+    @kapi.kernel
+    def fill(item: kapi.Item, a):
+        a[item.get_id(0)] = 1
+
+    @kapi.kernel
+    def loop(item: kapi.Item):
+        for _ in fill:
+            pass
+
+    with pytest.raises(TypeError, match="not iterable"):
+        list(fill)
+    with pytest.raises(TypeError):
+        _ = 1 in fill
+    with pytest.raises(TypeError, match="not iterable"):
+        kapi.call_kernel(loop, kapi.Range(1))

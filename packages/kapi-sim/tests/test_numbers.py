@@ -329,3 +329,14 @@ def test_integer_converted_to_a_narrower_one_is_numpys():
     out = np.zeros(1, np.int32)
     kapi.call_kernel(wrap, kapi.Range(1), np.array([2**33 + 5]), out)
     assert out[0] == 5
+
+
+def test_weak_integer_beyond_64_bits_meets_a_strong_one():
+    """NumPy has its own words for a Python int that no dtype holds; they become ours."""
+
+    @kapi.kernel
+    def scale(item: kapi.Item, a, n):
+        a[0] += a[0] * (1 + n) ** 100
+
+    with pytest.raises(kapi.DtypeError, match="must fit the type that it meets"):
+        kapi.call_kernel(scale, kapi.Range(1), np.ones(1, np.int32), 1)

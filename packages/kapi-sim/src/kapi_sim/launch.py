@@ -202,7 +202,7 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
             raise unwritten from error
     where = _user_site(error)
     note = f"in {bound.clock.describe()} of kernel `{kernel.name}`" + (f", at {where}" if where else "")
-    if isinstance(error, OverflowError) and str(error).startswith("Python integer"):
+    if isinstance(error, OverflowError) and str(error).startswith(("Python integer", "Python int too large")):
         raised = DtypeError(
             f"a Python number must fit the type that it meets, got: {error}: convert it, or compute in a wider type"
         ).with_traceback(error.__traceback__)

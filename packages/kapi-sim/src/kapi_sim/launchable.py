@@ -103,6 +103,10 @@ class Launchable(ABC):
         """
         return ConfiguredKernel(self, _index_space(configuration))
 
+    # Or Python would take `kernel[0]`, `kernel[1]` and so on for its elements, without end.
+    __iter__ = None
+    __contains__ = None
+
     def __call__(self, *args: object, **kwargs: object) -> None:
         """Say how a kernel is launched."""
         raise KernelLaunchError(

@@ -21,6 +21,7 @@ from kapi_types._numba_compat import (
 from kapi_types.kernel_typing.assignments import CheckAssignments
 from kapi_types.kernel_typing.bytecode import TranslateKernel
 from kapi_types.kernel_typing.constant_arguments import FindConstantArguments
+from kapi_types.kernel_typing.held_values import SettleLengths
 from kapi_types.kernel_typing.inference import InferTypes
 from kapi_types.kernel_typing.local_functions import InlineLocalFunctions
 from kapi_types.kernel_typing.names import CheckNames
@@ -65,6 +66,7 @@ class KernelCompiler(CompilerBase):
         passes.add_pass(InlineLocalFunctions, "local functions inlined")
         passes.add_pass(SettleRaises, "raise and assert")
         passes.add_pass(SettlePrints, "print")
+        passes.add_pass(SettleLengths, "len")
         passes.add_pass(RewriteSemanticConstants, "constants such as array.ndim")
         passes.add_pass(GenericRewrites, "constant indices")
         passes.add_pass(ReconstructSSA, "one definition a variable")

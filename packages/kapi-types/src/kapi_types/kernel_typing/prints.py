@@ -8,6 +8,7 @@ from typing import Any
 
 from kapi_types._numba_compat import FunctionPass, ir, register_pass, templates, types
 from kapi_types.kernel_api import ConstantType
+from kapi_types.kernel_typing.held_values import is_call_of
 from kapi_types.kernel_typing.problems import KernelTypeProblem, problem_at, spell_type
 from kapi_types.kernel_typing.promotion import is_scalar
 
@@ -76,7 +77,7 @@ class SettlePrints(FunctionPass):
         is_changed = False
         for block in state.func_ir.blocks.values():
             for statement in list(block.find_insts(ir.Assign)):
-                if _is_print(state.func_ir, statement.value):
+                if is_call_of(state.func_ir, statement.value, builtins.print):
                     _Call(state, block, statement).settle()
                     is_changed = True
         if is_changed:
@@ -155,13 +156,3 @@ def _drop_texts(blocks: dict[Any, Any]) -> None:
             or not isinstance(each.value, (ir.Const, ir.Global, ir.FreeVar))
             or not (isinstance(each.value.value, str) or each.value.value is builtins.print)
         ]
-
-
-def _is_print(func_ir: Any, value: Any) -> bool:
-    if not (isinstance(value, ir.Expr) and value.op == "call"):
-        return False
-    try:
-        function = func_ir.get_definition(value.func)
-    except KeyError:
-        return False
-    return getattr(function, "value", None) is builtins.print

@@ -146,6 +146,10 @@ def spell_type(type_: Any) -> str:
         return type_.enumeration.__name__
     if isinstance(type_, types.BaseTuple):
         return f"tuple ({', '.join(spell_type(each) for each in type_.types)})"
+    if isinstance(type_, types.MakeFunctionLiteral):
+        return "function"
+    if isinstance(type_, types.List):
+        return "list"
     if isinstance(type_, types.NoneType):
         return "None"
     if isinstance(type_, types.Module):

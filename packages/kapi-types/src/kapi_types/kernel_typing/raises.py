@@ -10,6 +10,7 @@ import builtins
 from typing import Any, TypeGuard
 
 from kapi_types._numba_compat import ConstantInferenceError, FunctionPass, errors, ir, register_pass
+from kapi_types.kernel_typing.held_values import held_value
 from kapi_types.kernel_typing.problems import Problem, problem_at
 
 __all__ = ["SettleRaises"]
@@ -79,20 +80,13 @@ def _class_of(func_ir: Any, variable: Any) -> type[BaseException] | None:
         elif isinstance(value, ir.Expr) and value.op == "call":
             value = value.func
         elif isinstance(value, ir.Expr) and value.op == "getattr":
-            module = _value_of(func_ir, value.value)
+            module = held_value(func_ir, value.value)
             found = getattr(module, value.attr, None)
             return found if _is_exception(found) else None
         else:
-            found = getattr(value, "value", None)
+            found = value.value if isinstance(value, (ir.Const, ir.Global, ir.FreeVar)) else None
             return found if _is_exception(found) else None
     return None
-
-
-def _value_of(func_ir: Any, variable: Any) -> Any:
-    try:
-        return getattr(func_ir.get_definition(variable), "value", None)
-    except KeyError:
-        return None
 
 
 def _is_exception(value: Any) -> TypeGuard[type[BaseException]]:
