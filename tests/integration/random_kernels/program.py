@@ -1,0 +1,168 @@
+"""A random kernel, its arguments, and the plain Python that judges it."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "CELLS",
+    "COMPLEX",
+    "DTYPES",
+    "EXACT",
+    "FLOATS",
+    "GROUP",
+    "INTEGERS",
+    "ITEMS",
+    "SPACES",
+    "SPREAD",
+    "SUB_GROUP",
+    "Array",
+    "Program",
+    "function_of",
+]
+
+ITEMS, GROUP, SUB_GROUP, CELLS = 64, 16, 8, 4
+INTEGERS = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
+FLOATS, COMPLEX = ("f2", "f4", "f8"), ("c8", "c16")
+EXACT = (*INTEGERS, *FLOATS, *COMPLEX)
+DTYPES = {code: np.dtype(code).name for code in EXACT}
+SPREAD = ("i4", "u4", "i8", "u8")  # what atomics and groups work on, where any order gives the same
+SERIALS = itertools.count()
+
+SPACES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+    ((64,), (16,)), ((8, 8), (2, 8)), ((4, 16), (1, 16)), ((4, 16), (4, 4)), ((2, 4, 8), (1, 2, 8)),
+    ((4, 4, 4), (2, 2, 4)), ((1, 64), (1, 16)), ((64, 1), (16, 1)),
+)  # fmt: skip
+"""Global and local ranges; in rows of eight, sub-groups are neighbours."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array argument.
+
+    Attributes
+    ----------
+    code : str
+        Its dtype's.
+    shape : tuple of int
+        Extents.
+    view : str
+        How it lies in memory: "plain", "reversed", "stepped" or "transposed".
+    role : str
+        "input", "output" for one that each work-item writes its own element of, "near" for an output that functions
+        within some ulp are written to, "cells" for one that atomics of all work-items change, or "own" for one of
+        whose elements each is changed by atomics of one work-item.
+    """
+
+    code: str
+    shape: tuple[int, ...] = (ITEMS,)
+    view: str = "plain"
+    role: str = "input"
+
+    def base(self, rng: np.random.Generator) -> np.ndarray[Any, Any]:
+        """The memory, with numbers where they are read."""
+        shape = {"stepped": (*self.shape[:-1], 2 * self.shape[-1]), "transposed": self.shape[::-1]}
+        made = shape.get(self.view, self.shape)
+        if self.role in ("output", "near"):
+            return np.zeros(made, self.code)
+        if self.role == "input":
+            return _values(rng, self.code, math.prod(made)).reshape(made)
+        return rng.integers(0, 100, made).astype(self.code)
+
+    def seen(self, base: Any) -> Any:
+        """The array as the kernel gets it, of this memory."""
+        if self.view == "reversed":
+            return base[..., ::-1]
+        return base[..., ::2] if self.view == "stepped" else base.T if self.view == "transposed" else base
+
+
+@dataclass
+class Program:
+    """A kernel and its judge.
+
+    Attributes
+    ----------
+    source : str
+        The kernel and the functions it calls.
+    plain : str
+        The same as plain Python: a generator, which yields what a group does together.
+    arrays : dict of str to Array
+        The array arguments.
+    scalars : dict of str to str
+        Arguments that are numbers: the dtype's code, "weak" for a Python int, or two codes for a tuple.
+    spaces : tuple
+        Global and local range.
+    has_groups : bool
+        Whether the launch is over an NdRange, with local arrays of `tile` and of `SPREAD[0]`.
+    tile : str
+        Dtype of a local array of an element for each work-item of a group.
+    may_divide_by_zero : bool
+        Whether the simulator may stop it with that error.
+    """
+
+    source: str = ""
+    plain: str = ""
+    arrays: dict[str, Array] = field(default_factory=dict)
+    scalars: dict[str, str] = field(default_factory=dict)
+    spaces: tuple[tuple[int, ...], tuple[int, ...]] = SPACES[0]
+    has_groups: bool = False
+    tile: str = "i4"
+    may_divide_by_zero: bool = False
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the parameters, but for the work-item."""
+        return [*self.arrays, *self.scalars, *(["tile", "bins"] if self.has_groups else [])]
+
+    def bases(self, seed: int) -> list[np.ndarray[Any, Any]]:
+        """Memory of the arrays for one launch."""
+        rng = np.random.default_rng(seed)
+        return [array.base(rng) for array in self.arrays.values()]
+
+    def numbers(self, seed: int) -> list[Any]:
+        """The arguments that are numbers, for one launch."""
+        rng = np.random.default_rng(seed + 1)
+
+        def number(code: str) -> Any:
+            return int(rng.integers(0, 9)) if code == "weak" else _values(rng, code, 64)[0]
+
+        return [tuple(map(number, c.split())) if " " in c else number(c) for c in self.scalars.values()]
+
+    def function(self, kapi: Any) -> Any:
+        """The kernel as a Python function, with its source where tools look for it."""
+        return function_of(self.source, {"kapi": kapi, "math": math, "np": np})
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """How hypothesis shows the program that is left when it has shrunk one."""
+        printer.text(f"{self.arrays} {self.scalars} {self.spaces}\n{self.source}")
+
+
+def function_of(source: str, namespace: dict[str, Any]) -> Any:
+    """The function `program` of a source."""
+    filename = f"<random kernel {next(SERIALS)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    exec(compile(source, filename, "exec"), namespace)
+    return namespace["program"]
+
+
+def _values(rng: np.random.Generator, code: str, count: int) -> np.ndarray[Any, Any]:
+    """Small and large numbers of a dtype, with zeros and ends of the range among them."""
+    dtype = np.dtype(code)
+    if dtype.kind == "c":
+        part = dtype.type(0).real.dtype.str
+        return (_values(rng, part, count) + 1j * _values(rng, part, count)).astype(dtype)
+    if dtype.kind == "f":
+        values = (rng.integers(-64, 64, count) / 8).astype(dtype)
+        return np.where(rng.random(count) < 0.2, (rng.standard_normal(count) * 1e3).astype(dtype), values)
+    info = np.iinfo(dtype)
+    values = rng.integers(max(info.min, -20), 20, count).astype(dtype)
+    wild = rng.integers(info.min, info.max, count, dtype=dtype, endpoint=True)
+    ends = np.where(rng.random(count) < 0.5, dtype.type(info.min), dtype.type(info.max))
+    chance = rng.random(count)
+    return np.where(chance < 0.2, wild, np.where(chance > 0.95, ends, values))
