@@ -79,7 +79,7 @@ class Array:
         """The array as the kernel gets it, of this memory."""
         if self.view == "reversed":
             return base[..., ::-1]
-        return base[..., ::2] if self.view == "stepped" else base.T if self.view == "transposed" else base
+        return base[..., ::2] if self.view == "stepped" else base.transpose() if self.view == "transposed" else base
 
 
 @dataclass
