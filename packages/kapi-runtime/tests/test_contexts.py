@@ -5,6 +5,7 @@ import threading
 
 import dpctl
 import dpnp
+import numpy as np
 import pytest
 
 import kapi_runtime as kapi
@@ -118,6 +119,12 @@ def test_device_of_an_unknown_name_cannot_be_selected(given):
         kapi.select_device(given)
 
 
+def test_device_is_indexed_by_integers_of_numpy():
+    assert kapi.devices[np.int64(0)] == kapi.current_context(np.uint8(0)).device == kapi.devices[0]
+    with pytest.raises(TypeError, match="index of devices must be an integer or a slice, got 'cpu'"):
+        kapi.devices["cpu"]
+
+
 def test_sub_devices_share_the_units_out():
     device = kapi.default_device()
     half = device.max_compute_units // 2
@@ -135,6 +142,11 @@ def test_sub_devices_of_too_many_units_are_an_error():
         device.split(999)
     with pytest.raises(kapi.DeviceNotFoundError, match=r"got split\(1, equally=1\)"):
         device.split(1, equally=1)
+    for given in (-1, 0, 1.5, "1"):
+        with pytest.raises(kapi.DeviceNotFoundError, match="must have sub-devices of this kind, got split"):
+            device.split(given)
+        with pytest.raises(kapi.DeviceNotFoundError, match="must have sub-devices of this kind, got split"):
+            device.split(equally=given)
 
 
 def test_context_is_that_of_the_current_device(sub_device):
@@ -162,6 +174,29 @@ def test_context_is_pushed_and_popped(sub_device):
 def test_context_that_was_not_pushed_last_cannot_be_popped(sub_device):
     with kapi.devices[0], pytest.raises(kapi.KernelLaunchError, match="pop must be called on the context that was pus"):
         kapi.current_context(sub_device).pop()
+
+
+def test_block_takes_away_what_was_pushed_inside(sub_device):
+    """What a block forgets to pop ends with it, and what belongs to a block is not popped."""
+    default, context = kapi.default_device(), kapi.current_context(sub_device)
+    for block in (kapi.devices[0], kapi.current_context(), kapi.device_context(0)):
+        with block:
+            context.push()
+            context.push()
+            assert kapi.get_current_device() == sub_device
+        assert kapi.get_current_device() == default
+
+    def clear():
+        with sub_device, kapi.devices[0]:
+            kapi.close()
+            kapi.select_device(sub_device)
+        assert kapi.get_current_device() == sub_device
+
+    in_a_context_of_its_own(clear)
+    with sub_device:
+        with pytest.raises(kapi.KernelLaunchError, match="pop must be called on the context that was pushed last"):
+            context.pop()
+        assert kapi.get_current_device() == sub_device
 
 
 def test_memory_info_invents_nothing(monkeypatch):

@@ -164,6 +164,30 @@ def test_copies_of_overlapping_views_are_refused():
 
 
 @pytest.mark.usefixtures("copying")
+def test_views_that_share_no_element_are_copied():
+    """Interleaved columns of one buffer, and one array by two names."""
+    a = np.arange(8.0)
+    table = np.zeros(4, [("x", "f8"), ("y", "f8")])
+    with kapi.device_context("cpu"):
+        add[4](a[::2], a[::2], a[1::2])
+        add[4](a[:4], a[:4], table["y"])
+        table["x"] = 1
+        add[4](table["x"], table["x"], table["y"])
+        b = np.ones(4)
+        add[4](b, b[:], b[:])
+    assert a.tolist() == [0, 0, 2, 4, 4, 8, 6, 12]
+    assert table["y"].tolist() == [2] * 4
+    assert b.tolist() == [2] * 4
+
+
+def test_masked_arrays_are_refused():
+    masked = np.ma.masked_array(np.ones(4), mask=[0, 1, 0, 0])
+    message = "argument `b` of kernel `add` must be an array without a mask"
+    with kapi.device_context("cpu"), pytest.raises(kapi.DtypeError, match=message):
+        add[4](np.ones(4), masked, np.ones(4))
+
+
+@pytest.mark.usefixtures("copying")
 def test_read_only_arrays_are_copied_in_only():
     a, c = np.ones(4), np.zeros(4)
     a.flags.writeable = False

@@ -144,6 +144,29 @@ def test_untimed_event_has_no_elapsed_time():
         start.elapsed_time(end)
 
 
+def test_events_of_two_devices_have_no_elapsed_time(sub_device):
+    start, end = kapi.Event(), kapi.Event()
+    start.record()
+    end.record(kapi.default_queue(sub_device))
+    with pytest.raises(kapi.KernelLaunchError, match="events must be on one device to be timed, .* a sub-device of"):
+        start.elapsed_time(end)
+
+
+@pytest.mark.parametrize("other", [None, dpctl.SyclEvent(), 3])
+def test_what_is_no_event_has_no_elapsed_time(other):
+    event = kapi.Event()
+    event.record()
+    for pair in ((event, other), (other, event)):
+        with pytest.raises(kapi.KernelLaunchError, match="an event to be timed must be a kapi_runtime.Event, got"):
+            kapi.event_elapsed_time(*pair)
+
+
+@pytest.mark.parametrize("method", ["record", "wait"])
+def test_mark_of_what_is_no_queue_is_an_error(method):
+    with pytest.raises(kapi.KernelLaunchError, match=f"queue of {method} must be a dpctl.SyclQueue, got .*Device"):
+        getattr(kapi.Event(), method)(kapi.devices[0])
+
+
 def test_unrecorded_event_has_no_elapsed_time():
     start = kapi.Event()
     start.record()

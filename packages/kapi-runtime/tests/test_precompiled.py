@@ -6,10 +6,10 @@ import dpctl
 import dpnp
 import numpy as np
 import pytest
-from numba import float32, int64
+from numba import float32, int64, types
 
 import kapi_runtime as kapi
-from kapi_spirv import SpirvTarget, compile_kernel
+from kapi_spirv import SpirvTarget, compile_kernel, read_module, write_module
 from kapi_types import ItemType, UsmArrayType
 
 SOURCE = """
@@ -289,6 +289,148 @@ def test_module_takes_only_what_it_was_compiled_for(module):
         kernel[1000](np.float32(1), x[::2], y)
     with pytest.raises(kapi.KernelLaunchError, match="must be that which it was compiled for, a Range of 1 dimensions"):
         kernel[kapi.NdRange(1000, 10)](np.float32(1), x, y)
+
+
+def test_module_that_was_read_from_a_file_is_launched_like_any_other(module):
+    """A file holds the names of types alone."""
+    kernel = kapi.load_spirv(read_module(write_module(module)))
+    x, y = arrays()
+    kernel[1000](np.float32(2), x, y)
+    assert y.asnumpy()[3] == 7
+    with pytest.raises(kapi.DtypeError, match="argument `a` of kernel `axpy` must be float32, for which"):
+        kernel[1000](1, x, y)
+
+
+def test_module_takes_tuples():
+    def scale(item, pair, factor):
+        i = item.get_id(0)
+        pair[0][i] = pair[1][i] * factor
+
+    array = UsmArrayType(float32, 1, "C")
+    kernel = kapi.load_spirv(
+        compile_kernel(scale, (ItemType(1), types.UniTuple(array, 2), float32), target=SpirvTarget())
+    )
+    x, y = arrays()
+    kernel[1000]((y, x), np.float32(3))
+    assert y.asnumpy()[5] == 15
+    with pytest.raises(kapi.DtypeError, match=r"arguments of kernel `scale` must be those .* pair\[0\], pair\[1\], f"):
+        kernel[1000](y, np.float32(3))
+
+
+# -------------------------------------------------------------------------------------- what is no USM array
+
+
+class Exporter:
+    """An array of another library."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_precompiled_kernel_takes_dlpack(saxpy):
+    x, y = arrays()
+    saxpy[1000](2.0, Exporter(x), y)
+    assert y.asnumpy()[2] == 5
+
+
+@pytest.mark.parametrize("origin", ["source", "module"])
+def test_numpy_arrays_are_moved_in_a_device_context(saxpy, module, origin):
+    kernel = saxpy if origin == "source" else kapi.load_spirv(module)
+    x, y = np.arange(20, dtype="float32")[::2].copy(), np.ones(10, "float32")
+    with kapi.device_context("cpu"):
+        kernel[10](np.float32(2), x, y)
+        kapi.call_kernel_async(kernel, kapi.Range(10), [], np.float32(1), x, y)[0].wait()
+    assert (y == 1 + 3 * x).all()
+    with pytest.raises(kapi.ExecutionPlacementError, match="`x` of kernel `s?axpy` must be a USM array, got a numpy"):
+        kernel[10](np.float32(2), x, y)
+
+
+def test_tuple_for_a_parameter_is_an_error(saxpy):
+    x, y = arrays()
+    with pytest.raises(kapi.DtypeError, match="argument `a` of kernel `saxpy` must be a number of float32, got a t"):
+        saxpy[1000]((1.0, 2.0), x, y)
+
+
+def test_number_too_large_for_its_type_is_an_error(saxpy):
+    x, y = arrays()
+    with pytest.raises(kapi.DtypeError, match=r"must be a number that fits float32, got 1e\+300"):
+        saxpy[1000](1e300, x, y)
+    with pytest.raises(kapi.DtypeError, match="must be a number that fits float32, got a float32 array of shape"):
+        saxpy[1000](x, x, y)
+
+
+# ----------------------------------------------------------------------------------- what is no code at all
+
+
+def test_spirv_that_is_cut_short_is_an_error(opencl_as_spirv):
+    """The driver would end the process, or wait for ever."""
+    add = [("left", "int32[:]"), ("right", "int32[:]")]
+    lines = [0, 3, 4, 19, 20, 40, 200, len(opencl_as_spirv) - 4, len(opencl_as_spirv) - 3]
+    for size in lines:
+        with pytest.raises(kapi.KernelCompilationError, match="code of kernel `add` must be a|entry must be the name"):
+            kapi.load_spirv(opencl_as_spirv[:size], "add", add)
+    with pytest.raises(kapi.KernelCompilationError, match="must be whole SPIR-V instructions, got one of 0 words"):
+        kapi.load_spirv(opencl_as_spirv + bytes(400), "add", add)
+
+
+def test_spirv_without_a_kernel_of_the_name_is_an_error(opencl_as_spirv):
+    with pytest.raises(kapi.KernelCompilationError, match="entry must be the name of a kernel .*, add, got 'sub'"):
+        kapi.load_spirv(opencl_as_spirv, "sub", [])
+
+
+def test_spirv_of_the_other_byte_order_is_taken(opencl_as_spirv):
+    swapped = np.frombuffer(opencl_as_spirv, "uint32").byteswap().tobytes()
+    kernel = kapi.load_spirv(swapped, "add", [("left", "int32[:]"), ("right", "int32[:]")])
+    left = dpnp.arange(10, dtype="int32")
+    kernel[10](left, left)
+    assert left.asnumpy().tolist() == list(range(0, 20, 2))
+
+
+@pytest.mark.parametrize("code", ["a/file.spv", None, 7])
+def test_spirv_that_is_no_bytes_is_an_error(code):
+    with pytest.raises(
+        kapi.KernelCompilationError, match="code of kernel `k` must be the bytes of a SPIR-V module, or"
+    ):
+        kapi.load_spirv(code, "k", [])
+
+
+@pytest.mark.parametrize("source", [SOURCE.encode(), None])
+def test_source_that_is_no_text_is_an_error(source):
+    with pytest.raises(kapi.KernelCompilationError, match="source of kernel `saxpy` must be a text, got "):
+        kapi.load_opencl(source, "saxpy", SAXPY)
+
+
+@pytest.mark.parametrize("entry", ["", 5, None])
+def test_entry_that_is_no_name_is_an_error(entry):
+    with pytest.raises(kapi.KernelCompilationError, match="entry must be the name of a kernel, got"):
+        kapi.load_opencl(SOURCE, entry, SAXPY)
+
+
+@pytest.mark.parametrize("parameters", ["abc", ["float32[:]"], None])
+def test_parameters_that_are_no_pairs_are_an_error(parameters):
+    with pytest.raises(kapi.KernelCompilationError, match="parameters of kernel `k` must be a mapping or a sequence"):
+        kapi.load_opencl(SOURCE, "k", parameters)
+
+
+@pytest.mark.parametrize("given", ["object", "U3", "M8[s]", "longdouble", ">f4", "i4,f4", None, []])
+def test_parameter_of_a_type_that_kernels_do_not_have_is_an_error(given):
+    with pytest.raises(kapi.KernelCompilationError, match="parameter `x` of kernel `k` must be a dtype, such"):
+        kapi.load_opencl(SOURCE, "k", {"x": given})
+
+
+def test_loading_needs_no_numba(run_python):
+    done = run_python(
+        "import sys, dpnp, kapi_runtime as k\n"
+        "one = k.load_opencl('kernel void one(global int *x) { x[get_global_id(0)] = 1; }', 'one', {'x': 'int32[:]'})\n"
+        "x = dpnp.zeros(4, dtype='int32')\none[4](x)\nk.load_spirv\nprint(int(x.sum()), 'numba' in sys.modules)"
+    )
+    assert done.stdout.split() == ["4", "False"], done.stderr
 
 
 # -------------------------------------------------------------------------------------------- compilation

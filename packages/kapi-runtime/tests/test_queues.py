@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import sys
 import threading
 import time
@@ -9,6 +10,7 @@ from types import SimpleNamespace
 
 import dpctl
 import dpnp
+import numpy as np
 import pytest
 
 import kapi_runtime as kapi
@@ -133,7 +135,13 @@ def test_external_queue_is_the_same_queue(form):
     assert values.asnumpy().sum() == SIZE
 
 
-@pytest.mark.parametrize("source", [0, -8, True, "opencl:cpu", None, 3.5])
+@pytest.mark.parametrize("form", [np.uint64, ctypes.c_void_p])
+def test_address_of_an_external_queue_is_any_integer(form):
+    theirs = dpctl.SyclQueue(kapi.default_device())
+    assert kapi.external_queue(form(theirs.addressof_ref())) == theirs
+
+
+@pytest.mark.parametrize("source", [0, -8, 2**70, True, "opencl:cpu", None, 3.5, kapi.Queue, ctypes.c_void_p()])
 def test_external_queue_of_something_else_is_an_error(source):
     with pytest.raises(kapi.KernelLaunchError, match="source of external_queue must be a dpctl.SyclQueue, a capsule"):
         kapi.external_queue(source)
@@ -312,6 +320,32 @@ def test_exception_in_a_callback_is_reported_and_later_ones_are_called(queue, mo
     queue.add_callback(lambda *_: calls.append(1))
     queue.synchronize()
     assert reports == ["ValueError('no good')"]
+    assert calls == [1]
+
+
+def test_hook_that_fails_loses_no_callback(queue, monkeypatch, capsys):
+    def hook(args):
+        raise RuntimeError("the hook, too")
+
+    monkeypatch.setattr(threading, "excepthook", hook)
+    calls = []
+    queue.add_callback(lambda *_: 1 / 0)
+    queue.add_callback(lambda *_: calls.append(1))
+    queue.synchronize()
+    assert calls == [1]
+    assert "the hook, too" in capsys.readouterr().err
+
+
+def test_callback_is_called_where_no_thread_can_be_started(queue, monkeypatch):
+    """As at the interpreter's exit."""
+
+    def start(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    calls = []
+    queue.add_callback(lambda *_: calls.append(1))
+    queue.synchronize()
     assert calls == [1]
 
 

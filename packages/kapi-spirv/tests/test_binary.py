@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import types
 
-from kapi_spirv import SpirvTarget
+from kapi_spirv import SpirvTarget, entry_points
 from kapi_spirv.binary import has_duplicate_ids, read_header
 from kapi_types import ItemType, UsmArrayType, weak_int
 
@@ -21,6 +21,17 @@ def binary(*instructions, bound=100):
     for operation, *operands in instructions:
         words += [(len(operands) + 1) << 16 | operation, *operands]
     return struct.pack(f"<{len(words)}I", *words)
+
+
+def test_entry_points_are_the_kernels_by_name():
+    kernel, vertex = struct.unpack("<2I", b"kernel\0\0"), struct.unpack("<1I", b"v\0\0\0")
+    code = binary((15, 6, 1, *kernel, 9), (15, 0, 2, *vertex), (15, 6, 3, *vertex), (54, 1, 2, 3, 4), (56,))
+    assert entry_points(code) == ("kernel", "v")
+    assert entry_points(binary()) == ()
+    with pytest.raises(ValueError, match="code must be whole SPIR-V functions, got one without an end"):
+        entry_points(binary((54, 1, 2, 3, 4)))
+    with pytest.raises(ValueError, match="code must be whole SPIR-V instructions, got one of 3 words at word 5"):
+        entry_points(binary((56,))[:-4] + struct.pack("<I", 3 << 16))
 
 
 def words(code):

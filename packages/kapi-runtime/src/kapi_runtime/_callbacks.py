@@ -49,7 +49,11 @@ def call_after(queue: Any, event: Any, function: Callable[[], object]) -> None:
             return
         _outstanding[queue] = deque([call])
     # Not a daemon, wherever it is started: the interpreter's exit waits for what was promised to be called.
-    threading.Thread(target=_serve, args=(queue,), name="kapi-callbacks", daemon=False).start()
+    thread = threading.Thread(target=_serve, args=(queue,), name="kapi-callbacks", daemon=False)
+    try:
+        thread.start()
+    except RuntimeError:  # no thread can be started any more, as at the interpreter's exit
+        _serve(queue)
 
 
 def wait_until_called(queue: Any) -> None:
@@ -63,8 +67,24 @@ def wait_until_called(queue: Any) -> None:
         last.is_done.wait()
 
 
+def _report() -> None:
+    """Tell of the exception at hand, and of one that the program's own hook raises: no call must be lost for it."""
+    try:
+        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
+    except BaseException:
+        sys.__excepthook__(*sys.exc_info())  # shows both
+
+
 def _serve(queue: Any) -> None:
+    was_calling = getattr(_here, "is_calling", False)
     _here.is_calling = True
+    try:
+        _call_all(queue)
+    finally:
+        _here.is_calling = was_calling
+
+
+def _call_all(queue: Any) -> None:
     while True:
         with _lock:
             call = _outstanding[queue][0]
@@ -72,7 +92,7 @@ def _serve(queue: Any) -> None:
             call.event.wait()
             call.function()
         except BaseException:
-            threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
+            _report()
         # The call stays in the queue until it is done, so that `wait_until_called` finds it.
         with _lock:
             calls = _outstanding[queue]

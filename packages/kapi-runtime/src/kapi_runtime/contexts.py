@@ -88,12 +88,11 @@ class Context:
         KernelLaunchError
             If this context is not the one that was pushed last.
         """
-        if _current.current() != self.device:
+        if not _current.pop(self.device):
             raise KernelLaunchError(
                 f"pop must be called on the context that was pushed last, got that of {describe_device(self.device)}: "
                 "use `with device:`, which does both"
             )
-        _current.pop()
 
     def synchronize(self) -> None:
         """Wait for all that kapi has launched on the device, and for the work of its default queue."""
@@ -111,11 +110,11 @@ class Context:
         _reset.forget(self.device)
 
     def __enter__(self) -> Context:
-        self.push()
+        _current.enter(self.device)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        _current.pop()
+        _current.leave()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Context) and self.device == other.device

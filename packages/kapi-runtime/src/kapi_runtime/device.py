@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from contextlib import suppress
 from typing import Any
@@ -91,6 +92,9 @@ class Device(dpctl.SyclDevice):  # type: ignore[misc]  # dpctl is Any for mypy
         try:
             if equally is not None and compute_units:
                 raise ValueError
+            for units in compute_units if equally is None else (equally,):
+                if operator.index(units) < 1:  # dpctl would cut fractions off
+                    raise ValueError
             parts = self.create_sub_devices(partition=partition)
         except (dpctl.SyclSubDeviceCreationError, ValueError, TypeError) as error:
             asked = f"split({', '.join([*map(str, compute_units), *([f'{equally=}'] if equally is not None else [])])})"
@@ -102,11 +106,11 @@ class Device(dpctl.SyclDevice):  # type: ignore[misc]  # dpctl is Any for mypy
         return [Device(part) for part in parts]
 
     def __enter__(self) -> Device:
-        _current.push(self)
+        _current.enter(self)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        _current.pop()
+        _current.leave()
 
     def __repr__(self) -> str:
         return f"<Device: {describe_device(self)}>"

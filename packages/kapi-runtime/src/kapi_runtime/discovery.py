@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, SupportsIndex
 
 import dpctl
 
@@ -65,6 +66,10 @@ class DeviceList(Sequence[Device]):
                 raise DeviceNotFoundError(missing_device_message()) from None
             raise IndexError(
                 f"index of devices must be below {len(found)}, got {index}: `list_devices()` shows them"
+            ) from None
+        except TypeError:
+            raise TypeError(
+                f"index of devices must be an integer or a slice, got {index!r}: `select_device` takes names, too"
             ) from None
 
     def __iter__(self) -> Iterator[Device]:
@@ -197,8 +202,11 @@ def find_device(device: Any) -> Device:
     if isinstance(device, str):
         return _named(device)
     usable = usable_devices()
-    if isinstance(device, int) and not isinstance(device, bool) and -len(usable) <= device < len(usable):
-        return Device(usable[device])
+    if not usable:
+        raise DeviceNotFoundError(missing_device_message())
+    if isinstance(device, SupportsIndex) and not isinstance(device, bool):
+        with suppress(IndexError, TypeError):  # an array says that it were an index, too
+            return Device(usable[device])
     raise DeviceNotFoundError(
         f"device must be an index below {len(usable)}, a filter string, a part of a name or a device, got {device!r}: "
         "`python -m kapi_runtime` lists them"
@@ -265,7 +273,10 @@ def _named(name: str) -> Device:
     try:
         return Device(name)
     except (dpctl.SyclDeviceCreationError, ValueError) as error:
-        for device in usable_devices():
+        usable = usable_devices()
+        if not usable:
+            raise DeviceNotFoundError(missing_device_message()) from error
+        for device in usable:
             if name.strip() and name.lower() in device.name.lower():
                 return Device(device)
         raise DeviceNotFoundError(

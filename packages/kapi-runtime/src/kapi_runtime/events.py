@@ -9,6 +9,7 @@ import dpctl
 from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime._waiting import Pace, wait_for
+from kapi_runtime.device_summary import describe_device
 from kapi_runtime.queues import default_queue, profiling_queue
 from kapi_sim.errors import KernelLaunchError
 
@@ -67,12 +68,13 @@ class Event:
     True
     """
 
-    __slots__ = ("_timed", "device_event", "timing")
+    __slots__ = ("_device", "_timed", "device_event", "timing")
 
     def __init__(self, timing: bool = True) -> None:
         self.timing = timing
         self.device_event: Any = None
         self._timed: Any = None
+        self._device: Any = None
 
     def record(self, queue: Any = None) -> None:
         """Set the mark after all work that was submitted to the queue so far; a later mark replaces it.
@@ -82,8 +84,9 @@ class Event:
         queue : dpctl.SyclQueue, optional
             By default the default queue of the current device.
         """
-        queue = default_queue() if queue is None else queue
+        queue = _queue("record", queue)
         self.device_event = queue.submit_barrier()
+        self._device = queue.sycl_device
         if self.timing:
             clock = profiling_queue(queue)
             self._timed = self.device_event if clock is queue else clock.submit_barrier([self.device_event])
@@ -105,7 +108,7 @@ class Event:
         queue : dpctl.SyclQueue, optional
             By default the default queue of the current device.
         """
-        queue = default_queue() if queue is None else queue
+        queue = _queue("wait", queue)
         if self.device_event is not None:
             barrier = queue.submit_barrier([self.device_event])
             # dpnp and kapi order their work by these events, also where the queue itself orders nothing.
@@ -127,13 +130,19 @@ class Event:
         Raises
         ------
         KernelLaunchError
-            If one of them was not recorded, or takes no time.
+            If one of them was not recorded, or takes no time; or they are on two devices, whose clocks differ.
 
         References
         ----------
         SYCL 2020, section 4.6.6.1 (event profiling descriptors).
         """
-        return (end._time() - self._time()) / 1e6
+        marks = [_require_event(self)._time(), _require_event(end)._time()]
+        if self._device != end._device:
+            raise KernelLaunchError(
+                "events must be on one device to be timed, for each has a clock of its own, got "
+                f"{describe_device(self._device)} and {describe_device(end._device)}"
+            )
+        return (marks[1] - marks[0]) / 1e6
 
     def _time(self) -> int:
         """When the mark was passed, in ns."""
@@ -177,7 +186,24 @@ def event_elapsed_time(start: Event, end: Event) -> float:
       ...
     kapi_sim.errors.KernelLaunchError: an event must be recorded before it is timed, got one that was not: `record()` it
     """
-    return start.elapsed_time(end)
+    return _require_event(start).elapsed_time(end)
+
+
+def _require_event(event: Any) -> Event:
+    if not isinstance(event, Event):
+        raise KernelLaunchError(f"an event to be timed must be a kapi_runtime.Event, got {event!r}: `record()` one")
+    return event
+
+
+def _queue(method: str, queue: Any) -> Any:
+    if queue is None:
+        return default_queue()
+    if not isinstance(queue, dpctl.SyclQueue):
+        raise KernelLaunchError(
+            f"queue of {method} must be a dpctl.SyclQueue, got {queue!r}: a device's is `default_queue(device)`, an "
+            "array's `array.sycl_queue`"
+        )
+    return queue
 
 
 def device_events(events: Iterable[Any]) -> list[Any]:

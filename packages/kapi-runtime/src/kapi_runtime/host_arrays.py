@@ -7,7 +7,7 @@ the host.  Where the device reads the host's memory, nothing is copied.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from kapi_runtime._copying import copy_bytes
 from kapi_runtime.device import Device
 from kapi_runtime.discovery import find_device
 from kapi_runtime.queues import Queue, default_queue, external_queue
-from kapi_sim.errors import ExecutionPlacementError, ImplicitCopyWarning
+from kapi_sim.errors import DtypeError, ExecutionPlacementError, ImplicitCopyWarning
 from kapi_sim.usm_fields import UsmArrayFields
 
 __all__ = ["HostArrays", "Place", "device_context", "on_device_context", "place_of_host_arrays"]
@@ -32,10 +32,21 @@ __all__ = ["HostArrays", "Place", "device_context", "on_device_context", "place_
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where NumPy arrays are moved to, and whether a copy is warned of."""
+    """Where NumPy arrays are moved to, and whether a copy is warned of.
+
+    Attributes
+    ----------
+    queue : Queue
+        Where to.
+    warn : bool
+        Whether a copy is warned of.
+    in_place : bool
+        Whether arrays stay where they are if the device reads the host's memory.
+    """
 
     queue: Queue
     warn: bool
+    in_place: bool = True
 
 
 _place: ContextVar[Place | None] = ContextVar("kapi_place_of_host_arrays", default=None)
@@ -46,7 +57,8 @@ def device_context(device: Any, *, warn: bool = False) -> Iterator[Queue]:
     """Launch kernels with NumPy arrays inside a ``with`` block: on this device, moved in and out for each launch.
 
     The device becomes the current one, too.  A launch that has to copy arrays waits, and writes back each array that
-    can be written, also with `call_kernel_async`.  USM arrays stay where they are, and must be on the same queue.
+    can be written, also with `call_kernel_async`.  USM arrays stay where they are, and must be on the same queue.  The
+    block counts for this thread and asyncio task; a thread that is started inside has none.
 
     Parameters
     ----------
@@ -81,13 +93,13 @@ def device_context(device: Any, *, warn: bool = False) -> Iterator[Queue]:
     """
     queue = external_queue(device) if isinstance(device, dpctl.SyclQueue) else default_queue(find_device(device))
     token = _place.set(Place(queue, warn))
-    _current.push(Device(queue.sycl_device))
+    _current.enter(Device(queue.sycl_device))
     _tell(True)
     try:
         yield queue
     finally:
         _tell(False)
-        _current.pop()
+        _current.leave()
         _place.reset(token)
 
 
@@ -136,13 +148,13 @@ class HostArrays:
         Name of the kernel, for messages.
     place : Place
         Where they are moved to.
-    copies : dict of int to tuple
-        By the array's id: its name, the array, and its copy on the device.
+    copies : dict
+        By where the array is and how it is laid out: its name, the array, and its copy on the device.
     """
 
     kernel: str
     place: Place
-    copies: dict[int, tuple[str, np.ndarray[Any, Any], Any]] = field(default_factory=dict)
+    copies: dict[Hashable, tuple[str, np.ndarray[Any, Any], Any]] = field(default_factory=dict)
 
     def fields(self, name: str, array: np.ndarray[Any, Any]) -> UsmArrayFields:
         """Return where the device finds the elements of an array, which is copied there if need be.
@@ -151,19 +163,31 @@ class HostArrays:
         ------
         ExecutionPlacementError
             If it shares memory with another array that is copied, and one of them can be written.
+        DtypeError
+            If it is a masked array.
         """
+        if isinstance(array, np.ma.MaskedArray):
+            raise DtypeError(
+                f"argument `{name}` of kernel `{self.kernel}` must be an array without a mask, which kernels would not "
+                f"see, got a MaskedArray: pass `{name}.data`, or `{name}.filled(value)`"
+            )
         readonly = not array.flags.writeable
         queue = self.place.queue
         size = array.itemsize
-        if queue.sycl_device.has_aspect_usm_system_allocations and _is_regular(array):
+        if self.place.in_place and queue.sycl_device.has_aspect_usm_system_allocations and _is_regular(array):
             pointer = array.__array_interface__["data"][0]
             strides = tuple(stride // size for stride in array.strides)
             return UsmArrayFields(pointer, array.shape, strides, array.dtype, readonly, queue)
-        if id(array) not in self.copies:
-            self._copy_in(name, array)
-        memory = self.copies[id(array)][2]
+        key = (*array.__array_interface__["data"], array.shape, array.strides, array.dtype)
+        if key not in self.copies:
+            self.copies[key] = (name, array, self._copy_in(name, array))
+        memory = self.copies[key][2]
         dense = np.empty(array.shape, np.uint8).strides
         return UsmArrayFields(memory._pointer, array.shape, dense, array.dtype, readonly, queue)
+
+    def memory_at(self, pointer: int) -> Any:
+        """Return the `dpctl.memory` object of the copy at an address, or None."""
+        return next((memory for _, _, memory in self.copies.values() if memory._pointer == pointer), None)
 
     def copy_out(self) -> None:
         """Write what the kernel left in the copies back; the kernel has run."""
@@ -173,9 +197,9 @@ class HostArrays:
                 copy_bytes(self.place.queue, dense, memory, array.nbytes, "device to host")
                 array[...] = dense
 
-    def _copy_in(self, name: str, array: np.ndarray[Any, Any]) -> None:
+    def _copy_in(self, name: str, array: np.ndarray[Any, Any]) -> Any:
         for other_name, other, _ in self.copies.values():
-            if (array.flags.writeable or other.flags.writeable) and np.may_share_memory(array, other):
+            if (array.flags.writeable or other.flags.writeable) and _share_memory(array, other):
                 raise ExecutionPlacementError(
                     f"arguments `{other_name}` and `{name}` of kernel `{self.kernel}` must not share memory where they "
                     "are copied to the device, got two NumPy views of one buffer: copy one of them first"
@@ -189,7 +213,15 @@ class HostArrays:
             )
         memory = MemoryUSMDevice(max(1, array.nbytes), queue=self.place.queue)
         copy_bytes(self.place.queue, memory, np.ascontiguousarray(array), array.nbytes, "host to device")
-        self.copies[id(array)] = (name, array, memory)
+        return memory
+
+
+def _share_memory(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
+    """Whether an element of one is one of the other's; taken for granted where that is too hard to tell."""
+    try:
+        return np.shares_memory(left, right, max_work=10_000)  # type: ignore[arg-type]  # NumPy's stubs know 0 and -1 only
+    except np.exceptions.TooHardError:
+        return True
 
 
 def _is_regular(array: np.ndarray[Any, Any]) -> bool:

@@ -7,14 +7,14 @@ from typing import Any
 
 from kapi_runtime.arguments import Arguments, read_arguments
 from kapi_runtime.events import HostEvent, device_events
+from kapi_runtime.host_arrays import place_of_host_arrays
 from kapi_runtime.launch import prepare
 from kapi_runtime.launchables import DeviceLaunchable, stand_in
 from kapi_runtime.program import device_kernel
 from kapi_sim import DtypeError, KernelLaunchError, NdRange, Range
 from kapi_sim.launchable import parameters_for_launch
+from kapi_sim.usm_fields import UsmArrayFields
 from kapi_spirv import SpirvModule
-from kapi_types import typeof_argument
-from kapi_types.usm_array import UsmArrayFields, array_type
 
 __all__ = ["ModuleKernel"]
 
@@ -29,7 +29,9 @@ class ModuleKernel(DeviceLaunchable):
     """
 
     def __init__(self, module: SpirvModule) -> None:
-        super().__init__(stand_in(module.name, [each.name for each in module.parameters]), module.options)
+        # A tuple's members are parameters of their own, `name[0]` and so on.
+        names = dict.fromkeys(each.name.partition("[")[0] for each in module.parameters)
+        super().__init__(stand_in(module.name, list(names)), module.options)
         self.module = module
 
     def submit(
@@ -45,7 +47,7 @@ class ModuleKernel(DeviceLaunchable):
                 f"index space of kernel `{self.__name__}` must be that which it was compiled for, a "
                 f"{wanted[0].__name__} of {wanted[1]} dimensions, got {space!r}"
             )
-        arguments = read_arguments(self.__name__, names, given)
+        arguments = read_arguments(self.__name__, names, given, place_of_host_arrays())
         self._check(arguments)
         before = device_events(dependent_events)
         events = prepare(self.__name__, space, arguments, lambda target: module).submit(before)
@@ -60,9 +62,21 @@ class ModuleKernel(DeviceLaunchable):
         return 1
 
     def _check(self, arguments: Arguments) -> None:
+        from kapi_types import typeof_argument  # brings Numba, which making the kernel does without
+        from kapi_types.usm_array import array_type
+
+        expected = tuple(each.name for each in self.module.parameters)
+        if arguments.names != expected:
+            raise DtypeError(
+                f"arguments of kernel `{self.__name__}` must be those for which it was compiled, "
+                f"{', '.join(expected) or 'none'}, got {', '.join(arguments.names) or 'none'}"
+            )
         for parameter, value in zip(self.module.parameters, arguments.read, strict=True):
-            found = array_type(value) if isinstance(value, UsmArrayFields) else typeof_argument(value)
-            if found != parameter.type:
+            try:
+                found = array_type(value) if isinstance(value, UsmArrayFields) else typeof_argument(value)
+            except (DtypeError, TypeError) as error:
+                raise DtypeError(f"argument `{parameter.name}` of kernel `{self.__name__}`: {error}") from error
+            if str(found) != str(parameter.type):  # a module that was read from a file has only the names of types
                 raise DtypeError(
                     f"argument `{parameter.name}` of kernel `{self.__name__}` must be {parameter.type}, for which it "
                     f"was compiled, got {found}"

@@ -16,7 +16,7 @@ from kapi_sim.errors import ExecutionPlacementError
 __all__ = ["execution_queue", "placement_error"]
 
 
-def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]]) -> Any:
+def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]], otherwise: Any = None) -> Any:
     """Return the one queue on which all arrays of a launch live.
 
     Parameters
@@ -25,6 +25,8 @@ def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]]) -> Any:
         Name of the kernel, for messages.
     owners : sequence of (str, object)
         Name of each array argument, and the ``syclobj`` of its USM array protocol.
+    otherwise : dpctl.SyclQueue, optional
+        The queue of a launch without arrays.
 
     Returns
     -------
@@ -33,8 +35,10 @@ def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]]) -> Any:
     Raises
     ------
     ExecutionPlacementError
-        If there is no array, or two do not share one queue.
+        If there is neither an array nor another queue, or two arrays do not share one.
     """
+    if not owners and otherwise is not None:
+        return otherwise
     if not owners:
         raise placement_error(
             f"arguments of kernel `{kernel}` must hold a USM array, whose queue runs the kernel, got none: "

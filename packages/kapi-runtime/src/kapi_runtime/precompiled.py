@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import keyword
+import array
+import sys
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 from weakref import WeakSet
 
 import dpctl
@@ -22,40 +23,29 @@ from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime import _keep_alive, _reset, recording
 from kapi_runtime._build_log import build_log
-from kapi_runtime.arguments import read_arguments
+from kapi_runtime.arguments import Arguments, read_arguments
 from kapi_runtime.device_summary import describe_device
+from kapi_runtime.dlpack import shared_array_of
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.geometry import checked_range
+from kapi_runtime.host_arrays import place_of_host_arrays
 from kapi_runtime.launchables import DeviceLaunchable, stand_in
 from kapi_runtime.module_kernels import ModuleKernel
+from kapi_runtime.parameters import WORDS, Parameter, Parameters, described, parsed_parameters, scalar_argument
 from kapi_runtime.placement import execution_queue
 from kapi_runtime.queues import queue_of
 from kapi_sim import DriverError, DtypeError, KernelCompilationError, KernelLaunchError, LocalAccessor, NdRange, Range
 from kapi_sim.launchable import parameters_for_launch
-from kapi_spirv import SpirvModule
-from kapi_types.usm_array import UsmArrayFields
+from kapi_sim.usm_fields import UsmArrayFields, is_usm_array
+from kapi_spirv import SpirvModule, entry_points
 
 __all__ = ["PrecompiledKernel", "load_opencl", "load_spirv"]
 
 # The host's part of a launch, as dpctl's bookkeeping sees it: over at once, since `_keep_alive` holds the arguments.
 _DONE = dpctl.SyclEvent()
-_MAGIC = 0x07230203  # the first word of a SPIR-V module
+_MAGIC = bytes.fromhex("03022307" if sys.byteorder == "little" else "07230203")  # begins a SPIR-V module
 
 _kernels: WeakSet[PrecompiledKernel] = WeakSet()
-
-Parameters = Mapping[str, Any] | Sequence[tuple[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Parameter:
-    name: str
-    kind: Literal["array", "scalar", "local"]
-    dtype: np.dtype[Any]
-
-    def __str__(self) -> str:
-        return f"{self.name}: " + {"array": f"{self.dtype}[:]", "local": f"local {self.dtype}[:]"}.get(
-            self.kind, str(self.dtype)
-        )
 
 
 class PrecompiledKernel(DeviceLaunchable):
@@ -74,7 +64,7 @@ class PrecompiledKernel(DeviceLaunchable):
     def __init__(self, code: bytes | str, entry: str, parameters: Parameters, options: str = "") -> None:
         self.code = code
         self._entry, self._given_parameters, self._build_options = entry, parameters, options
-        self._parameters = _parsed(entry, parameters)
+        self._parameters = parsed_parameters(entry, parameters)
         super().__init__(stand_in(entry, [each.name for each in self._parameters]))
         self._lock = threading.Lock()
         self._built: dict[Any, _Built] = {}
@@ -90,11 +80,14 @@ class PrecompiledKernel(DeviceLaunchable):
     ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
         names = parameters_for_launch(self.py_func, space, given)
-        arguments = read_arguments(self.__name__, names, given)
+        place = place_of_host_arrays()
+        # NumPy arrays are copied, on every device: dpctl takes no pointer to memory that is not USM.
+        copying = None if place is None else replace(place, in_place=False)
+        arguments = read_arguments(self.__name__, names, given, copying)
         before = device_events(dependent_events)
-        queue = execution_queue(self.__name__, arguments.owners)
+        queue = execution_queue(self.__name__, arguments.owners, None if place is None else place.queue)
         built = self._build_for(queue)
-        native = [self._native(*pair) for pair in zip(self._parameters, arguments.read, given, strict=True)]
+        native = self._native(arguments)
         if _work_items(space) == 0:
             event = queue.submit_barrier(before) if before else dpctl.SyclEvent()
             return HostEvent(event, _keep_alive.release), event
@@ -117,9 +110,13 @@ class PrecompiledKernel(DeviceLaunchable):
                 f"  arguments:   {arguments.describe()}"
             ) from error
         order.add_event_pair(_DONE, event)
-        _keep_alive.keep(queue, event, (given, native, built))
+        _keep_alive.keep(queue, event, (given, native, built, arguments.copied))
         self.count_launch()
-        return HostEvent(event, _keep_alive.release), event
+        host_event = HostEvent(event, _keep_alive.release)
+        if arguments.copied is not None:
+            host_event.wait()
+            arguments.copied.copy_out()
+        return host_event, event
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.code, self._entry, self._given_parameters, self._build_options)
@@ -131,20 +128,36 @@ class PrecompiledKernel(DeviceLaunchable):
     def _module_count(self) -> int:
         return 1
 
-    def _native(self, parameter: _Parameter, value: Any, given: Any) -> Any:
+    def _native(self, arguments: Arguments) -> list[Any]:
+        """What dpctl submits with the kernel."""
+        values = iter(arguments.read)
+        native = []
+        for parameter, given in zip(self._parameters, arguments.given, strict=True):
+            if isinstance(given, tuple):
+                raise DtypeError(
+                    f"argument `{parameter.name}` of kernel `{self.__name__}` must be {WORDS[parameter.kind]} of "
+                    f"{parameter.dtype}, got a tuple: pass what it holds, one by one"
+                )
+            native.append(self._native_argument(parameter, next(values), given, arguments))
+        return native
+
+    def _native_argument(self, parameter: Parameter, value: Any, given: Any, arguments: Arguments) -> Any:
         where = f"argument `{parameter.name}` of kernel `{self.__name__}`"
         if parameter.kind == "array":
             if not isinstance(value, UsmArrayFields) or value.dtype != parameter.dtype or "C" not in value.layout:
                 raise DtypeError(
-                    f"{where} must be a C-contiguous USM array of {parameter.dtype}, got {_describe(value)}"
+                    f"{where} must be a C-contiguous USM array of {parameter.dtype}, got {described(value)}"
                 )
-            # An array without elements may have no memory of its own to point to.
-            return as_usm_memory(given) if 0 not in value.shape else MemoryUSMDevice(1, queue=queue_of(value.queue))
+            if 0 in value.shape:  # there may be no memory of its own to point to
+                return MemoryUSMDevice(1, queue=queue_of(value.queue))
+            if isinstance(given, np.ndarray) and arguments.copied is not None:
+                return arguments.copied.memory_at(value.pointer)
+            return as_usm_memory(given if is_usm_array(given) else shared_array_of(given))
         if parameter.kind == "local":
             if not isinstance(value, LocalAccessor) or np.dtype(value.dtype) != parameter.dtype:
-                raise DtypeError(f"{where} must be a LocalAccessor of {parameter.dtype}, got {_describe(value)}")
+                raise DtypeError(f"{where} must be a LocalAccessor of {parameter.dtype}, got {described(value)}")
             return dpctl.LocalAccessor("u8", (-(-value.nbytes // 8),))
-        return dpctl.RawKernelArg(bytearray(_scalar(where, parameter.dtype, value).tobytes()))
+        return dpctl.RawKernelArg(bytearray(scalar_argument(where, parameter.dtype, value).tobytes()))
 
     def _build_for(self, queue: Any) -> _Built:
         key = (queue.sycl_context, queue.sycl_device)
@@ -170,7 +183,11 @@ class PrecompiledKernel(DeviceLaunchable):
             ) from error
         if not program.has_sycl_kernel(self._entry):
             # Asking for a missing kernel gives a null reference, which ends the process when it is submitted.
-            raise DriverError(f"code of kernel `{self.__name__}` must have an entry point of this name, got none")
+            names = entry_points(self.code) if isinstance(self.code, bytes) else ()
+            raise DriverError(
+                f"code of kernel `{self.__name__}` must have an entry point of this name, got "
+                f"{', '.join(names) or 'none'}: give the kernel's name as `entry`"
+            )
         kernel = program.get_sycl_kernel(self._entry)
         if kernel.num_args != len(self._parameters):
             # Too few arguments would be launched with those of the launch before.
@@ -222,7 +239,7 @@ def load_spirv(code: bytes | SpirvModule, entry: str = "", parameters: Parameter
     Raises
     ------
     KernelCompilationError
-        If the code is no SPIR-V, or a parameter is not one of these kinds.
+        If the code is no SPIR-V, is cut short or has no kernel of this name, or a parameter is not one of these kinds.
 
     Notes
     -----
@@ -242,11 +259,32 @@ def load_spirv(code: bytes | SpirvModule, entry: str = "", parameters: Parameter
     """
     if isinstance(code, SpirvModule):
         return ModuleKernel(code)
-    if len(code) < 20 or _MAGIC not in (int.from_bytes(code[:4], order) for order in ("little", "big")):
+    if not isinstance(code, (bytes, bytearray, memoryview)):
         raise KernelCompilationError(
-            f"code of kernel `{entry}` must be a SPIR-V module, which begins with {_MAGIC:#010x}, got {len(code)} bytes"
+            f"code of kernel `{entry}` must be the bytes of a SPIR-V module, or a SpirvModule, got {code!r}: read a "
+            "file by `pathlib.Path(name).read_bytes()`"
         )
-    return PrecompiledKernel(bytes(code), entry, parameters, options)
+    code = bytes(code)
+    if code[:4] == _MAGIC[::-1] and len(code) % 4 == 0:  # of a machine with the other byte order
+        words = array.array("I", code)
+        words.byteswap()
+        code = words.tobytes()
+    if code[:4] != _MAGIC:
+        raise KernelCompilationError(
+            f"code of kernel `{entry}` must be a SPIR-V module, which begins with 0x07230203, got {len(code)} bytes"
+        )
+    try:
+        names = entry_points(code)
+    except ValueError as error:
+        raise KernelCompilationError(
+            f"code of kernel `{entry}` must be a whole SPIR-V module, got {len(code)} bytes: {error}"
+        ) from error
+    if entry not in names:
+        raise KernelCompilationError(
+            f"entry must be the name of a kernel in the SPIR-V module, {', '.join(names) or 'which has none'}, got "
+            f"{entry!r}"
+        )
+    return PrecompiledKernel(code, entry, parameters, options)
 
 
 def load_opencl(source: str, entry: str, parameters: Parameters, options: str = "") -> PrecompiledKernel:
@@ -270,7 +308,7 @@ def load_opencl(source: str, entry: str, parameters: Parameters, options: str = 
     Raises
     ------
     KernelCompilationError
-        If a parameter is not one of the kinds.
+        If the source is no text, or a parameter is not one of the kinds.
 
     Examples
     --------
@@ -286,6 +324,10 @@ def load_opencl(source: str, entry: str, parameters: Parameters, options: str = 
     >>> x
     array([ 0., 10., 20., 30.], dtype=float32)
     """
+    if not isinstance(source, str):
+        raise KernelCompilationError(
+            f"source of kernel `{entry}` must be a text, got {type(source).__name__}: SPIR-V is for `load_spirv`"
+        )
     return PrecompiledKernel(source, entry, parameters, options)
 
 
@@ -298,49 +340,3 @@ def _forget(device: Any) -> None:
 
 def _work_items(space: Range | NdRange) -> int:
     return (space if isinstance(space, Range) else space.global_range).size
-
-
-def _parsed(entry: str, parameters: Parameters) -> tuple[_Parameter, ...]:
-    pairs = parameters.items() if isinstance(parameters, Mapping) else parameters
-    parsed: list[_Parameter] = []
-    for name, given in pairs:
-        taken = ["item", *(each.name for each in parsed)]
-        if not str(name).isidentifier() or keyword.iskeyword(name) or name in taken:
-            raise KernelCompilationError(
-                f"name of a parameter of kernel `{entry}` must be an identifier of its own, got {name!r}"
-            )
-        words = given.split() if isinstance(given, str) else [given]
-        kind: Literal["array", "scalar", "local"] = "scalar"
-        text = words[-1] if words else ""
-        if isinstance(text, str) and text.endswith("[:]"):
-            kind, text = ("local" if words[:-1] == ["local"] else "array"), text[:-3]
-        try:
-            if len(words) != (2 if kind == "local" else 1):
-                raise TypeError
-            parsed.append(_Parameter(name, kind, np.dtype(text)))
-        except TypeError as error:
-            raise KernelCompilationError(
-                f"parameter `{name}` of kernel `{entry}` must be a dtype, such as 'float32', an array 'float32[:]' or "
-                f"local memory 'local float32[:]', got {given!r}"
-            ) from error
-    return tuple(parsed)
-
-
-def _scalar(where: str, dtype: np.dtype[Any], value: Any) -> Any:
-    fits = isinstance(value, (bool, int, np.bool_)) or (
-        (isinstance(value, float) and dtype.kind in "fc") or (isinstance(value, complex) and dtype.kind == "c")
-    )
-    if isinstance(value, np.generic):
-        fits = value.dtype == dtype
-    try:
-        if fits:
-            return dtype.type(value)
-    except OverflowError:
-        pass
-    raise DtypeError(f"{where} must be a number that fits {dtype}, got {value!r}")
-
-
-def _describe(value: Any) -> str:
-    if isinstance(value, UsmArrayFields):
-        return f"a {value.dtype} array of shape {value.shape}{'' if value.layout == 'C' else ', not contiguous'}"
-    return repr(value)

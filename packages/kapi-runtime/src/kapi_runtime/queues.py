@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import dpctl
+import numpy as np
 
 from kapi_runtime import _callbacks, _keep_alive
 from kapi_runtime._waiting import wait_for
@@ -225,8 +226,8 @@ def external_queue(source: Any) -> Queue:
     ----------
     source : dpctl.SyclQueue or capsule or int
         A dpctl queue; a capsule named ``SyclQueueRef``, or an object that gives one by ``_get_capsule()``; or the
-        address of a C++ ``sycl::queue``, which is copied, so that the original may be destroyed.  What is at the
-        address cannot be checked: a wrong one may end the process.
+        address of a C++ ``sycl::queue``, an integer or a `ctypes.c_void_p`, which is copied, so that the original may
+        be destroyed.  What is at the address cannot be checked: a wrong one may end the process.
 
     Returns
     -------
@@ -250,10 +251,11 @@ def external_queue(source: Any) -> Queue:
     """
     if isinstance(source, Queue):
         return source
-    if isinstance(source, int) and not isinstance(source, bool) and source > 0:
-        found = _from_address(source)
+    address = getattr(source, "value", None) if isinstance(source, ctypes.c_void_p) else source
+    if isinstance(address, (int, np.integer)) and not isinstance(address, bool):
+        found = _from_address(int(address)) if 0 < address < 1 << 8 * ctypes.sizeof(ctypes.c_void_p) else None
     else:
-        found = queue_of(source)
+        found = None if isinstance(source, type) else queue_of(source)
     if found is None:
         raise KernelLaunchError(
             "source of external_queue must be a dpctl.SyclQueue, a capsule of one, or the address of a sycl::queue, "

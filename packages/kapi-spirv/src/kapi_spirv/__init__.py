@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kapi_spirv.binary import entry_points
 from kapi_spirv.failures import FAILURE_RECORD_SIZE, Failure, FailureRecord
 from kapi_spirv.module import Field, PackedLayout, Parameter, SpirvModule
 from kapi_spirv.module_file import read_module, write_module
@@ -24,6 +25,7 @@ __all__ = [
     "SpirvTarget",
     "compile_kernel",
     "compile_spirv",
+    "entry_points",
     "read_module",
     "write_module",
 ]

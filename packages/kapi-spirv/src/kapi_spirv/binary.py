@@ -11,11 +11,13 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["ModuleHeader", "has_duplicate_ids", "instructions", "read_header", "words_of"]
+__all__ = ["ModuleHeader", "entry_points", "has_duplicate_ids", "instructions", "read_header", "words_of"]
 
 _MAGIC = 0x07230203
 _HEADER_WORDS = 5
 _OP_EXTENSION, _OP_MEMORY_MODEL, _OP_CAPABILITY = 10, 14, 17
+_OP_ENTRY_POINT, _OP_FUNCTION, _OP_FUNCTION_END = 15, 54, 56
+_KERNEL = 6  # the execution model of OpenCL's entry points
 # Names, decorations, modes; stores and copies; barriers; the ends of blocks and functions.
 _WITHOUT_RESULT = frozenset(
     (
@@ -127,6 +129,51 @@ def has_duplicate_ids(code: bytes) -> bool:
             return True
         seen.add(result)
     return False
+
+
+def entry_points(code: bytes) -> tuple[str, ...]:
+    """Return the names of the kernels in a SPIR-V binary, in their order.
+
+    The whole binary is walked: drivers end the process over one that is cut short, or wait for ever.
+
+    Parameters
+    ----------
+    code : bytes
+        The binary, of this machine's byte order.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    ValueError
+        If `code` is no SPIR-V, is not made of whole instructions, or ends inside of a function.
+
+    Examples
+    --------
+    >>> from numba import types
+    >>> from kapi_spirv import compile_kernel
+    >>> from kapi_types import ItemType, UsmArrayType
+    >>> def double(item, x):
+    ...     x[item.get_id(0)] *= 2
+    >>> module = compile_kernel(double, [ItemType(1), UsmArrayType(types.float32, 1, "C")])
+    >>> entry_points(module.code) == (module.entry_point,)
+    True
+    >>> entry_points(module.code[:-4])
+    Traceback (most recent call last):
+    ...
+    ValueError: code must be whole SPIR-V functions, got one without an end
+    """
+    names, is_inside = [], False
+    for operation, start, end in instructions(words_of(code)):
+        if operation == _OP_ENTRY_POINT and end - start > 3 and code[4 * (start + 1)] == _KERNEL:
+            names.append(code[4 * (start + 3) : 4 * end].split(b"\0", 1)[0].decode(errors="replace"))
+        elif operation in (_OP_FUNCTION, _OP_FUNCTION_END):
+            is_inside = operation == _OP_FUNCTION
+    if is_inside:
+        raise ValueError("code must be whole SPIR-V functions, got one without an end")
+    return tuple(names)
 
 
 def words_of(code: bytes) -> tuple[int, ...]:
