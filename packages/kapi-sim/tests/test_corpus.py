@@ -51,7 +51,7 @@ def message_of(error):
 
 
 def test_corpus_is_large():
-    assert len(PAIRS) >= 60
+    assert len(PAIRS) >= 220
 
 
 @pytest.mark.parametrize("pair", PAIRS)

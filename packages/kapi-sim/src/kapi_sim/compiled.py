@@ -18,9 +18,11 @@ HOOKS = (
     "_kapi_fence",
     "_kapi_line",
     "_kapi_private_array",
+    "_kapi_range",
     "_kapi_reference",
     "_kapi_spin_limit",
     "_kapi_spin_turn",
+    "_kapi_waited",
 )
 """Names in rewritten source whose meaning is each launch's own."""
 

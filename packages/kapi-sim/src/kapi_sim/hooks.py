@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from kapi_sim.arguments import Bound
@@ -12,7 +13,7 @@ from kapi_sim.private_memory import PrivateArrays
 from kapi_sim.spec.atomics import AtomicRef, atomic_fence
 from kapi_sim.spec.memory import MemoryOrder, MemoryScope, PrivateArray
 from kapi_sim.spec.outside import fail_outside
-from kapi_sim.watchdog import turn_of
+from kapi_sim.watchdog import check_wait, counted, turn_of
 
 __all__ = ["hooks_of", "words_of"]
 
@@ -45,9 +46,11 @@ def hooks_of(bound: Bound) -> dict[str, object]:
         "_kapi_fence": _Fences(bound),
         "_kapi_line": None if recorder is None else recorder.note_line,
         "_kapi_private_array": PrivateArrays(bound),
+        "_kapi_range": partial(counted, bound.spin_limit),
         "_kapi_reference": References(bound.ordering, bound.has_atomic64),
         "_kapi_spin_limit": bound.spin_limit,
         "_kapi_spin_turn": turn_of(bound.spin_limit),
+        "_kapi_waited": partial(check_wait, bound),
     }
 
 

@@ -193,7 +193,8 @@ def _run(
 def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
     """Say which work-item an exception came from, and replace those that only follow from something else."""
     if isinstance(error, SpinningError):
-        raise deadlock(bound, {bound.clock.uid: error.loop}, []).with_traceback(error.__traceback__) from None
+        found = deadlock(bound, {bound.clock.uid: error.loop}, [], factor=error.factor)
+        raise found.with_traceback(error.__traceback__) from None
     trail = bound.local_trail
     if trail is not None and (not isinstance(error, KapiError) or isinstance(error, OutOfBoundsError)):
         # Garbage from unwritten memory is what such an error usually comes from.

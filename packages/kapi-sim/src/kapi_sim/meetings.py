@@ -12,9 +12,9 @@ from kapi_sim.spec.group_rows import GROUP_ROWS
 __all__ = ["ALGORITHM", "Yielded", "defaults_of", "is_algorithm", "is_meeting", "parameters_of"]
 
 Yielded = tuple[Any, ...]
-"""What a kernel yields: site (file, line, column), group and fence scope at a barrier; at a group
-algorithm `ALGORITHM` in place of the scope, and then the word, the work-item's value and the other
-argument."""
+"""What a kernel yields: site (file, line, column, turns of the loops around it), group and fence scope
+at a barrier; at a group algorithm `ALGORITHM` in place of the scope, and then the word, the work-item's
+value and the other argument."""
 
 ALGORITHM = -2
 """In place of a fence scope: the work-item is at a group algorithm."""

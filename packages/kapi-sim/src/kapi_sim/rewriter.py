@@ -19,14 +19,17 @@ from kapi_sim.names import MISSING, bound_names, called_function, dotted_path, r
 from kapi_sim.spec.atomics import AtomicRef, atomic_fence
 from kapi_sim.spec.convergence import group_barrier
 from kapi_sim.spec.memory import PrivateArray
-from kapi_sim.statements import counted_loop, mark_lines
+from kapi_sim.statements import TURN, after_wait, counted_loop, holds_meeting, mark_lines, numbered_loop
 from kapi_sim.undefined import passing
+from kapi_sim.waiting import only_waits
 from kapi_sim.watchdog import LOOP_NUMBER, spin
 
 __all__ = ["Callees", "Rewriter"]
 
 _OF_THE_LAUNCH = {id(AtomicRef): "_kapi_reference", id(atomic_fence): "_kapi_fence"}
 _PASSING = {id(min), id(max)}
+_SHORT = 10_000
+"""A range of fewer turns needs no look."""
 
 
 class Callees(Protocol):
@@ -77,6 +80,7 @@ class Rewriter(ArithmeticRewriter):
         self._scopes: list[set[str]] = []
         self._generators: set[str] = set()
         self._lambdas = 0
+        self._turns: list[str] = []
         self._hands_over = callees.hands_over
         self._marks_lines = callees.marks_lines
         self._private_name = ""
@@ -217,13 +221,17 @@ class Rewriter(ArithmeticRewriter):
         if not self._callees.tells_meetings:
             # With nothing to check, that a barrier is met is all the scheduler has to know.
             return ast.copy_location(ast.Yield(ast.copy_location(ast.Constant(True), node)), node)
-        place: Any = (self._function.__code__.co_filename, node.lineno, node.col_offset)
+        # A meeting in a loop is another one in each turn.
+        known: tuple[Any, ...] = (self._function.__code__.co_filename, node.lineno, node.col_offset)
+        # A tuple of constants is made when the code is compiled, not in each run.
+        turns = [ast.Name(name, ast.Load()) for name in self._turns]
+        place = ast.Tuple([*(ast.Constant(part) for part in known), *turns], ast.Load())
         arguments = [self.visit(given[n]) if n in given else ast.Constant(defaults[n]) for n in names]
-        parts: list[ast.expr] = [ast.Constant(place), *arguments]
+        parts: list[ast.expr] = [place, *arguments]
         if word is not group_barrier:
             named = self._inject(f"_kapi_word_{word.__name__}", CellType(word), node)
             other = arguments[2] if len(arguments) > 2 else ast.Constant(None)
-            parts = [ast.Constant(place), arguments[0], ast.Constant(ALGORITHM), named, arguments[1], other]
+            parts = [place, arguments[0], ast.Constant(ALGORITHM), named, arguments[1], other]
         return ast.copy_location(ast.Yield(ast.Tuple(parts, ast.Load())), node)
 
     # Private memory.
@@ -270,9 +278,10 @@ class Rewriter(ArithmeticRewriter):
         # A turn that always comes to a barrier is counted by the scheduler.
         has_continue = any(isinstance(part, ast.Continue) for part in ast.walk(node))
         is_counted = not has_continue and any(self._is_barrier(statement) for statement in node.body)
-        self.generic_visit(node)
+        waits = only_waits(node)
+        numbered = self._numbered(node)
         if is_counted:
-            return node
+            return numbered
         self.has_changed = True
         self._temporaries += 1
         hands_over = self._hands_over and len(self._scopes) == 1
@@ -283,7 +292,33 @@ class Rewriter(ArithmeticRewriter):
             self.cells["_kapi_spin_limit"] = CellType()
             self.cells["_kapi_spin"] = CellType(spin)
         file = self._function.__code__.co_filename
-        return counted_loop(node, file, self._temporaries, hands_over)
+        made = [*numbered[:-1], *counted_loop(node, file, self._temporaries, hands_over)]
+        if waits:
+            self.cells["_kapi_waited"] = CellType()
+            made += after_wait(node, file)
+        return made
+
+    def visit_For(self, node: ast.For) -> list[ast.stmt]:
+        """Give up a range of which no launch sees the end, and number the turns in which work-items meet."""
+        is_range = isinstance(node.iter, ast.Call) and self._lookup(node.iter.func) is builtins.range
+        made = self._numbered(node)
+        if is_range and not _is_short(node.iter):
+            self.cells["_kapi_range"] = CellType()
+            place: Any = (self._function.__code__.co_filename, node.lineno, node.end_lineno or node.lineno)
+            node.iter = self._call("_kapi_range", [node.iter, ast.copy_location(ast.Constant(place), node)], node.iter)
+        return made
+
+    def _numbered(self, node: ast.For | ast.While) -> list[ast.stmt]:
+        """Visit a loop, which numbers its turns if work-items meet in it and that is looked at."""
+        if not self._hands_over:
+            self.generic_visit(node)
+            return [node]
+        self._temporaries += 1
+        variable = f"{TURN}{self._temporaries}"
+        self._turns.append(variable)
+        self.generic_visit(node)
+        self._turns.pop()
+        return numbered_loop(node, variable) if holds_meeting(node) else [node]
 
     def _is_barrier(self, statement: ast.stmt) -> bool:
         if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
@@ -299,7 +334,9 @@ class Rewriter(ArithmeticRewriter):
             self._generators.add(node.name)
         self._scopes.append(inner)
         node.args.defaults = [self.visit(default) for default in node.args.defaults]
+        turns, self._turns = self._turns, []
         node.body = [statement for old in node.body for statement in self._statements(old)]
+        self._turns = turns
         self._scopes.pop()
         return node
 
@@ -314,6 +351,14 @@ class Rewriter(ArithmeticRewriter):
         if called is not None:
             return self._callees.is_generator(called)
         return is_meeting(value) and not self._callees.on_threads
+
+
+def _is_short(node: ast.expr) -> bool:
+    """Tell whether the arguments of a range are numbers, and small."""
+    return isinstance(node, ast.Call) and all(
+        isinstance(argument, ast.Constant) and isinstance(argument.value, int) and argument.value < _SHORT
+        for argument in node.args
+    )
 
 
 def _is_integer_type(value: object) -> bool:

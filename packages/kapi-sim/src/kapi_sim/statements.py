@@ -6,7 +6,10 @@ import ast
 
 from kapi_sim.watchdog import SPIN
 
-__all__ = ["counted_loop", "mark_lines"]
+__all__ = ["TURN", "after_wait", "counted_loop", "holds_meeting", "mark_lines", "numbered_loop"]
+
+TURN = "_kapi_turn_"
+"""How the variables begin that number the turns of the loops around a meeting."""
 
 _ADDED = "_kapi_is_added"
 
@@ -39,6 +42,30 @@ def counted_loop(node: ast.While, file: str, number: int, hands_over: bool) -> l
         text = f"{turns} += 1\nif {turns} > _kapi_spin_limit:\n    _kapi_spin({file!r}, {first}, {last})"
     node.body = [*_parsed(text, node), *node.body]
     return [*_parsed(start, node), node]
+
+
+def after_wait(node: ast.While, file: str) -> list[ast.stmt]:
+    """Return a call, for the place after a loop that only waits, which looks at who has ended it."""
+    return _parsed(f"_kapi_waited(({file!r}, {node.lineno}, {node.end_lineno or node.lineno}))", node)
+
+
+def numbered_loop(node: ast.For | ast.While, variable: str) -> list[ast.stmt]:
+    """Return a loop that numbers its turns: a barrier is another one in each.
+
+    Parameters
+    ----------
+    node : ast.For or ast.While
+        The loop, changed in place.
+    variable : str
+        Holds the number of the turn, from 1.
+    """
+    node.body = [*_parsed(f"{variable} += 1", node), *node.body]
+    return [*_parsed(f"{variable} = 0", node), node]
+
+
+def holds_meeting(node: ast.AST) -> bool:
+    """Tell whether a rewritten loop yields by itself, not only where it turns for long."""
+    return any(isinstance(part, (ast.Yield, ast.YieldFrom)) and not hasattr(part, _ADDED) for part in ast.walk(node))
 
 
 def _parsed(text: str, node: ast.AST) -> list[ast.stmt]:

@@ -9,13 +9,15 @@ The count is of loop turns, not of time, so the verdict is the same in each run.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import count
 from types import CellType
 from typing import TYPE_CHECKING, NoReturn
 
 from kapi_sim.checks.bounds import spell
+from kapi_sim.checks.ordered_races import OrderedTrail
 from kapi_sim.errors import DeadlockError
-from kapi_sim.source import Site, line_of
+from kapi_sim.source import Site, line_of, site_of
 from kapi_sim.spec.index_space import NdRange
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ __all__ = [
     "TURNS",
     "Loop",
     "SpinningError",
+    "check_wait",
+    "counted",
     "deadlock",
     "spin",
     "turn_of",
@@ -43,6 +47,9 @@ TURNS = 1000
 LOOP_NUMBER = CellType(count().__next__)
 """Holds what gives each run of a loop a number."""
 
+RANGE_TURNS = 100
+"""A `for` loop over a range may turn so many times as often as a `while` loop: it does have an end."""
+
 _MOST_NAMED = 3
 
 
@@ -53,11 +60,14 @@ class SpinningError(DeadlockError):
     ----------
     loop : Loop
         Where it turns.
+    factor : int
+        How many times the limit of a `while` loop it turned.
     """
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: Loop, factor: int = 1) -> None:
         super().__init__(f"loop at {Site(loop[0], loop[1])} does not end")
         self.loop = loop
+        self.factor = factor
 
 
 def turn_of(limit: int) -> int:
@@ -70,7 +80,61 @@ def spin(file: str, first: int, last: int) -> NoReturn:
     raise SpinningError((file, first, last))
 
 
-def deadlock(bound: Bound, spinning: dict[int, Loop], others: list[str], has_come_round: bool = False) -> DeadlockError:
+def counted(limit: int, turns: range, loop: Loop) -> Iterable[int]:
+    """Return `turns`, counted if they are more than any kernel is meant to run."""
+    most = limit * RANGE_TURNS
+    return _given_up(turns[:most], loop) if turns[most:] else turns
+
+
+def _given_up(turns: range, loop: Loop) -> Iterator[int]:
+    yield from turns
+    raise SpinningError(loop, RANGE_TURNS)
+
+
+def check_wait(bound: Bound, loop: Loop) -> None:
+    """Raise if a loop that only waits was ended by another work-group.
+
+    Parameters
+    ----------
+    bound : Bound
+        The launch.
+    loop : Loop
+        What the running work-item has just left.
+
+    Raises
+    ------
+    DeadlockError
+        If what it waited for was written by a work-item of another group: in an order in which that group
+        comes later, nothing ends the loop.
+    """
+    trail = bound.trail
+    latest = trail.latest_load() if isinstance(trail, OrderedTrail) else None
+    if latest is None:
+        return
+    read, write = latest
+    clock = bound.clock
+    is_here = read[2].co_filename == loop[0] and loop[1] <= line_of(read[2], read[3]) <= loop[2]
+    if write is None or not is_here or clock.group_of(write[0]) == clock.group_of(clock.uid):
+        return
+    if isinstance(clock.space, NdRange):
+        whose, who = "work-group", "no work-group can wait for another one"
+    else:
+        whose, who = "work-item", "no work-item of a Range launch can wait for another one"
+    raise DeadlockError(
+        f"a loop must end by what its own {whose} does, got one that waits for another {whose}\n"
+        f"  {clock.describe()} waited for {spell(read[4].name, read[5])} at {site_of(read[2], read[3])}\n"
+        f"  {clock.describe(write[0])} wrote it at {site_of(write[2], write[3])}\n"
+        f"  {who}, which may not run before it has ended: split the work into two launches"
+    )
+
+
+def deadlock(
+    bound: Bound,
+    spinning: dict[int, Loop],
+    others: list[str],
+    has_come_round: bool = False,
+    factor: int = 1,
+) -> DeadlockError:
     """Return the error for work-items that turn in loops which nothing ends.
 
     Parameters
@@ -83,6 +147,8 @@ def deadlock(bound: Bound, spinning: dict[int, Loop], others: list[str], has_com
         What the other work-items of the group do, a line each.
     has_come_round : bool
         Whether the loops were seen to come round to where they were; else they had their turns.
+    factor : int
+        How many times the limit of a `while` loop those turns were.
     """
     clock = bound.clock
     lines = []
@@ -100,7 +166,7 @@ def deadlock(bound: Bound, spinning: dict[int, Loop], others: list[str], has_com
     if has_come_round:
         why = "comes round to where it was, with nothing written"
     else:
-        why = f"no other work-item ends within {bound.spin_limit} turns"
+        why = f"no other work-item ends within {bound.spin_limit * factor} turns"
         cure += "\n  if the loop does end, allow it more turns with simulation(spin_limit=...)"
     return DeadlockError(
         f"a loop must end by what its own work-item does, got one that {why}\n" + "\n".join(lines) + f"\n  {cure}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from types import CodeType
 from typing import Any, NamedTuple
 
 from kapi_sim.clock import Clock
@@ -22,33 +24,44 @@ class Arrival(NamedTuple):
     ----------
     site : tuple of (str, int, int)
         File, line and column of the call.
-    calls : tuple of (str, int, int)
-        File, line and instruction of the calls that lead to it, the outermost first: a device
-        function's barrier is another one at each place that calls the function.
+    calls : tuple of tuple
+        File, line and instruction of the calls that lead to it, the outermost first, and the turns of the
+        loops around each: a device function's barrier is another one at each place that calls the function.
     scope : int
         The fence scope of a barrier.
     word : function or None
         The group algorithm; `None` for a barrier.
     is_sub_group : bool
         Whether it waits for its sub-group only.
+    turns : tuple of int
+        In which turn of each loop around the call it stands.
     """
 
     site: tuple[str, int, int]
-    calls: tuple[tuple[str, int, int], ...]
+    calls: tuple[Any, ...]
     scope: int
     word: Callable[..., Any] | None = None
     is_sub_group: bool = False
+    turns: tuple[int, ...] = ()
 
 
-def call_sites(generator: Any) -> tuple[tuple[str, int, int], ...]:
-    """Return where the calls stand by which a waiting work-item came to its barrier."""
+@cache
+def _turns_in(code: CodeType) -> tuple[str, ...]:
+    """Return the variables that number the turns of a function's loops."""
+    return tuple(name for name in code.co_varnames if name.startswith("_kapi_turn_"))
+
+
+def call_sites(generator: Any) -> tuple[Any, ...]:
+    """Return file, line, instruction and turns of the calls by which a waiting work-item came to its barrier."""
     on_thread = getattr(generator, "calls", None)
     if on_thread is not None:
         return tuple(on_thread)
     calls = []
     while (inner := getattr(generator, "gi_yieldfrom", None)) is not None:
         frame = generator.gi_frame
-        calls.append((frame.f_code.co_filename, frame.f_lineno, frame.f_lasti))
+        turns = _turns_in(frame.f_code)
+        numbers = tuple(map(frame.f_locals.get, turns)) if turns else ()
+        calls.append((frame.f_code.co_filename, frame.f_lineno, frame.f_lasti, *numbers))
         generator = inner
     return tuple(calls)
 
@@ -92,7 +105,7 @@ def check_arrivals(clock: Clock, base: int, size: int, arrivals: dict[int, Arriv
             f"all work-items of a {group} must meet the same {noun}: use one {noun} after the branch "
             f"in place of those at lines {_listed(numbers)}"
         )
-    elif len({arrival.calls for arrival in places}) > 1:
+    elif len({tuple(call[:3] for call in arrival.calls) for arrival in places}) > 1:
         numbers = sorted({call[1] for arrival in places for call in arrival.calls})
         cure = (
             f"all work-items of a {group} must meet the same {noun}, which is another one at each call of the function "
@@ -102,6 +115,11 @@ def check_arrivals(clock: Clock, base: int, size: int, arrivals: dict[int, Arriv
         cure = "all work-items of a group must give the same kind of group: the work-group, or the sub-group"
     elif len({arrival.word for arrival in places}) > 1:
         cure = f"all work-items of a {group} must call the same {noun}"
+    elif len({(arrival.turns, arrival.calls) for arrival in places}) > 1:
+        cure = (
+            f"all work-items of a {group} must meet the same {noun}, which is another one in each turn of a loop: "
+            "let each turn reach it, and guard the work instead"
+        )
     elif len(places) > 1:
         cure = f"all work-items of a {group} must give one fence_scope"
     else:
@@ -157,8 +175,12 @@ def _spelled(value: Any) -> str:
 def describe_arrivals(clock: Clock, base: int, arrivals: dict[int, Arrival], left: list[int]) -> list[str]:
     """Say who waits where and who has left the kernel, a line for each meeting."""
     lines = []
-    for place, members in sorted(_places(arrivals).items(), key=lambda entry: entry[0].site[1]):
+    places = _places(arrivals)
+    tells_turns = len({(place.site, tuple(call[:3] for call in place.calls)) for place in places}) < len(places)
+    for place, members in sorted(places.items(), key=lambda entry: (entry[0].site[1], entry[1])):
         by = "".join(f", called at {Site(call[0], call[1])}" for call in reversed(place.calls))
+        turns = [*place.turns, *(turn for call in place.calls for turn in call[3:] if turn)]
+        by += f", in turn {', '.join(map(str, turns))} of the loop around it" if len(turns) > 0 and tells_turns else ""
         waits = f"wait{'s' * (len(members) == 1)}"
         lines.append(f"{_name(clock, base, members)} {waits} at {Site(*place.site[:2])}{by}")
     if left:

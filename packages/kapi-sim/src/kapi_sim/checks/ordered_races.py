@@ -52,17 +52,24 @@ class OrderedTrail(Trail):
         What atomics, fences and sub-groups order.
     """
 
-    __slots__ = ("_cells", "_ordering", "_relaxed")
+    __slots__ = ("_cells", "_loads", "_ordering", "_relaxed")
 
     def __init__(self, clock: Clock, space: str, finds_races: bool, finds_unwritten: bool, ordering: Ordering) -> None:
         super().__init__(clock, space, finds_races, finds_unwritten)
         self._cells: dict[int, _Cell] = {}
         self._ordering = ordering
         self._relaxed: dict[int, Access] = {}
+        self._loads: dict[int, tuple[int, Access]] = {}
 
     def clear(self) -> None:
         super().clear()
         self._cells.clear()
+        self._loads.clear()
+
+    def latest_load(self) -> tuple[Access, Access | None] | None:
+        """Return the running work-item's latest atomic load, and what wrote the element last in this launch."""
+        found = self._loads.get(self.clock.uid)
+        return None if found is None else (found[1], self.writes.get(found[0]))
 
     @property
     def touched(self) -> int:
@@ -169,6 +176,8 @@ class OrderedTrail(Trail):
         if writes:
             self.changes += 1
             self.writes[address] = access
+        else:
+            self._loads[uid] = address, access
         if not self.finds_races:
             return
         does = "changed atomically" if writes else "read atomically"

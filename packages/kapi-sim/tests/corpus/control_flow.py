@@ -1,0 +1,519 @@
+"""Control flow that differs within a group, and loops that nothing ends."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import kapi_sim as kapi
+
+G = kapi.NdRange(8, 4)
+SPIN = {"spin_limit": 20_000}
+SUB_GROUPS_OF_4 = {"profile": kapi.Profile(sub_group_sizes=(4,))}
+
+
+def one():
+    return (np.zeros(8),)
+
+
+def tile():
+    return np.arange(8.0), kapi.LocalAccessor(4, np.float64)
+
+
+class guard_returns_before_the_barrier:
+    error, space, says = kapi.BarrierDivergenceError, kapi.NdRange(8, 4), "left the kernel"
+
+    def arguments():
+        return np.arange(6.0), kapi.LocalAccessor(4, np.float64)
+
+    def wrong(nd_item: kapi.NdItem, a, t):
+        i = nd_item.get_global_id(0)
+        if i >= a.shape[0]:
+            return
+        t[nd_item.get_local_id(0)] = a[i]
+        kapi.group_barrier(nd_item.get_group())  # named
+        a[i] = t[0]
+
+    def right(nd_item: kapi.NdItem, a, t):
+        i = nd_item.get_global_id(0)
+        if i < a.shape[0]:
+            t[nd_item.get_local_id(0)] = a[i]
+        kapi.group_barrier(nd_item.get_group())
+        if i < a.shape[0]:
+            a[i] = t[0]
+
+
+class barrier_in_while_by_data:
+    error, space = kapi.BarrierDivergenceError, G
+    says = "wait"
+
+    def arguments():
+        return (np.array([1, 2, 3, 4, 1, 1, 1, 1]), np.zeros(8))
+
+    def wrong(nd_item: kapi.NdItem, n, out):
+        k = 0
+        while k < n[nd_item.get_global_id(0)]:
+            k += 1
+            kapi.group_barrier(nd_item.get_group())  # named
+        out[nd_item.get_global_id(0)] = k
+
+    def right(nd_item: kapi.NdItem, n, out):
+        k = 0
+        for _ in range(4):
+            if k < n[nd_item.get_global_id(0)]:
+                k += 1
+            kapi.group_barrier(nd_item.get_group())
+        out[nd_item.get_global_id(0)] = k
+
+
+class break_before_the_barrier:
+    error, space, arguments = kapi.BarrierDivergenceError, G, one
+
+    def wrong(nd_item: kapi.NdItem, out):
+        for t in range(4):
+            if t == nd_item.get_local_id(0):
+                break
+            kapi.group_barrier(nd_item.get_group())  # named
+        out[nd_item.get_global_id(0)] = 1
+
+    def right(nd_item: kapi.NdItem, out):
+        go = True
+        for t in range(4):
+            if t == nd_item.get_local_id(0):
+                go = False
+            kapi.group_barrier(nd_item.get_group())
+        out[nd_item.get_global_id(0)] = go
+
+
+class continue_past_the_barrier:
+    error, space, arguments, says = kapi.BarrierDivergenceError, G, one, "in turn 2 of the loop"
+
+    def wrong(nd_item: kapi.NdItem, out):
+        for t in range(4):
+            if t % 2 == nd_item.get_local_id(0) % 2:
+                continue
+            kapi.group_barrier(nd_item.get_group())  # named
+        out[nd_item.get_global_id(0)] = 1
+
+    def right(nd_item: kapi.NdItem, out):
+        for t in range(4):
+            kapi.group_barrier(nd_item.get_group())
+            if t % 2 == nd_item.get_local_id(0) % 2:
+                continue
+        out[nd_item.get_global_id(0)] = 1
+
+
+class short_circuit_hides_a_collective:
+    error, space, arguments = kapi.CollectiveMismatchError, G, one
+
+    def wrong(nd_item: kapi.NdItem, out):
+        if nd_item.get_local_id(0) < 2 and kapi.any_of_group(nd_item.get_group(), out[0] == 0):  # named
+            out[nd_item.get_global_id(0)] = 1
+
+    def right(nd_item: kapi.NdItem, out):
+        z = kapi.any_of_group(nd_item.get_group(), nd_item.get_local_id(0) == 0)
+        if nd_item.get_local_id(0) < 2 and z:
+            out[nd_item.get_global_id(0)] = 1
+
+
+class conditional_expression_with_a_collective:
+    error, space, arguments = kapi.CollectiveMismatchError, G, one
+
+    def wrong(nd_item: kapi.NdItem, out):
+        k = nd_item.get_local_id(0)
+        s = kapi.reduce_over_group(nd_item.get_group(), 1.0, kapi.plus) if k > 0 else 0.0  # named
+        out[nd_item.get_global_id(0)] = s
+
+    def right(nd_item: kapi.NdItem, out):
+        k = nd_item.get_local_id(0)
+        s = kapi.reduce_over_group(nd_item.get_group(), 1.0, kapi.plus)
+        out[nd_item.get_global_id(0)] = s if k > 0 else 0.0
+
+
+@kapi.device_func
+def lowest(g):
+    kapi.group_barrier(g)  # named
+
+
+@kapi.device_func
+def middle(g, k):
+    if k != 2:
+        lowest(g)
+
+
+@kapi.device_func
+def upper(g, k):
+    middle(g, k)
+
+
+@kapi.device_func
+def upper_right(g, k):
+    lowest(g)
+
+
+class barrier_three_functions_deep:
+    error, space, arguments = kapi.BarrierDivergenceError, G, one
+    calls = (lowest.py_func,)
+
+    def wrong(nd_item: kapi.NdItem, out):
+        upper(nd_item.get_group(), nd_item.get_local_id(0))  # named
+        out[nd_item.get_global_id(0)] = 1
+
+    def right(nd_item: kapi.NdItem, out):
+        upper_right(nd_item.get_group(), nd_item.get_local_id(0))
+        out[nd_item.get_global_id(0)] = 1
+
+
+@kapi.device_func
+def step(g, t, k):
+    kapi.group_barrier(g)
+    t[k] += 1.0
+    return t[(k + 1) % 4]  # named
+
+
+class race_in_a_function_called_in_a_loop:
+    error, space, arguments, says = kapi.DataRaceError, G, tile, "t["
+    calls = (step.py_func,)
+
+    def wrong(nd_item: kapi.NdItem, a, t):
+        k = nd_item.get_local_id(0)
+        t[k] = 0.0
+        s = 0.0
+        for _ in range(3):
+            s += step(nd_item.get_group(), t, k)
+        a[nd_item.get_global_id(0)] = s
+
+    def right(nd_item: kapi.NdItem, a, t):
+        k = nd_item.get_local_id(0)
+        t[k] = 0.0
+        s = 0.0
+        for _ in range(3):
+            kapi.group_barrier(nd_item.get_group())
+            s += t[k]
+        a[nd_item.get_global_id(0)] = s
+
+
+class local_function_with_a_barrier_in_a_branch:
+    error, space, arguments = kapi.BarrierDivergenceError, G, one
+
+    def wrong(nd_item: kapi.NdItem, out):
+        def sync():
+            kapi.group_barrier(nd_item.get_group())  # named
+
+        if nd_item.get_local_id(0) % 2 == 0:
+            sync()
+        out[nd_item.get_global_id(0)] = 1
+
+    def right(nd_item: kapi.NdItem, out):
+        def sync():
+            kapi.group_barrier(nd_item.get_group())
+
+        sync()
+        out[nd_item.get_global_id(0)] = 1
+
+
+class sub_group_shuffle_in_a_branch:
+    error, space = kapi.CollectiveMismatchError, G
+    controls = SUB_GROUPS_OF_4
+    arguments = one
+
+    def wrong(nd_item: kapi.NdItem, out):
+        sg = nd_item.get_sub_group()
+        x = 1.0 * sg.get_local_id()
+        if sg.get_local_id() < 2:
+            x += kapi.shift_group_left(sg, x, 1)  # named
+        out[nd_item.get_global_id(0)] = x
+
+    def right(nd_item: kapi.NdItem, out):
+        sg = nd_item.get_sub_group()
+        x = 1.0 * sg.get_local_id()
+        y = kapi.shift_group_left(sg, x, 1)
+        if sg.get_local_id() < 2:
+            x += y
+        out[nd_item.get_global_id(0)] = x
+
+
+class shuffle_beyond_a_partial_sub_group:
+    error, space = kapi.CollectiveMismatchError, kapi.NdRange(12, 6)
+    controls = SUB_GROUPS_OF_4
+
+    def arguments():
+        return (np.zeros(12),)
+
+    def wrong(nd_item: kapi.NdItem, out):
+        sg = nd_item.get_sub_group()
+        out[nd_item.get_global_id(0)] = kapi.select_from_group(sg, 1.0, 3)  # named
+
+    def right(nd_item: kapi.NdItem, out):
+        sg = nd_item.get_sub_group()
+        out[nd_item.get_global_id(0)] = kapi.select_from_group(sg, 1.0, sg.get_local_range() - 1)
+
+
+class xor_tree_in_a_partial_sub_group:
+    error, space = kapi.CollectiveMismatchError, kapi.NdRange(12, 6)
+    controls = SUB_GROUPS_OF_4
+
+    def arguments():
+        return (np.zeros(12, np.float32),)
+
+    def wrong(nd_item: kapi.NdItem, out):
+        sg = nd_item.get_sub_group()
+        x = out.dtype.type(1)
+        for m in (2, 1):
+            x += kapi.permute_group_by_xor(sg, x, m)  # named
+        out[nd_item.get_global_id(0)] = x
+
+    def right(nd_item: kapi.NdItem, out):
+        sg = nd_item.get_sub_group()
+        x = out.dtype.type(1)
+        for m in (2, 1):
+            y = kapi.permute_group_by_xor(sg, x, m)
+            if sg.get_local_id() ^ m < sg.get_local_range():
+                x += y
+        out[nd_item.get_global_id(0)] = x
+
+
+class negative_shift:
+    error, space, arguments = kapi.CollectiveMismatchError, G, one
+
+    def wrong(nd_item: kapi.NdItem, out):
+        out[nd_item.get_global_id(0)] = kapi.shift_group_left(nd_item.get_sub_group(), 1.0, -1)  # named
+
+    def right(nd_item: kapi.NdItem, out):
+        x = kapi.shift_group_right(nd_item.get_sub_group(), 1.0, 1)
+        if nd_item.get_sub_group().get_local_id() > 0:
+            out[nd_item.get_global_id(0)] = x
+
+
+class broadcast_from_each_his_own:
+    error, space, arguments, says = kapi.CollectiveMismatchError, G, one, "linear_id"
+
+    def wrong(nd_item: kapi.NdItem, out):
+        k = nd_item.get_local_id(0)
+        out[nd_item.get_global_id(0)] = kapi.group_broadcast(nd_item.get_group(), 1.0 * k, 3 - k)  # named
+
+    def right(nd_item: kapi.NdItem, out):
+        k = nd_item.get_local_id(0)
+        out[nd_item.get_global_id(0)] = kapi.group_broadcast(nd_item.get_group(), 1.0 * k, 3)
+
+
+class broadcast_by_global_id:
+    error, space, arguments = kapi.CollectiveMismatchError, G, one
+
+    def wrong(nd_item: kapi.NdItem, out):
+        g = nd_item.get_group()
+        out[nd_item.get_global_id(0)] = kapi.group_broadcast(g, 1.0, g.get_group_id(0) * 4)  # named
+
+    def right(nd_item: kapi.NdItem, out):
+        g = nd_item.get_group()
+        out[nd_item.get_global_id(0)] = kapi.group_broadcast(g, 1.0, 0)
+
+
+class operators_differ:
+    error, space, arguments, says = kapi.CollectiveMismatchError, G, one, "op"
+
+    def wrong(nd_item: kapi.NdItem, out):
+        k = nd_item.get_local_id(0)
+        op = kapi.plus if k < 3 else kapi.maximum
+        out[nd_item.get_global_id(0)] = kapi.reduce_over_group(nd_item.get_group(), 1.0, op)  # named
+
+    def right(nd_item: kapi.NdItem, out):
+        out[nd_item.get_global_id(0)] = kapi.reduce_over_group(nd_item.get_group(), 1.0, kapi.plus)
+
+
+class two_barriers_swapped_in_branches:
+    error, space, arguments = kapi.BarrierDivergenceError, G, one
+
+    def wrong(nd_item: kapi.NdItem, out):
+        if nd_item.get_local_id(0) < 2:
+            out[nd_item.get_global_id(0)] = 1
+            kapi.group_barrier(nd_item.get_group())  # named
+        else:
+            kapi.group_barrier(nd_item.get_group())  # named
+            out[nd_item.get_global_id(0)] = 2
+
+    def right(nd_item: kapi.NdItem, out):
+        if nd_item.get_local_id(0) < 2:
+            out[nd_item.get_global_id(0)] = 1
+        kapi.group_barrier(nd_item.get_group())
+        if nd_item.get_local_id(0) >= 2:
+            out[nd_item.get_global_id(0)] = 2
+
+
+class sub_group_barrier_where_group_is_needed:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 8), "t["
+    controls = SUB_GROUPS_OF_4
+
+    def arguments():
+        return (np.zeros(8), kapi.LocalAccessor(8, np.float64))
+
+    def wrong(nd_item: kapi.NdItem, out, t):
+        k = nd_item.get_local_id(0)
+        t[k] = k  # named
+        kapi.group_barrier(nd_item.get_sub_group())
+        out[k] = t[7 - k]  # named
+
+    def right(nd_item: kapi.NdItem, out, t):
+        k = nd_item.get_local_id(0)
+        t[k] = k
+        kapi.group_barrier(nd_item.get_sub_group())
+        out[k] = t[k ^ 1]
+
+
+class spin_on_a_later_item_relaxed:
+    error, space, controls = kapi.DeadlockError, kapi.Range(4), SPIN
+
+    def arguments():
+        return (np.zeros(4, np.int32),)
+
+    says = "flag[1]"
+
+    def wrong(item: kapi.Item, flag):
+        i = item.get_id(0)
+        if i < 3:
+            while kapi.AtomicRef(flag, i + 1, kapi.MemoryOrder.ACQUIRE).load() == 0:  # named
+                pass
+        kapi.AtomicRef(flag, i, kapi.MemoryOrder.RELEASE).store(1)
+
+    def right(item: kapi.Item, flag):
+        i = item.get_id(0)
+        kapi.AtomicRef(flag, i, kapi.MemoryOrder.RELEASE).store(1)
+
+
+class lock_taken_twice:
+    error, space, controls = kapi.DeadlockError, kapi.NdRange(4, 4), SPIN
+
+    def arguments():
+        return (np.zeros(1, np.int32), np.zeros(1))
+
+    says = "lock[0]"
+
+    def wrong(nd_item: kapi.NdItem, lock, out):
+        ref = kapi.AtomicRef(lock, 0, kapi.MemoryOrder.ACQ_REL)
+        if nd_item.get_local_id(0) == 0:
+            while ref.exchange(1) == 1:
+                pass
+            while ref.exchange(1) == 1:  # named
+                pass
+            ref.store(0)
+
+    def right(nd_item: kapi.NdItem, lock, out):
+        ref = kapi.AtomicRef(lock, 0, kapi.MemoryOrder.ACQ_REL)
+        if nd_item.get_local_id(0) == 0:
+            while ref.exchange(1) == 1:
+                pass
+            ref.store(0)
+
+
+class two_locks_in_opposite_orders:
+    error, space, controls = kapi.DeadlockError, kapi.NdRange(2, 2), SPIN
+
+    def arguments():
+        return (np.zeros(2, np.int32), np.zeros(2), kapi.LocalAccessor(1, np.int32))
+
+    says = ""
+
+    def wrong(nd_item: kapi.NdItem, lock, out, t):
+        k = nd_item.get_local_id(0)
+        while kapi.AtomicRef(lock, k, kapi.MemoryOrder.ACQ_REL).exchange(1) == 1:
+            pass
+        kapi.group_barrier(nd_item.get_group())
+        while kapi.AtomicRef(lock, 1 - k, kapi.MemoryOrder.ACQ_REL).exchange(1) == 1:  # named
+            pass
+        kapi.AtomicRef(lock, 0, kapi.MemoryOrder.ACQ_REL).store(0)
+
+    def right(nd_item: kapi.NdItem, lock, out, t):
+        k = nd_item.get_local_id(0)
+        while kapi.AtomicRef(lock, k, kapi.MemoryOrder.ACQ_REL).exchange(1) == 1:
+            pass
+        kapi.group_barrier(nd_item.get_group())
+        kapi.AtomicRef(lock, k, kapi.MemoryOrder.ACQ_REL).store(0)
+
+
+class home_made_barrier_over_groups:
+    error, space, controls = kapi.DeadlockError, kapi.NdRange(8, 4), SPIN
+
+    def arguments():
+        return (np.zeros(1, np.int32), np.zeros(8))
+
+    says = "count[0]"
+
+    def wrong(nd_item: kapi.NdItem, count, out):
+        if nd_item.get_group().leader:
+            ref = kapi.AtomicRef(count, 0, kapi.MemoryOrder.ACQ_REL)
+            ref.fetch_add(1)
+            while ref.load() < 2:  # named
+                pass
+        kapi.group_barrier(nd_item.get_group())
+        out[nd_item.get_global_id(0)] = 1
+
+    def right(nd_item: kapi.NdItem, count, out):
+        if nd_item.get_group().leader:
+            ref = kapi.AtomicRef(count, 0, kapi.MemoryOrder.ACQ_REL)
+            ref.fetch_add(1)
+        kapi.group_barrier(nd_item.get_group())
+        out[nd_item.get_global_id(0)] = 1
+
+
+class item_spins_before_barrier_others_wait_after:
+    error, space, controls = kapi.DeadlockError, kapi.NdRange(4, 4), SPIN
+
+    def arguments():
+        return (np.zeros(1, np.int32),)
+
+    says = "wait at"
+
+    def wrong(nd_item: kapi.NdItem, flag):
+        ref = kapi.AtomicRef(flag, 0, kapi.MemoryOrder.SEQ_CST)
+        if nd_item.get_local_id(0) == 3:
+            while ref.load() == 0:  # named
+                pass
+        kapi.group_barrier(nd_item.get_group())  # named
+        if nd_item.get_local_id(0) == 0:
+            ref.store(1)
+
+    def right(nd_item: kapi.NdItem, flag):
+        ref = kapi.AtomicRef(flag, 0, kapi.MemoryOrder.SEQ_CST)
+        if nd_item.get_local_id(0) == 0:
+            ref.store(1)
+        kapi.group_barrier(nd_item.get_group())
+        if nd_item.get_local_id(0) == 3:
+            while ref.load() == 0:
+                pass
+
+
+class float_loop_that_never_gets_there:
+    error, space, controls = kapi.DeadlockError, kapi.Range(2), SPIN
+
+    def arguments():
+        return (np.zeros(2),)
+
+    def wrong(item: kapi.Item, out):
+        x = 0.0
+        while x != 1.0:  # named
+            x += 0.3
+        out[item.get_id(0)] = x
+
+    def right(item: kapi.Item, out):
+        x = 0.0
+        while x < 1.0:
+            x += 0.3
+        out[item.get_id(0)] = x
+
+
+class halving_that_stops_at_minus_one:
+    error, space, controls = kapi.DeadlockError, kapi.NdRange(4, 4), SPIN
+
+    def arguments():
+        return (np.zeros(4, np.int32),)
+
+    def wrong(nd_item: kapi.NdItem, out):
+        s = -4
+        while s != 0:  # named
+            s = s >> 1
+        out[nd_item.get_local_id(0)] = s
+
+    def right(nd_item: kapi.NdItem, out):
+        s = 4
+        while s != 0:
+            s = s >> 1
+        out[nd_item.get_local_id(0)] = s

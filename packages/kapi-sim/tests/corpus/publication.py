@@ -1,0 +1,481 @@
+"""Publishing by flags, fences and locks: one order or scope short of what it takes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import kapi_sim as kapi
+
+R = kapi.Range
+MO, MS, AS = kapi.MemoryOrder, kapi.MemoryScope, kapi.AddressSpace
+RLX, ACQ, REL, AR, SC = MO.RELAXED, MO.ACQUIRE, MO.RELEASE, MO.ACQ_REL, MO.SEQ_CST
+SPIN = {"spin_limit": 50_000}
+LOC = AS.LOCAL
+G1 = kapi.NdRange(4, 4)
+i4 = np.int32
+SUB_GROUPS_OF_2 = {**SPIN, "profile": kapi.Profile(sub_group_sizes=(2,))}
+
+
+class message_flag_relaxed_store:
+    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "RELAXED"
+
+    def arguments():
+        return np.zeros(1), np.zeros(1, i4), np.zeros(4)
+
+    def wrong(nd_item: kapi.NdItem, data, flag, out):
+        if nd_item.get_local_id(0) == 0:
+            data[0] = 42.0  # named
+            kapi.AtomicRef(flag, 0, RLX, MS.WORK_GROUP).store(1)
+        elif nd_item.get_local_id(0) == 1:
+            while kapi.AtomicRef(flag, 0, RLX, MS.WORK_GROUP).load() == 0:
+                pass
+            out[1] = data[0]  # named
+
+    def right(nd_item: kapi.NdItem, data, flag, out):
+        if nd_item.get_local_id(0) == 0:
+            data[0] = 42.0
+            kapi.AtomicRef(flag, 0, REL, MS.WORK_GROUP).store(1)
+        elif nd_item.get_local_id(0) == 1:
+            while kapi.AtomicRef(flag, 0, ACQ, MS.WORK_GROUP).load() == 0:
+                pass
+            out[1] = data[0]
+
+
+class message_store_before_data:
+    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "data[0]"
+    arguments = message_flag_relaxed_store.arguments
+
+    def wrong(nd_item: kapi.NdItem, data, flag, out):
+        if nd_item.get_local_id(0) == 0:
+            kapi.AtomicRef(flag, 0, REL).store(1)
+            data[0] = 42.0  # named
+        elif nd_item.get_local_id(0) == 1:
+            while kapi.AtomicRef(flag, 0, ACQ).load() == 0:
+                pass
+            out[1] = data[0]  # named
+
+    right = message_flag_relaxed_store.right
+
+
+class message_read_before_flag:
+    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "data[0]"
+    arguments = message_flag_relaxed_store.arguments
+
+    def wrong(nd_item: kapi.NdItem, data, flag, out):
+        if nd_item.get_local_id(0) == 0:
+            data[0] = 42.0  # named
+            kapi.AtomicRef(flag, 0, REL).store(1)
+        elif nd_item.get_local_id(0) == 1:
+            x = data[0]  # named
+            while kapi.AtomicRef(flag, 0, ACQ).load() == 0:
+                pass
+            out[1] = x
+
+    right = message_flag_relaxed_store.right
+
+
+class acquire_of_another_flag:
+    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "data[0]"
+
+    def arguments():
+        return np.zeros(1), np.zeros(2, i4), np.zeros(4)
+
+    def wrong(nd_item: kapi.NdItem, data, flag, out):
+        if nd_item.get_local_id(0) == 0:
+            kapi.AtomicRef(flag, 1, REL).store(1)
+            data[0] = 42.0  # named
+            kapi.AtomicRef(flag, 0, REL).store(1)
+        elif nd_item.get_local_id(0) == 1:
+            while kapi.AtomicRef(flag, 1, ACQ).load() == 0:
+                pass
+            out[1] = data[0]  # named
+
+    def right(nd_item: kapi.NdItem, data, flag, out):
+        if nd_item.get_local_id(0) == 0:
+            kapi.AtomicRef(flag, 1, REL).store(1)
+            data[0] = 42.0
+            kapi.AtomicRef(flag, 0, REL).store(1)
+        elif nd_item.get_local_id(0) == 1:
+            while kapi.AtomicRef(flag, 1, ACQ).load() == 0:
+                pass
+            while kapi.AtomicRef(flag, 0, ACQ).load() == 0:
+                pass
+            out[1] = data[0]
+
+
+class fence_of_the_wrong_order:
+    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "data[0]"
+    arguments = message_flag_relaxed_store.arguments
+
+    def wrong(nd_item: kapi.NdItem, data, flag, out):
+        if nd_item.get_local_id(0) == 0:
+            data[0] = 42.0  # named
+            kapi.atomic_fence(ACQ, MS.WORK_GROUP)
+            kapi.AtomicRef(flag, 0).store(1)
+        elif nd_item.get_local_id(0) == 1:
+            while kapi.AtomicRef(flag, 0).load() == 0:
+                pass
+            kapi.atomic_fence(ACQ, MS.WORK_GROUP)
+            out[1] = data[0]  # named
+
+    def right(nd_item: kapi.NdItem, data, flag, out):
+        if nd_item.get_local_id(0) == 0:
+            data[0] = 42.0
+            kapi.atomic_fence(REL, MS.WORK_GROUP)
+            kapi.AtomicRef(flag, 0).store(1)
+        elif nd_item.get_local_id(0) == 1:
+            while kapi.AtomicRef(flag, 0).load() == 0:
+                pass
+            kapi.atomic_fence(ACQ, MS.WORK_GROUP)
+            out[1] = data[0]
+
+
+class fence_scope_work_item:
+    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "data[0]"
+    arguments = message_flag_relaxed_store.arguments
+
+    def wrong(nd_item: kapi.NdItem, data, flag, out):
+        if nd_item.get_local_id(0) == 0:
+            data[0] = 42.0  # named
+            kapi.atomic_fence(REL, MS.WORK_ITEM)
+            kapi.AtomicRef(flag, 0).store(1)
+        elif nd_item.get_local_id(0) == 1:
+            while kapi.AtomicRef(flag, 0).load() == 0:
+                pass
+            kapi.atomic_fence(ACQ, MS.WORK_GROUP)
+            out[1] = data[0]  # named
+
+    right = fence_of_the_wrong_order.right
+
+
+class fence_scope_sub_group_too_narrow:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), "data[0]"
+    controls = SUB_GROUPS_OF_2
+    arguments = message_flag_relaxed_store.arguments
+
+    def wrong(nd_item: kapi.NdItem, data, flag, out):
+        if nd_item.get_local_id(0) == 0:
+            data[0] = 42.0  # named
+            kapi.atomic_fence(REL, MS.SUB_GROUP)
+            kapi.AtomicRef(flag, 0).store(1)
+        elif nd_item.get_local_id(0) == 2:
+            while kapi.AtomicRef(flag, 0).load() == 0:
+                pass
+            kapi.atomic_fence(ACQ, MS.SUB_GROUP)
+            out[1] = data[0]  # named
+
+    right = fence_of_the_wrong_order.right
+
+
+class fence_alone_orders_nothing:
+    error, space, says = kapi.DataRaceError, G1, "data["
+
+    def arguments():
+        return np.zeros(4), np.zeros(4)
+
+    def wrong(nd_item: kapi.NdItem, data, out):
+        k = nd_item.get_local_id(0)
+        data[k] = k  # named
+        kapi.atomic_fence(SC, MS.DEVICE)
+        out[k] = data[3 - k]  # named
+
+    def right(nd_item: kapi.NdItem, data, out):
+        k = nd_item.get_local_id(0)
+        data[k] = k
+        kapi.group_barrier(nd_item.get_group())
+        out[k] = data[3 - k]
+
+
+class ticket_lock_without_acquire:
+    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "total[0]"
+
+    def arguments():
+        return np.zeros(1, i4), np.zeros(1, i4), np.zeros(1)
+
+    def wrong(nd_item: kapi.NdItem, ticket, serving, total):
+        mine = kapi.AtomicRef(ticket, 0, RLX).fetch_add(1)
+        while kapi.AtomicRef(serving, 0, RLX).load() != mine:
+            pass
+        total[0] += 1.0  # named
+        kapi.AtomicRef(serving, 0, REL).store(mine + 1)
+
+    def right(nd_item: kapi.NdItem, ticket, serving, total):
+        mine = kapi.AtomicRef(ticket, 0, RLX).fetch_add(1)
+        while kapi.AtomicRef(serving, 0, ACQ).load() != mine:
+            pass
+        total[0] += 1.0
+        kapi.AtomicRef(serving, 0, REL).store(mine + 1)
+
+
+class ticket_lock_released_without_release:
+    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "total[0]"
+    arguments = ticket_lock_without_acquire.arguments
+
+    def wrong(nd_item: kapi.NdItem, ticket, serving, total):
+        mine = kapi.AtomicRef(ticket, 0, RLX).fetch_add(1)
+        while kapi.AtomicRef(serving, 0, ACQ).load() != mine:
+            pass
+        total[0] += 1.0  # named
+        kapi.AtomicRef(serving, 0, RLX).fetch_add(1)
+
+    right = ticket_lock_without_acquire.right
+
+
+class spin_lock_by_exchange_relaxed:
+    error, space, controls, says = kapi.DataRaceError, R(4), SPIN, "total[0]"
+
+    def arguments():
+        return np.zeros(1, i4), np.zeros(1)
+
+    def wrong(item: kapi.Item, lock, total):
+        while kapi.AtomicRef(lock, 0).exchange(1) == 1:
+            pass
+        total[0] += 1.0  # named
+        kapi.AtomicRef(lock, 0).exchange(0)
+
+    def right(item: kapi.Item, lock, total):
+        while kapi.AtomicRef(lock, 0, ACQ).exchange(1) == 1:
+            pass
+        total[0] += 1.0
+        kapi.AtomicRef(lock, 0, REL).store(0)
+
+
+class lock_that_does_not_cover_the_read:
+    error, space, controls, says = kapi.DataRaceError, R(4), SPIN, "total[0]"
+    arguments = spin_lock_by_exchange_relaxed.arguments
+
+    def wrong(item: kapi.Item, lock, total):
+        x = total[0] + 1.0  # named
+        while kapi.AtomicRef(lock, 0, ACQ).exchange(1) == 1:
+            pass
+        total[0] = x  # named
+        kapi.AtomicRef(lock, 0, REL).store(0)
+
+    right = spin_lock_by_exchange_relaxed.right
+
+
+class cas_lock_right_flag_wrong_scope:
+    error, space, controls, says = kapi.DataRaceError, kapi.NdRange(4, 2), SPIN, "memory_scope"
+
+    def arguments():
+        return np.zeros(1, i4), np.zeros(1)
+
+    def wrong(nd_item: kapi.NdItem, lock, total):
+        kapi.AtomicRef(lock, 0, AR, MS.WORK_GROUP).fetch_add(1)  # named
+
+    def right(nd_item: kapi.NdItem, lock, total):
+        kapi.AtomicRef(lock, 0, AR, MS.DEVICE).fetch_add(1)
+
+
+class cas_loop_plain_first_read:
+    error, space, controls, says = kapi.DataRaceError, R(4), SPIN, "total[0]"
+
+    def arguments():
+        return (np.zeros(1, i4), np.arange(4))
+
+    def wrong(item: kapi.Item, total, a):
+        e = kapi.PrivateArray(1, np.int32)
+        e[0] = total[0]  # named
+        while not kapi.AtomicRef(total, 0).compare_exchange(e, e[0] + 1):  # named
+            pass
+
+    def right(item: kapi.Item, total, a):
+        e = kapi.PrivateArray(1, np.int32)
+        e[0] = kapi.AtomicRef(total, 0).load()
+        while not kapi.AtomicRef(total, 0).compare_exchange(e, e[0] + 1):
+            pass
+
+
+class atomic_then_plain_reset:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), "n[0]"
+
+    def arguments():
+        return (kapi.LocalAccessor(1, i4), np.zeros(4))
+
+    def wrong(nd_item: kapi.NdItem, n, out):
+        k = nd_item.get_local_id(0)
+        if k == 0:
+            n[0] = 0
+        kapi.group_barrier(nd_item.get_group())
+        for _ in range(2):
+            kapi.AtomicRef(n, 0, address_space=LOC).fetch_add(1)
+            kapi.group_barrier(nd_item.get_group())
+            out[k] += n[0]  # named
+            if k == 0:
+                n[0] = 0  # named
+            kapi.group_barrier(nd_item.get_group())
+
+    def right(nd_item: kapi.NdItem, n, out):
+        k = nd_item.get_local_id(0)
+        if k == 0:
+            n[0] = 0
+        kapi.group_barrier(nd_item.get_group())
+        for _ in range(2):
+            kapi.AtomicRef(n, 0, address_space=LOC).fetch_add(1)
+            kapi.group_barrier(nd_item.get_group())
+            out[k] += n[0]
+            kapi.group_barrier(nd_item.get_group())
+            if k == 0:
+                n[0] = 0
+            kapi.group_barrier(nd_item.get_group())
+
+
+class local_atomic_on_uninitialised:
+    error, space, says = kapi.UninitializedReadError, kapi.NdRange(4, 4), "n[0]"
+
+    def arguments():
+        return (kapi.LocalAccessor(1, i4), np.zeros(4))
+
+    def wrong(nd_item: kapi.NdItem, n, out):
+        kapi.AtomicRef(n, 0, address_space=LOC).fetch_add(1)  # named
+        kapi.group_barrier(nd_item.get_group())
+        out[nd_item.get_local_id(0)] = n[0]
+
+    def right(nd_item: kapi.NdItem, n, out):
+        if nd_item.get_local_id(0) == 0:
+            n[0] = 0
+        kapi.group_barrier(nd_item.get_group())
+        kapi.AtomicRef(n, 0, address_space=LOC).fetch_add(1)
+        kapi.group_barrier(nd_item.get_group())
+        out[nd_item.get_local_id(0)] = n[0]
+
+
+class atomic_index_tuple_oob:
+    error, space, says = kapi.OutOfBoundsError, R(4), "m[1, 4]"
+
+    def arguments():
+        return (np.zeros((2, 4), i4),)
+
+    def wrong(item: kapi.Item, m):
+        kapi.AtomicRef(m, (1, item.get_id(0) + 1)).fetch_add(1)  # named
+
+    def right(item: kapi.Item, m):
+        kapi.AtomicRef(m, (1, item.get_id(0))).fetch_add(1)
+
+
+class atomic_on_a_row:
+    error, space, says = kapi.DtypeError, R(4), "one element"
+
+    def arguments():
+        return (np.zeros((2, 4), i4),)
+
+    def wrong(item: kapi.Item, m):
+        kapi.AtomicRef(m, 1).fetch_add(1)  # named
+
+    def right(item: kapi.Item, m):
+        kapi.AtomicRef(m, (1, 0)).fetch_add(1)
+
+
+class atomic_and_view_of_it:
+    error, space, says = kapi.DataRaceError, R(4), "tail[0]"
+
+    def arguments():
+        a = np.zeros(8, i4)
+        return a, a[4:]
+
+    def wrong(item: kapi.Item, a, tail):
+        kapi.AtomicRef(a, 4).fetch_add(1)  # named
+        if item.get_id(0) == 3:
+            tail[0] = 7  # named
+
+    def right(item: kapi.Item, a, tail):
+        kapi.AtomicRef(a, 4).fetch_add(1)
+        if item.get_id(0) == 3:
+            tail[1] = 7
+
+
+class unfenced_dekker:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(2, 2), "x["
+
+    def arguments():
+        return (np.zeros(2, i4), np.zeros(2, i4))
+
+    def wrong(nd_item: kapi.NdItem, x, out):
+        k = nd_item.get_local_id(0)
+        x[k] = 1  # named
+        kapi.atomic_fence(SC, MS.WORK_GROUP)
+        out[k] = x[1 - k]  # named
+
+    def right(nd_item: kapi.NdItem, x, out):
+        k = nd_item.get_local_id(0)
+        kapi.AtomicRef(x, k, SC).store(1)
+        out[k] = kapi.AtomicRef(x, 1 - k, SC).load()
+
+
+class device_barrier_between_groups:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 2), "no barrier orders work-groups"
+
+    def arguments():
+        return (np.zeros(4), np.zeros(4))
+
+    def wrong(nd_item: kapi.NdItem, a, b):
+        i = nd_item.get_global_id(0)
+        a[i] = i  # named
+        kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.DEVICE)
+        b[i] = a[3 - i]  # named
+
+    def right(nd_item: kapi.NdItem, a, b):
+        i = nd_item.get_global_id(0)
+        a[i] = i
+        kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.DEVICE)
+        b[i] = a[i ^ 1]
+
+
+class release_chain_broken_by_a_plain_store:
+    error, space, says = kapi.DataRaceError, R(3), "flag[0]"
+    controls = SPIN
+
+    def arguments():
+        return (np.zeros(1), np.zeros(1, i4), np.zeros(1))
+
+    def wrong(item: kapi.Item, data, flag, out):
+        i = item.get_id(0)
+        if i == 0:
+            data[0] = 5.0
+            kapi.AtomicRef(flag, 0, REL).store(1)  # named
+        elif i == 1:
+            flag[0] = 2  # named
+        elif kapi.AtomicRef(flag, 0, ACQ).load() == 2:
+            out[0] = data[0]
+
+    def right(item: kapi.Item, data, flag, out):
+        i = item.get_id(0)
+        if i == 0:
+            data[0] = 5.0
+            kapi.AtomicRef(flag, 0, REL).store(1)
+        elif i == 1:
+            kapi.AtomicRef(flag, 0, RLX).fetch_add(1)
+        elif kapi.AtomicRef(flag, 0, ACQ).load() == 2:
+            out[0] = data[0]
+
+
+class release_sequence_headed_by_another_store:
+    error, space, says = kapi.DataRaceError, R(3), "data[0]"
+
+    def arguments():
+        return (np.zeros(1), np.zeros(1, i4), np.zeros(1))
+
+    def wrong(item: kapi.Item, data, flag, out):
+        i = item.get_id(0)
+        if i == 0:
+            data[0] = 5.0  # named
+            kapi.AtomicRef(flag, 0, REL).store(1)
+        elif i == 1:
+            kapi.AtomicRef(flag, 0, RLX).store(2)
+        elif kapi.AtomicRef(flag, 0, ACQ).load() == 2:
+            out[0] = data[0]  # named
+
+    right = release_chain_broken_by_a_plain_store.right
+
+
+class work_item_scope_atomic:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), "WORK_ITEM"
+
+    def arguments():
+        return (np.zeros(1, i4),)
+
+    def wrong(nd_item: kapi.NdItem, bins):
+        kapi.AtomicRef(bins, 0, RLX, MS.WORK_ITEM).fetch_add(1)  # named
+
+    def right(nd_item: kapi.NdItem, bins):
+        kapi.AtomicRef(bins, 0, RLX, MS.WORK_GROUP).fetch_add(1)

@@ -1,0 +1,638 @@
+"""Tiles, reductions, scans and sorts: the barrier, the halo or the owner that production code forgets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import kapi_sim as kapi
+
+N = 8
+SQ = kapi.NdRange((8, 8), (4, 4))
+f4 = np.float32
+
+
+def mm():
+    rng = np.random.default_rng(0)
+    return (
+        rng.random((N, N)),
+        rng.random((N, N)),
+        np.zeros((N, N)),
+        kapi.LocalAccessor((4, 4), np.float64),
+        kapi.LocalAccessor((4, 4), np.float64),
+    )
+
+
+class matmul_second_barrier_missing:
+    error, space, arguments, says = kapi.DataRaceError, SQ, mm, "before the loop at line"
+
+    def wrong(nd_item: kapi.NdItem, a, b, c, ta, tb):
+        y = nd_item.get_local_id(0)
+        x = nd_item.get_local_id(1)
+        row = nd_item.get_global_id(0)
+        col = nd_item.get_global_id(1)
+        s = 0.0
+        for t in range(a.shape[1] // 4):
+            ta[y, x] = a[row, t * 4 + x]  # named
+            tb[y, x] = b[t * 4 + y, col]
+            kapi.group_barrier(nd_item.get_group())
+            for k in range(4):
+                s += ta[y, k] * tb[k, x]  # named
+        c[row, col] = s
+
+    def right(nd_item: kapi.NdItem, a, b, c, ta, tb):
+        y = nd_item.get_local_id(0)
+        x = nd_item.get_local_id(1)
+        row = nd_item.get_global_id(0)
+        col = nd_item.get_global_id(1)
+        s = 0.0
+        for t in range(a.shape[1] // 4):
+            ta[y, x] = a[row, t * 4 + x]
+            tb[y, x] = b[t * 4 + y, col]
+            kapi.group_barrier(nd_item.get_group())
+            for k in range(4):
+                s += ta[y, k] * tb[k, x]
+            kapi.group_barrier(nd_item.get_group())
+        c[row, col] = s
+
+
+class matmul_only_barrier_at_the_end_of_the_loop:
+    error, space, arguments = kapi.DataRaceError, SQ, mm
+
+    def wrong(nd_item: kapi.NdItem, a, b, c, ta, tb):
+        y = nd_item.get_local_id(0)
+        x = nd_item.get_local_id(1)
+        row = nd_item.get_global_id(0)
+        col = nd_item.get_global_id(1)
+        s = 0.0
+        for t in range(2):
+            ta[y, x] = a[row, t * 4 + x]  # named
+            tb[y, x] = b[t * 4 + y, col]
+            for k in range(4):
+                s += ta[y, k] * tb[k, x]  # named
+            kapi.group_barrier(nd_item.get_group())
+        c[row, col] = s
+
+    right = matmul_second_barrier_missing.right
+
+
+class matmul_transposed_tile_index_out:
+    error, space, says = kapi.OutOfBoundsError, kapi.NdRange((8, 8), (2, 4)), "tile"
+
+    def arguments():
+        return np.zeros((8, 8)), np.zeros((8, 8)), kapi.LocalAccessor((2, 4), np.float64)
+
+    def wrong(nd_item: kapi.NdItem, a, b, tile):
+        y = nd_item.get_local_id(0)
+        x = nd_item.get_local_id(1)
+        tile[x, y] = a[nd_item.get_global_id(0), nd_item.get_global_id(1)]  # named
+
+    def right(nd_item: kapi.NdItem, a, b, tile):
+        y = nd_item.get_local_id(0)
+        x = nd_item.get_local_id(1)
+        tile[y, x] = a[nd_item.get_global_id(0), nd_item.get_global_id(1)]
+
+
+class transpose_writes_its_own_place:
+    error, space, says = kapi.DataRaceError, SQ, "out["
+
+    def arguments():
+        return np.arange(64.0).reshape(8, 8), np.zeros((8, 8)), kapi.LocalAccessor((4, 4), np.float64)
+
+    def wrong(nd_item: kapi.NdItem, a, out, tile):
+        y = nd_item.get_local_id(0)
+        x = nd_item.get_local_id(1)
+        g = nd_item.get_group()
+        tile[y, x] = a[nd_item.get_global_id(0), nd_item.get_global_id(1)]
+        kapi.group_barrier(g)
+        out[g.get_group_id(0) * 4 + y, g.get_group_id(0) * 4 + x] = tile[x, y]  # named
+
+    def right(nd_item: kapi.NdItem, a, out, tile):
+        y = nd_item.get_local_id(0)
+        x = nd_item.get_local_id(1)
+        g = nd_item.get_group()
+        tile[y, x] = a[nd_item.get_global_id(0), nd_item.get_global_id(1)]
+        kapi.group_barrier(g)
+        out[g.get_group_id(1) * 4 + y, g.get_group_id(0) * 4 + x] = tile[x, y]
+
+
+class double_buffer_flipped_too_late:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), "buf["
+
+    def arguments():
+        return np.arange(16.0), np.zeros(4), kapi.LocalAccessor((2, 4), np.float64)
+
+    def wrong(nd_item: kapi.NdItem, a, out, buf):
+        k = nd_item.get_local_id(0)
+        cur = 0
+        s = 0.0
+        buf[cur, k] = a[k]
+        kapi.group_barrier(nd_item.get_group())
+        for t in range(1, 4):
+            buf[cur, k] = a[t * 4 + k]  # named
+            s += buf[cur, 3 - k]  # named
+            kapi.group_barrier(nd_item.get_group())
+            cur = 1 - cur
+        out[k] = s
+
+    def right(nd_item: kapi.NdItem, a, out, buf):
+        k = nd_item.get_local_id(0)
+        cur = 0
+        s = 0.0
+        buf[cur, k] = a[k]
+        kapi.group_barrier(nd_item.get_group())
+        for t in range(1, 4):
+            buf[1 - cur, k] = a[t * 4 + k]
+            s += buf[cur, 3 - k]
+            kapi.group_barrier(nd_item.get_group())
+            cur = 1 - cur
+        out[k] = s
+
+
+class double_buffer_without_the_one_barrier:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), "buf["
+    arguments = double_buffer_flipped_too_late.arguments
+
+    def wrong(nd_item: kapi.NdItem, a, out, buf):
+        k = nd_item.get_local_id(0)
+        s = 0.0
+        buf[0, k] = a[k]  # named
+        for t in range(1, 4):
+            buf[t % 2, k] = a[t * 4 + k]
+            s += buf[(t + 1) % 2, 3 - k]  # named
+        out[k] = s
+
+    def right(nd_item: kapi.NdItem, a, out, buf):
+        k = nd_item.get_local_id(0)
+        s = 0.0
+        buf[0, k] = a[k]
+        kapi.group_barrier(nd_item.get_group())
+        for t in range(1, 4):
+            buf[t % 2, k] = a[t * 4 + k]
+            s += buf[(t + 1) % 2, 3 - k]
+            kapi.group_barrier(nd_item.get_group())
+        out[k] = s
+
+
+class triple_buffer_one_slot_short:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), "ring["
+
+    def arguments():
+        return np.arange(32.0), np.zeros(4), kapi.LocalAccessor((2, 4), np.float64)
+
+    # a depth-2 prefetch in a ring of 2 overwrites what is read in the same phase
+    def wrong(nd_item: kapi.NdItem, a, out, ring):
+        k = nd_item.get_local_id(0)
+        ring[0, k] = a[k]
+        ring[1, k] = a[4 + k]
+        kapi.group_barrier(nd_item.get_group())
+        s = 0.0
+        for t in range(6):
+            ring[(t + 2) % 2, k] = a[(t + 2) * 4 + k]  # named
+            s += ring[t % 2, (k + 1) % 4]  # named
+            kapi.group_barrier(nd_item.get_group())
+        out[k] = s
+
+    def right(nd_item: kapi.NdItem, a, out, ring):
+        k = nd_item.get_local_id(0)
+        ring[0, k] = a[k]
+        kapi.group_barrier(nd_item.get_group())
+        s = 0.0
+        for t in range(7):
+            ring[(t + 1) % 2, k] = a[(t + 1) * 4 + k]
+            s += ring[t % 2, (k + 1) % 4]
+            kapi.group_barrier(nd_item.get_group())
+        out[k] = s
+
+
+def st():
+    return np.arange(8.0), np.zeros(8), kapi.LocalAccessor(6, np.float64)
+
+
+class stencil_right_halo_forgotten:
+    error, space, arguments, says = kapi.UninitializedReadError, kapi.NdRange(8, 4), st, "tile[5]"
+
+    def wrong(nd_item: kapi.NdItem, a, out, tile):
+        i = nd_item.get_global_id(0)
+        k = nd_item.get_local_id(0)
+        tile[k + 1] = a[i]
+        if k == 0:
+            tile[0] = a[i - 1] if i > 0 else 0.0
+        kapi.group_barrier(nd_item.get_group())
+        out[i] = tile[k] + tile[k + 1] + tile[k + 2]  # named
+
+    def right(nd_item: kapi.NdItem, a, out, tile):
+        i = nd_item.get_global_id(0)
+        k = nd_item.get_local_id(0)
+        n = a.shape[0]
+        tile[k + 1] = a[i]
+        if k == 0:
+            tile[0] = a[i - 1] if i > 0 else 0.0
+        if k == nd_item.get_local_range(0) - 1:
+            tile[k + 2] = a[i + 1] if i < n - 1 else 0.0
+        kapi.group_barrier(nd_item.get_group())
+        out[i] = tile[k] + tile[k + 1] + tile[k + 2]
+
+
+class stencil_2d_corner_uninitialised:
+    error, space, says = kapi.UninitializedReadError, kapi.NdRange((4, 4), (4, 4)), "t["
+
+    def arguments():
+        return np.ones((4, 4)), np.zeros((4, 4)), kapi.LocalAccessor((6, 6), f4)
+
+    def wrong(nd_item: kapi.NdItem, a, out, t):
+        y = nd_item.get_local_id(0)
+        x = nd_item.get_local_id(1)
+        t[y + 1, x + 1] = a[y, x]
+        if y == 0:
+            t[0, x + 1] = 0
+        if y == 3:
+            t[5, x + 1] = 0
+        if x == 0:
+            t[y + 1, 0] = 0
+        if x == 3:
+            t[y + 1, 5] = 0
+        kapi.group_barrier(nd_item.get_group())
+        s = a.dtype.type(0)
+        for dy in range(3):
+            for dx in range(3):
+                s += t[y + dy, x + dx]  # named
+        out[y, x] = s
+
+    def right(nd_item: kapi.NdItem, a, out, t):
+        y = nd_item.get_local_id(0)
+        x = nd_item.get_local_id(1)
+        k = y * 4 + x
+        while k < 36:
+            t[k // 6, k % 6] = 0
+            k += 16
+        kapi.group_barrier(nd_item.get_group())
+        t[y + 1, x + 1] = a[y, x]
+        kapi.group_barrier(nd_item.get_group())
+        s = a.dtype.type(0)
+        for dy in range(3):
+            for dx in range(3):
+                s += t[y + dy, x + dx]
+        out[y, x] = s
+
+
+class zeroing_of_the_halo_without_a_barrier:
+    error, space, says = kapi.DataRaceError, kapi.NdRange((4, 4), (4, 4)), "t["
+    arguments = stencil_2d_corner_uninitialised.arguments
+
+    def wrong(nd_item: kapi.NdItem, a, out, t):
+        y = nd_item.get_local_id(0)
+        x = nd_item.get_local_id(1)
+        k = y * 4 + x
+        while k < 36:
+            t[k // 6, k % 6] = 0  # named
+            k += 16
+        t[y + 1, x + 1] = a[y, x]  # named
+        kapi.group_barrier(nd_item.get_group())
+        out[y, x] = t[y, x]
+
+    right = stencil_2d_corner_uninitialised.right
+
+
+class jacobi_in_place:
+    error, space, says = kapi.DataRaceError, kapi.Range(6, 6), "another array than the one that is read"
+
+    def arguments():
+        return (np.random.default_rng(1).random((6, 6)), np.zeros((6, 6)))
+
+    def wrong(item: kapi.Item, u, v):
+        y = item.get_id(0)
+        x = item.get_id(1)
+        if 0 < y < 5 and 0 < x < 5:
+            u[y, x] = 0.25 * (u[y - 1, x] + u[y + 1, x] + u[y, x - 1] + u[y, x + 1])  # named
+
+    def right(item: kapi.Item, u, v):
+        y = item.get_id(0)
+        x = item.get_id(1)
+        if 0 < y < 5 and 0 < x < 5:
+            v[y, x] = 0.25 * (u[y - 1, x] + u[y + 1, x] + u[y, x - 1] + u[y, x + 1])
+
+
+class gauss_seidel_red_black_colours_mixed:
+    error, space, says = kapi.DataRaceError, kapi.Range(6, 6), "u["
+    arguments = jacobi_in_place.arguments
+
+    def wrong(item: kapi.Item, u, v):
+        y = item.get_id(0)
+        x = item.get_id(1)
+        if 0 < y < 5 and 0 < x < 5 and x % 2 == 0:
+            u[y, x] = 0.25 * (u[y - 1, x] + u[y + 1, x] + u[y, x - 1] + u[y, x + 1])  # named
+
+    def right(item: kapi.Item, u, v):
+        y = item.get_id(0)
+        x = item.get_id(1)
+        if 0 < y < 5 and 0 < x < 5 and (x + y) % 2 == 0:
+            u[y, x] = 0.25 * (u[y - 1, x] + u[y + 1, x] + u[y, x - 1] + u[y, x + 1])
+
+
+def red(n=6):
+    def make():
+        return np.arange(12.0), np.zeros(2), kapi.LocalAccessor(n, np.float64)
+
+    return make
+
+
+class tree_reduction_of_six_items_reads_beyond:
+    error, space, arguments, says = kapi.OutOfBoundsError, kapi.NdRange(12, 6), red(), "s["
+
+    def wrong(nd_item: kapi.NdItem, a, out, s):
+        k = nd_item.get_local_id(0)
+        s[k] = a[nd_item.get_global_id(0)]
+        kapi.group_barrier(nd_item.get_group())
+        h = 4
+        while h > 0:
+            if k < h:
+                s[k] += s[k + h]  # named
+            kapi.group_barrier(nd_item.get_group())
+            h //= 2
+        if k == 0:
+            out[nd_item.get_group().get_group_id(0)] = s[0]
+
+    def right(nd_item: kapi.NdItem, a, out, s):
+        k = nd_item.get_local_id(0)
+        s[k] = a[nd_item.get_global_id(0)]
+        kapi.group_barrier(nd_item.get_group())
+        h = 4
+        while h > 0:
+            if k < h and k + h < 6:
+                s[k] += s[k + h]
+            kapi.group_barrier(nd_item.get_group())
+            h //= 2
+        if k == 0:
+            out[nd_item.get_group().get_group_id(0)] = s[0]
+
+
+class sums_of_groups_added_plainly:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 4), "out[0]"
+
+    def arguments():
+        return np.arange(8.0), np.zeros(1)
+
+    def wrong(nd_item: kapi.NdItem, a, out):
+        t = kapi.reduce_over_group(nd_item.get_group(), a[nd_item.get_global_id(0)], kapi.plus)
+        if nd_item.get_group().leader:
+            out[0] += t  # named
+
+    def right(nd_item: kapi.NdItem, a, out):
+        t = kapi.reduce_over_group(nd_item.get_group(), a[nd_item.get_global_id(0)], kapi.plus)
+        if nd_item.get_group().leader:
+            kapi.AtomicRef(out, 0).fetch_add(t)
+
+
+class last_group_done_without_fence:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 4), "partial["
+
+    def arguments():
+        return np.arange(8.0), np.zeros(2), np.zeros(1, np.int32), np.zeros(1)
+
+    def wrong(nd_item: kapi.NdItem, a, partial, done, out):
+        g = nd_item.get_group()
+        t = kapi.reduce_over_group(g, a[nd_item.get_global_id(0)], kapi.plus)
+        if g.leader:
+            partial[g.get_group_id(0)] = t  # named
+            if kapi.AtomicRef(done, 0).fetch_add(1) == g.get_group_range(0) - 1:
+                s = 0.0
+                for j in range(2):
+                    s += partial[j]  # named
+                out[0] = s
+
+    def right(nd_item: kapi.NdItem, a, partial, done, out):
+        g = nd_item.get_group()
+        t = kapi.reduce_over_group(g, a[nd_item.get_global_id(0)], kapi.plus)
+        if g.leader:
+            partial[g.get_group_id(0)] = t
+            if kapi.AtomicRef(done, 0, kapi.MemoryOrder.ACQ_REL).fetch_add(1) == g.get_group_range(0) - 1:
+                s = 0.0
+                for j in range(2):
+                    s += partial[j]
+                out[0] = s
+
+
+class last_group_flag_read_without_a_barrier:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 4), "is_last[0]"
+
+    def arguments():
+        return np.arange(8.0), np.zeros(2), np.zeros(1, np.int32), np.zeros(1), kapi.LocalAccessor(1, np.int32)
+
+    def wrong(nd_item: kapi.NdItem, a, partial, done, out, is_last):
+        g = nd_item.get_group()
+        t = kapi.reduce_over_group(g, a[nd_item.get_global_id(0)], kapi.plus)
+        if g.leader:
+            partial[g.get_group_id(0)] = t
+            is_last[0] = kapi.AtomicRef(done, 0, kapi.MemoryOrder.ACQ_REL).fetch_add(1) == 1  # named
+        if is_last[0] == 1:  # named
+            kapi.AtomicRef(out, 0).fetch_add(partial[nd_item.get_local_id(0) % 2])
+
+    def right(nd_item: kapi.NdItem, a, partial, done, out, is_last):
+        g = nd_item.get_group()
+        t = kapi.reduce_over_group(g, a[nd_item.get_global_id(0)], kapi.plus)
+        if g.leader:
+            partial[g.get_group_id(0)] = t
+            is_last[0] = kapi.AtomicRef(done, 0, kapi.MemoryOrder.ACQ_REL).fetch_add(1) == 1
+        kapi.group_barrier(g)
+        if is_last[0] == 1:
+            kapi.AtomicRef(out, 0).fetch_add(partial[nd_item.get_local_id(0) % 2])
+
+
+class histogram_local_bins_merged_early:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 4), "bins["
+
+    def arguments():
+        return np.array([0, 1, 2, 3, 3, 2, 1, 0]), np.zeros(4, np.int32), kapi.LocalAccessor(4, np.int32)
+
+    def wrong(nd_item: kapi.NdItem, a, hist, bins):
+        k = nd_item.get_local_id(0)
+        bins[k] = 0
+        kapi.group_barrier(nd_item.get_group())
+        kapi.AtomicRef(bins, a[nd_item.get_global_id(0)], address_space=kapi.AddressSpace.LOCAL).fetch_add(1)  # named
+        kapi.AtomicRef(hist, k).fetch_add(bins[k])  # named
+
+    def right(nd_item: kapi.NdItem, a, hist, bins):
+        k = nd_item.get_local_id(0)
+        bins[k] = 0
+        kapi.group_barrier(nd_item.get_group())
+        kapi.AtomicRef(bins, a[nd_item.get_global_id(0)], address_space=kapi.AddressSpace.LOCAL).fetch_add(1)
+        kapi.group_barrier(nd_item.get_group())
+        kapi.AtomicRef(hist, k).fetch_add(bins[k])
+
+
+class histogram_local_bins_plain:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 4), "bins["
+
+    def arguments():
+        return np.array([0, 1, 1, 3, 3, 2, 1, 0]), np.zeros(4, np.int32), kapi.LocalAccessor(4, np.int32)
+
+    def wrong(nd_item: kapi.NdItem, a, hist, bins):
+        k = nd_item.get_local_id(0)
+        bins[k] = 0
+        kapi.group_barrier(nd_item.get_group())
+        bins[a[nd_item.get_global_id(0)]] += 1  # named
+        kapi.group_barrier(nd_item.get_group())
+        kapi.AtomicRef(hist, k).fetch_add(bins[k])
+
+    right = histogram_local_bins_merged_early.right
+
+
+class histogram_bin_beyond:
+    error, space, says = kapi.OutOfBoundsError, kapi.Range(4), "hist[4]"
+
+    def arguments():
+        return np.array([0.0, 0.3, 0.9, 1.0]), np.zeros(4, np.int32)
+
+    def wrong(item: kapi.Item, x, hist):
+        b = int(x[item.get_id(0)] * 4)
+        kapi.AtomicRef(hist, b).fetch_add(1)  # named
+
+    def right(item: kapi.Item, x, hist):
+        b = min(int(x[item.get_id(0)] * 4), 3)
+        kapi.AtomicRef(hist, b).fetch_add(1)
+
+
+class bitonic_both_of_a_pair_swap:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 8), "a["
+
+    def arguments():
+        return (np.array([5.0, 2, 7, 1, 0, 3, 6, 4]),)
+
+    def wrong(nd_item: kapi.NdItem, a):
+        i = nd_item.get_local_id(0)
+        k = 2
+        while k <= 8:
+            j = k // 2
+            while j > 0:
+                p = i ^ j
+                hi = a[p]  # named
+                lo = a[i]
+                if ((lo > hi) == ((min(i, p) & k) == 0)) == (i < p):
+                    a[i] = hi  # named
+                    a[p] = lo
+                kapi.group_barrier(nd_item.get_group())
+                j //= 2
+            k *= 2
+
+    def right(nd_item: kapi.NdItem, a):
+        i = nd_item.get_local_id(0)
+        k = 2
+        while k <= 8:
+            j = k // 2
+            while j > 0:
+                p = i ^ j
+                if p > i:
+                    lo = a[i]
+                    hi = a[p]
+                    if (lo > hi) == ((i & k) == 0):
+                        a[i] = hi
+                        a[p] = lo
+                kapi.group_barrier(nd_item.get_group())
+                j //= 2
+            k *= 2
+
+
+class odd_even_sort_over_groups:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 4), "a["
+    arguments = bitonic_both_of_a_pair_swap.arguments
+
+    def wrong(nd_item: kapi.NdItem, a):
+        i = nd_item.get_global_id(0)
+        for t in range(8):
+            if i % 2 == t % 2 and i + 1 < 8 and a[i] > a[i + 1]:  # named
+                x = a[i]
+                a[i] = a[i + 1]
+                a[i + 1] = x  # named
+            kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.DEVICE)
+
+    def right(nd_item: kapi.NdItem, a):
+        i = nd_item.get_global_id(0)
+        base = nd_item.get_group().get_group_id(0) * 4
+        for t in range(4):
+            if i % 2 == t % 2 and i + 1 < base + 4 and a[i] > a[i + 1]:
+                x = a[i]
+                a[i] = a[i + 1]
+                a[i + 1] = x
+            kapi.group_barrier(nd_item.get_group(), kapi.MemoryScope.DEVICE)
+
+
+class prefix_from_the_previous_group:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 4), "out["
+
+    def arguments():
+        return np.ones(8), np.zeros(8)
+
+    def wrong(nd_item: kapi.NdItem, a, out):
+        i = nd_item.get_global_id(0)
+        g = nd_item.get_group()
+        s = kapi.inclusive_scan_over_group(g, a[i], kapi.plus)
+        if g.get_group_id(0) > 0:
+            s += out[g.get_group_id(0) * 4 - 1]  # named
+        out[i] = s  # named
+
+    def right(nd_item: kapi.NdItem, a, out):
+        i = nd_item.get_global_id(0)
+        g = nd_item.get_group()
+        out[i] = kapi.inclusive_scan_over_group(g, a[i], kapi.plus)
+
+
+class compaction_counter_read_back:
+    error, space, says = kapi.DataRaceError, kapi.Range(8), "count[0]"
+
+    def arguments():
+        return np.array([1.0, -1, 2, -2, 3, -3, 4, -4]), np.zeros(8), np.zeros(1, np.int32)
+
+    def wrong(item: kapi.Item, a, out, count):
+        x = a[item.get_id(0)]
+        if x > 0:
+            kapi.AtomicRef(count, 0).fetch_add(1)  # named
+            out[count[0] - 1] = x  # named
+
+    def right(item: kapi.Item, a, out, count):
+        x = a[item.get_id(0)]
+        if x > 0:
+            out[kapi.AtomicRef(count, 0).fetch_add(1)] = x
+
+
+class queue_capacity_exceeded:
+    error, space, says = kapi.OutOfBoundsError, kapi.Range(8), "out[3]"
+
+    def arguments():
+        return np.arange(8.0), np.zeros(3), np.zeros(1, np.int32)
+
+    def wrong(item: kapi.Item, a, out, count):
+        slot = kapi.AtomicRef(count, 0).fetch_add(1)
+        out[slot] = a[item.get_id(0)]  # named
+
+    def right(item: kapi.Item, a, out, count):
+        slot = kapi.AtomicRef(count, 0).fetch_add(1)
+        if slot < out.shape[0]:
+            out[slot] = a[item.get_id(0)]
+
+
+class next_tile_loaded_by_leader_only_half_sync:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), "cfg["
+
+    def arguments():
+        return np.arange(4.0), np.zeros(4), kapi.LocalAccessor(2, np.float64)
+
+    # parameter broadcast through local memory, reused in a second stage without barrier
+    def wrong(nd_item: kapi.NdItem, a, out, cfg):
+        k = nd_item.get_local_id(0)
+        s = 0.0
+        for stage in range(2):
+            if k == 0:
+                cfg[0] = a[stage]  # named
+            kapi.group_barrier(nd_item.get_group())
+            s += cfg[0]  # named
+        out[k] = s
+
+    def right(nd_item: kapi.NdItem, a, out, cfg):
+        k = nd_item.get_local_id(0)
+        s = 0.0
+        for stage in range(2):
+            if k == 0:
+                cfg[stage] = a[stage]
+            kapi.group_barrier(nd_item.get_group())
+            s += cfg[stage]
+        out[k] = s
