@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import kapi_runtime
+from kapi_numba_offload.body_state import ArrayFacts
 from kapi_numba_offload.loop_body import BodyRewriter
 from kapi_numba_offload.loop_syntax import LoopSyntax
 from kapi_numba_offload.loop_views import HELPERS
@@ -123,11 +124,9 @@ class LoopFunctions:
         }
         self._globals.setdefault("np", np)
 
-    def rewritten(
-        self, ranks: Mapping[str, int], dtypes: Mapping[str, np.dtype[Any]], lower: Mapping[str, int]
-    ) -> list[ast.stmt]:
-        """The loop's body, for arrays of these ranks and dtypes, and variables that are never below numbers."""
-        return BodyRewriter(self._names, ranks, dtypes, lower).run(self._syntax.body)
+    def rewriter(self, arrays: Mapping[str, ArrayFacts], lower: Mapping[str, int]) -> BodyRewriter:
+        """What rewrites the loop's body, for such arrays, and variables that are never below numbers."""
+        return BodyRewriter(self._names, arrays, lower, self._syntax.body)
 
     def kernel(self, body: Sequence[ast.stmt]) -> FunctionType:
         """One work-item for each iteration; parameters: the captured variables, then start and step of each axis."""
@@ -142,7 +141,7 @@ class LoopFunctions:
         Parameters
         ----------
         body : sequence of ast.stmt
-            What `rewritten` gave.
+            What the rewriter gave.
         initial : mapping of str to NumPy scalar
             What each reduction starts with.
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -30,6 +31,7 @@ class LoopBody(Protocol):
     loops: list[Any]
     options: OffloadOptions
     numba_types: bool
+    local_functions: list[ast.stmt]
 
     def expression(self, node: ast.expr) -> ast.expr:
         """An expression, rewritten."""
@@ -91,6 +93,9 @@ def _parallel(body: LoopBody, statement: ast.For) -> list[ast.stmt]:
     syntax = parallel_loop(statement, body.names)
     place = body.place(statement)
     _refuse_mixture(body, syntax, place)
+    _take_local_functions(body, syntax)
+    variables = {axis.variable for axis in syntax.axes}
+    syntax.assigned |= {name for name in variables if _is_read_later(body, name)}
     for name in sorted(syntax.assigned):
         if _is_read_later(body, name):
             syntax.refusals.append(Refusal("value-after-loop", statement.lineno, name))
@@ -121,6 +126,44 @@ def _parallel(body: LoopBody, statement: ast.For) -> list[ast.stmt]:
         [],
     )
     return [_assigned([*reductions, *carried], call, statement)]
+
+
+def _take_local_functions(body: LoopBody, syntax: LoopSyntax) -> None:
+    """Functions that the function defines for itself become part of the loop that calls them."""
+    for name in list(syntax.captured):
+        found = [made for each in body.local_functions if (made := _local_function(name, each)) is not None]
+        stored = [each for each in ast.walk(body.definition) if isinstance(each, ast.Name) and each.id == name
+                  and isinstance(each.ctx, ast.Store)]  # fmt: skip
+        if len(found) != 1 or len(stored) > 1:
+            continue
+        (definition,) = found
+        own = {each.arg for each in definition.args.args} | variables_of(definition.body, ast.Store)
+        if (variables_of(definition.body, ast.Load) - own) & body.names.locals:
+            continue  # it reads variables of the function around it
+        syntax.body.insert(0, definition)
+        syntax.captured.remove(name)
+
+
+def _local_function(name: str, node: ast.AST) -> ast.FunctionDef | None:
+    """A copy of the definition of `name`, its variables renamed; None if the node is none."""
+    if isinstance(node, ast.FunctionDef) and node.name == name and not node.decorator_list:
+        made = copy.deepcopy(node)
+    elif (
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Lambda)
+        and [ast.unparse(each) for each in node.targets] == [name]
+    ):
+        made = ast.FunctionDef(name, copy.deepcopy(node.value.args), [ast.Return(copy.deepcopy(node.value.body))], [])
+        ast.fix_missing_locations(ast.copy_location(made, node))
+    else:
+        return None
+    own = {each.arg for each in made.args.args} | variables_of(made.body, ast.Store)
+    for each in ast.walk(made):
+        if isinstance(each, ast.Name) and each.id in own:
+            each.id = f"kapi_own_{each.id}"
+        elif isinstance(each, ast.arg):
+            each.arg = f"kapi_own_{each.arg}"
+    return made
 
 
 def _sequential(body: LoopBody, statement: ast.For | ast.While, element: ast.expr) -> list[ast.stmt]:

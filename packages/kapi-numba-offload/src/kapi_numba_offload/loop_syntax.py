@@ -18,7 +18,8 @@ __all__ = ["Axis", "LoopSyntax", "first_use", "is_parallel", "parallel_loop", "v
 MOST_AXES = 3
 
 _OPERATIONS: dict[type[Any], str] = {
-    ast.Add: "sum", ast.Sub: "sum", ast.Mult: "prod", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
+    ast.Add: "sum", ast.Sub: "sum", ast.Mult: "prod", ast.Div: "prod",
+    ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
 }  # fmt: skip
 _COMMUTATIVE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
 
@@ -186,22 +187,55 @@ def _update(name: str, node: ast.AST, names: Names) -> tuple[str, list[ast.AST]]
     """Operation and mentions of the variable, if `node` is a statement that reduces into it."""
     if isinstance(node, ast.AugAssign) and _is(name, node.target) and type(node.op) in _OPERATIONS:
         return None if _mentions(name, node.value) else (_OPERATIONS[type(node.op)], [node.target])
+    if isinstance(node, ast.If):
+        return _guarded(name, node)
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not _is(name, node.targets[0]):
         return None
     value = node.value
-    if isinstance(value, ast.BinOp) and type(value.op) in _OPERATIONS:
-        if _is(name, value.left) and not _mentions(name, value.right):
-            return _OPERATIONS[type(value.op)], [node.targets[0], value.left]
-        if _is(name, value.right) and not _mentions(name, value.left) and isinstance(value.op, _COMMUTATIVE):
-            return _OPERATIONS[type(value.op)], [node.targets[0], value.right]
-    if isinstance(value, ast.Call) and len(value.args) == 2 and not value.keywords:
+    if isinstance(value, ast.BinOp):
+        found = _chain(name, value)
+        return None if found is None else (found[0], [node.targets[0], found[1]])
+    if isinstance(value, ast.Call) and len(value.args) >= 2 and not value.keywords:
         function = names.value(value.func)
         operation = None if function is UNKNOWN else _EXTREMA.get(function) if _hashable(function) else None
         own = [each for each in value.args if _is(name, each)]
-        other = [each for each in value.args if not _is(name, each)]
-        if operation is not None and len(own) == 1 and not _mentions(name, other[0]):
+        others = [each for each in value.args if not _is(name, each)]
+        if operation is not None and len(own) == 1 and not any(_mentions(name, each) for each in others):
             return operation, [node.targets[0], own[0]]
     return None
+
+
+def _chain(name: str, value: ast.expr) -> tuple[str, ast.AST] | None:
+    """Operation and mention of the variable in `name + x - y` and its like."""
+    if not isinstance(value, ast.BinOp) or type(value.op) not in _OPERATIONS:
+        return None
+    operation = _OPERATIONS[type(value.op)]
+    for own, other, is_left in ((value.left, value.right, True), (value.right, value.left, False)):
+        if _mentions(name, other) or not (is_left or isinstance(value.op, _COMMUTATIVE)):
+            continue
+        if _is(name, own):
+            return operation, own
+        inner = _chain(name, own)
+        if inner is not None and inner[0] == operation:
+            return inner
+    return None
+
+
+def _guarded(name: str, node: ast.If) -> tuple[str, list[ast.AST]] | None:
+    """Operation and mentions of the variable in `if x > name: name = x`."""
+    if node.orelse or len(node.body) != 1 or not isinstance(node.test, ast.Compare) or len(node.test.ops) != 1:
+        return None
+    (inner,) = node.body
+    if not isinstance(inner, ast.Assign) or len(inner.targets) != 1 or not _is(name, inner.targets[0]):
+        return None
+    left, right, order = node.test.left, node.test.comparators[0], type(node.test.ops[0])
+    own, other = (left, right) if _is(name, left) else (right, left)
+    if not _is(name, own) or _mentions(name, other) or ast.unparse(other) != ast.unparse(inner.value):
+        return None
+    if any(isinstance(each, ast.Call) for each in ast.walk(other)) or order not in (ast.Lt, ast.LtE, ast.Gt, ast.GtE):
+        return None
+    is_smaller = (order in (ast.Lt, ast.LtE)) == (own is right)
+    return "min" if is_smaller else "max", [inner.targets[0], own]
 
 
 _EXTREMA: dict[Any, str] = {min: "min", max: "max", np.minimum: "min", np.maximum: "max"}

@@ -16,9 +16,15 @@ def wrapped_index(index: Any, length: Any) -> Any:
 
 
 def slice_bound(bound: Any, length: Any) -> Any:
-    """A slice's bound, between 0 and the length."""
+    """A bound of a slice of positive step, between 0 and the length."""
     counted = bound + length if bound < 0 else bound
     return max(0, min(counted, length))
+
+
+def slice_bound_down(bound: Any, length: Any) -> Any:
+    """A bound of a slice of negative step, between -1 and the last index."""
+    counted = bound + length if bound < 0 else bound
+    return max(-1, min(counted, length - 1))
 
 
 def slice_length(start: Any, stop: Any, step: Any) -> Any:
@@ -26,10 +32,17 @@ def slice_length(start: Any, stop: Any, step: Any) -> Any:
     return max(0, (stop - start + step - 1) // step)
 
 
+def slice_length_down(start: Any, stop: Any, step: Any) -> Any:
+    """How many elements a slice has that goes down by `step`."""
+    return max(0, (start - stop + step - 1) // step)
+
+
 HELPERS: dict[str, Any] = {
     "kapi_wrapped_index": wrapped_index,
     "kapi_slice_bound": slice_bound,
+    "kapi_slice_bound_down": slice_bound_down,
     "kapi_slice_length": slice_length,
+    "kapi_slice_length_down": slice_length_down,
 }
 """Functions that the rewritten body calls."""
 
@@ -43,30 +56,74 @@ class FixedAxis:
 
 @dataclass(frozen=True, slots=True)
 class FreeAxis:
-    """An axis of an array, or a slice of it."""
+    """An axis of an array, or a slice of it.
+
+    Attributes
+    ----------
+    start, step, length : ast.expr
+        Its first index, the distance between two, and their number.
+    is_one : bool or None
+        Whether it has one element, which then serves all of another operand's; None if only the launch knows.
+    """
 
     start: ast.expr
     step: ast.expr
     length: ast.expr
+    is_one: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Part of an array."""
+    """Part of an array.
+
+    Attributes
+    ----------
+    array : str
+        The array.
+    axes : tuple of FixedAxis and FreeAxis
+        Its axes, in its own order.
+    order : tuple of int or None
+        The view's axes as numbers of the array's; None for a new axis of one element.
+    """
 
     array: str
     axes: tuple[FixedAxis | FreeAxis, ...]
+    order: tuple[int | None, ...]
 
     @property
     def free(self) -> list[FreeAxis]:
-        """The axes that are not at one index."""
-        return [each for each in self.axes if isinstance(each, FreeAxis)]
+        """The view's axes."""
+        return [_NEW_AXIS if number is None else self._axis(number) for number in self.order]
+
+    def _axis(self, number: int) -> FreeAxis:
+        axis = self.axes[number]
+        assert isinstance(axis, FreeAxis)
+        return axis
+
+
+_NEW_AXIS = FreeAxis(ast.Constant(0), ast.Constant(1), ast.Constant(1), True)
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A value of rank 1 or more: the lengths of its axes, and its element at given indices."""
+    """A value of rank 1 or more, known element by element.
+
+    Attributes
+    ----------
+    lengths : tuple of ast.expr
+        Those of its axes.
+    ones : tuple of bool or None
+        Whether each has one element; None if only the launch knows.
+    element : callable
+        Its element at given indices.
+    arrays : frozenset of (str, str)
+        What it reads: array and text of the part of it.
+    is_bool : bool
+        Whether its elements are truth values.
+    """
 
     lengths: tuple[ast.expr, ...]
+    ones: tuple[bool | None, ...]
     element: Callable[[Sequence[ast.expr]], ast.expr]
-    arrays: frozenset[tuple[str, str]]  # array and text of the part of it
+    arrays: frozenset[tuple[str, str]]
+    is_bool: bool = False

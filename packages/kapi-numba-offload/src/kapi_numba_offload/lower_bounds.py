@@ -37,6 +37,10 @@ class LowerBounds:
         if low is not None:
             self._lower[name] = low
 
+    def take_counter(self, name: str) -> None:
+        """Note that a variable counts from 0."""
+        self._lower[name] = 0
+
     def take_loop(self, node: ast.For) -> None:
         """Note what is known of the variable of a loop."""
         if not isinstance(node.iter, ast.Call) or not isinstance(node.target, ast.Name):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
 import kapi_runtime
 from kapi_numba_offload._numba_compat import as_dtype
+from kapi_numba_offload.body_state import ArrayFacts, NotInKernelError
 from kapi_numba_offload.host_loop import HostLoop
 from kapi_numba_offload.launch_record import LaunchRecord
 from kapi_numba_offload.launching import launch
-from kapi_numba_offload.loop_body import NotInKernelError
 from kapi_numba_offload.loop_kernel import IDENTITIES, LoopFunctions, combine, shares_of
 from kapi_numba_offload.loop_syntax import LoopSyntax
 from kapi_numba_offload.names import Names
@@ -22,12 +22,24 @@ from kapi_numba_offload.numba_numbers import NumbaNumbers, strong_numbers
 from kapi_numba_offload.options import OffloadOptions
 from kapi_numba_offload.placement import one_queue
 from kapi_numba_offload.reasons import Refusal, fall_back
-from kapi_numba_offload.usm import allocate
+from kapi_numba_offload.usm import allocate, may_overlap
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_types import is_weak, typeof_argument
 from kapi_types.kernel_typing import ProblemsFound, as_strong, describe_problems, return_type
 
 __all__ = ["ParallelLoop"]
+
+
+class _Made(NamedTuple):
+    """A loop's kernel, the dtypes of its reductions, and which of them are Python's own numbers.
+
+    `apart` has pairs of captured arrays, by their positions, that may share no memory.
+    """
+
+    kernel: kapi_runtime.Kernel
+    dtypes: Sequence[np.dtype[Any]]
+    weak: Sequence[bool]
+    apart: Sequence[tuple[int, int]]
 
 
 class ParallelLoop:
@@ -104,6 +116,8 @@ class ParallelLoop:
             return self.host.run(bounds, captured, initial)
         refusal = self.syntax.refusals[0] if self.syntax.refusals else self._array_reduction(initial)
         made = refusal or self._prepared(bounds, captured, initial)
+        if isinstance(made, _Made) and made.apart:
+            made = self._shared(made, captured) or made
         if isinstance(made, Refusal):
             self.latest = fall_back(self.place, made, self.options.may_fall_back)
             return self.host.run(bounds, captured, initial)
@@ -112,21 +126,21 @@ class ParallelLoop:
         if not self.syntax.reductions:
             if all(extents):
                 space = kapi_runtime.Range(*extents)
-                launch(made, space, [*captured, *steps])
-                self.latest = LaunchRecord(made, space, queue, ())
+                launch(made.kernel, space, [*captured, *steps])
+                self.latest = LaunchRecord(made.kernel, space, queue, ())
             return ()
         return self._reduce(made, queue, extents, steps, captured, initial)
 
     def _reduce(
         self,
-        made: Any,
+        made: _Made,
         queue: Any,
         extents: Sequence[int],
         steps: Sequence[int],
         captured: Sequence[Any],
         initial: Sequence[Any],
     ) -> Any:
-        kernel, dtypes, weak = made
+        kernel, dtypes, weak, _ = made
         count = int(np.prod(extents, dtype=np.int64))
         operations = self.syntax.reductions.values()
         if count == 0:
@@ -152,7 +166,14 @@ class ParallelLoop:
                 return Refusal("array-reduction", self.place.line, name)
         return None
 
-    def _prepared(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Any:
+    def _shared(self, made: _Made, captured: Sequence[Any]) -> Refusal | None:
+        for read, stored in made.apart:
+            one, other = captured[read], captured[stored]
+            if one is other or may_overlap(one, other) or one._array_obj._pointer == other._array_obj._pointer:
+                return Refusal("shared-memory", self.place.line, self.syntax.captured[stored])
+        return None
+
+    def _prepared(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> _Made | Refusal:
         key = (
             tuple(_key(each) for each in captured),
             tuple(type(each) if not isinstance(each, np.generic) else each.dtype for each in initial),
@@ -167,7 +188,7 @@ class ParallelLoop:
                     self._made[key] = made
         return made
 
-    def _make(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Any:
+    def _make(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> _Made | Refusal:
         names = self.syntax.captured
         arrays = {name: each for name, each in zip(names, captured, strict=True) if isinstance(each, dpnp_array)}
         lower = {
@@ -181,16 +202,18 @@ class ParallelLoop:
             if isinstance(each, (int, np.integer)) and each >= 0
         }
         try:
-            body = self._functions.rewritten(
-                {name: each.ndim for name, each in arrays.items()},
-                {name: each.dtype for name, each in arrays.items()},
-                lower,
-            )
+            facts = {
+                name: ArrayFacts(each.dtype, [length == 1 for length in each.shape]) for name, each in arrays.items()
+            }
+            rewriter = self._functions.rewriter(facts, lower)
+            body = rewriter.run()
+            apart = [(names.index(one), names.index(other)) for one in sorted(rewriter.late_reads & arrays.keys())
+                     for other in sorted(rewriter.stored_to)]  # fmt: skip
             if self._numba_types:
                 body = [NumbaNumbers(arrays).visit(each) for each in body]
             if not self.syntax.reductions:
-                return self._plain(body, captured, len(bounds) // 3)
-            return self._reducing(body, captured, initial, len(bounds) // 3)
+                return _Made(self._plain(body, captured, len(bounds) // 3), (), (), apart)
+            return _Made(*self._reducing(body, captured, initial, len(bounds) // 3), apart)
         except NotInKernelError as error:
             return Refusal("not-in-kernel", error.line, self._first_variable(), str(error))
         except ProblemsFound as error:
@@ -239,7 +262,7 @@ def _element(value: Any) -> Any:
 
 def _key(value: Any) -> Any:
     if isinstance(value, dpnp_array):
-        return value.ndim, value.dtype
+        return value.dtype, tuple([length == 1 for length in value.shape])
     if isinstance(value, tuple):
         return tuple(map(_key, value))
     if isinstance(value, (int, np.integer)):

@@ -72,6 +72,12 @@ class Partition:
         self.helpers: dict[str, Any] = {}
         self.regions: list[Any] = []
         self.loops: list[Any] = []
+        self.local_functions: list[ast.stmt] = [
+            copy.deepcopy(each)
+            for each in ast.walk(definition)
+            if (isinstance(each, ast.FunctionDef) and each is not definition)
+            or (isinstance(each, ast.Assign) and isinstance(each.value, ast.Lambda))
+        ]
         self.needs_queue = False
         self._following: list[Sequence[ast.stmt]] = []
         self._loads = Counter(

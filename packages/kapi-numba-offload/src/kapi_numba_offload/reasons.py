@@ -60,6 +60,10 @@ REASONS: dict[str, Reason] = {
         "the body of the `prange` loop has what kernels lack",
         "take the line that is named out of the loop, or write it with elements and numbers",
     ),
+    "shared-memory": Reason(
+        "the `prange` loop stores to an array that shares memory with one that a temporary row of the loop is made of",
+        "give the loop arrays that share no memory: `a.copy()`",
+    ),
     "host-function": Reason(
         "a NumPy function is called that dpnp has not",
         "write it with functions that dpnp has, or work on a copy: `a.asnumpy()`",
