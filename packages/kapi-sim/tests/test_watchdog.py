@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -195,3 +197,86 @@ def test_one_loop_run_again_is_no_deadlock():
     with kapi.simulation(spin_limit=10_000):
         kapi.call_kernel(same_loop_many_times, kapi.NdRange(2, 2), np.full(5, 15, np.int32), out)
     np.testing.assert_array_equal(out, 15)
+
+
+def without_source(text):
+    """The kernel `k` of a text that no file holds."""
+    names = {"kapi": kapi}
+    exec(text, names)
+    return kapi.kernel(names["k"])
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+@pytest.mark.parametrize(
+    ("text", "line", "space"),
+    [
+        ("def k(item, a):\n    while a[0] == 0: pass", 2, kapi.Range(2)),
+        ("def k(item, a):\n    while True:\n        a[0] = 0", 3, kapi.Range(1)),
+        ("def k(item, a):\n    for _ in range(1 << 60):\n        pass", 2, kapi.Range(1)),
+        ("def wait(a):\n    while a[0] == 0:\n        pass\ndef k(item, a):\n    wait(a)", 3, kapi.NdRange(2, 2)),
+        (
+            "def k(item, a):\n    kapi.group_barrier(item.get_group())\n    while a[0] == 0:\n        pass",
+            4,
+            kapi.NdRange(2, 2),
+        ),
+    ],
+    ids=["one line", "two lines", "for", "function", "after a barrier"],
+)
+def test_spin_without_source_is_a_deadlock(text, line, space, checks):
+    before = sys.gettrace()
+    with (
+        kapi.simulation(checks=checks, spin_limit=100),
+        pytest.raises(kapi.DeadlockError, match=rf"turns at <string>:{line}\n"),
+    ):
+        kapi.call_kernel(without_source(text), space, np.zeros(1))
+    assert sys.gettrace() is before
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+def test_nested_loops_without_source_are_no_deadlock(checks):
+    text = "def k(item, a):\n    i = 0\n    while i < 30:\n        i += 1\n        j = 0\n        while j < 90:\n"
+    text += "            j += 1\n            a[0] += 1"
+    with kapi.simulation(checks=checks, spin_limit=100):
+        kapi.call_kernel(without_source(text), kapi.Range(1), a := np.zeros(1))
+    assert a[0] == 2700
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+def test_flag_without_source_is_waited_for(checks):
+    text = """def k(item, flag):
+    kapi.group_barrier(item.get_group())
+    if item.get_local_id(0) == 0:
+        while kapi.AtomicRef(flag, 0, kapi.MemoryOrder.ACQUIRE).load() == 0: pass
+    else:
+        kapi.AtomicRef(flag, 0, kapi.MemoryOrder.RELEASE).store(1)"""
+    with kapi.simulation(checks=checks, spin_limit=2000):
+        kapi.call_kernel(without_source(text), kapi.NdRange(2, 2), flag := np.zeros(1, np.int32))
+    assert flag[0] == 1
+
+
+@kapi.kernel
+def long_range(item: kapi.Item, out, n):
+    for _ in range(n):
+        out[item.get_id(0)] += 1
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+def test_range_has_more_turns_than_a_while_loop(checks):
+    with kapi.simulation(checks=checks, spin_limit=10):
+        kapi.call_kernel(long_range, kapi.Range(1), out := np.zeros(1), 1000)
+        with pytest.raises(kapi.DeadlockError, match="within 1000 turns"):
+            kapi.call_kernel(long_range, kapi.Range(1), np.zeros(1), 1001)
+    assert out[0] == 1000
+
+
+@kapi.kernel
+def lock_between_groups(item: kapi.Item, lock, total):
+    while kapi.AtomicRef(lock, 0, kapi.MemoryOrder.ACQUIRE).exchange(1) == 1:
+        pass
+    total[0] += 1
+    kapi.AtomicRef(lock, 0, kapi.MemoryOrder.RELEASE).store(0)
+
+
+def test_loop_that_takes_a_lock_does_not_only_wait():
+    kapi.call_kernel(lock_between_groups, kapi.Range(4), np.zeros(1, np.int32), total := np.zeros(1))
+    assert total[0] == 4

@@ -51,6 +51,8 @@ class Compiled:
         Function, path and object of each name that decided the rewriting.
     made : list of function
         All functions that were made in place of the user's.
+    without_source : list of code
+        Functions that run as they are.
     """
 
     function: Callable[..., Any]
@@ -62,6 +64,7 @@ class Compiled:
     orders_memory: bool = False
     dependencies: list[Dependency] = field(default_factory=list)
     made: list[FunctionType] = field(default_factory=list)
+    without_source: list[CodeType] = field(default_factory=list)
 
     def is_current(self) -> bool:
         """Whether all names still lead where they led when the source was rewritten."""

@@ -6,6 +6,7 @@ long.  When all have stopped, the sub-groups whose members met go on, else the w
 
 from __future__ import annotations
 
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -301,7 +302,8 @@ class GroupRun:
         bound = self._bound
         if bound.trail is None or bound.local_trail is None:
             return None
-        # Only generators turn in loops: a thread cannot hand over there.
+        if not isinstance(generator, GeneratorType):
+            return None
         while generator.gi_yieldfrom is not None:
             generator = generator.gi_yieldfrom
         held = generator.gi_frame.f_locals.items()

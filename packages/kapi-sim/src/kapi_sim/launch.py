@@ -6,6 +6,7 @@ import dataclasses
 import warnings
 from _thread import get_ident
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,7 @@ _NAME_WORK_ITEMS = (
 
 
 _NO_OPTIONS = KernelOptions()
+_NOTHING = nullcontext()
 
 
 def execute(
@@ -178,7 +180,7 @@ def _run(
     CARRIED_OUT[thread] = words_of(hooks)
     try:
         # A device computes on through overflow, division of floats by zero and nan.
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), _counting(compiled, bound):
             schedule.run(space)
     except Exception as error:
         _complete(error, kernel, bound)
@@ -188,6 +190,15 @@ def _run(
             del CARRIED_OUT[thread]
         else:
             CARRIED_OUT[thread] = outer
+
+
+def _counting(compiled: Compiled, bound: Bound) -> AbstractContextManager[None]:
+    if not compiled.without_source:
+        return _NOTHING
+    # Most kernels have a source.
+    from kapi_sim.turn_counter import counting
+
+    return counting(compiled.without_source, bound.spin_limit)
 
 
 def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:

@@ -106,6 +106,7 @@ class _Compilation:
         self._makes_floats = False
         self._trees: dict[int, ast.FunctionDef | None] = {}
         self._made_functions: list[FunctionType] = []
+        self._without_source: list[CodeType] = []
         self.tells_meetings = True
         self.passes_undefined = False
         self.orders_memory = False
@@ -144,6 +145,7 @@ class _Compilation:
         tree = self._tree(function)
         if tree is None:
             self._makes_floats = True
+            self._without_source.append(function.__code__)
             return self._made(function, self._as_is(function), False)
         is_generator = self.is_generator(function)
         self._makes_floats = self._makes_floats or may_make_floats(tree, function)
@@ -174,6 +176,7 @@ class _Compilation:
             self.orders_memory,
             self.dependencies,
             self._made_functions,
+            self._without_source,
         )
 
     def raise_problems(self, kernel: str) -> None:

@@ -20,6 +20,7 @@ from kapi_sim.group_run import GroupRun, end_phase, endless
 from kapi_sim.items import Cluster, SimItem, SimNdItem, linear
 from kapi_sim.memory import poison
 from kapi_sim.spec.index_space import NdRange, Range
+from kapi_sim.watchdog import turn_of
 
 if TYPE_CHECKING:
     from random import Random
@@ -150,7 +151,7 @@ class Schedule:
         if self.on_threads:
             from kapi_sim.threads import ThreadedItem
 
-            function = partial(ThreadedItem, function)
+            function = partial(ThreadedItem, turn_of(self.bound.spin_limit), function)
 
         def run(base: int, shuffler: Random | None) -> None:
             generators = [function(item, *values) for item in items]

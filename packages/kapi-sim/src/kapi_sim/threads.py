@@ -16,6 +16,8 @@ from typing import Any
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.meetings import ALGORITHM, Yielded, is_algorithm, is_meeting
 from kapi_sim.spec.outside import CARRIED_OUT
+from kapi_sim.turn_counter import TurnCounter
+from kapi_sim.watchdog import SPIN, Loop
 
 __all__ = ["ThreadedItem"]
 
@@ -29,6 +31,8 @@ class ThreadedItem:
 
     Parameters
     ----------
+    turn_limit : int
+        After how many turns of a loop it lets others run.
     function : function
         The kernel.
     *arguments
@@ -43,18 +47,25 @@ class ThreadedItem:
         "_function",
         "_is_done",
         "_is_started",
+        "_loops",
         "_thrown",
+        "_tracer",
         "_turn",
+        "_turn_limit",
         "_words",
         "_yielded",
         "calls",
     )
 
-    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def __init__(self, turn_limit: int, function: Callable[..., Any], *arguments: Any) -> None:
+        self._turn_limit = turn_limit
+        self._loops = 0
         self._function = function
         self._arguments = arguments
         # What this thread carries out by itself, as the launching thread does.
         self._words = CARRIED_OUT[get_ident()]
+        tracer = sys.gettrace()
+        self._tracer = tracer if isinstance(tracer, TurnCounter) else None
         self._answer: object = None
         self._turn = allocate_lock()
         self._back = allocate_lock()
@@ -123,6 +134,8 @@ class ThreadedItem:
 
     def _run(self) -> None:
         CARRIED_OUT[get_ident()] = self._carry_out
+        if self._tracer is not None:
+            sys.settrace(self._tracer.with_end(self._turn_limit, self._hand_over))
         try:
             self._function(*self._arguments)
         except _Abandoned:
@@ -153,12 +166,21 @@ class ThreadedItem:
         else:
             group, fence_scope = arguments
             self._yielded = (own, group, int(fence_scope))
+        self._wait_for_turn()
+        return self._answer
+
+    def _hand_over(self, loop: Loop) -> None:
+        """Let others run, for a loop turns for long."""
+        self._loops += 1
+        self._yielded = (loop, self._loops, SPIN)
+        self._wait_for_turn()
+
+    def _wait_for_turn(self) -> None:
         self._back.release()
         self._turn.acquire()
         thrown, self._thrown = self._thrown, None
         if thrown is not None:
             raise thrown
-        return self._answer
 
     @staticmethod
     def _meet_site(frame: Any) -> tuple[str, int, int]:
