@@ -23,6 +23,7 @@ from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.failures import FailureWatch
 from kapi_runtime.geometry import submitted_range
 from kapi_runtime.host_arrays import place_of_host_arrays
+from kapi_runtime.overlaps import require_apart
 from kapi_runtime.placement import execution_queue
 from kapi_runtime.plan import Plan, make_plan
 from kapi_runtime.program import DeviceKernel, device_kernel
@@ -153,7 +154,7 @@ def prepare(
     ExecutionPlacementError
         If the arguments do not share one queue.
     KernelLaunchError
-        If index space, kernel and arguments do not fit each other.
+        If index space, kernel and arguments do not fit each other, or arguments overlap.
     LimitError
         If the launch exceeds a limit of the device.
     DriverError
@@ -168,6 +169,7 @@ def prepare(
     else:
         queue = execution_queue(name, arguments.owners)
     kernel = device_kernel(compile_for(target_of(queue.sycl_device)), queue)
+    require_apart(kernel.module, arguments)
     whole = _whole(space)
     global_range, local_range = None, None
     if whole.size > 0:

@@ -14,7 +14,7 @@ from kapi_spirv import contraction
 from kapi_spirv._numba_compat import global_compiler_lock, types
 from kapi_spirv.binary import read_header
 from kapi_spirv.emission import EmissionError, Emitted, emit, prepare
-from kapi_spirv.entry_point import build_entry_point, describe_parameters, packed_layout
+from kapi_spirv.entry_point import build_entry_point, describe_parameters, packed_layout, with_writes
 from kapi_spirv.exported_function import build_exported_function
 from kapi_spirv.lowered_function import LoweredFunction, lower_function
 from kapi_spirv.module import PackedLayout, Parameter, SpirvModule
@@ -93,7 +93,7 @@ def compile_kernel(
     def finish(lowered: LoweredFunction) -> tuple[PackedLayout, tuple[Parameter, ...]]:
         packed = packed_layout(args[0], parameters, has_failures=True) if lowered.failures else layout
         build_entry_point(lowered.context, lowered.library, entry_point, lowered.fndesc, args, parameters, packed)
-        return packed, parameters
+        return packed, with_writes(parameters, names, lowered.writes)
 
     prepare()
     with global_compiler_lock:

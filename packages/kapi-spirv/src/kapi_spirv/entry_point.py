@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
@@ -19,9 +20,10 @@ from kapi_spirv.lowering.conversion import convert
 from kapi_spirv.lowering.index_space import work_item_query
 from kapi_spirv.module import PackedLayout, Parameter
 from kapi_types import ItemType, UsmArrayType
+from kapi_types.kernel_typing import Place
 from kapi_types.weak import weak_int
 
-__all__ = ["build_entry_point", "describe_parameters", "packed_layout"]
+__all__ = ["build_entry_point", "describe_parameters", "packed_layout", "with_writes"]
 
 _SCALAR_CODES = {
     "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q",
@@ -49,6 +51,29 @@ def describe_parameters(names: Sequence[str], args: Sequence[types.Type]) -> tup
     """
     leaves = [leaf for name, type_ in zip(names, args, strict=True) for leaf in _leaves(name, type_)]
     return tuple(_describe(name, type_) for name, type_ in leaves)
+
+
+def with_writes(
+    parameters: Sequence[Parameter], names: Sequence[str], writes: Collection[Place]
+) -> tuple[Parameter, ...]:
+    """The parameters of a kernel, each array with whether the kernel may write to it.
+
+    Parameters
+    ----------
+    parameters : sequence of Parameter
+        Those after the first.
+    names : sequence of str
+        All parameters of the Python function.
+    writes : collection of tuple of int
+        What is written to, by position: an argument, or a member of one that is a tuple.
+    """
+    written = tuple(names[first] + "".join(f"[{each}]" for each in members) for first, *members in writes)
+    within = tuple(f"{name}[" for name in written)
+
+    def is_written(parameter: Parameter) -> bool:
+        return parameter.kind == "array" and (parameter.name in written or parameter.name.startswith(within))
+
+    return tuple(replace(each, is_written=is_written(each)) for each in parameters)
 
 
 def _leaves(name: str, type_: types.Type) -> Iterator[tuple[str, types.Type]]:

@@ -18,6 +18,7 @@ from kapi_spirv.target import SpirvTarget
 from kapi_types.kernel_typing import (
     KernelCompiler,
     KernelTypingContext,
+    Place,
     Problem,
     ProblemsFound,
     describe_problems,
@@ -27,6 +28,7 @@ from kapi_types.kernel_typing import (
     problems_of_form,
     problems_of_source,
     typed_ir_text,
+    written_arrays,
 )
 
 __all__ = ["LoweredFunction", "lower_function"]
@@ -54,11 +56,16 @@ class LoweredFunction:
         Numba's IR of the function itself, with the type of each variable.
     lacking : dict
         For "Float64" and "Float16", where the target lacks them, the places that may have brought them in.
+    writes : frozenset of tuple of int
+        The arguments, or members of tuples, that it may write to.
     """
 
-    def __init__(self, context: SpirvTargetContext, state: Any, lacking: dict[str, list[Problem]]) -> None:
+    def __init__(
+        self, context: SpirvTargetContext, state: Any, lacking: dict[str, list[Problem]], writes: frozenset[Place]
+    ) -> None:
         self.context = context
         self.lacking = lacking
+        self.writes = writes
         self.library: SpirvCodeLibrary = state.library
         self.fndesc, self.return_type = state.cr.fndesc, state.return_type
         self.typed_ir = typed_ir_text(state)
@@ -130,15 +137,18 @@ def lower_function(
             raise ProblemsFound(problems_of_source(python_function, error)) from error
         for capability, bits in lacking_widths.items():
             lacking[capability] += float_introductions(compiler.state, bits)
+        writes[python_function, types_] = written_arrays(compiler.state, lambda *called: writes[called])
         return compiler.state
 
     lacking_widths = {"Float64": 64} if not target.has_fp64 else {}
     lacking_widths |= {"Float16": 16} if not target.has_fp16 else {}
     lacking: dict[str, list[Problem]] = {capability: [] for capability in lacking_widths}
     registered: list[tuple[FunctionType, tuple[types.Type, ...]]] = []
+    writes: dict[tuple[FunctionType, tuple[types.Type, ...]], frozenset[Place]] = {}
     try:
         with typing_context.compiling(compile_device_function), context.compiling(target, options):
-            lowered = LoweredFunction(context, _compile(function, args, returns), lacking)
+            state = _compile(function, args, returns)
+            lowered = LoweredFunction(context, state, lacking, writes[function, args])
             return lowered, finish(lowered)
     except ProblemsFound as found:
         kind = "kernel" if returns is not None else "function"

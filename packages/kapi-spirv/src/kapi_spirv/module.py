@@ -203,6 +203,9 @@ class SpirvModule:
             f"  packed argument of {self.layout.size} bytes:",
         ]
         lines += [f"    {each.offset:4d} {each.owner} {each.role} ({each.code})" for each in self.layout.fields]
-        lines += [f"  parameter {each.name}: {each.kind}, {each.type}" for each in self.parameters]
+        lines += [
+            f"  parameter {each.name}: {each.kind}, {each.type}{', written' * each.is_written}"
+            for each in self.parameters
+        ]
         lines += [f"  may raise {each.error} at {each.filename}:{each.line}" for each in self.failures]
         return "\n".join(lines)

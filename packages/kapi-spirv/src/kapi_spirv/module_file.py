@@ -19,8 +19,9 @@ from kapi_spirv.target import SpirvTarget
 
 __all__ = ["read_module", "write_module"]
 
-_FORMAT = b"kapi SPIR-V module 1\n"
+_FORMAT = b"kapi SPIR-V module 2\n"
 _DIGEST_SIZE = 32
+_PARAMETER = tuple(each.name for each in dataclasses.fields(Parameter))
 _TEXTS = ("typed_ir", "llvm_ir", "optimized_llvm_ir")
 
 
@@ -54,7 +55,7 @@ def write_module(module: SpirvModule) -> bytes:
         if each.name not in ("code", *_TEXTS)
     }
     header["parameters"] = [
-        {"name": each.name, "kind": each.kind, "type": str(each.type), "has_strides": each.has_strides}
+        {name: str(each.type) if name == "type" else getattr(each, name) for name in _PARAMETER}
         for each in module.parameters
     ]
     header["layout"] = {
@@ -88,11 +89,11 @@ def read_module(data: bytes) -> SpirvModule:
     >>> read_module(b"something else")
     Traceback (most recent call last):
     ...
-    ValueError: data must be a kapi SPIR-V module of format 1, got something else
+    ValueError: data must be a kapi SPIR-V module of format 2, got something else
     """
     start = len(_FORMAT) + _DIGEST_SIZE
     if not data.startswith(_FORMAT):
-        raise ValueError("data must be a kapi SPIR-V module of format 1, got something else")
+        raise ValueError("data must be a kapi SPIR-V module of format 2, got something else")
     body = data[start:]
     if hashlib.sha256(body).digest() != data[len(_FORMAT) : start]:
         raise ValueError("data must be what was written, got bytes with another checksum: it was cut short or changed")

@@ -13,11 +13,13 @@ from kapi_types.kernel_typing.problems import Problem, ProblemsFound, describe_p
 from kapi_types.kernel_typing.promotion import as_strong
 from kapi_types.kernel_typing.results import return_type
 from kapi_types.kernel_typing.source_problems import problems_as_told, problems_of_form, problems_of_source
+from kapi_types.kernel_typing.writes import Place, written_arrays
 
 __all__ = [
     "TARGET_NAME",
     "KernelCompiler",
     "KernelTypingContext",
+    "Place",
     "Problem",
     "ProblemsFound",
     "as_strong",
@@ -31,4 +33,5 @@ __all__ = [
     "return_type",
     "spell_type",
     "typed_ir_text",
+    "written_arrays",
 ]
