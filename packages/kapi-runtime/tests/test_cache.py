@@ -7,13 +7,14 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 
 import dpnp
 import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime import cache
+from kapi_runtime import cache, fingerprint
 from kapi_spirv import compiler
 
 
@@ -144,6 +145,49 @@ def test_switch_turns_it_off(folder, compiled, monkeypatch):
     assert not cache.info().is_on
 
 
+@pytest.mark.parametrize("value", ["0", "off", "No", "FALSE"])
+def test_switch_has_the_usual_words(folder, monkeypatch, value):
+    monkeypatch.setenv("KAPI_CACHE", value)
+    assert not cache.info().is_on
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"KAPI_CACHE_DIR": "~/mine", "HOME": "/home/u"}, "/home/u/mine"),
+        ({"XDG_CACHE_HOME": "/c", "HOME": "/home/u"}, "/c/kapi"),
+        ({"XDG_CACHE_HOME": "relative", "HOME": "/home/u"}, "/home/u/.cache/kapi"),
+        ({"HOME": "relative", "TMPDIR": "/tmp"}, f"/tmp/kapi-{os.getuid()}"),
+    ],
+)
+def test_folder_is_where_the_environment_says(monkeypatch, variables, expected):
+    for name in ("KAPI_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    assert cache.info().folder == expected
+
+
+@pytest.mark.parametrize(("size", "limit"), [("inf", sys.maxsize), ("1e30", sys.maxsize), ("0", 0), ("0.5", 2**19)])
+def test_size_may_be_any_number(folder, monkeypatch, size, limit):
+    monkeypatch.setenv("KAPI_CACHE_SIZE", size)
+    assert run(source(factor="11")) == 11
+    assert cache.info().limit == limit
+    assert cache.info().entries == (limit > 0)
+
+
+def test_compiler_whose_files_cannot_be_listed_keeps_nothing(folder, monkeypatch):
+    """As one that is imported from an archive."""
+    monkeypatch.setattr(fingerprint, "_sources", lambda folder: os.scandir(folder / "none"))
+    fingerprint.compiler_fingerprint.cache_clear()
+    try:
+        assert run(source(factor="12")) == 12
+    finally:
+        monkeypatch.undo()
+        fingerprint.compiler_fingerprint.cache_clear()
+
+
 def test_clear_removes_all(folder, compiled):
     run(source())
     assert cache.clear() == 1
@@ -242,10 +286,11 @@ def test_unfinished_files_of_killed_writers_are_removed(folder):
     assert (old.exists(), new.exists()) == (False, True)
 
 
-def test_size_that_is_no_number_is_told(folder, monkeypatch):
-    monkeypatch.setenv("KAPI_CACHE_SIZE", "large")
+@pytest.mark.parametrize("size", ["large", "", "nan", "-1"])
+def test_size_that_is_no_number_is_told(folder, monkeypatch, size):
+    monkeypatch.setenv("KAPI_CACHE_SIZE", size)
     assert cache.info().limit == 256 * 2**20
-    assert "KAPI_CACHE_SIZE must be a number of megabytes, got 'large'" in cache.info().trouble
+    assert f"KAPI_CACHE_SIZE must be a number of megabytes, got {size!r}" in cache.info().trouble
 
 
 PROGRAM = source() + (

@@ -136,6 +136,12 @@ def test_launch_waits_for_a_mark():
     assert work.execution_status == dpctl.event_status_type.complete
 
 
+def test_launch_without_its_events_says_what_is_missing():
+    values = dpnp.zeros(SIZE)
+    with pytest.raises(kapi.KernelLaunchError, match=r"dependent_events must be an iterable of events, got array\(0"):
+        kapi.call_kernel_async(double, kapi.Range(SIZE), values, values)
+
+
 def test_untimed_event_has_no_elapsed_time():
     start, end = kapi.Event(timing=False), kapi.Event()
     start.record()

@@ -55,6 +55,48 @@ def test_array_that_does_not_fit_is_an_error_that_says_how_much_was_asked_for():
         memory.device_array((1_000_000, 1_000_000))
 
 
+def test_size_that_overflows_is_an_error():
+    with pytest.raises(kapi.UsmAllocationError, match=f"an array must fit into .*, got {2**83} bytes of shared memory"):
+        memory.shared_array((2**40, 2**40))
+    with pytest.raises(kapi.UsmAllocationError, match="an array must fit into the memory of its device, got"):
+        memory.device_array(2**62)
+
+
+@pytest.mark.parametrize("shape", [-1, (2, -1), 2.5, "a", None, (3, "a")])
+def test_shape_that_is_none_is_an_error(shape):
+    with pytest.raises(kapi.LimitError, match="shape must be an integer of at least 0, or a tuple of such, got"):
+        memory.device_array(shape)
+
+
+def test_values_keep_their_rank_and_lose_their_byte_order():
+    assert memory.asarray(3.5).shape == ()
+    assert memory.asarray(np.float32(2)).dtype == np.float32
+    swapped = memory.asarray(np.arange(3, dtype=">f4"))
+    assert (swapped.dtype, swapped.asnumpy().tolist()) == (np.dtype("float32"), [0, 1, 2])
+
+
+def test_copy_between_overlapping_parts_is_as_of_a_copy():
+    array = memory.asarray(np.arange(8.0))
+    memory.copy(array[:4], array[2:6])
+    memory.copy(array, array)
+    assert array.asnumpy().tolist() == [0, 1, 0, 1, 2, 3, 6, 7]
+
+
+@pytest.mark.parametrize("make", [lambda: np.zeros(5), lambda: memory.device_array(5)])
+def test_copy_to_a_read_only_array_is_an_error(make):
+    target = make()
+    target.flags["W"] = False
+    with pytest.raises(kapi.DtypeError, match="target of a copy must be writable, got a read-only array"):
+        memory.copy(memory.device_array(5), target)
+
+
+def test_what_is_no_array_is_told():
+    with pytest.raises(kapi.DtypeError, match="source and target of a copy must be arrays, got list"):
+        memory.copy([1.0, 2.0], memory.device_array(2))
+    with pytest.raises(kapi.ExecutionPlacementError, match="arrays must be USM arrays, got ndarray"):
+        memory.like(memory.device_array(2), np.zeros(2))
+
+
 @pytest.mark.parametrize("left", KINDS)
 @pytest.mark.parametrize("right", KINDS)
 def test_result_of_mixed_kinds_is_as_dpnp_s(left, right):

@@ -3,9 +3,9 @@
 On unless the environment says otherwise:
 
 =====================  ============================================================================================
-``KAPI_CACHE``         ``0`` turns it off.
+``KAPI_CACHE``         ``0``, ``off``, ``no`` or ``false`` turns it off.
 ``KAPI_CACHE_DIR``     The folder; by default ``kapi`` in ``$XDG_CACHE_HOME``, ``~/.cache``, or Windows' local data.
-``KAPI_CACHE_SIZE``    Most megabytes that the folder may hold; 256 by default.  The longest unused go first.
+``KAPI_CACHE_SIZE``    Most megabytes that the folder may hold, 256 by default, ``inf`` for any; oldest uses go first.
 =====================  ============================================================================================
 
 A file is a SPIR-V module with its checksum, and is never run as code on the host.  Its name is a digest of all that
@@ -20,6 +20,8 @@ import contextlib
 import itertools
 import os
 import stat
+import sys
+import tempfile
 import threading
 import time
 from dataclasses import dataclass
@@ -178,25 +180,30 @@ def _note(trouble: str) -> None:
 
 
 def _is_on() -> bool:
-    return os.environ.get(_SWITCH, "1") != "0"
+    return os.environ.get(_SWITCH, "1").strip().lower() not in ("0", "off", "no", "false")
 
 
 def _folder() -> Path:
     named = os.environ.get(_FOLDER)
     if named:
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return Path(base) / "kapi" if base else Path(os.path.expanduser("~")) / ".cache" / "kapi"
+        return Path(os.path.expanduser(named))
+    for base in (os.environ.get("XDG_CACHE_HOME"), os.environ.get("LOCALAPPDATA"), os.path.expanduser("~/.cache")):
+        if base and os.path.isabs(base):  # the specification of XDG has relative ones ignored
+            return Path(base) / "kapi"
+    # A user without a home, as in a container; `_is_private` guards against what others put there.
+    return Path(tempfile.gettempdir()) / f"kapi-{os.getuid() if hasattr(os, 'getuid') else 'cache'}"
 
 
 def _limit() -> int:
     """Most bytes in the folder."""
     try:
         megabytes = float(os.environ.get(_SIZE, _DEFAULT_SIZE))
+        if not megabytes >= 0:  # NaN is not, either
+            raise ValueError
     except ValueError:
         _note(f"{_SIZE} must be a number of megabytes, got {os.environ[_SIZE]!r}: {_DEFAULT_SIZE} is used")
         megabytes = _DEFAULT_SIZE
-    return int(max(0.0, megabytes) * 2**20)
+    return int(min(megabytes * 2**20, sys.maxsize))
 
 
 def _is_private(folder: Path) -> bool:

@@ -82,8 +82,11 @@ def compiler_fingerprint() -> str:
     """Return a digest of what compiles: Python, the sources of the compiler, and the versions of what it needs."""
     digest = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.version_info}".encode())
     for package in _COMPILER:
-        for source in sorted(_sources(_folder(package))):
-            digest.update(source.encode())
+        try:
+            for source in sorted(_sources(_folder(package))):
+                digest.update(source.encode())
+        except OSError as error:  # imported from an archive, say
+            raise NoFingerprintError(f"the package {package}, whose files cannot be listed ({error})") from error
     for package in _VERSIONED:
         for name in ("_version.py", "version.py"):
             path = _folder(package) / name

@@ -82,7 +82,10 @@ class Kernel(DeviceLaunchable):
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
     ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
-        before = device_events(dependent_events) if dependent_events else _NONE
+        try:
+            before = device_events(dependent_events) if dependent_events else _NONE
+        except ValueError:  # an array in the place of the events, which is neither true nor false
+            before = device_events(dependent_events)
         self.renewals()
         # What is recorded goes the long way.
         for plan in self._plans.get(space, ()) if recording.active is None else ():

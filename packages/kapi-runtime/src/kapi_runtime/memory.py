@@ -15,6 +15,8 @@ SYCL 2020, section 4.8 (unified shared memory); the array API standard, DLPack.
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Literal
@@ -27,7 +29,7 @@ from kapi_runtime._copying import copy_bytes
 from kapi_runtime._waiting import wait_for
 from kapi_runtime.dlpack import is_on_sycl_device, shared_array_of
 from kapi_runtime.queues import default_queue, describe_queue, queue_of
-from kapi_sim.errors import DriverError, DtypeError, ExecutionPlacementError, UsmAllocationError
+from kapi_sim.errors import DriverError, DtypeError, ExecutionPlacementError, LimitError, UsmAllocationError
 
 __all__ = ["asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array"]
 
@@ -56,6 +58,8 @@ def device_array(shape: int | tuple[int, ...], dtype: Any = "float64", *, queue:
     ------
     UsmAllocationError
         If there is not so much memory.
+    LimitError
+        If `shape` is none.
 
     Examples
     --------
@@ -128,6 +132,11 @@ def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = 
     ('shared', (2, 3), dtype('float64'))
     """
     dpnp = _dpnp()
+    for array in arrays:
+        if not hasattr(array, "sycl_queue"):
+            raise ExecutionPlacementError(
+                f"arrays must be USM arrays, got {type(array).__name__}: copy it to the device by `asarray(array)`"
+            )
     queues = [array.sycl_queue for array in arrays]
     if not queues or any(queue != queues[0] for queue in queues):
         places = ", ".join(map(describe_queue, queues)) or "none"
@@ -182,7 +191,8 @@ def asarray(
     dpnp = _dpnp()
     array = _on_device(values)
     if array is None:
-        host = np.ascontiguousarray(_on_host(values), dtype)
+        host = np.asarray(_on_host(values), dtype, order="C")
+        host = host.astype(host.dtype.newbyteorder("="), copy=False)
         if copy is False:
             raise ValueError(
                 f"values must be in unified shared memory if copy=False, got {type(values).__name__}: leave copy out"
@@ -241,7 +251,7 @@ def copy(source: Any, target: Any) -> None:
     Raises
     ------
     DtypeError
-        If shapes or types differ, or one is not contiguous.
+        If shapes or types differ, one is not contiguous, or the target is read-only.
 
     Examples
     --------
@@ -253,14 +263,22 @@ def copy(source: Any, target: Any) -> None:
     array([1, 2, 3], dtype=int32)
     """
     for array in (source, target):
+        if not hasattr(array, "flags"):
+            raise DtypeError(
+                f"source and target of a copy must be arrays, got {type(array).__name__}: `asarray(values)` makes one"
+            )
         if (array.shape, array.dtype) != (source.shape, source.dtype) or not array.flags.c_contiguous:
             raise DtypeError(
                 "source and target of a copy must be C-contiguous, of one shape and one type, got "
                 f"{source.dtype} {source.shape} and {target.dtype} {target.shape}: write `target[...] = source`"
             )
+    if not target.flags["W"]:
+        raise DtypeError("target of a copy must be writable, got a read-only array: copy to another one")
     if isinstance(source, np.ndarray) and isinstance(target, np.ndarray):
         target[...] = source
         return
+    if _overlap(source, target):  # the runtime refuses to copy between them
+        source = source.copy()
     places = ["host" if isinstance(each, np.ndarray) else "device" for each in (source, target)]
     _run_copy(target, source, " to ".join(places))
 
@@ -279,6 +297,9 @@ def _dpnp() -> ModuleType:
 def _new(shape: Any, dtype: Any, kind: UsmType, queue: Any, fill: Any) -> Any:
     dpnp = _dpnp()
     queue = default_queue() if queue is None else queue
+    nbytes = _nbytes(shape, dtype)
+    if nbytes > np.iinfo(np.intp).max:  # dpnp would compute with what is left of it in 64 bits
+        raise _too_large(nbytes, shape, kind, queue)
     make: Callable[..., Any] = dpnp.empty
     arguments = {"dtype": np.dtype(dtype), "usm_type": kind, "sycl_queue": queue}
     if fill is not None:
@@ -286,12 +307,25 @@ def _new(shape: Any, dtype: Any, kind: UsmType, queue: Any, fill: Any) -> Any:
     try:
         return make(shape, **arguments)
     except (MemoryError, USMAllocationError) as error:
-        nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        raise UsmAllocationError(
-            f"an array must fit into the memory of its device, got {nbytes} bytes of {kind} memory for {shape} on "
-            f"{describe_queue(queue)}, which holds {queue.sycl_device.global_mem_size} bytes, "
-            f"{queue.sycl_device.max_mem_alloc_size} in one allocation"
-        ) from error
+        raise _too_large(nbytes, shape, kind, queue) from error
+
+
+def _nbytes(shape: Any, dtype: Any) -> int:
+    try:
+        extents = [operator.index(extent) for extent in (shape if isinstance(shape, (tuple, list)) else (shape,))]
+        if min(extents, default=0) < 0:
+            raise TypeError
+    except TypeError:
+        raise LimitError(f"shape must be an integer of at least 0, or a tuple of such, got {shape!r}") from None
+    return math.prod(extents) * np.dtype(dtype).itemsize
+
+
+def _too_large(nbytes: int, shape: Any, kind: str, queue: Any) -> UsmAllocationError:
+    return UsmAllocationError(
+        f"an array must fit into the memory of its device, got {nbytes} bytes of {kind} memory for {shape} on "
+        f"{describe_queue(queue)}, which holds {queue.sycl_device.global_mem_size} bytes, "
+        f"{queue.sycl_device.max_mem_alloc_size} in one allocation"
+    )
 
 
 def _on_device(values: Any) -> Any:
@@ -327,6 +361,14 @@ def _run_copy(target: Any, source: Any, name: str) -> None:
         return
     to, of = (_bytes_of(each) for each in (target, source))
     copy_bytes(queue, to, of, source.nbytes, name, SequentialOrderManager[queue].submitted_events)
+
+
+def _overlap(source: Any, target: Any) -> bool:
+    """Whether two contiguous arrays have bytes in common."""
+    if source.nbytes == 0 or isinstance(source, np.ndarray) or isinstance(target, np.ndarray):
+        return False
+    start, other = (as_usm_memory(array)._pointer for array in (source, target))
+    return bool(abs(start - other) < source.nbytes)
 
 
 def _bytes_of(array: Any) -> Any:
