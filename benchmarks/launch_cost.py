@@ -67,6 +67,7 @@ def launch_costs(rounds: int) -> dict[str, tuple[float, float]]:
     theirs = peer.kernel("add", *values)
     candidates["pyopencl, arguments set, 3 arrays"] = lambda: peer.start(theirs, (_SIZE,))
     batches: dict[str, Callable[[], None]] = {name: _repeated(call) for name, call in candidates.items()}
+    batches["kapi, no argument, in device_context"] = _without_arguments(queue)
     floor = native_loop(bound)
     batches["native loop, 3 arrays packed"] = lambda: floor(_BATCH)
 
@@ -89,6 +90,23 @@ def _repeated(call: Callable[[], object]) -> Callable[[], None]:
     def batch() -> None:
         for _ in range(_BATCH):
             call()
+
+    return batch
+
+
+def _without_arguments(queue: Any) -> Callable[[], None]:
+    """Launches that no array places: only a `device_context` does."""
+
+    @kapi.kernel
+    def nothing(item):  # type: ignore[no-untyped-def]  # as users write it
+        item.get_id(0)
+
+    space = kapi.Range(_SIZE)
+
+    def batch() -> None:
+        with kapi.device_context(queue):
+            for _ in range(_BATCH):
+                kapi.call_kernel_async(nothing, space, ())
 
     return batch
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+
 import dpctl
 import dpnp
 import numpy as np
@@ -168,6 +170,83 @@ def test_plan_that_packs_otherwise_than_the_long_way_is_not_used(monkeypatch, lo
     x, y = dpnp.ones(4), dpnp.ones(4)
     again.prepare(kapi.Range(4), (1.0, x, y))
     assert again.prepare(kapi.Range(4), (1.0, x, y)).plan(at_once=True) is None
+
+
+Ends = namedtuple("Ends", "low high")
+
+
+def test_tuples_are_packed(long_way):
+    @kapi.kernel
+    def fill(item: kapi.Item, targets, ends, nested):
+        i = item.get_id(0)
+        targets[0][i] = ends.low + nested[1][0]
+        targets[1][i] = ends.high * nested[0]
+
+    for step in range(4):
+        first, second = dpnp.zeros(4), dpnp.zeros(8, dtype="int64")[::2]
+        kapi.call_kernel(fill, kapi.Range(4), (first, second), Ends(step, step + 1), (10, (0.5,)))
+        assert set(first.asnumpy()) == {step + 0.5}
+        assert set(second.asnumpy()) == {10 * (step + 1)}
+    assert len(long_way) == 1
+
+
+def test_other_tuples_leave_the_plan(long_way):
+    @kapi.kernel
+    def fill(item: kapi.Item, target, values):
+        target[item.get_id(0)] = values[0]
+
+    target = dpnp.zeros(4)
+    for values in [(1, 2), (1,), (1, 2.0), [1, 2]] * 2:
+        if isinstance(values, list):
+            with pytest.raises(kapi.DtypeError):
+                kapi.call_kernel(fill, kapi.Range(4), target, values)
+        else:
+            kapi.call_kernel(fill, kapi.Range(4), target, values)
+            assert set(target.asnumpy()) == {1}
+    assert len(long_way) == 3 + 2
+
+
+def test_named_tuple_whose_fields_are_others_leaves_the_plan(long_way):
+    class Pair(namedtuple("Pair", "a b")):
+        __slots__ = ()
+
+    @kapi.kernel
+    def fill(item: kapi.Item, target, pair):
+        target[item.get_id(0)] = pair.a
+
+    target = dpnp.zeros(4)
+    for fields in (("a", "b"), ("a", "b"), ("b", "a")):
+        Pair._fields = fields
+        kapi.call_kernel(fill, kapi.Range(4), target, Pair(1, 2))
+    assert len(long_way) == 2
+
+
+def test_tuples_of_a_bound_launch_are_replaced(long_way):
+    @kapi.kernel
+    def fill(item: kapi.Item, target, values):
+        target[item.get_id(0)] = values[0] + values[1]
+
+    target = dpnp.zeros(4)
+    launch = fill.bind(kapi.Range(4), target, (1, 2))
+    launch.replace(values=(3, 4))
+    launch()[0].wait()
+    assert set(target.asnumpy()) == {7}
+    assert len(long_way) == 1
+
+
+def test_launch_without_arrays_takes_the_plan_of_its_context(long_way, sub_devices):
+    @kapi.kernel
+    def nothing(item: kapi.Item, number):
+        item.get_id(0) + number
+
+    for queue in (*sub_devices, *sub_devices):
+        with kapi.device_context(queue):
+            for number in range(3):
+                _, event = kapi.call_kernel_async(nothing, kapi.Range(4), (), number)
+            event.wait()
+    assert len(long_way) == len(sub_devices)
+    with pytest.raises(kapi.ExecutionPlacementError, match="must hold a USM array"):
+        nothing[4](1)
 
 
 def test_defaults_are_packed(long_way):

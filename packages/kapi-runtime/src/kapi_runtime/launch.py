@@ -119,8 +119,8 @@ class Prepared:
 
     def plan(self, at_once: bool = False) -> Plan | None:
         """Return a plan for launches like this one, or None if there is none."""
-        if self.global_range is None or self.kernel.module.failures or not self.arguments.owners:
-            return None  # without arrays, the queue is that of the `device_context`, which a plan does not ask for
+        if self.global_range is None or self.kernel.module.failures:
+            return None
         given = self.arguments.given
         return make_plan(self.kernel, self.queue, given, self.packed, self.global_range, self.local_range, at_once)
 

@@ -25,6 +25,7 @@ from kapi_runtime._plan_rows import pair_rows, plan_rows
 from kapi_runtime._submission import Submission, submission
 from kapi_runtime._waiting import Pace
 from kapi_runtime.events import HostEvent
+from kapi_runtime.host_arrays import place_of_host_arrays
 from kapi_runtime.program import DeviceKernel
 from kapi_sim import LocalAccessor, NdRange, Range
 
@@ -56,6 +57,7 @@ class Plan:
     __slots__ = (
         "_accessors",
         "_fields",
+        "_is_placed",
         "_kept",
         "_launch",
         "_pack",
@@ -81,7 +83,9 @@ class Plan:
         self.queue, self.kernel = queue, kernel
         self._accessors = tuple((i, value) for i, value in enumerate(given) if isinstance(value, LocalAccessor))
         self._fields = tuple((type_, type_._fields) for type_ in _types(given) if hasattr(type_, "_fields"))
-        self.is_plain = not self._accessors and not self._fields
+        # Without arrays, the queue is that of the `device_context`.
+        self._is_placed = any(parameter.kind == "array" for parameter in kernel.module.parameters)
+        self.is_plain = self._is_placed and not self._accessors and not self._fields
         self.pace = Pace()
         self._pack, self._send, self._launch = made.pack, made.send, made.launch
         self._packed = (ctypes.c_char * len(packed)).from_buffer_copy(packed)
@@ -104,7 +108,11 @@ class Plan:
         self._kept = (block, kept, native, types, local, _types(given))
 
     def suits(self, given: Sequence[Any]) -> bool:
-        """Whether local memory and named tuples among the arguments are what the plan was made for."""
+        """Whether local memory, named tuples, and where a launch without arrays goes are what the plan was made for."""
+        if not self._is_placed:
+            place = place_of_host_arrays()
+            if place is None or place.queue != self.queue:
+                return False
         return all(given[index] == accessor for index, accessor in self._accessors) and all(
             type_._fields == fields for type_, fields in self._fields
         )
