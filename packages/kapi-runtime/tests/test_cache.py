@@ -154,9 +154,9 @@ def test_switch_has_the_usual_words(folder, monkeypatch, value):
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
-        ({"KAPI_CACHE_DIR": "~/mine", "HOME": "/home/u"}, "/home/u/mine"),
-        ({"XDG_CACHE_HOME": "/c", "HOME": "/home/u"}, "/c/kapi"),
-        ({"XDG_CACHE_HOME": "relative", "HOME": "/home/u"}, "/home/u/.cache/kapi"),
+        ({"KAPI_CACHE_DIR": "~/mine", "HOME": "/somewhere/u"}, "/somewhere/u/mine"),
+        ({"XDG_CACHE_HOME": "/c", "HOME": "/somewhere/u"}, "/c/kapi"),
+        ({"XDG_CACHE_HOME": "relative", "HOME": "/somewhere/u"}, "/somewhere/u/.cache/kapi"),
         ({"HOME": "relative", "TMPDIR": "/tmp"}, f"/tmp/kapi-{os.getuid()}"),
     ],
 )

@@ -317,7 +317,7 @@ def _nbytes(shape: Any, dtype: Any) -> int:
             raise TypeError
     except TypeError:
         raise LimitError(f"shape must be an integer of at least 0, or a tuple of such, got {shape!r}") from None
-    return math.prod(extents) * np.dtype(dtype).itemsize
+    return math.prod(extents) * int(np.dtype(dtype).itemsize)
 
 
 def _too_large(nbytes: int, shape: Any, kind: str, queue: Any) -> UsmAllocationError:
