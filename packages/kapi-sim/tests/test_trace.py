@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 import json
 import re
 from xml.etree import ElementTree
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
+from kapi_sim.tracing.figure import item_color
 from kapi_sim.tracing.statistics import bank_conflict, segments
 
 
@@ -348,3 +350,13 @@ def test_accesses_fall_together_however_python_runs_them(line_with):
     strided = next(row for row in trace.statistics() if row.site.line == line_with("# strided"))
     # Four reads of 16 rows, a stretch each; four reads and four writes of out, one stretch each.
     assert (strided.reads, strided.writes, strided.segments) == (128, 64, (4 * 16 + 8 * 1) / 12)
+
+
+def test_colours_of_work_items_bear_white_letters():
+    for item in range(360):
+        hue, saturation, lightness = map(int, re.fullmatch(r"hsl\((\d+),(\d+)%,(\d+)%\)", item_color(item)).groups())
+        channels = colorsys.hls_to_rgb(hue / 360, lightness / 100, saturation / 100)
+        linear = [((c + 0.055) / 1.055) ** 2.4 if c > 0.04045 else c / 12.92 for c in channels]
+        luminance = np.dot(linear, [0.2126, 0.7152, 0.0722])
+        assert 1.05 / (luminance + 0.05) >= 4.5  # WCAG's least contrast for small letters
+        assert lightness >= 25

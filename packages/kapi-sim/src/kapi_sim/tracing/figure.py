@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from colorsys import hls_to_rgb
 from html import escape
 from textwrap import wrap
 
@@ -22,11 +23,24 @@ _LEGEND = {
     "sub-group": "diamond: meeting of a sub-group",
 }
 _CELL, _ROW, _LEFT, _TOP, _WALL = 46, 22, 96, 58, 18
+_SATURATION = 58
+_MOST_LUMINANCE = 1.05 / 4.5 - 0.05
+"""White letters on it have a contrast of 4.5, which small ones need to be legible."""
 
 
 def item_color(item: int) -> str:
-    """Return a colour that differs from those of the neighbours: hues a golden angle apart."""
-    return f"hsl({item * 137.508 % 360:.0f},58%,{42 + item % 3 * 7}%)"
+    """Return a colour that differs from those of the neighbours, hues a golden angle apart, and bears white letters."""
+    hue, lightness = round(item * 137.508 % 360), 42 + item % 3 * 7
+    while _luminance(hue, lightness) > _MOST_LUMINANCE:
+        lightness -= 1
+    return f"hsl({hue},{_SATURATION}%,{lightness}%)"
+
+
+def _luminance(hue: int, lightness: int) -> float:
+    """Relative luminance, as the guidelines for accessible web content define it."""
+    channels = hls_to_rgb(hue / 360, lightness / 100, _SATURATION / 100)
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def svg(launch: Launch) -> str:
