@@ -7,6 +7,7 @@ knows the types of USM arrays at all is kapi-types' doing, whose hooks this modu
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from numba.core.compiler import Compiler
@@ -63,7 +64,7 @@ def _offload_diagnostics(dispatcher: Any, level: int = 1, file: Any = None) -> N
 
 def _define_pipelines_with_offload(compiler: Any) -> Any:
     # Only kapi-types makes these types, so a program without them has not imported the module that has them.
-    if any(map(_holds_usm_array, compiler.state.args)):
+    if any(map(_holds_usm_array, compiler.state.args)) or _makes_arrays(compiler.state.func_id):
         from kapi_numba_offload.pipeline import offload_pipelines
 
         return offload_pipelines(compiler.state)
@@ -73,3 +74,23 @@ def _define_pipelines_with_offload(compiler: Any) -> Any:
 def _holds_usm_array(type_: Any) -> bool:
     # Tuples of tuples are rare, and other types do not hold arrays that a caller passes.
     return type(type_).__name__ == "UsmArrayType" or any(map(_holds_usm_array, getattr(type_, "types", ())))
+
+
+def _makes_arrays(identity: Any) -> bool:
+    """Whether a function speaks of dpnp or of kernels, which Numba knows nothing of: it needs no argument to tell."""
+    function = getattr(identity, "func", None)
+    known = [sys.modules[name] for name in ("dpnp", "kapi_runtime") if name in sys.modules]
+    if function is None or not known:
+        return False
+    outside = function.__globals__
+    values = [outside.get(name) for name in function.__code__.co_names]
+    values += [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
+    return any(value is module for value in values for module in known)
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018  # raises where nothing was assigned yet
+    except ValueError:
+        return False
+    return True

@@ -7,6 +7,7 @@ import numba
 import pytest
 
 import kapi_numba_offload
+import kapi_runtime
 import kapi_types
 from kapi_numba_offload import _numba_compat
 from kapi_sim.errors import KernelCompilationError
@@ -63,6 +64,34 @@ def test_registration_is_idempotent_and_removable():
             numba.njit(lambda a: a[0])(dpnp.ones(2))
     finally:
         kapi_numba_offload.register()
+
+
+@pytest.mark.parametrize("decorate", [numba.njit, kapi_numba_offload.dpjit], ids=["njit", "dpjit"])
+def test_functions_that_make_their_arrays_are_offloaded(decorate):
+    """No argument is a USM array: the function speaks of dpnp, by a global or a closure."""
+    import dpctl
+    import dpnp
+
+    @decorate
+    def ramp(count, queue):
+        found = dpnp.full(count, 2, dtype=dpnp.float32, usm_type="host", sycl_queue=queue)
+        return found + dpnp.arange(count, dtype=dpnp.float32, usm_type="host", sycl_queue=queue)
+
+    queue = dpctl.SyclQueue()
+    result = ramp(3, queue)
+    assert (result.usm_type, result.sycl_queue, result.dtype) == ("host", queue, "float32")
+    assert result.asnumpy().tolist() == [2.0, 3.0, 4.0]
+
+
+def test_functions_that_launch_kernels_need_no_array_argument():
+    """Index spaces are made in them as outside."""
+
+    @kapi_numba_offload.dpjit
+    def space(extents):
+        whole = kapi_runtime.Range(*extents)
+        return kapi_runtime.NdRange(whole, whole)
+
+    assert space((4, 2)) == kapi_runtime.NdRange((4, 2), (4, 2))
 
 
 def test_numba_version_is_in_the_supported_range():

@@ -61,7 +61,7 @@ def test_all_problems_are_told_at_once(line_with):
         "a kernel cannot use with",
         "a kernel cannot import: import above it",
         "a list cannot be made in a kernel; name each element of the tuple",
-        "operator is is none that kernels have",
+        "operator is is none that kernels have; write ==",
         "operator @ is none that kernels have",
         "a kernel cannot use del",
         "constant must fit 64 bits, got 18446744073709551616",

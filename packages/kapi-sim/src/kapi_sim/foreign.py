@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -25,32 +26,42 @@ _FOR_KERNELS = frozenset({"__main__", "_operator", "enum", "operator"})
 _MAKERS = frozenset({"array", "arange", "empty", "empty_like", "full", "linspace", "ones", "ones_like", "zeros"})
 
 
-def foreign_call(value: Any) -> str:
+def foreign_call(value: Any, path: tuple[str, ...]) -> str:
     """Return why a kernel cannot call `value`; nothing if it can, or if that is seen only when it does.
 
     Parameters
     ----------
     value : object
         What the called name leads to, `MISSING` if it is the kernel's own.
+    path : tuple of str
+        The called name, from left to right, as the kernel spells it.
     """
     if value is MISSING or not callable(value) or (isinstance(value, type) and issubclass(value, np.generic)):
         return ""
+    if isinstance(value, FunctionType) and value.__module__ in (None, "builtins"):
+        return ""  # the user's own, made where no module is
     owner = _owner(value)
     if owner == "builtins":
         is_known = id(value) in _BUILTINS or (isinstance(value, type) and issubclass(value, BaseException))
     elif owner in ("numpy", "math", "cmath"):
         is_known = any(value is function for function in _functions(owner))
     else:
-        is_known = owner not in sys.stdlib_module_names or owner in _FOR_KERNELS
+        is_known = owner != "dpnp" and (owner not in sys.stdlib_module_names or owner in _FOR_KERNELS)
     if is_known:
         return ""
     name = getattr(value, "__name__", repr(value))
     cure = ""
     if owner == "numpy" and name in _MAKERS:
         cure = ": pass an array as an argument, or make a kapi.PrivateArray"
-    elif owner == "numpy":
+    elif owner == "dpnp" and any(name == getattr(each, "__name__", "") for each in _functions("numpy")):
+        cure = f": write np.{name}"
+    elif name in ("finfo", "iinfo"):
+        cure = ": compute it outside of the kernel, whose constants may be globals"
+    elif owner in ("numpy", "dpnp"):
         cure = ": write a loop over the elements, or use it outside of the kernel"
-    return f"{name if owner == 'builtins' else f'{owner}.{name}'} is no function that kernels have{cure}"
+    if owner in ("numpy", "dpnp") and len(path) > 1:
+        path = (owner, *path[1:])  # whatever it was imported as
+    return f"{'.'.join(path)} is no function that kernels have{cure}"
 
 
 def foreign_value(name: str, value: Any) -> str:

@@ -11,6 +11,8 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from kapi_sim.foreign import foreign_call, foreign_value
 from kapi_sim.names import MISSING, bound_names, dotted_path, resolve
 
@@ -79,6 +81,11 @@ def find_problems(tree: ast.FunctionDef, function: Callable[..., Any], is_kernel
         finder.visit(statement)
     found = sorted(set(finder.found))
     return [f"{function.__code__.co_filename}:{line}: {text}" for line, text in found]
+
+
+def _names_dtype(text: str) -> bool:
+    found = getattr(np, text, None) if text.isidentifier() else None
+    return isinstance(found, type) and issubclass(found, np.generic)
 
 
 class _Finder(ast.NodeVisitor):
@@ -164,7 +171,9 @@ class _Finder(ast.NodeVisitor):
             self.visit(node.value)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        if isinstance(node.value, (str, bytes)):
+        if isinstance(node.value, str) and _names_dtype(node.value):
+            self._add(node, f"dtype must be NumPy's type itself in a kernel, got a text; write np.{node.value}")
+        elif isinstance(node.value, (str, bytes)):
             self._add(node, _STRING)
         elif type(node.value) is int and not -(2**63) <= node.value < 2**64:
             self._add(node, f"constant must fit 64 bits, got {node.value}")
@@ -190,7 +199,8 @@ class _Finder(ast.NodeVisitor):
     def _operator(self, node: ast.AST, operation: ast.AST) -> None:
         sign = _LACKING.get(type(operation))
         if sign is not None:
-            self._add(node, f"operator {sign} is none that kernels have")
+            cure = {"is": "; write ==", "is not": "; write !="}.get(sign, "")
+            self._add(node, f"operator {sign} is none that kernels have{cure}")
 
     def visit_Call(self, node: ast.Call) -> None:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -201,7 +211,7 @@ class _Finder(ast.NodeVisitor):
             if name in _MADE_BY:
                 self._add(node, _MADE_BY[name])
                 return
-        text = foreign_call(value)
+        text = foreign_call(value, dotted_path(node.func) or ())
         if text:
             self._add(node, text)
             return

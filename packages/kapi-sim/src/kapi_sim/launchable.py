@@ -211,7 +211,7 @@ class BoundLaunch:
 def _index_space(configuration: Any) -> Range | NdRange:
     if isinstance(configuration, (Range, NdRange)):
         return configuration
-    if isinstance(configuration, tuple):
+    if isinstance(configuration, tuple) and len(configuration) != 1:
         if len(configuration) != 2:
             raise KernelLaunchError(
                 "kernel[...] must be given an index space or a global and a local size, "
@@ -221,6 +221,7 @@ def _index_space(configuration: Any) -> Range | NdRange:
         if isinstance(local, _DefaultLocalSize):
             return as_range(whole, "global size")
         return NdRange(whole, local)
+    # A tuple of one is the global size of one dimension, as an array's shape gives it.
     return as_range(configuration, "global size")
 
 

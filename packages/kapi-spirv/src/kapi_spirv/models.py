@@ -21,6 +21,7 @@ from kapi_types import (
 )
 from kapi_types.kernel_api import ConstantType, EnumerationType, EnumMemberType
 from kapi_types.kernel_typing.callables import LanguageFunctionType, LanguageMethodType
+from kapi_types.kernel_typing.conversions import RoundType
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.functions import TableFunctionType
 from kapi_types.kernel_typing.iteration import RangeIteratorType, RangeType
@@ -127,6 +128,7 @@ for _type, _model in {
     DeviceFunctionType: models.OpaqueModel,
     LanguageFunctionType: models.OpaqueModel,
     PrintType: models.OpaqueModel,
+    RoundType: models.OpaqueModel,
     TableFunctionType: models.OpaqueModel,
     NamedTupleClassType: models.OpaqueModel,
     SliceType: SliceModel,

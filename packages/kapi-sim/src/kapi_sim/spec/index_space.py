@@ -57,7 +57,9 @@ class Range(tuple[int, ...]):
         try:
             values = tuple(operator.index(extent) for extent in extents)
         except TypeError:
-            raise LimitError(f"extents of a Range must be integers of at least 0, got {extents}") from None
+            is_shape = len(extents) == 1 and isinstance(extents[0], (tuple, list))
+            cure = f"; write Range(*{extents[0]})" if is_shape else ""
+            raise LimitError(f"extents of a Range must be integers of at least 0, got {extents}{cure}") from None
         if min(values) < 0:
             raise LimitError(f"extents of a Range must be integers of at least 0, got {extents}")
         self = super().__new__(cls, values)

@@ -229,8 +229,26 @@ def _dtype_case(dtype: str) -> Case:
     )
 
 
+def _own_enumerations(kapi: Any) -> Any:
+    @kapi.kernel
+    def own_enumerations(item: kapi.Item, out, narrow):
+        out[0] = kapi.MemoryOrder.SEQ_CST
+        out[1] = kapi.MemoryScope.DEVICE
+        out[2] = kapi.AddressSpace.LOCAL
+        narrow[0] = kapi.MemoryOrder.ACQ_REL
+
+    return own_enumerations
+
+
 CASES: tuple[Case, ...] = (
     *(_dtype_case(dtype) for dtype in ("int32", "int64", "float32", "float64")),
+    Case(
+        "arrays/members-of-enumerations-are-stored-as-integers",
+        _own_enumerations,
+        ((1,),),
+        lambda: [np.zeros(3), np.zeros(1, np.int8)],
+        lambda given: {0: np.array([4.0, 3.0, 3.0]), 1: np.array([3], np.int8)},
+    ),
     Case(
         "arrays/copy-3d",
         _copy_3,

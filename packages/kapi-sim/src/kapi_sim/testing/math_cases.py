@@ -225,6 +225,41 @@ def _case(name: str, make: Any, names: tuple[str, ...], dtype: str, x: Any, y: A
     )
 
 
+def _to_digits(kapi: Any) -> Any:
+    @kapi.kernel
+    def to_digits(item: kapi.Item, x, n, out, wide):
+        i = item.get_id(0)
+        out[i, 0] = round(x[i], 2)
+        out[i, 1] = round(x[i], ndigits=-1)
+        out[i, 2] = round(n[i], -1)
+        out[i, 3] = round(n[i], 3)
+        out[i, 4] = round(i * 2.25, 1)
+        out[i, 5] = round(x[i], None)
+        wide[i] = round(x[i], 1) * 16777217
+
+    return to_digits
+
+
+_ROUNDED = np.array([2.675, -2.5, 15.0, 25.125], np.float32)
+_TENS = np.array([15, 25, -15, 7], np.int32)
+
+
+def _of_bits(kapi: Any) -> Any:
+    @kapi.kernel
+    def of_bits(item: kapi.Item, n, u, out):
+        i = item.get_id(0)
+        out[i, 0] = n[i].bit_count()
+        out[i, 1] = u[i].bit_count()
+        out[i, 2] = (i * 5).bit_count()
+        out[i, 3] = int(n[i]).bit_length()
+
+    return of_bits
+
+
+_BITS = np.array([0, -7, 127, -128], np.int8)
+_WIDE_BITS = np.array([0, 1, 2**63, 2**64 - 1], np.uint64)
+
+
 def _cases(dtype: str) -> list[Case]:
     anywhere = [-3.5, -1.0, -0.3, 0.125, 0.7, 1.9, 4.0]
     cases = [
@@ -264,6 +299,40 @@ CASES: tuple[Case, ...] = (
         ((2,),),
         lambda: [np.array([2.0**48, 1.0], np.float32), np.zeros(2)],
         lambda given: {1: np.array([16777216.0, np.float32(1.0) + np.float32(0.1)], np.float64)},
+    ),
+    Case(
+        "math/round-to-digits",
+        _to_digits,
+        ((4,),),
+        lambda: [_ROUNDED, _TENS, np.zeros((4, 6)), np.zeros(4, np.float32)],
+        lambda given: {
+            2: np.stack(
+                [
+                    np.round(_ROUNDED, 2),
+                    np.round(_ROUNDED, -1),
+                    np.round(_TENS, -1),
+                    _TENS,
+                    [0.0, 2.2, 4.5, 6.8],
+                    np.rint(_ROUNDED),
+                ],
+                axis=1,
+            ),
+            3: np.round(_ROUNDED, 1) * np.float32(16777217),
+        },
+    ),
+    Case(
+        "math/bits-of-integers",
+        _of_bits,
+        ((4,),),
+        lambda: [_BITS, _WIDE_BITS, np.zeros((4, 4), np.int64)],
+        lambda given: {
+            2: np.array(
+                [
+                    [bin(abs(int(n))).count("1"), bin(int(u)).count("1"), bin(5 * i).count("1"), int(n).bit_length()]
+                    for i, (n, u) in enumerate(zip(_BITS, _WIDE_BITS, strict=True))
+                ]
+            )
+        },
     ),
     Case(
         "math/beyond-the-domain",

@@ -9,6 +9,7 @@ from llvmlite import ir
 from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_types.kernel_api import ConstantType, EnumerationType
 from kapi_types.kernel_typing.callables import LanguageFunctionType
+from kapi_types.kernel_typing.conversions import RoundType
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.functions import TableFunctionType
 from kapi_types.kernel_typing.prints import PrintType
@@ -53,6 +54,7 @@ for _opaque in (
     NamedTupleClassType,
     LanguageFunctionType,
     PrintType,
+    RoundType,
     TableFunctionType,
     types.DType,
     types.Function,

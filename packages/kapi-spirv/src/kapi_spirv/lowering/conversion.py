@@ -7,8 +7,9 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, types
-from kapi_spirv.lowering.builtins import call_intrinsic
+from kapi_spirv.lowering.builtins import I64, call_intrinsic
 from kapi_spirv.lowering.complex_parts import join, split
+from kapi_types.kernel_api import ConstantType
 from kapi_types.kernel_typing.conversions import PYTHON_CONVERSIONS
 from kapi_types.weak import weak_int
 
@@ -115,6 +116,13 @@ for _source in _KINDS:
             return convert(builder, value, source, target)
 
 
+for _target in _KINDS:
+
+    @registry.lower_cast(ConstantType, _target)
+    def _cast_member(context: Any, builder: ir.IRBuilder, source: Any, target: Any, value: ir.Value) -> ir.Value:
+        return convert(builder, I64(int(source.value)), weak_int, target)
+
+
 @registry.lower_cast(types.BaseTuple, types.BaseTuple)
 def _cast_tuple(context: Any, builder: ir.IRBuilder, source: Any, target: Any, value: ir.Value) -> ir.Value:
     converted = [
@@ -134,6 +142,11 @@ for _function in PYTHON_CONVERSIONS:
 @registry.lower(types.NumberClass, types.Any)
 def _numpy_conversion(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     return convert(builder, args[0], sig.args[0], sig.return_type)
+
+
+@registry.lower(round, types.Any, types.NoneType)
+def _round_without_digits(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    return _round(context, builder, sig.replace(args=sig.args[:1]), args[:1])
 
 
 @registry.lower(round, types.Any)

@@ -180,6 +180,8 @@ class KernelTypingContext(TypingContext):
 
     def resolve_setitem(self, target: types.Type, index: types.Type, value: types.Type) -> Any:
         """The signature of `target[index] = value`."""
+        if isinstance(value, ConstantType) and isinstance(value.value, int):
+            value = weak_int  # a member of one of the language's own enumerations
         return self.resolve_function_type(_SETITEM, (target, index, value), {})
 
     def resolve_static_setitem(self, target: types.Type, index: Any, value: types.Type) -> None:

@@ -1,15 +1,24 @@
-"""The types of explicit conversions: `int(x)`, `float(x)`, `bool(x)`, `complex(x)`, `numpy.float32(x)`, `round(x)`."""
+"""The types of explicit conversions, such as `int(x)`, `numpy.float32(x)` and `round(x)`, and of numbers' methods."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from kapi_types._numba_compat import templates, types
+from kapi_types.kernel_typing.library.number_functions import (
+    bit_count,
+    bit_length,
+    round_float,
+    round_weak_float,
+    round_whole,
+)
 from kapi_types.kernel_typing.library.parts import make_complex
 from kapi_types.kernel_typing.promotion import as_strong, is_number, is_real, is_scalar, unify_scalars
 from kapi_types.weak import is_weak, weak_bool, weak_complex, weak_float, weak_int
 
-__all__ = ["PYTHON_CONVERSIONS", "complex_of", "part_of", "registry"]
+__all__ = ["PYTHON_CONVERSIONS", "RoundType", "complex_of", "part_of", "registry"]
 
 registry = templates.Registry()
 
@@ -62,6 +71,40 @@ class _MakeComplex(templates.AbstractTemplate):
         return templates.signature(complex_of(part), part, part)
 
 
+class _BitMethodType(types.BoundFunction):
+    """`bit_count()` or `bit_length()` of an integer, a function of the library."""
+
+    def __init__(self, function: Callable[[Any], Any], this: types.Type) -> None:
+        self._function = function
+        super().__init__(type(function.__name__, (templates.AbstractTemplate,), {"key": function.__name__}), this)
+
+    def copy(self, this: types.Type) -> _BitMethodType:
+        """The same method of an integer of another type."""
+        return type(self)(self._function, this)
+
+    def get_call_type(self, context: Any, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        """The signature of a call, which takes nothing."""
+        if args or kws:
+            return None
+        return templates.signature(context.type_device_function(self._function, (self.this,)), recvr=self.this)
+
+    def get_impl_key(self, sig: Any) -> Any:
+        """What the compiled function is registered under."""
+        return self._function, sig.args
+
+
+class _IntegerMethods(templates.AttributeTemplate):
+    """What Python's and NumPy's integers count of their bits."""
+
+    key = types.Integer
+
+    def resolve_bit_count(self, number: types.Integer) -> types.Type:
+        return _BitMethodType(bit_count, number)
+
+    def resolve_bit_length(self, number: types.Integer) -> types.Type | None:
+        return _BitMethodType(bit_length, number) if is_weak(number) else None
+
+
 class _Parts(templates.AttributeTemplate):
     """`real`, `imag` and `conjugate()` of any number."""
 
@@ -110,18 +153,61 @@ class _DTypeAttributes(templates.AttributeTemplate):
         return weak_int
 
 
-@registry.register_global(round)
-class _Round(templates.AbstractTemplate):
-    """`round(x)` without a number of digits: to the even neighbour, as a weak int."""
+class RoundType(types.Callable, types.Opaque):
+    """`round(x)`, a weak int, and `round(x, ndigits)`, of the type of `x`: halves go to the even neighbour."""
 
-    key = round
+    _parameters = inspect.Signature(
+        [
+            inspect.Parameter("number", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+            inspect.Parameter("ndigits", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None),
+        ]
+    )
 
-    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if len(args) != 1 or not is_number(args[0]) or isinstance(args[0], types.Complex):
+    def __init__(self) -> None:
+        super().__init__("function(round)")
+
+    @property
+    def key(self) -> Any:
+        """The function: there is one."""
+        return round
+
+    def get_call_type(self, context: Any, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        """The signature of a call; rounding to digits is a function of the library."""
+        try:
+            given = tuple(self._parameters.bind(*args, **kws).arguments.values())
+        except TypeError:
             return None
-        return templates.signature(weak_int, args[0])
+        if not given or not is_number(given[0]) or isinstance(given[0], types.Complex):
+            return None
+        if len(given) == 1:
+            return None if kws else templates.signature(weak_int, *given)
+        if isinstance(given[1], types.NoneType):
+            return templates.signature(weak_int, *given).replace(pysig=self._parameters)
+        if not isinstance(given[1], types.Integer):
+            return None
+        given = (given[0], weak_int)
+        return templates.signature(context.type_device_function(_rounding(given[0]), given), *given).replace(
+            pysig=self._parameters
+        )
+
+    def get_call_signatures(self) -> tuple[tuple[Any, ...], bool]:
+        """No fixed signatures: numbers of any type are rounded."""
+        return (), True
+
+    def get_impl_key(self, sig: Any) -> Any:
+        """What the back end has the code under."""
+        to_digits = len(sig.args) == 2 and isinstance(sig.args[1], types.Integer)
+        return (_rounding(sig.args[0]), sig.args) if to_digits else round
 
 
+def _rounding(number: types.Type) -> Any:
+    if isinstance(number, types.Float):
+        return round_weak_float if is_weak(number) else round_float
+    return round_whole
+
+
+registry.register_global(round, RoundType())
+registry.register_attr(_IntegerMethods)
 for _class in (types.Number, types.Boolean):
     registry.register_attr(type(f"_{_class.__name__}Parts", (_Parts,), {"key": _class}))
 for _function, _result in PYTHON_CONVERSIONS.items():

@@ -5,7 +5,10 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from kapi_sim import LocalAccessor
+from kapi_sim.launchable import Launchable
 from kapi_sim.spec.intrinsics import INTRINSICS, rows
 from kapi_types._numba_compat import types
 from kapi_types.kernel_api import ItemType
@@ -39,7 +42,7 @@ def is_consequence(*operands: Any) -> bool:
 def describe_value(value: object) -> str:
     """Why a constant, a global or a closure's value is none in a kernel, to follow its name."""
     if isinstance(value, (str, bytes)):
-        return "is a text, which only print() and the exceptions of debug mode take"
+        return f"is a text, which only print() and the exceptions of debug mode take{_dtype_instead(value)}"
     if isinstance(value, (list, dict, set, frozenset)):
         kind = type(value).__name__
         return f"is a {kind}, which kernels lack; make it a tuple, or an array that is an argument"
@@ -49,9 +52,18 @@ def describe_value(value: object) -> str:
         return "is no index in a kernel; name each axis"
     if value is LocalAccessor:
         return "cannot be made in a kernel; pass one to the launch, as an argument"
+    if isinstance(value, Launchable):
+        return "is a kernel, which is launched; what kernels call is decorated with @device_func"
     if callable(value):
         return "is no function that kernels have"
     return f"is a {type(value).__name__}, which kernels lack"
+
+
+def _dtype_instead(text: str | bytes) -> str:
+    """What to write where a text names a dtype, as NumPy and LocalAccessor take it."""
+    name = text if isinstance(text, str) and text.isidentifier() else ""
+    is_dtype = isinstance(getattr(np, name, None), type) and issubclass(getattr(np, name), np.generic)
+    return f"; write np.{name}" if is_dtype else ""
 
 
 def describe_missing_attribute(type_: types.Type, name: str) -> str:

@@ -35,6 +35,7 @@ __all__ = ["InferTypes"]
 _LACKING = {
     "is_": "is", "is_not": "is not", "delitem": "del", "matmul": "@", "imatmul": "@=",
 }  # fmt: skip
+_INSTEAD = {"is": "==", "is not": "!="}
 _OTHER_OPERATORS = (operator.not_, operator.getitem, operator.setitem, operator.contains)
 _FREE_ROUNDS = 8  # no kernel seen needed more than three; afterwards assumptions only widen, which comes to an end
 
@@ -181,7 +182,9 @@ class _AssumingInferer(typeinfer.TypeInferer):
         if isinstance(val, Unknown):
             return types.undefined
         if inst is None and val not in (*BINARY, *UNARY, *COMPARISONS, *IN_PLACE, *_OTHER_OPERATORS):
-            raise KernelTypeProblem(f"operator {_LACKING.get(val.__name__, val.__name__)} is none that kernels have")
+            sign = _LACKING.get(val.__name__, val.__name__)
+            cure = f"; write {_INSTEAD[sign]}" if sign in _INSTEAD else ""
+            raise KernelTypeProblem(f"operator {sign} is none that kernels have{cure}")
         return super().resolve_value_type(inst, val)
 
     def add_type(self, var: str, tp: types.Type, loc: Any, unless_locked: bool = False) -> None:

@@ -97,7 +97,10 @@ class _Call:
         given = dict(call.kws)
         problem = None
         if call.vararg is not None:
-            problem = "print() in a kernel must be given its values one by one, got *: write them out"
+            problem = (
+                "print() in a kernel must be given at most 30 values, one by one, got more or *: write them out, in "
+                "several calls with end=' '"
+            )
         elif unknown := [name for name in given if name not in ("sep", "end")]:
             problem = f"print() in a kernel must have no options but sep and end, got {', '.join(unknown)}"
         words = []

@@ -30,6 +30,12 @@ _OPCODES = {
 """Instructions of Python that Numba refuses, and what their author wrote."""
 
 
+_REWRITTEN = (
+    "an assert in a kernel must be as it was written, got one that pytest has rewritten: define the kernel in a module "
+    "that is no test's, or put PYTEST_DONT_REWRITE into the docstring of this one"
+)
+
+
 def problems_of_form(function: FunctionType) -> list[Problem]:
     """What a function may not be, and Numba would overlook: starred parameters, coroutines, `nonlocal`.
 
@@ -46,6 +52,8 @@ def problems_of_form(function: FunctionType) -> list[Problem]:
         )
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         found.append((code.co_firstlineno, "a kernel must not yield or await"))
+    if "@pytest_ar" in code.co_names:
+        found.append((code.co_firstlineno, _REWRITTEN))
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             found += _assigned_outside(inner)

@@ -12,7 +12,16 @@ import numpy as np
 
 from kapi_types.kernel_typing.library.parts import ilogb
 
-__all__ = ["FLOATS", "INTEGERS", "OPERATORS"]
+__all__ = [
+    "FLOATS",
+    "INTEGERS",
+    "OPERATORS",
+    "bit_count",
+    "bit_length",
+    "round_float",
+    "round_weak_float",
+    "round_whole",
+]
 
 
 # -- operators, which are functions in NumPy -------------------------------------------------------------
@@ -360,14 +369,62 @@ def lcm(x, y):
     return abs(x) if divisor == 0 else abs(x) // divisor * abs(y)
 
 
+def magnitude(x):
+    """Absolute value, that of the least integer too, which its own type has not."""
+    return np.uint64(x) if x >= 0 else np.uint64(-(x + 1)) + np.uint64(1)
+
+
 def bitwise_count(x):
     """Number of bits set in the absolute value."""
-    left = np.uint64(abs(x))
+    left = magnitude(x)
     count = np.uint8(0)
     while left != 0:
         left &= left - 1
         count += np.uint8(1)
     return count
+
+
+def bit_count(x):
+    """Number of bits set in the absolute value, as Python's int."""
+    return int(bitwise_count(x))
+
+
+def bit_length(x):
+    """Number of bits that the absolute value takes."""
+    left = magnitude(x)
+    count = 0
+    while left != 0:
+        left >>= 1
+        count += 1
+    return count
+
+
+def round_whole(x, ndigits):
+    """To a multiple of a power of ten if there are fewer than no digits, else the same."""
+    if ndigits >= 0:
+        return x
+    scale = 1
+    for _ in range(-ndigits):
+        scale *= 10
+    quotient, rest = x // scale, x % scale
+    if 2 * rest > scale or (2 * rest == scale and quotient % 2 != 0):
+        quotient += 1
+    return quotient * scale
+
+
+def round_float(x, ndigits):
+    """To decimal digits as NumPy does it: scaled, rounded to even, and scaled back."""
+    scale = 1.0
+    for _ in range(abs(ndigits)):
+        scale *= 10.0
+    if ndigits < 0:
+        return np.rint(x / scale) * scale
+    return np.rint(x * scale) / scale
+
+
+def round_weak_float(x, ndigits):
+    """The same of a Python float, which stays one."""
+    return float(round_float(x, ndigits))
 
 
 def isqrt(n):
