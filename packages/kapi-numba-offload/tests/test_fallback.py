@@ -162,3 +162,21 @@ def test_host_loop_of_whole_arrays_is_no_fallback(recwarn):
 
     assert f(dpnp.ones(2), 3).asnumpy().tolist() == [12, 12]
     assert not [each for each in recwarn if issubclass(each.category, OffloadFallbackWarning)]
+
+
+@numba.stencil
+def three_points(a):
+    return (a[-1] + a[0] + a[1]) * 0.5
+
+
+def test_stencil_runs_on_the_host(assert_same):
+    """`numba.stencil` is told, and gives what it gives for NumPy arrays."""
+
+    @numba.njit
+    def f(a):
+        return three_points(a) + 1
+
+    a = np.arange(6.0)
+    with pytest.warns(OffloadFallbackWarning, match=r"(?s)`numba.stencil`.*\[host-function\].*stencil at"):
+        result = f(dpnp.asarray(a))
+    assert_same(result, dpnp.asarray(three_points(a) + 1))

@@ -82,3 +82,42 @@ def test_reduction_is_a_scalar_where_one_is_used(assert_same):
     a, total = f(dpnp.ones(3))
     assert a.asnumpy().tolist() == [6, 6, 6]
     assert_same(total, dpnp.sum(dpnp.ones(3)))
+
+
+AXES = ["axis=0", "axis=1", "axis=-1", "axis=(0, 2)", "axis=1, keepdims=True", "axis=(0, 1, 2)"]
+
+
+def test_reductions_of_expressions_along_axes_are_fused(assert_same, launches):
+    """No array of the expression is made: one kernel, or two where few results are split among work-items."""
+    values = np.random.default_rng(5).integers(1, 9, (3, 5, 70))
+    a, b = dpnp.asarray(values, dtype="float32"), dpnp.asarray(values[0], dtype="float32")
+    texts = [f"np.sum(a * b, {axis})" for axis in AXES]
+    texts += ["np.mean(a - b, axis=2)", "(a + b).max(0)", "np.min(a[:, ::-1] * 2, 1)", "np.prod(a / b, axis=0)"]
+    texts += ["np.any(a > b, axis=0)", "np.all(a == a, axis=(1, 2))", "np.sum(a > 3, axis=2)"]
+    results = of(", ".join(texts))(a, b)
+    assert len(texts) <= len(launches) <= 2 * len(texts)
+    assert {(3, 5, 70)}.isdisjoint(each.shape for _, _, args in launches for each in args[:1])
+    for text, result in zip(texts, results, strict=True):
+        assert_same(result, expected(text, a, b), rtol=1e-5)
+
+
+def test_reduction_along_an_axis_allocates_its_result_only(assert_same, monkeypatch):
+    """Counted: one array for 300 sums, whose work-items need no help."""
+    made = []
+    import kapi_numba_offload.axis_reduction as module
+
+    a = dpnp.reshape(dpnp.arange(6000.0), (300, 20))
+    f = of("np.sum(a * b, axis=1)")
+    assert_same(f(a, a), dpnp.sum(a * a, axis=1))
+    own = module.allocate
+    monkeypatch.setattr(module, "allocate", lambda shape, *rest: made.append(shape) or own(shape, *rest))
+    f(a, a)
+    assert made == [(300,)]
+
+
+def test_reduction_along_an_axis_that_is_none_is_dpnps_error():
+    """In dpnp's own words; empty arrays are dpnp's, too."""
+    a = dpnp.ones((2, 3))
+    with pytest.raises(Exception, match="axis 5 is out of bounds"):
+        of("np.sum(a * b, axis=5)")(a, a)
+    assert of("np.sum(a * b, axis=0)")(a[:0], a[:0]).asnumpy().tolist() == [0, 0, 0]

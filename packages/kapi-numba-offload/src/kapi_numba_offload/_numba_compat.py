@@ -12,6 +12,7 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import type_inference_stage
 from numba.core.untyped_passes import FixupArgs, IRProcessing, TranslateByteCode
 from numba.np.numpy_support import as_dtype, from_dtype, ufunc_find_matching_loop
+from numba.stencils.stencil import StencilFunc
 
 __all__ = [
     "CPUDispatcher",
@@ -24,6 +25,7 @@ __all__ = [
     "IRProcessing",
     "NumbaError",
     "PassManager",
+    "StencilFunc",
     "TranslateByteCode",
     "as_dtype",
     "compile_extra",

@@ -41,7 +41,7 @@ class NumpyCall:
     Parameters
     ----------
     name : str
-        NumPy's name of it.
+        NumPy's name of it, or another name of a function that runs on the host.
     function : callable
         NumPy's function.
     place : Place
@@ -54,6 +54,7 @@ class NumpyCall:
         self._name, self._function, self._place, self._options = name, function, place, options
         self._status = status(name)
         self._on_device = function_named(name, on_device=True)
+        self._spelled = name if function_named(name, on_device=False) is None else f"numpy.{name}"
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if not any(_has_usm(each) for each in (*args, *keywords.values())):
@@ -69,7 +70,7 @@ class NumpyCall:
 
     def _on_host(self, args: Any, keywords: dict[str, Any]) -> Any:
         """NumPy's function on copies; arrays that it returns are copied to the queue of those that it was given."""
-        detail = f"numpy.{self._name} at {self._place}: {self._place.text}"
+        detail = f"{self._spelled} at {self._place}: {self._place.text}"
         fall_back(
             self._place, Refusal("host-function", self._place.line, self._name, detail), self._options.may_fall_back
         )

@@ -21,7 +21,7 @@ from kapi_numba_offload.statements import Statement
 from kapi_numba_offload.usm import allocate, flat_view, may_overlap
 from kapi_sim.errors import KapiError
 
-__all__ = ["FusedRegion", "sample_of"]
+__all__ = ["FusedRegion", "indexing_of", "sample_of"]
 
 _REMEMBERED = 256  # shapes of one region; beyond, all are forgotten, as a program that uses so many needs none twice
 
@@ -267,7 +267,7 @@ class FusedRegion:
         else:
             flat, grid = frozenset(), shape
         indexings: list[Indexing] = [
-            None if not isinstance(leaf, dpnp_array) else (0,) if position in flat else _indexing(leaf.shape, shape)
+            None if not isinstance(leaf, dpnp_array) else (0,) if position in flat else indexing_of(leaf.shape, shape)
             for position, leaf in enumerate(leaves)
         ]
         dtypes = {node: _dtype(value) for node, value in values.items()}
@@ -326,7 +326,9 @@ class FusedRegion:
             if ndim > 3:
                 parameters += extents[1 : ndim - 2]
             name = self.place.function if self.place.function.isidentifier() else "expression"
-            self._kernels[key] = make_kernel(name, parameters, lines, str(self.place), fastmath=self.fastmath)
+            self._kernels[key] = make_kernel(
+                name, tuple(parameters), tuple(lines), str(self.place), fastmath=self.fastmath
+            )
         return self._kernels[key]
 
     @staticmethod
@@ -391,7 +393,8 @@ def _statement_shapes(statements: Sequence[Statement], leaves: Sequence[Any]) ->
     return shapes
 
 
-def _indexing(shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[int, ...]:
+def indexing_of(shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[int, ...]:
+    """How an operand of one shape is indexed where the result has another: see `Indexing`."""
     lead = len(result) - len(shape)
     return tuple(-1 if length == 1 and result[lead + axis] != 1 else lead + axis for axis, length in enumerate(shape))
 

@@ -20,12 +20,12 @@ from kapi_numba_offload.loop_kernel import IDENTITIES, POSITION_LINES, shares_of
 from kapi_numba_offload.usm import allocate, flat_view
 from kapi_sim.errors import KapiError
 
-__all__ = ["FUSED_REDUCTIONS", "FusedReduction"]
+__all__ = ["COMBINED", "FUSED_REDUCTIONS", "FusedReduction", "identity_of"]
 
 FUSED_REDUCTIONS = {"sum": "sum", "mean": "sum", "prod": "prod", "min": "min", "max": "max", "any": "any", "all": "all"}
 """The reductions that an expression is fused into, and how each combines two values."""
 
-_COMBINED = {
+COMBINED = {
     "sum": "total = total + {0}",
     "prod": "total = total * {0}",
     # What is not equal to itself is not a number, and stays the result once it is met.
@@ -34,6 +34,12 @@ _COMBINED = {
     "any": "total = total or {0}",
     "all": "total = total and {0}",
 }
+"""The line that combines a value with the total, for each."""
+
+
+def identity_of(combined: str, dtype: np.dtype[Any]) -> Any:
+    """The value that changes nothing: what each work-item starts with."""
+    return dtype.type(combined == "all") if combined in ("any", "all") else IDENTITIES[combined](dtype)
 
 
 class _Ready(NamedTuple):
@@ -102,7 +108,7 @@ class FusedReduction:
             element = evaluate(node, samples, (), values)
             result = getattr(dpnp, self.name)(element)
             dtype, combined = result.dtype, FUSED_REDUCTIONS[self.name]
-            identity = dtype.type(combined == "all") if combined in ("any", "all") else IDENTITIES[combined](dtype)
+            identity = identity_of(combined, dtype)
             first = self._first(node, leaves, {each: _dtype(value) for each, value in values.items()}, dtype)
             second = self._second(dtype)
             ready = _Ready(first, second, dtype, result.usm_type, arrays[0].size, identity)
@@ -130,22 +136,24 @@ class FusedReduction:
                 if isinstance(leaf, dpnp_array) and number in used
             ),
             f"        value = {f'({value.source} != 0)' if as_bool else cast(value, dtype)}",
-            f"        {_COMBINED[FUSED_REDUCTIONS[self.name]].format('value')}",
+            f"        {COMBINED[FUSED_REDUCTIONS[self.name]].format('value')}",
             "partial[kapi_row * kapi_lanes + kapi_lane] = total",
         ]
         given = [f"{'a' if isinstance(leaf, dpnp_array) else 'x'}{number}" for number, leaf in enumerate(leaves)]
         parameters = ["partial", "identity", *given, "count", "kapi_steps"]
-        return make_kernel(self._kernel_name(), parameters, lines, str(self.place), fastmath=self.region.fastmath)
+        return make_kernel(
+            self._kernel_name(), tuple(parameters), tuple(lines), str(self.place), fastmath=self.region.fastmath
+        )
 
     def _second(self, dtype: np.dtype[Any]) -> kapi_runtime.Kernel:
         lines = [
             "total = identity",
             "for i in range(items):",
-            f"    {_COMBINED[FUSED_REDUCTIONS[self.name]].format('partial[i]')}",
+            f"    {COMBINED[FUSED_REDUCTIONS[self.name]].format('partial[i]')}",
             f"result[()] = total / np.{dtype.name}(count)" if self.name == "mean" else "result[()] = total",
         ]
         parameters = ["result", "partial", "identity", "items", "count"]
-        return make_kernel(f"{self._kernel_name()}_{self.name}", parameters, lines, str(self.place))
+        return make_kernel(f"{self._kernel_name()}_{self.name}", tuple(parameters), tuple(lines), str(self.place))
 
     def _kernel_name(self) -> str:
         return self.place.function if self.place.function.isidentifier() else "expression"

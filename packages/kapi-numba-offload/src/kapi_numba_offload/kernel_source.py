@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import math
 from collections.abc import Mapping, Sequence
@@ -95,18 +96,19 @@ def spell_index(indexing: tuple[int, ...]) -> str:
     return "[" + (", ".join("0" if axis < 0 else f"i{axis}" for axis in indexing) or "()") + "]"
 
 
+@functools.lru_cache(maxsize=1024)
 def make_kernel(
-    name: str, parameters: Sequence[str], lines: Sequence[str], place: str, *, fastmath: bool = False
+    name: str, parameters: tuple[str, ...], lines: tuple[str, ...], place: str, *, fastmath: bool = False
 ) -> kapi_runtime.Kernel:
-    """A kernel from the lines of its body.
+    """A kernel from the lines of its body; the same one for the same lines, whatever shapes they are for.
 
     Parameters
     ----------
     name : str
         What it is called in messages, profiles and SPIR-V.
-    parameters : sequence of str
+    parameters : tuple of str
         Those after the work-item.
-    lines : sequence of str
+    lines : tuple of str
         Its statements.
     place : str
         What it was made from, ``file:line``.

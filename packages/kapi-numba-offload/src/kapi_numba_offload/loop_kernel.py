@@ -17,7 +17,7 @@ from kapi_numba_offload.loop_syntax import LoopSyntax
 from kapi_numba_offload.loop_views import HELPERS
 from kapi_numba_offload.names import Names
 
-__all__ = ["IDENTITIES", "POSITION_LINES", "LoopFunctions", "Shares", "combine", "shares_of"]
+__all__ = ["IDENTITIES", "POSITION_LINES", "LoopFunctions", "Shares", "combine", "most_items", "shares_of"]
 
 
 def _identity_of_extremum(dtype: np.dtype[Any], largest: bool) -> Any:
@@ -79,6 +79,11 @@ class Shares(NamedTuple):
         return kapi_runtime.Range(self.rows, self.lanes)
 
 
+def most_items(device: Any) -> int:
+    """Work-items beyond which a device gains nothing by sharing out work further."""
+    return int(min(_MOST_ITEMS, device.max_compute_units * _ITEMS_PER_UNIT))
+
+
 def shares_of(count: int, queue: Any) -> Shares:
     """How `count` iterations, at least one, are shared out on a queue's device.
 
@@ -87,8 +92,7 @@ def shares_of(count: int, queue: Any) -> Shares:
     """
     device = queue.sycl_device
     lanes = 16 if device.is_cpu else 64
-    most = min(_MOST_ITEMS, device.max_compute_units * _ITEMS_PER_UNIT)
-    rows = max(1, min(most, count) // lanes)
+    rows = max(1, min(most_items(device), count) // lanes)
     return Shares(rows, lanes, -(-count // (rows * lanes)))
 
 

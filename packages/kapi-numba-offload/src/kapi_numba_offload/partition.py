@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from kapi_numba_offload._numba_compat import StencilFunc
+from kapi_numba_offload.axis_reduction import AxisReduction
 from kapi_numba_offload.calls import Creation, NumpyCall, element
 from kapi_numba_offload.functions import ELEMENTWISE, OPERATORS
 from kapi_numba_offload.fused_reduction import FUSED_REDUCTIONS, FusedReduction
@@ -46,7 +48,7 @@ class Partition:
     ----------
     helpers : dict
         Name and object of everything that the new body calls.
-    regions : list of FusedRegion and FusedReduction
+    regions : list of FusedRegion, FusedReduction and AxisReduction
         What became kernels, in order.
     """
 
@@ -166,8 +168,8 @@ class Partition:
         return rewritten
 
     def _reduction(self, node: ast.expr) -> ast.expr | None:
-        """A reduction of an elementwise operation to one value, as one region; None for anything else."""
-        if not isinstance(node, ast.Call) or node.keywords or self.numba_types:
+        """A reduction of an elementwise operation, as one region; None for anything else."""
+        if not isinstance(node, ast.Call) or self.numba_types:
             return None
         function = self.names.value(node.func)
         if function is not UNKNOWN:
@@ -176,14 +178,25 @@ class Partition:
             name, operands = node.func.attr, [node.func.value, *node.args]
         else:
             return None
-        if name not in FUSED_REDUCTIONS or len(operands) != 1 or not self.is_operation(operands[0]):
+        words = {each.arg: _literal(each.value) for each in node.keywords}
+        if len(operands) == 2:
+            words["axis"] = _literal(operands[1])
+        is_whole = words.get("axis") is None and not words
+        if name not in FUSED_REDUCTIONS or not 1 <= len(operands) <= 2 or not self.is_operation(operands[0]):
+            return None
+        if not is_whole and not (words.keys() <= {"axis", "keepdims"} and _are_axes(words.get("axis"))):
             return None
         group = Group(self)
         group.add(None, None, None, operands[0], node)
         call = group.call(is_expression=True)
-        region = FusedReduction(name, self.regions.pop())
-        self.regions.append(region)
-        call.func = loaded(self.helper(f"reduction_{len(self.regions)}", region), node)
+        region = self.regions.pop()
+        made = (
+            FusedReduction(name, region)
+            if is_whole
+            else AxisReduction(name, region, words["axis"], bool(words.get("keepdims")))
+        )
+        self.regions.append(made)
+        call.func = loaded(self.helper(f"reduction_{len(self.regions)}", made), node)
         return call
 
     def _children(self, node: ast.expr) -> ast.expr:
@@ -203,7 +216,7 @@ class Partition:
 
     def _call(self, node: ast.Call) -> ast.expr:
         function = self.names.value(node.func)
-        name = None if function is UNKNOWN else numpy_name(function)
+        name = "stencil" if isinstance(function, StencilFunc) else None if function is UNKNOWN else numpy_name(function)
         if name is None:
             return node
         kind = self.kinds.kind(node)
@@ -294,3 +307,15 @@ class Partition:
             for axis in axes
         )
         return plain and any(isinstance(axis, ast.Slice) or self.kinds.kind(axis) != SCALAR for axis in axes)
+
+
+def _literal(node: ast.expr) -> Any:
+    """The value of a literal, `UNKNOWN` for anything else."""
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return UNKNOWN
+
+
+def _are_axes(value: Any) -> bool:
+    return type(value) is int or (isinstance(value, tuple) and bool(value) and all(type(each) is int for each in value))

@@ -65,8 +65,8 @@ REASONS: dict[str, Reason] = {
         "give the loop arrays that share no memory: `a.copy()`",
     ),
     "host-function": Reason(
-        "a NumPy function is called that dpnp has not",
-        "write it with functions that dpnp has, or work on a copy: `a.asnumpy()`",
+        "a NumPy function is called that dpnp has not, or a `numba.stencil`",
+        "write it with functions that dpnp has, a stencil with slices or `prange`, or work on a copy: `a.asnumpy()`",
     ),
 }
 """The reasons by their ids."""
