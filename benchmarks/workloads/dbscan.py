@@ -124,19 +124,21 @@ def build(scale: float) -> Workload:
         return Column(run, lambda: [kept[peer]])
 
     def in_kapi(kernel: kapi.Kernel) -> Column:
-        found = dpnp.empty((n, n), dtype=np.uint8)
+        found, host = dpnp.empty((n, n), dtype=np.uint8), np.empty((n, n), np.uint8)
 
         def run() -> None:
             kapi.call_kernel(kernel, kapi.Range(n, n), on_device, found, square)
-            kept[kernel] = clusters(found.asnumpy())
+            kapi.memory.copy(found, host)
+            kept[kernel] = clusters(host)
 
         return Column(run, lambda: [kept[kernel]])
 
-    by_offload = dpnp.empty((n, n), dtype=np.uint8)
+    by_offload, on_host = dpnp.empty((n, n), dtype=np.uint8), np.empty((n, n), np.uint8)
 
     def offloaded() -> None:
         neighbours_numba(on_device, by_offload, square)
-        kept["offload"] = clusters(by_offload.asnumpy())
+        kapi.memory.copy(by_offload, on_host)
+        kept["offload"] = clusters(on_host)
 
     columns = {
         "NumPy": Column(by_numpy, lambda: [kept["numpy"]]),

@@ -43,7 +43,7 @@ def mandelbrot(item: kapi.Item, steps, left, top, step, most):
     cy = top + i * step
     x = np.float32(0.0)
     y = np.float32(0.0)
-    n = 0
+    n = np.int32(0)
     while n < most and x * x + y * y <= 4.0:
         t = x * x - y * y + cx
         y = 2.0 * x * y + cy
@@ -103,7 +103,7 @@ def build(scale: float) -> Workload:
     def in_kapi(kernel: kapi.Kernel) -> Column:
         steps = dpnp.empty((n, n), dtype=np.int32)
         return Column(
-            lambda: kapi.call_kernel(kernel, kapi.Range(n, n), steps, left, top, step, STEPS), lambda: [steps]
+            lambda: kapi.call_kernel(kernel, kapi.Range(n, n), steps, left, top, step, np.int32(STEPS)), lambda: [steps]
         )
 
     steps, offloaded = np.empty((n, n), np.int32), dpnp.empty((n, n), dtype=np.int32)

@@ -105,7 +105,7 @@ class RangeIteratorModel(models.StructModel):
     """The `next` value, in a variable, and where the loop ends."""
 
     def __init__(self, manager: Any, type_: RangeIteratorType) -> None:
-        members = [("next", types.EphemeralPointer(weak_int)), ("stop", weak_int), ("step", weak_int)]
+        members = [("last", types.EphemeralPointer(weak_int)), ("stop", weak_int), ("step", weak_int)]
         super().__init__(manager, type_, members)
 
 

@@ -28,21 +28,23 @@ def _getiter(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
     loop = context.make_helper(builder, sig.args[0], args[0])
     iterator = context.make_helper(builder, sig.return_type)
     variable = cgutils.alloca_once(builder, I64)
-    builder.store(loop.start, variable)
+    # What is kept is the value of the iteration before: if it were the next one's, optimised loops would have two
+    # variables, one a step behind the other, which drivers do not see through.
+    builder.store(builder.sub(loop.start, loop.step), variable)
     # A step of zero ends where it starts.
     stop = builder.select(builder.icmp_signed("==", loop.step, I64(0)), loop.start, loop.stop)
-    iterator.next, iterator.stop, iterator.step = variable, stop, loop.step
+    iterator.last, iterator.stop, iterator.step = variable, stop, loop.step
     return iterator._getvalue()
 
 
 @registry.lower("iternext", RangeIteratorType)
 def _iternext(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     iterator = context.make_helper(builder, sig.args[0], args[0])
-    value = builder.load(iterator.next)
+    value = builder.add(builder.load(iterator.last), iterator.step)
     # Complements have the opposite order: one comparison serves both directions, whatever the step turns out to be.
     direction = builder.ashr(iterator.step, I64(63))
     is_valid = builder.icmp_signed("<", builder.xor(value, direction), builder.xor(iterator.stop, direction))
-    builder.store(builder.add(value, iterator.step), iterator.next)
+    builder.store(value, iterator.last)
     pair = context.make_helper(builder, sig.return_type)
     pair.first, pair.second = value, is_valid
     return pair._getvalue()
