@@ -11,7 +11,7 @@ import pytest
 import kapi_sim as kapi
 
 FOLDER = Path(__file__).parents[2] / "docs" / "coming_from"
-PAGES = ("numba_dpex", "numba_dppy", "sycl", "opencl")  # numba_cuda has a test of its own
+PAGES = ("numba_dpex", "numba_dppy", "numba_cuda_kernels", "sycl", "opencl")  # numba_cuda has a test of its own
 ROW = re.compile(r"^\| (?P<theirs>.*) \| (?P<ours>.*) \|$", re.MULTILINE)
 
 x = np.arange(1, 9, dtype=np.float32)  # for two groups of four; each is one sub-group
@@ -41,6 +41,20 @@ KERNEL = {
     "kapi.reduce_over_group(g, x, kapi.plus)": [10] * 4 + [26] * 4,
     "kapi.reduce_over_group(group, x, kapi.plus)": [10] * 4 + [26] * 4,
     "kapi.inclusive_scan_over_group(group, x, kapi.maximum)": x,
+    "nd_item.get_global_range(0)": [8] * 8,
+    "nd_item.get_group().get_group_range(0)": [2] * 8,
+    "nd_item.get_sub_group().get_local_id()": each % 4,
+    "nd_item.get_sub_group().get_local_range()": [4] * 8,
+    "kapi.group_barrier(sub_group)": None,
+    "kapi.reduce_over_group(group, np.int32(x > 2), kapi.plus)": [2] * 4 + [4] * 4,
+    "kapi.all_of_group(group, x > 2)": [0] * 4 + [1] * 4,
+    "kapi.any_of_group(group, x > 2)": [1] * 8,
+    "kapi.all_of_group(sub_group, x > 2)": [0] * 4 + [1] * 4,
+    "kapi.any_of_group(sub_group, x > 2)": [1] * 8,
+    "kapi.reduce_over_group(sub_group, np.uint64(x > 2) << np.uint64(i), kapi.bit_or)": [12] * 4 + [15] * 4,
+    "kapi.shift_group_left(sub_group, x, 1)": None,
+    "kapi.shift_group_right(sub_group, x, 1)": None,
+    "kapi.AtomicRef(a, i).exchange(x)": [0] * 4 + [1, 2, 3, 4],
     "kapi.group_broadcast(g, x)": [1] * 4 + [5] * 4,
     "kapi.select_from_group(sg, x, id)": [3] * 4 + [7] * 4,
     "kapi.select_from_group(sub_group, x, i)": x,
@@ -78,6 +92,7 @@ HOST = {
     "kapi.call_kernel_async(f, kapi.NdRange(g, l), (), ...)": lambda b, r: (b["a"] == 1).all() and len(r) == 2,
     "kernel[global_size, kapi.DEFAULT_LOCAL_SIZE](a)": lambda b, r: (b["a"] == 1).all(),
     "kernel[global_size, local_size](a)": lambda b, r: (b["a"] == 1).all(),
+    "kapi.NdRange(global_range=g, local_range=l)": lambda b, r: r == kapi.NdRange(8, 4),
     "kapi.LocalAccessor(shape, dtype)": lambda b, r: r.shape == (8,),
     'kapi.LocalAccessor(256, "float32")': lambda b, r: (r.shape, r.dtype) == ((256,), np.float32),
     "@kapi.kernel": lambda b, r: isinstance(r, kapi.Kernel),
