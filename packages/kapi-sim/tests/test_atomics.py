@@ -190,6 +190,6 @@ def test_marked_array_counts_as_written_in_later_launches():
     with kapi.simulation() as report:
         kapi.call_kernel(read, kapi.Range(4), a, np.zeros(4))
     assert "global memory that the host left uninitialised" in report.text()
-    with pytest.raises(kapi.KernelLaunchError, match="uninitialised must name NumPy arrays, got 3"):
+    with pytest.raises(kapi.KernelLaunchError, match="uninitialised must name arrays, got 3"):
         with kapi.simulation(uninitialised=[3]):
             pass

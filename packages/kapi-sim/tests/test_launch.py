@@ -396,6 +396,21 @@ def test_usm_arrays_are_copied_in_and_out():
         kapi.call_kernel(fill, kapi.Range(4), device_only, 3)
 
 
+def test_marked_usm_array_counts_as_written_in_later_launches():
+    base = np.zeros(8)
+    marked, out = UsmDouble(base), UsmDouble(np.zeros(4))
+    with kapi.simulation(uninitialised=marked):
+        with pytest.raises(kapi.UninitializedReadError, match=r"a\[0\] \(global memory\) must be written before"):
+            kapi.call_kernel(copy, kapi.Range(3), marked, out)
+        kapi.call_kernel(fill, kapi.Range(3), marked, 3)
+        kapi.call_kernel(copy, kapi.Range(3), marked, out)
+        # Another view of the same memory, of which each launch makes another copy.
+        kapi.call_kernel(copy, kapi.Range(1), UsmDouble(base[2:]), out)
+        with pytest.raises(kapi.UninitializedReadError, match=r"a\[1\] \(global memory\) must be written before"):
+            kapi.call_kernel(copy, kapi.Range(2), UsmDouble(base[2:]), out)
+    kapi.call_kernel(copy, kapi.Range(4), marked, out)
+
+
 def in_a_fresh_python(code, **environment):
     result = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],

@@ -163,6 +163,7 @@ def bind(
     if settings.profile is not None and "limits" in settings.checks:
         check_local_memory(binder.local_bytes, settings.profile)
     binder.granule = _granule(list(binder.bound.arrays.values()))
+    binder.recall_written()
     binder.bound.values = [binder.wrap(name, value) for name, value in zip(names, args, strict=False)]
     return binder.bound
 
@@ -196,10 +197,13 @@ class _Binder:
             bound.ordering = Ordering(clock)
         if races or self._unwritten is not None:
             bound.trail = self._trail("global", races, self._unwritten is not None)
-            if self._unwritten is not None:
-                bound.trail.initialised = self._unwritten.written
         if races or unwritten:
             bound.local_trail = self._trail("local", races, unwritten)
+
+    def recall_written(self) -> None:
+        """Tell the record of global memory what earlier launches wrote."""
+        if self._unwritten is not None and self.bound.trail is not None:
+            self.bound.trail.initialised = self._unwritten.written_before(self.bound.usm.values())
 
     def _trail(self, space: str, finds_races: bool, finds_unwritten: bool) -> Trail:
         if self.bound.ordering is None:
@@ -273,13 +277,16 @@ class _Binder:
         if isinstance(value, np.ndarray):
             return self._viewed(value.view(np.ndarray), name, self.bound.trail, self.granule)
         if id(value) in self.bound.usm:
-            return self._viewed(self.bound.usm[id(value)].host, name, self.bound.trail, self.granule)
+            is_marked = self._unwritten is not None and self._unwritten.holds_usm(value)
+            return self._viewed(self.bound.usm[id(value)].host, name, self.bound.trail, self.granule, is_marked)
         return value
 
-    def _viewed(self, array: np.ndarray[Any, Any], name: str, trail: Trail | None, granule: int) -> Any:
+    def _viewed(
+        self, array: np.ndarray[Any, Any], name: str, trail: Trail | None, granule: int, is_marked: bool = False
+    ) -> Any:
         bound = self.bound
         is_local = any(array is local for local in bound.local_arrays)
-        starts_unwritten = is_local or (self._unwritten is not None and self._unwritten.holds(array))
+        starts_unwritten = is_marked or is_local or (self._unwritten is not None and self._unwritten.holds(array))
         places = (name, self._clock, trail, bound.has_bounds, granule, bound.has_fp64)
         space = "local" if is_local else "global"
         if bound.recorder is not None:

@@ -89,7 +89,7 @@ def simulation(
     spin_limit : int
         Turns of a ``while`` loop, between two barriers, after which it counts as one that never ends and
         is a `DeadlockError`.  A thousandth of it is what a work-item gets before others of its group run.
-    uninitialised : iterable of numpy.ndarray
+    uninitialised : iterable of numpy.ndarray, or of arrays in unified shared memory
         Arrays that hold nothing yet, as ``np.empty`` makes them: a kernel that reads an element which no
         kernel of the block wrote before is an `UninitializedReadError`.
 

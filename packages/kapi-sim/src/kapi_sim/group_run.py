@@ -137,22 +137,20 @@ class GroupRun:
             generator.throw(_wrong_group(yielded))
         if is_sub_group:
             self._has_met_in_part = True
-        turns = site[3:]
-        if turns:
-            site = site[:3]
         calls: tuple[Any, ...] = ()
         if self._checks_convergence:
             calls = call_sites(generator)
         else:
-            turns = ()
+            # The turns of loops are not told apart.
+            site = site[:3]
         if scope == ALGORITHM:
             word, value, argument = yielded[3:]
             if not is_sub_group and parameters_of(word)[2:3] in _OF_SUB_GROUPS:
                 generator.throw(_needs_sub_group(word.__name__, group))
             self._given[local] = value, argument
-            self._arrivals[local] = Arrival(site, calls, int(MemoryScope.WORK_ITEM), word, is_sub_group, turns)
+            self._arrivals[local] = Arrival(site, calls, int(MemoryScope.WORK_ITEM), word, is_sub_group)
         else:
-            self._arrivals[local] = Arrival(site, calls, int(scope), None, is_sub_group, turns)
+            self._arrivals[local] = Arrival(site, calls, int(scope), None, is_sub_group)
         if self._bound.recorder is not None:
             arrival = self._arrivals[local]
             kind = "sub-group" if is_sub_group else "barrier" if arrival.word is None else "algorithm"

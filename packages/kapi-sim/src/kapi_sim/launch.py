@@ -34,6 +34,7 @@ from kapi_sim.errors import (
 )
 from kapi_sim.hooks import hooks_of, words_of
 from kapi_sim.launchable import parameters_for_launch
+from kapi_sim.memory import View
 from kapi_sim.report import LaunchRecord
 from kapi_sim.rewrite import Instrumented
 from kapi_sim.schedule import Schedule
@@ -115,7 +116,7 @@ def execute(
     finally:
         bound.copy_back()
         if settings.uninitialised is not None and bound.trail is not None:
-            settings.uninitialised.written |= bound.trail.writes.keys()
+            settings.uninitialised.note_written(bound.trail.writes.keys(), bound.usm.values())
         if settings.report is not None:
             settings.report.notes += bound.notes()
     if settings.report is not None:
@@ -220,6 +221,13 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         ).with_traceback(error.__traceback__)
         attach_note(raised, note)
         raise raised from error
+    if isinstance(error, AttributeError) and isinstance(error.obj, View) and hasattr(np.ndarray, str(error.name)):
+        missing = DtypeError(
+            f"`{error.obj.name}` must be used element by element in a kernel, got its {error.name!r}: write a loop "
+            "over its elements, or use NumPy outside of the kernel"
+        ).with_traceback(error.__traceback__)
+        attach_note(missing, note)
+        raise missing from None
     if not isinstance(error, _NAME_WORK_ITEMS):
         attach_note(error, note)
 

@@ -154,14 +154,6 @@ class View:
         """The array with its axes reversed."""
         return self._like(self._array.T, f"{self.name}.T")
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(np.ndarray, name):
-            raise AttributeError(f"array `{self.name}` has no attribute {name!r}", name=name, obj=self)
-        raise DtypeError(
-            f"`{self.name}` must be used element by element in a kernel, got its {name!r} at "
-            f"{self._site(_getframe(1))}: write a loop over its elements, or use NumPy outside of the kernel"
-        )
-
     def __len__(self) -> int:
         return len(self._array)
 

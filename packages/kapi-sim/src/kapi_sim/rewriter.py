@@ -28,6 +28,7 @@ __all__ = ["Callees", "Rewriter"]
 
 _OF_THE_LAUNCH = {id(AtomicRef): "_kapi_reference", id(atomic_fence): "_kapi_fence"}
 _PASSING = {id(min), id(max)}
+_OF_SHAPES = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift)
 _SHORT = 10_000
 """A range of fewer turns needs no look."""
 
@@ -84,6 +85,7 @@ class Rewriter(ArithmeticRewriter):
         self._hands_over = callees.hands_over
         self._marks_lines = callees.marks_lines
         self._private_name = ""
+        self._once: dict[str, ast.expr] = {}
         self.cells: dict[str, CellType] = {}
         self.problems: list[str] = []
 
@@ -99,6 +101,7 @@ class Rewriter(ArithmeticRewriter):
         # A default that was stripped must not leave a keyword-only parameter required by the code
         # object: the function made of it takes the original's own defaults.
         self._scopes.append(bound_names(tree))
+        self._once = _assigned_once(tree)
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
         if self._marks_lines:
             self.has_changed = True
@@ -258,12 +261,19 @@ class Rewriter(ArithmeticRewriter):
         return node
 
     def _is_constant(self, node: ast.expr) -> bool:
+        """Tell whether an expression is made of numbers that are known before any launch."""
         if isinstance(node, ast.Tuple):
             return all(self._is_constant(element) for element in node.elts)
         if isinstance(node, ast.BinOp):
-            return self._is_constant(node.left) and self._is_constant(node.right)
+            return isinstance(node.op, _OF_SHAPES) and self._is_constant(node.left) and self._is_constant(node.right)
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, ast.USub) and self._is_constant(node.operand)
+        if isinstance(node, ast.Subscript):
+            return self._is_constant(node.value) and self._is_constant(node.slice)
         if isinstance(node, ast.Constant):
             return True
+        if isinstance(node, ast.Name) and node.id in self._once:
+            return self._is_constant(self._once[node.id])
         value = self._lookup(node)
         sizes = value if isinstance(value, tuple) else (value,)
         return all(isinstance(size, (int, np.integer)) for size in sizes)
@@ -351,6 +361,19 @@ class Rewriter(ArithmeticRewriter):
         if called is not None:
             return self._callees.is_generator(called)
         return is_meeting(value) and not self._callees.on_threads
+
+
+def _assigned_once(tree: ast.FunctionDef) -> dict[str, ast.expr]:
+    """Return the values of the variables that one plain assignment, and nothing else, binds."""
+    stores = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    taken = {argument.arg for argument in ast.walk(tree) if isinstance(argument, ast.arg)}
+    values: dict[str, ast.expr] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if stores.count(name) == 1 and name not in taken:
+                values[name] = node.value
+    return values
 
 
 def _is_short(node: ast.expr) -> bool:

@@ -14,8 +14,11 @@ from kapi_sim.watchdog import RANGE_TURNS, Loop, spin
 __all__ = ["TurnCounter", "counting", "has_loop"]
 
 _FOR = opcode.opmap["FOR_ITER"]
+# Before Python 3.11 any jump may go back.
 _BACK = frozenset(
-    number for name, number in opcode.opmap.items() if "JUMP" in name and ("BACKWARD" in name or "ABSOLUTE" in name)
+    number
+    for name, number in opcode.opmap.items()
+    if "JUMP" in name and ("BACKWARD" in name or sys.version_info < (3, 11))
 )
 
 

@@ -22,8 +22,8 @@ class Arrival(NamedTuple):
 
     Attributes
     ----------
-    site : tuple of (str, int, int)
-        File, line and column of the call.
+    site : tuple
+        File, line and column of the call, and in which turn of each loop around it it stands.
     calls : tuple of tuple
         File, line and instruction of the calls that lead to it, the outermost first, and the turns of the
         loops around each: a device function's barrier is another one at each place that calls the function.
@@ -33,16 +33,13 @@ class Arrival(NamedTuple):
         The group algorithm; `None` for a barrier.
     is_sub_group : bool
         Whether it waits for its sub-group only.
-    turns : tuple of int
-        In which turn of each loop around the call it stands.
     """
 
-    site: tuple[str, int, int]
+    site: tuple[Any, ...]
     calls: tuple[Any, ...]
     scope: int
     word: Callable[..., Any] | None = None
     is_sub_group: bool = False
-    turns: tuple[int, ...] = ()
 
 
 @cache
@@ -98,7 +95,7 @@ def check_arrivals(clock: Clock, base: int, size: int, arrivals: dict[int, Arriv
     noun = "group algorithm" if is_algorithm else "barrier"
     group = "sub-group" if all(place.is_sub_group for place in places) else "group"
     lines = describe_arrivals(clock, base, arrivals, left)
-    sites = {arrival.site for arrival in places}
+    sites = {arrival.site[:3] for arrival in places}
     if len(sites) > 1:
         numbers = sorted({site[1] for site in sites})
         cure = (
@@ -115,7 +112,7 @@ def check_arrivals(clock: Clock, base: int, size: int, arrivals: dict[int, Arriv
         cure = "all work-items of a group must give the same kind of group: the work-group, or the sub-group"
     elif len({arrival.word for arrival in places}) > 1:
         cure = f"all work-items of a {group} must call the same {noun}"
-    elif len({(arrival.turns, arrival.calls) for arrival in places}) > 1:
+    elif len({(arrival.site, arrival.calls) for arrival in places}) > 1:
         cure = (
             f"all work-items of a {group} must meet the same {noun}, which is another one in each turn of a loop: "
             "let each turn reach it, and guard the work instead"
@@ -176,10 +173,10 @@ def describe_arrivals(clock: Clock, base: int, arrivals: dict[int, Arrival], lef
     """Say who waits where and who has left the kernel, a line for each meeting."""
     lines = []
     places = _places(arrivals)
-    tells_turns = len({(place.site, tuple(call[:3] for call in place.calls)) for place in places}) < len(places)
+    tells_turns = len({(place.site[:3], tuple(call[:3] for call in place.calls)) for place in places}) < len(places)
     for place, members in sorted(places.items(), key=lambda entry: (entry[0].site[1], entry[1])):
         by = "".join(f", called at {Site(call[0], call[1])}" for call in reversed(place.calls))
-        turns = [*place.turns, *(turn for call in place.calls for turn in call[3:] if turn)]
+        turns = [*place.site[3:], *(turn for call in place.calls for turn in call[3:] if turn)]
         by += f", in turn {', '.join(map(str, turns))} of the loop around it" if len(turns) > 0 and tells_turns else ""
         waits = f"wait{'s' * (len(members) == 1)}"
         lines.append(f"{_name(clock, base, members)} {waits} at {Site(*place.site[:2])}{by}")

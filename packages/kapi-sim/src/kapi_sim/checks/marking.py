@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Any
 
 import numpy as np
 
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.usm import HostCopy, element_addresses, is_usm_array, memory_span
 
 __all__ = ["Uninitialised", "marked_arrays"]
 
@@ -19,6 +20,8 @@ class Uninitialised:
     ----------
     arrays : list of numpy.ndarray
         Whole arrays, or views.
+    usm : list of object
+        The same in unified shared memory, of which each launch works on a copy.
 
     Attributes
     ----------
@@ -26,15 +29,52 @@ class Uninitialised:
         Addresses of elements that kernels have written.
     """
 
-    __slots__ = ("_arrays", "written")
+    __slots__ = ("_arrays", "_spans", "_written_usm", "written")
 
-    def __init__(self, arrays: list[np.ndarray[Any, Any]]) -> None:
+    def __init__(self, arrays: list[np.ndarray[Any, Any]], usm: list[Any]) -> None:
         self._arrays = arrays
+        self._spans = [memory_span(array) for array in usm]
+        self._written_usm: set[int] = set()
         self.written: set[int] = set()
 
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
         """Tell whether `array` is, or is a view of, what was marked."""
         return any(np.may_share_memory(array, marked) for marked in self._arrays)
+
+    def holds_usm(self, array: Any) -> bool:
+        """Tell whether an array in unified shared memory shares some with what was marked."""
+        low, high = memory_span(array) if self._spans else (0, 0)
+        return any(low < end and start < high for start, end in self._spans)
+
+    def written_before(self, copies: Iterable[HostCopy]) -> set[int]:
+        """Return the addresses that earlier kernels wrote, those of a launch's copies for what they are copies of."""
+        known = [host for copy in copies for host, device in self._pairs(copy) if device in self._written_usm]
+        return self.written.union(known) if known else self.written
+
+    def note_written(self, addresses: Set[int], copies: Iterable[HostCopy]) -> None:
+        """Take note of what a launch wrote.
+
+        Parameters
+        ----------
+        addresses : set of int
+            Of NumPy arrays, and of the copies.
+        copies : iterable of HostCopy
+            The launch's copies of unified shared memory.
+        """
+        own: set[int] = set()
+        for copy in copies:
+            start = copy.host.__array_interface__["data"][0]
+            own.update(address for address in addresses if start <= address < start + copy.host.nbytes)
+            self._written_usm.update(device for host, device in self._pairs(copy) if host in addresses)
+        self.written |= addresses - own
+
+    def _pairs(self, copy: HostCopy) -> Iterable[tuple[int, int]]:
+        """The address of each element of a marked array's copy, and of the element itself."""
+        if not self.holds_usm(copy.array):
+            return ()
+        start = copy.host.__array_interface__["data"][0]
+        steps = range(start, start + copy.host.nbytes, copy.host.itemsize)
+        return zip(steps, element_addresses(copy.array), strict=True)
 
 
 def marked_arrays(arrays: Iterable[Any]) -> Uninitialised | None:
@@ -43,13 +83,14 @@ def marked_arrays(arrays: Iterable[Any]) -> Uninitialised | None:
     Raises
     ------
     KernelLaunchError
-        If one is no NumPy array.
+        If one is no array.
     """
-    given = [arrays] if isinstance(arrays, np.ndarray) else list(arrays)
+    given = [arrays] if isinstance(arrays, np.ndarray) or is_usm_array(arrays) else list(arrays)
+    usm = [array for array in given if is_usm_array(array)]
     for array in given:
-        if not isinstance(array, np.ndarray):
+        if not (isinstance(array, np.ndarray) or is_usm_array(array)):
             raise KernelLaunchError(
-                f"uninitialised must name NumPy arrays, got {array!r} of type {type(array).__name__}: "
-                "unified shared memory is copied for each launch, and cannot be followed"
+                f"uninitialised must name arrays, got {array!r} of type {type(array).__name__}: "
+                "pass the arrays that the kernel gets"
             )
-    return Uninitialised(given) if given else None
+    return Uninitialised([array for array in given if isinstance(array, np.ndarray)], usm) if given else None

@@ -36,6 +36,21 @@ def _sorted_rows(kapi: Any) -> Any:
     return sorted_rows
 
 
+def _shapes(kapi: Any) -> Any:
+    @kapi.kernel
+    def shaped(item: kapi.Item, out):
+        n = _WIDTH
+        one = kapi.PrivateArray(n * 2 - 1, np.int32, True)
+        two = kapi.PrivateArray((_SHAPE[1] << 1, -(-_WIDTH // 3)), np.int32, True)
+        three = kapi.PrivateArray((_SHAPE[0], _SHAPE[1], _WIDTH % 3), np.int32, True)
+        out[0] = one.shape[0]
+        out[1] = two.shape[0]
+        out[2] = two.shape[1]
+        out[3] = three.ndim + three.shape[2] + one[6] + two[5, 1] + three[1, 2, 0]
+
+    return shaped
+
+
 def _zeros(kapi: Any) -> Any:
     @kapi.kernel
     def counted(item: kapi.Item, a, out):
@@ -123,6 +138,13 @@ CASES: tuple[Case, ...] = (
         lambda: [_DIGITS, np.full((4, *_SHAPE), 9, np.int32)],
         _expected_counts,
         covers=("PrivateArray",),
+    ),
+    Case(
+        "private/shapes-of-constant-expressions",
+        _shapes,
+        ((1,),),
+        lambda: [np.zeros(4, np.int32)],
+        lambda given: {0: np.array([7, 6, 2, 4], np.int32)},
     ),
     Case(
         "private/in-device-functions",

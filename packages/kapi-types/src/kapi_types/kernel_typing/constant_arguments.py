@@ -18,7 +18,10 @@ from kapi_types.kernel_typing.words import CONSTANT_WORDS
 
 __all__ = ["FindConstantArguments"]
 
-_ARITHMETIC = (operator.add, operator.sub, operator.mul, operator.floordiv)
+_ARITHMETIC = (
+    *(operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod),
+    *(operator.lshift, operator.rshift),
+)
 
 
 class _Unknown(Exception):
@@ -110,8 +113,22 @@ class _Values:
             owner = self.of(made.value)
             if isinstance(owner, ModuleType) and hasattr(owner, made.attr):
                 return getattr(owner, made.attr)
+        if made.op in ("static_getitem", "getitem"):
+            whole = self.of(made.value)
+            index = made.index if made.op == "static_getitem" else self.of(made.index)
+            if isinstance(whole, tuple) and type(index) is int and -len(whole) <= index < len(whole):
+                return whole[index]
+        if made.op == "unary" and made.fn in (operator.neg, "-"):
+            value = self.of(made.value)
+            if type(value) is int:
+                return -value
         if made.op == "binop" and made.fn in _ARITHMETIC:
             left, right = self.of(made.lhs), self.of(made.rhs)
-            if type(left) is int and type(right) is int and (right != 0 or made.fn is not operator.floordiv):
-                return made.fn(left, right)
+            if type(left) is tuple and type(right) is tuple and made.fn is operator.add:
+                return left + right
+            if type(left) is int and type(right) is int:
+                try:
+                    return made.fn(left, right)
+                except (ValueError, ZeroDivisionError):
+                    raise _Unknown from None
         raise _Unknown
