@@ -35,16 +35,36 @@ def from_module(item: kapi.Item, out):
     out[item.get_id(0)] = SETTINGS.factor
 
 
+class Settings:
+    """A plain class."""
+
+    factor = 1
+
+
+@kapi.kernel
+def from_class(item: kapi.Item, out):
+    out[item.get_id(0)] = Settings.factor
+
+
+OBJECT = types.SimpleNamespace(inner=types.SimpleNamespace(factor=1))
+
+
+@kapi.kernel
+def from_object(item: kapi.Item, out):
+    out[item.get_id(0)] = OBJECT.inner.factor
+
+
 def first(out):
     return out.asnumpy()[0]
 
 
-@pytest.mark.parametrize("kernel", [from_global, from_function, from_module])
+@pytest.mark.parametrize("kernel", [from_global, from_function, from_module, from_class, from_object])
 def test_value_from_outside_is_that_at_the_launch(kernel, monkeypatch):
     out, seen = dpnp.zeros(3, dtype=np.float64), []
     for value in (1, 2, 2.5, 1):
         monkeypatch.setitem(globals(), "FACTOR", value)
-        monkeypatch.setattr(SETTINGS, "factor", value, raising=False)
+        for owner in (SETTINGS, Settings, OBJECT.inner):
+            monkeypatch.setattr(owner, "factor", value, raising=False)
         kapi.call_kernel(kernel, kapi.Range(3), out)
         seen.append(first(out))
     assert seen == [1, 2, 2.5, 1]
@@ -85,6 +105,16 @@ def test_equal_value_compiles_nothing(monkeypatch):
         modules = from_global.modules
     kapi.call_kernel(from_global, kapi.Range(3), out)
     assert from_global.modules is modules
+
+
+@pytest.mark.parametrize(("owner", "kernel"), [(Settings, from_class), (OBJECT.inner, from_object)])
+def test_fingerprint_counts_the_constants_of_classes_and_objects(owner, kernel, monkeypatch):
+    """And nothing else of them."""
+    before = fingerprint(kernel.py_func)
+    monkeypatch.setattr(owner, "other", 3, raising=False)
+    assert fingerprint(kernel.py_func) == before
+    monkeypatch.setattr(owner, "factor", 2)
+    assert fingerprint(kernel.py_func) != before
 
 
 def test_fingerprint_counts_what_each_function_takes_of_a_module(monkeypatch):

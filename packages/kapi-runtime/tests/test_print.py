@@ -62,7 +62,7 @@ def test_print_writes_what_the_simulator_writes(capfd):
         ("print(1, file=None)", r"print\(\) in a kernel must have no options but sep and end, got file"),
         ("print(1, flush=True)", r"print\(\) in a kernel must have no options but sep and end, got flush"),
         ("print(1, sep=1)", r"sep of print\(\) in a kernel must be a constant text"),
-        ("print(f'{a[0]}')", r"a string cannot be made in a kernel"),
+        ("print(f'{a[0]:.3f}')", r"an f-string of print\(\) must have plain values in a kernel, got a format"),
     ],
 )
 def test_print_refuses_what_the_device_cannot_write(source, said):

@@ -158,8 +158,9 @@ def test_every_work_item_has_its_own_private_array():
     [
         (0, np.int32, kapi.LimitError, "shape of PrivateArray must be one to six integers of at least 1, got 0"),
         ((1,) * 7, np.int32, kapi.LimitError, "one to six integers"),
-        (2, "U3", kapi.DtypeError, "dtype of PrivateArray must be bool, an integer"),
-        (2, "nonsense", kapi.DtypeError, "dtype of PrivateArray must name a NumPy dtype"),
+        (2, np.dtype("U3"), kapi.DtypeError, "dtype of PrivateArray must be bool, an integer"),
+        (2, 3, kapi.DtypeError, "dtype of PrivateArray must name a NumPy dtype"),
+        (2, "f4", kapi.KernelCompilationError, "dtype is a text, which only print"),
     ],
 )
 def test_private_array_checks_its_layout(shape, dtype, error, message):

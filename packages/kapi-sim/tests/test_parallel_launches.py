@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -61,20 +60,25 @@ def test_each_launch_has_its_own_limits_and_trace(frequent_switches):
 
 
 def test_launch_within_a_launch_leaves_the_outer_one_as_it_was():
-    host = SimpleNamespace(inner=np.zeros(1, np.int64))
+    inner = np.zeros(1, np.int64)
+
+    class Prompt:
+        """What shows itself by a launch, as somebody at a debugger's prompt might do it."""
+
+        def __str__(self):
+            kapi.call_kernel(turns, kapi.NdRange(2, 2), 3, inner)
+            return "launched"
+
+    prompt = Prompt()
 
     @kapi.kernel
     def outer(nd_item: kapi.NdItem, out):
         words = kapi
         if nd_item.get_local_id(0) == 0:
-            # As a debugger's prompt can do it.
-            launch_inner()
+            print(prompt)
         words.AtomicRef(out, 0).fetch_add(1)
-
-    def launch_inner():
-        kapi.call_kernel(turns, kapi.NdRange(2, 2), 3, host.inner)
 
     out = np.zeros(1, np.int64)
     with kapi.simulation(checks="none"):
         kapi.call_kernel(outer, kapi.NdRange(4, 2), out)
-    assert (out[0], host.inner[0]) == (4, 12)
+    assert (out[0], inner[0]) == (4, 12)

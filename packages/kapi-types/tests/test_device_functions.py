@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from numba import types
 
@@ -98,17 +99,34 @@ def test_recursion_is_refused(infer, function, called):
         infer(call, I32)
 
 
-def test_defaults_are_refused(infer):
-    """Each argument is given."""
+def test_default_is_a_constant_of_its_type(infer):
+    """What is left out is typed as the default; what is given by name, by its name."""
 
-    def power(x, exponent=2):
-        return x**exponent
+    half = np.float64(0.5)
+
+    def power(x, exponent=2, *, scale=half):
+        return x**exponent * scale
 
     def call(a):
-        return power(a[0])
+        return power(a[0]), power(a[0], scale=3), power(exponent=1, x=a[0])
 
-    with pytest.raises(ProblemsFound, match=r"power\(\) must be given every argument.*got none for 'exponent'"):
-        infer(call, F32)
+    assert list(infer(call, F32).returned.types) == [types.float64, types.float32, types.float64]
+
+
+def test_default_that_no_kernel_has_is_refused(infer):
+    """It is told which."""
+
+    def call_with(default):
+        def power(x, exponent=default):
+            return x
+
+        def call(a):
+            return power(a[0])
+
+        return call
+
+    with pytest.raises(ProblemsFound, match=r"default of 'exponent' of power\(\) is a list, which kernels lack"):
+        infer(call_with([1]), F32)
 
 
 def test_variable_arguments_are_refused(infer):
@@ -120,7 +138,7 @@ def test_variable_arguments_are_refused(infer):
     def call(a):
         return first(a[0])
 
-    with pytest.raises(ProblemsFound, match=r"first\(\) must have named parameters, got \*xs"):
+    with pytest.raises(ProblemsFound, match=r"first\(\): parameters of a function that a kernel calls must be named"):
         infer(call, F32)
 
 

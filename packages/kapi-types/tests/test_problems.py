@@ -109,8 +109,8 @@ def printing(item, a, b):
     print(b[0], a, "a text, which is no second problem")
 
 
-def loop_over_an_array(item, a, b):
-    for x in b:
+def loop_over_a_number(item, a, b):
+    for x in b[0]:
         a[0, 0] = x
 
 
@@ -131,7 +131,7 @@ def group_of_an_item(item, a, b):
 
 
 def mixed_tuple(item, a, b):
-    members = (1, 2.0, b[0])
+    members = (1, (2, 3), b[0])
     for i in range(3):
         a[0, i] = members[i]
 
@@ -314,9 +314,9 @@ BIG_INDEX = 3
             "print() in a kernel must be given constant texts, numbers and bools, got float32 array of rank 2",
         ),
         (
-            loop_over_an_array,
+            loop_over_a_number,
             1,
-            "a loop must be over range(...) or a tuple of values of one type, got one over a int32 array of rank 1",
+            "a loop must be over range(...), an array or a tuple of values of one type, got one over a int32",
         ),
         (barrier_of_an_item, 1, "group of group_barrier() must be a Group or SubGroup, got Item; an NdItem's"),
         (id_of_nothing, 1, "Item.get_id() must be called with arguments that it has in a kernel, got ()"),
@@ -325,8 +325,8 @@ BIG_INDEX = 3
         (
             mixed_tuple,
             3,
-            "index of a tuple (Python int, Python float, int32), whose members differ in type, must be a constant in "
-            "its range",
+            "index of a tuple (Python int, tuple (Python int, Python int), int32), whose members differ in type, must"
+            " be a constant in its range",
         ),
         (attribute_of_an_array, 1, "float32 array of rank 2 has no 'flat' in a kernel"),
         (attribute_of_a_number, 1, "int32 has no 'nothing' in a kernel"),

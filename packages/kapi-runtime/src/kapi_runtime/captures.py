@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kapi_runtime.outside_names import attribute_names, global_names, is_known_module, is_known_object
 from kapi_sim import DeviceFunction
+from kapi_sim.names import MISSING, attribute_of, has_constants
 
 __all__ = ["Captures"]
 
@@ -129,3 +131,11 @@ def _follow(
         for name in sorted(set(attribute_names(code))):
             if name in vars(value):
                 _add(vars(value), name, code, places, met)
+    elif not isinstance(value, types.ModuleType) and has_constants(value) and (id(value), code) not in met:
+        met.add((id(value), code))
+        read = partial(attribute_of, value)
+        for name in sorted(set(attribute_names(code))):
+            constant = read(name)
+            if constant is not MISSING:
+                places.append((read, name, constant))
+                _follow(constant, code, places, met)

@@ -24,6 +24,7 @@ import numpy as np
 from kapi_runtime.outside_names import attribute_names, global_names, is_known_module, is_known_object
 from kapi_sim import DeviceFunction
 from kapi_sim.launchable import Launchable
+from kapi_sim.names import MISSING, attribute_of, has_constants
 
 __all__ = ["NoFingerprintError", "compiler_fingerprint", "fingerprint"]
 
@@ -224,6 +225,9 @@ class _Description:
 
     def _used(self, value: Any, code: types.CodeType) -> None:
         """Add a value from outside; of a module of the user's own, the attributes that the code may take."""
+        if not isinstance(value, types.ModuleType) and has_constants(value):
+            self._constants(value, code)
+            return
         self.add(value)
         if not isinstance(value, types.ModuleType) or is_known_module(value.__name__):
             return
@@ -233,6 +237,18 @@ class _Description:
                 if hasattr(value, name):
                     self._text("attribute", name)
                     self._used(getattr(value, name), code)
+
+    def _constants(self, owner: Any, code: types.CodeType) -> None:
+        """Add the constants that the code may take of a class or an object; the rest of it does not matter."""
+        self._text("constants", _name(owner if isinstance(owner, type) else type(owner)))
+        if (id(owner), code) not in self._used_of:
+            self._used_of.add((id(owner), code))
+            self._met.append(owner)
+            for name in sorted(set(attribute_names(code))):
+                constant = attribute_of(owner, name)
+                if constant is not MISSING:
+                    self._text("attribute", name)
+                    self._used(constant, code)
 
     def _code(self, code: types.CodeType) -> None:
         self._text("code", str(code.co_argcount), str(code.co_posonlyargcount), str(code.co_kwonlyargcount))

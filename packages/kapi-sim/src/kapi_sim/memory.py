@@ -23,7 +23,7 @@ from kapi_sim.undefined import Undefined
 __all__ = ["SaturatingArray", "View", "poison"]
 
 _WIDE = (np.float64, np.complex128)
-_COMPLEX = (complex, np.complex64, np.complex128)
+_NOT_REAL = (complex, np.complex64, np.complex128, type(None))
 _getframe = sys._getframe
 
 
@@ -161,6 +161,11 @@ class View:
         for i in range(len(self._array)):
             yield self._get(i, _getframe(1))
 
+    def __bool__(self) -> bool:
+        raise DtypeError(
+            f"a condition must be a number or bool, got the array `{self.name}` at {self._site(_getframe(1))}"
+        )
+
     def __contains__(self, value: object) -> bool:
         raise DtypeError(
             f"operator in must have a tuple on its right in a kernel, got the array `{self.name}`: write a loop"
@@ -251,7 +256,12 @@ class View:
             address, index = found
         if value.__class__ is Undefined:
             raise value.fail(f"stored to {spell(self.name, index)} by {self._clock.describe()}")
-        if value.__class__ in _COMPLEX and self._array.dtype.kind not in "cb":
+        if value.__class__ in _NOT_REAL and (value is None or self._array.dtype.kind not in "cb"):
+            if value is None:
+                raise DtypeError(
+                    f"an element of the {self.dtype} array `{self.name}` must be a number, got None "
+                    f"at {self._site(frame)}"
+                )
             raise DtypeError(
                 f"an element of the {self.dtype} array `{self.name}` cannot hold an imaginary part, got {value!r} "
                 f"at {self._site(frame)}; store its .real"
@@ -308,7 +318,7 @@ class View:
     def _locate(self, index: Any, frame: FrameType) -> tuple[int, tuple[int, ...]] | None:
         """Return address and index of one element, or `None` if the index names a part of the array."""
         components = index if index.__class__ is tuple else (index,)
-        if len(components) > len(self.shape) and not any(c is Ellipsis or c is None for c in components):
+        if len(components) > len(self.shape):
             fail_rank(self.name, components, self.shape, self._clock, self._site(frame))
         address = self._base
         strides = self._array.strides
@@ -317,7 +327,7 @@ class View:
             if component.__class__ is not int:
                 if isinstance(component, np.integer):
                     component = int(component)
-                elif component is Ellipsis or component is None or isinstance(component, slice):
+                elif isinstance(component, slice):
                     return None
                 elif component.__class__ is Undefined:
                     raise component.fail(f"as an index of `{self.name}` by {self._clock.describe()}")
@@ -349,10 +359,9 @@ class View:
 
     def _part(self, index: Any, frame: FrameType) -> View:
         components = index if isinstance(index, tuple) else (index,)
-        if Ellipsis not in components and None not in components:
-            for axis, component in enumerate(components):
-                if isinstance(component, (int, np.integer)) and not 0 <= component < self.shape[axis]:
-                    self._outside(index, axis, int(component), frame)
+        for axis, component in enumerate(components):
+            if isinstance(component, (int, np.integer)) and not 0 <= component < self.shape[axis]:
+                self._outside(index, axis, int(component), frame)
         return self._like(self._array[index], spell(self.name, index))
 
     def _set_part(self, index: Any, value: Any, frame: FrameType) -> None:

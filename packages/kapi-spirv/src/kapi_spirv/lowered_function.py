@@ -122,7 +122,7 @@ def lower_function(
         compiler = _SpirvCompiler(
             typing_context, context, None, types_, returns, kernel_flags(), {}, debug=options.debug
         )
-        if unfit := problems_of_form(python_function):
+        if unfit := problems_of_form(python_function, is_kernel=returns is not None):
             raise ProblemsFound(unfit)
         try:
             compiler.compile_extra(python_function)

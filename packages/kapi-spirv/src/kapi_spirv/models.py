@@ -24,7 +24,14 @@ from kapi_types.kernel_typing.callables import LanguageFunctionType, LanguageMet
 from kapi_types.kernel_typing.conversions import RoundType
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.functions import TableFunctionType
-from kapi_types.kernel_typing.iteration import RangeIteratorType, RangeType
+from kapi_types.kernel_typing.iteration import (
+    EnumerateType,
+    PositionIteratorType,
+    RangeIteratorType,
+    RangeType,
+    ReversedType,
+    ZipType,
+)
 from kapi_types.kernel_typing.prints import PrintType
 from kapi_types.kernel_typing.tuples import NamedTupleClassType
 from kapi_types.kernel_typing.views import SliceType
@@ -109,6 +116,32 @@ class RangeIteratorModel(models.StructModel):
         super().__init__(manager, type_, members)
 
 
+class EnumerateModel(models.StructModel):
+    """The `sequence`, and the number of its first value."""
+
+    def __init__(self, manager: Any, type_: EnumerateType) -> None:
+        super().__init__(manager, type_, [("sequence", type_.sequence), ("start", weak_int)])
+
+
+class ZipModel(models.StructModel):
+    """The sequences."""
+
+    def __init__(self, manager: Any, type_: ZipType) -> None:
+        super().__init__(manager, type_, [(f"sequence{place}", each) for place, each in enumerate(type_.sequences)])
+
+
+class PositionIteratorModel(models.StructModel):
+    """The next `position`, in a variable, the number of them, and the `sequence`."""
+
+    def __init__(self, manager: Any, type_: PositionIteratorType) -> None:
+        members = [
+            ("position", types.EphemeralPointer(weak_int)),
+            ("length", weak_int),
+            ("sequence", type_.sequence),
+        ]
+        super().__init__(manager, type_, members)
+
+
 for _type, _model in {
     types.CPointer: PointerModel,
     WeakInt: models.IntegerModel,
@@ -134,6 +167,10 @@ for _type, _model in {
     SliceType: SliceModel,
     RangeType: RangeModel,
     RangeIteratorType: RangeIteratorModel,
+    EnumerateType: EnumerateModel,
+    ZipType: ZipModel,
+    ReversedType: lambda manager, type_: manager[type_.sequence],  # held as what is reversed
+    PositionIteratorType: PositionIteratorModel,
     LanguageMethodType: lambda manager, method: manager[method.this],  # a method is held as what it is of
 }.items():
     kernel_data_models.register(_type, _model)

@@ -10,6 +10,7 @@ from kapi_sim.testing import (
     function_cases,
     group_cases,
     index_cases,
+    language_cases,
     math_cases,
     number_cases,
     private_cases,
@@ -33,5 +34,6 @@ CASES: tuple[Case, ...] = (
     *atomic_cases.CASES,
     *private_cases.CASES,
     *control_cases.CASES,
+    *language_cases.CASES,
 )
 """The suite; every name is unique, and every row of the intrinsic table is covered."""

@@ -132,6 +132,13 @@ def _cast_tuple(context: Any, builder: ir.IRBuilder, source: Any, target: Any, v
     return context.make_tuple(builder, target, converted)
 
 
+for _function in (*PYTHON_CONVERSIONS, complex):
+
+    @registry.lower(_function)
+    def _zero(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+        return ir.Constant(context.get_value_type(sig.return_type), None)
+
+
 for _function in PYTHON_CONVERSIONS:
 
     @registry.lower(_function, types.Any)
@@ -147,6 +154,19 @@ def _numpy_conversion(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) 
 @registry.lower(round, types.Any, types.NoneType)
 def _round_without_digits(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     return _round(context, builder, sig.replace(args=sig.args[:1]), args[:1])
+
+
+@registry.lower("number.astype", types.Any, types.Any)
+@registry.lower("number.item", types.Any)
+def _method_conversion(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    return convert(builder, args[0], sig.args[0], sig.return_type)
+
+
+for _class in (types.Number, types.Boolean):
+
+    @registry.lower_getattr(_class, "dtype")
+    def _dtype(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+        return context.get_dummy_value()
 
 
 @registry.lower(round, types.Any)

@@ -71,6 +71,13 @@ def _len(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     return I64(len(sig.args[0]))
 
 
+@registry.lower(tuple)
+@registry.lower(tuple, types.BaseTuple)
+def _same(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    members = [builder.extract_value(args[0], place) for place in range(len(sig.return_type))] if args else []
+    return context.make_tuple(builder, sig.return_type, members)
+
+
 @registry.lower(operator.add, types.BaseTuple, types.BaseTuple)
 def _concatenate(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     members = [

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
+from kapi_sim.outside_values import describe_value
 from kapi_types._numba_compat import GPU, TypingContext, errors, target_override, target_registry, types
 from kapi_types.kernel_api import ConstantType, EnumerationType, tuple_of
 from kapi_types.kernel_typing import (
@@ -21,18 +22,19 @@ from kapi_types.kernel_typing import (
     language,
     operators,
     private_memory,
+    reductions,
     tuples,
     views,
 )
 from kapi_types.kernel_typing.descriptions import (
     describe_call,
     describe_missing_attribute,
-    describe_value,
     is_consequence,
 )
 from kapi_types.kernel_typing.device_functions import DeviceFunctionType, python_function
 from kapi_types.kernel_typing.enumerations import member_type
 from kapi_types.kernel_typing.functions import table_function
+from kapi_types.kernel_typing.iteration import RangeType
 from kapi_types.kernel_typing.library.number_functions import divmod_
 from kapi_types.kernel_typing.prints import PRINT, PrintType, Text
 from kapi_types.kernel_typing.problems import CONSEQUENCE, KernelTypeProblem, spell_type
@@ -74,7 +76,7 @@ class KernelTypingContext(TypingContext):
     def _load_builtins(self) -> None:
         modules = (
             operators, conversions, arrays, views, tuples, enumerations, iteration, language, groups, atomics,
-            private_memory,
+            private_memory, reductions,
         )  # fmt: skip
         for module in modules:
             self.install_registry(module.registry)
@@ -152,6 +154,8 @@ class KernelTypingContext(TypingContext):
             return NamedTupleClassType(val)
         if isinstance(val, ModuleType):
             return types.Module(val)
+        if type(val) is range and all(-(2**63) <= each < 2**63 for each in (val.start, val.stop, val.step)):
+            return RangeType()
         function = python_function(val)
         if function is not None:
             return DeviceFunctionType(function)

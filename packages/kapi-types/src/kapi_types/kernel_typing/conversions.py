@@ -45,9 +45,11 @@ class _PythonConversion(templates.AbstractTemplate):
     result: types.Type
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if kws or len(args) != 1 or not (is_real if self.result in (weak_int, weak_float) else is_scalar)(args[0]):
+        if kws or len(args) > 1:
             return None
-        return templates.signature(self.result, args[0])
+        if not all(map(is_real if self.result in (weak_int, weak_float) else is_scalar, args)):
+            return None
+        return templates.signature(self.result, *args)
 
 
 @registry.register_global(complex)
@@ -57,9 +59,9 @@ class _Complex(templates.AbstractTemplate):
     key = complex
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if kws or not ((len(args) == 1 and is_scalar(args[0])) or (len(args) == 2 and all(map(is_real, args)))):
+        if kws or not ((len(args) <= 1 and all(map(is_scalar, args))) or (len(args) == 2 and all(map(is_real, args)))):
             return None
-        return templates.signature(weak_complex, *(args if len(args) == 1 else (weak_float, weak_float)))
+        return templates.signature(weak_complex, *(args if len(args) <= 1 else (weak_float, weak_float)))
 
 
 @registry.register_global(make_complex)
@@ -106,7 +108,7 @@ class _IntegerMethods(templates.AttributeTemplate):
 
 
 class _Parts(templates.AttributeTemplate):
-    """`real`, `imag` and `conjugate()` of any number."""
+    """`real`, `imag` and `conjugate()` of any number; `dtype`, `astype(type)` and `item()` of NumPy's."""
 
     def resolve_real(self, number: types.Type) -> types.Type:
         return part_of(number)
@@ -116,6 +118,15 @@ class _Parts(templates.AttributeTemplate):
     def resolve_conjugate(self, number: types.Type) -> types.Type:
         return types.BoundFunction(_Conjugate, number)
 
+    def resolve_dtype(self, number: types.Type) -> types.Type | None:
+        return None if is_weak(number) else types.DType(number)
+
+    def resolve_astype(self, number: types.Type) -> types.Type | None:
+        return None if is_weak(number) else types.BoundFunction(_AsType, number)
+
+    def resolve_item(self, number: types.Type) -> types.Type | None:
+        return None if is_weak(number) else types.BoundFunction(_Item, number)
+
 
 class _Conjugate(templates.AbstractTemplate):
     key = "number.conjugate"
@@ -123,6 +134,36 @@ class _Conjugate(templates.AbstractTemplate):
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         number = weak_int if self.this == weak_bool else self.this
         return None if args or kws else templates.signature(number, recvr=self.this)
+
+
+class _AsType(templates.AbstractTemplate):
+    key = "number.astype"
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        if kws or len(args) != 1:
+            return None
+        strong = args[0].dtype if isinstance(args[0], types.DType) else getattr(args[0], "instance_type", None)
+        if strong is None or not (is_scalar if isinstance(strong, types.Complex) else is_real)(self.this):
+            return None
+        return templates.signature(strong, *args, recvr=self.this)
+
+
+_WEAK_KINDS = {
+    types.Complex: weak_complex,
+    types.Float: weak_float,
+    types.Boolean: weak_bool,
+    types.Integer: weak_int,
+}
+
+
+class _Item(templates.AbstractTemplate):
+    """The number as Python's."""
+
+    key = "number.item"
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        weak = next(weak for kind, weak in _WEAK_KINDS.items() if isinstance(self.this, kind))
+        return None if args or kws else templates.signature(weak, recvr=self.this)
 
 
 @registry.register_attr

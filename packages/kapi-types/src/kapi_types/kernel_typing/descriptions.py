@@ -5,10 +5,6 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import numpy as np
-
-from kapi_sim import LocalAccessor
-from kapi_sim.launchable import Launchable
 from kapi_sim.spec.intrinsics import INTRINSICS, rows
 from kapi_types._numba_compat import types
 from kapi_types.kernel_api import ItemType
@@ -17,7 +13,7 @@ from kapi_types.kernel_typing.problems import CONSEQUENCE, spell_type
 from kapi_types.kernel_typing.views import SliceType
 from kapi_types.usm_array import UsmArrayType
 
-__all__ = ["describe_call", "describe_missing_attribute", "describe_value", "is_consequence"]
+__all__ = ["describe_call", "describe_missing_attribute", "is_consequence"]
 
 _SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
@@ -37,33 +33,6 @@ _METHODS_OF_ARRAYS = frozenset(
 def is_consequence(*operands: Any) -> bool:
     """Whether an operand is one that a problem told elsewhere has made: a list, a dict, nothing at all."""
     return any(each is types.undefined or isinstance(each, _CONTAINERS) for each in operands)
-
-
-def describe_value(value: object) -> str:
-    """Why a constant, a global or a closure's value is none in a kernel, to follow its name."""
-    if isinstance(value, (str, bytes)):
-        return f"is a text, which only print() and the exceptions of debug mode take{_dtype_instead(value)}"
-    if isinstance(value, (list, dict, set, frozenset)):
-        kind = type(value).__name__
-        return f"is a {kind}, which kernels lack; make it a tuple, or an array that is an argument"
-    if type(value).__name__ == "ndarray":
-        return "is a numpy.ndarray, which no device owns; make it an argument of the kernel"
-    if value is Ellipsis:
-        return "is no index in a kernel; name each axis"
-    if value is LocalAccessor:
-        return "cannot be made in a kernel; pass one to the launch, as an argument"
-    if isinstance(value, Launchable):
-        return "is a kernel, which is launched; what kernels call is decorated with @device_func"
-    if callable(value):
-        return "is no function that kernels have"
-    return f"is a {type(value).__name__}, which kernels lack"
-
-
-def _dtype_instead(text: str | bytes) -> str:
-    """What to write where a text names a dtype, as NumPy and LocalAccessor take it."""
-    name = text if isinstance(text, str) and text.isidentifier() else ""
-    is_dtype = isinstance(getattr(np, name, None), type) and issubclass(getattr(np, name), np.generic)
-    return f"; write np.{name}" if is_dtype else ""
 
 
 def describe_missing_attribute(type_: types.Type, name: str) -> str:
@@ -87,7 +56,7 @@ def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) 
     if key is operator.getitem or key is operator.setitem:
         return _describe_indexing(args)
     if key == "getiter":
-        return f"a loop must be over range(...) or a tuple of values of one type, got one over a {spelled[0]}"
+        return f"a loop must be over range(...), an array or a tuple of values of one type, got one over a {spelled[0]}"
     if key is operator.contains:
         return f"operator in must have a tuple of what it looks for on its right, got {spelled[1]} in {spelled[0]}"
     if isinstance(func, _UNCALLABLE):

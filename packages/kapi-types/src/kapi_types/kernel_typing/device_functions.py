@@ -9,6 +9,7 @@ from typing import Any
 from numba.extending import is_jitted
 
 from kapi_sim import AddressSpace, DeviceFunction
+from kapi_sim.language import PARAMETERS_OF_FUNCTION
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_typing.problems import KernelTypeProblem, spell_type
 from kapi_types.usm_array import UsmArrayType
@@ -37,6 +38,7 @@ class DeviceFunctionType(types.Callable, types.Opaque):
     def __init__(self, function: FunctionType) -> None:
         self.function = function
         self.parameters = inspect.signature(function)
+        self._as_numba_binds = _by_position(self.parameters)
         super().__init__(f"device_function({function.__module__}.{function.__qualname__})")
 
     @property
@@ -50,22 +52,28 @@ class DeviceFunctionType(types.Callable, types.Opaque):
             bound = self.parameters.bind(*args, **kws)
         except TypeError as error:
             raise KernelTypeProblem(f"{self.function.__name__}(): {error}") from None
-        for name, parameter in self.parameters.parameters.items():
-            if name not in bound.arguments:
-                raise KernelTypeProblem(
-                    f"{self.function.__name__}() must be given every argument in a kernel, got none for {name!r}; "
-                    "defaults and *args are not part of the kernel language"
-                )
+        for parameter in self.parameters.parameters.values():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-                raise KernelTypeProblem(f"{self.function.__name__}() must have named parameters, got *{name}")
-        types_ = tuple(bound.arguments.values())
+                raise KernelTypeProblem(f"{self.function.__name__}(): {PARAMETERS_OF_FUNCTION}")
+        types_ = tuple(
+            bound.arguments[name] if name in bound.arguments else self._type_of_default(context, name)
+            for name in self.parameters.parameters
+        )
         returned = context.type_device_function(self.function, types_)
         if holds_private_array(returned):
             raise KernelTypeProblem(
                 f"{self.function.__name__}() must not return a PrivateArray, whose memory is the function's own; "
                 "make it in the caller, and give it as an argument"
             )
-        return templates.signature(returned, *types_).replace(pysig=self.parameters)
+        return templates.signature(returned, *types_).replace(pysig=self._as_numba_binds)
+
+    def _type_of_default(self, context: Any, name: str) -> types.Type:
+        default = self.parameters.parameters[name].default
+        try:
+            found: types.Type = context.resolve_value_type(default)
+        except ValueError as error:
+            raise KernelTypeProblem(f"default of {name!r} of {self.function.__name__}() {error}") from None
+        return found
 
     def get_call_signatures(self) -> tuple[tuple[Any, ...], bool]:
         """No fixed signatures: the function is generic."""
@@ -77,6 +85,20 @@ class DeviceFunctionType(types.Callable, types.Opaque):
 
     def __repr__(self) -> str:
         return f"{self.function.__name__}({', '.join(spell_type(p) for p in self.parameters.parameters)})"
+
+
+def _by_position(parameters: inspect.Signature) -> inspect.Signature:
+    """The same parameters, all of which may be given by position.
+
+    Numba takes the last arguments for those that are by name only, also where they were given by name. Whether a call
+    fits has been asked of the function's own signature; a default that one without must have here is never used.
+    """
+    kind, empty = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+    made: list[inspect.Parameter] = []
+    for each in parameters.parameters.values():
+        needs_default = each.default is empty and any(before.default is not empty for before in made)
+        made.append(inspect.Parameter(each.name, kind, default=None if needs_default else each.default))
+    return inspect.Signature(made)
 
 
 def holds_private_array(type_: types.Type) -> bool:

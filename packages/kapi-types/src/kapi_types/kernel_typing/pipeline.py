@@ -25,6 +25,7 @@ from kapi_types.kernel_typing.held_values import SettleLengths
 from kapi_types.kernel_typing.inference import InferTypes
 from kapi_types.kernel_typing.local_functions import InlineLocalFunctions
 from kapi_types.kernel_typing.names import CheckNames
+from kapi_types.kernel_typing.outside_constants import FoldOutsideConstants
 from kapi_types.kernel_typing.prints import SettlePrints
 from kapi_types.kernel_typing.raises import SettleRaises
 
@@ -56,6 +57,7 @@ class KernelCompiler(CompilerBase):
     def __init__(self, *stages: Any, debug: bool = False) -> None:
         super().__init__(*stages)
         self.state["kapi_debug"] = debug
+        self.state["kapi_problems"] = []
 
     def define_pipelines(self) -> list[Any]:
         """The one pipeline of passes."""
@@ -64,6 +66,7 @@ class KernelCompiler(CompilerBase):
         passes.add_pass(FixupArgs, "arguments")
         passes.add_pass(IRProcessing, "IR checks")
         passes.add_pass(InlineLocalFunctions, "local functions inlined")
+        passes.add_pass(FoldOutsideConstants, "constants of classes and objects")
         passes.add_pass(SettleRaises, "raise and assert")
         passes.add_pass(SettlePrints, "print")
         passes.add_pass(SettleLengths, "len")

@@ -1,8 +1,9 @@
-"""`print` in a kernel: constant texts, numbers and bools, with the `sep` and `end` of Python's."""
+"""`print` in a kernel: constant texts, numbers, bools and f-strings of these, with the `sep` and `end` of Python's."""
 
 from __future__ import annotations
 
 import builtins
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from kapi_types.kernel_api import ConstantType
 from kapi_types.kernel_typing.held_values import is_call_of
 from kapi_types.kernel_typing.problems import KernelTypeProblem, problem_at, spell_type
 from kapi_types.kernel_typing.promotion import is_scalar
+from kapi_types.kernel_typing.unused_values import drop_unused
 
 __all__ = ["PRINT", "PrintType", "SettlePrints", "Text"]
 
@@ -81,7 +83,7 @@ class SettlePrints(FunctionPass):
                     _Call(state, block, statement).settle()
                     is_changed = True
         if is_changed:
-            _drop_texts(state.func_ir.blocks)
+            drop_unused(state.func_ir.blocks, lambda value: _is_spent(state.func_ir, value))
         return is_changed
 
 
@@ -114,7 +116,7 @@ class _Call:
             words.append(self._constant(Text(text)))
         if problem:
             self._state["kapi_problems"].append(problem_at(self._statement.loc, problem))
-        values = [] if problem else [self._value(each) for each in call.args]
+        values = [] if problem else self._values(call.args, words)
         function = self._constant(PRINT)
         self._statement.value = ir.Expr.call(function, [*words, *values], (), call.loc)
 
@@ -126,9 +128,15 @@ class _Call:
             return variable
         return definition.value if isinstance(definition, (ir.Const, ir.Global, ir.FreeVar)) else variable
 
-    def _value(self, variable: Any) -> Any:
-        constant = self._constant_of(variable)
-        return self._constant(Text(constant)) if isinstance(constant, str) else variable
+    def _values(self, args: Any, words: list[Any]) -> list[Any]:
+        """What is printed: each argument, or the pieces of one that is a text made of several."""
+        pieces = [_pieces_of(self._state.func_ir, each) or [each] for each in args]
+        found = [[self._constant(Text(each)) if isinstance(each, str) else each for each in group] for group in pieces]
+        if all(len(group) == 1 for group in found):
+            return [each for (each,) in found]
+        between, words[0] = words[0], self._constant(Text(""))
+        spread = [value for group in found for value in (between, *group)]
+        return spread[1:]
 
     def _constant(self, value: Any) -> Any:
         """A new variable that holds a constant, assigned before the call."""
@@ -140,22 +148,30 @@ class _Call:
         return variable
 
 
-def _drop_texts(blocks: dict[Any, Any]) -> None:
-    """Remove the constant texts, and `print` itself, that nothing uses any more."""
-    used: set[str] = set()
-    for block in blocks.values():
-        for statement in block.body:
-            read = statement.value if isinstance(statement, ir.Assign) else statement
-            if isinstance(read, ir.Var):
-                used.add(read.name)
-            elif hasattr(read, "list_vars"):
-                used |= {each.name for each in read.list_vars()}
-    for block in blocks.values():
-        block.body = [
-            each
-            for each in block.body
-            if not isinstance(each, ir.Assign)
-            or each.target.name in used
-            or not isinstance(each.value, (ir.Const, ir.Global, ir.FreeVar))
-            or not (isinstance(each.value.value, str) or each.value.value is builtins.print)
-        ]
+def _pieces_of(func_ir: Any, variable: Any) -> list[Any] | None:
+    """The constant texts and the variables that a text is made of, as an f-string is; None of what is no text."""
+    try:
+        made = func_ir.get_definition(variable)
+    except KeyError:
+        return None
+    if isinstance(made, (ir.Const, ir.Global, ir.FreeVar)):
+        return [made.value] if isinstance(made.value, str) else None
+    if not isinstance(made, ir.Expr):
+        return None
+    if is_call_of(func_ir, made, str) and len(made.args) == 1 and not made.kws:
+        return _pieces_of(func_ir, made.args[0]) or [made.args[0]]
+    if made.op == "binop" and made.fn is operator.add:
+        parts = [_pieces_of(func_ir, each) for each in (made.lhs, made.rhs)]
+        return None if None in parts else [piece for part in parts for piece in part or ()]
+    return None
+
+
+def _is_spent(func_ir: Any, value: Any) -> bool:
+    """Whether this is a constant text, what makes one, or `print` itself."""
+    if isinstance(value, (ir.Const, ir.Global, ir.FreeVar)):
+        return isinstance(value.value, str) or any(value.value is each for each in (builtins.print, str))
+    if not isinstance(value, ir.Expr):
+        return False
+    if is_call_of(func_ir, value, str):
+        return True
+    return value.op == "binop" and value.fn is operator.add and _pieces_of(func_ir, value.lhs) is not None

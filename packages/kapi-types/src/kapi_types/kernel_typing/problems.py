@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 from kapi_sim import AddressSpace
+from kapi_sim.language import PARAMETERS_OF_LOCAL
 from kapi_types._numba_compat import errors, types
 from kapi_types.kernel_api import AtomicRefType, ConstantType, EnumerationType, EnumMemberType, KernelApiType
 from kapi_types.usm_array import UsmArrayType
@@ -44,6 +45,10 @@ _WORDS = (
     (r"Unsupported use of cell variable", "a local function cannot call itself, or be used before it is defined"),
     (r"'with \(context manager\)|with.*not supported", "a kernel cannot use with"),
     (r"\*args in function call should be a tuple", "what follows * in a call must be a tuple in a kernel"),
+    (r"f-strings? not supported", "an f-string of print() must have plain values in a kernel, got a format"),
+    # Numba forgets the tuple of `f(*members, name=value)` where it is used in another place as well.
+    (r"Type of variable '.*' cannot be determined", "a tuple that follows * beside arguments by name must stand there"),
+    (r"MAKE_FUNCTION with kwdefaults", PARAMETERS_OF_LOCAL),
     (r"wrong tuple length", "as many names must be assigned to as the tuple has members"),
     (r"No definition for lowering getiter|too many values to unpack", "only a tuple can be taken apart in a kernel"),
 )

@@ -44,7 +44,7 @@ class SettleRaises(FunctionPass):
                 problems.append(problem_at(statement.loc, problem))
             _drop_exception(block)
             block.body[-1] = ir.StaticRaise(class_, args, statement.loc)
-        state["kapi_problems"] = problems
+        state["kapi_problems"] += problems
         return True
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from types import CodeType, FunctionType
 
-from kapi_sim.language import find_problems
+from kapi_sim.language import NO_PATTERN, PARAMETERS_OF_FUNCTION, PARAMETERS_OF_KERNEL, find_problems
 from kapi_sim.source import parse_function
 from kapi_types.kernel_typing.problems import NUMBA_SAYS, Problem, first_words, without_value
 
@@ -23,9 +23,9 @@ _OPCODES = {
     "GET_AWAITABLE": "a kernel must not yield or await",
     "UNPACK_EX": "a starred name cannot be assigned to in a kernel: name each value",
     "DICT_MERGE": "a call in a kernel cannot have **: write the arguments out",
-    "MATCH_SEQUENCE": "a pattern of `match` must be a constant in a kernel: compare by hand",
-    "MATCH_MAPPING": "a pattern of `match` must be a constant in a kernel: compare by hand",
-    "MATCH_CLASS": "a pattern of `match` must be a constant in a kernel: compare by hand",
+    "MATCH_SEQUENCE": NO_PATTERN,
+    "MATCH_MAPPING": NO_PATTERN,
+    "MATCH_CLASS": NO_PATTERN,
 }
 """Instructions of Python that Numba refuses, and what their author wrote."""
 
@@ -36,20 +36,23 @@ _REWRITTEN = (
 )
 
 
-def problems_of_form(function: FunctionType) -> list[Problem]:
+def problems_of_form(function: FunctionType, is_kernel: bool = False) -> list[Problem]:
     """What a function may not be, and Numba would overlook: starred parameters, coroutines, `nonlocal`.
 
     Parameters
     ----------
     function : function
         A kernel, or what one calls.
+    is_kernel : bool
+        Whether it is launched, which gives its arguments by position.
     """
     code = function.__code__
     found = []
-    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
-        found.append(
-            (code.co_firstlineno, "parameters of a kernel must be plain and positional, got * or keyword-only")
-        )
+    is_starred = bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
+    if is_kernel and (is_starred or code.co_kwonlyargcount):
+        found.append((code.co_firstlineno, PARAMETERS_OF_KERNEL))
+    elif is_starred:
+        found.append((code.co_firstlineno, PARAMETERS_OF_FUNCTION))
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         found.append((code.co_firstlineno, "a kernel must not yield or await"))
     if "@pytest_ar" in code.co_names:

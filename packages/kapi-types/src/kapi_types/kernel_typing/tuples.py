@@ -7,6 +7,7 @@ import operator
 from typing import Any
 
 from kapi_types._numba_compat import templates, types
+from kapi_types.kernel_typing.iteration import as_sequence
 from kapi_types.kernel_typing.operators import COMPARISONS
 from kapi_types.kernel_typing.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.promotion import is_scalar
@@ -50,10 +51,16 @@ class NamedTupleClassType(types.Callable, types.Opaque):
 
     def get_call_type(self, context: Any, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         """The signature of making one, each field given by position or name."""
+        class_: Any = self.class_
+        defaults = class_._field_defaults
         names = inspect.Signature(
             [
-                inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-                for name in self.class_._fields  # type: ignore[attr-defined]  # every named tuple class has it
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    default=defaults.get(name, inspect.Parameter.empty),
+                )
+                for name in class_._fields
             ]
         )
         try:
@@ -65,7 +72,10 @@ class NamedTupleClassType(types.Callable, types.Opaque):
                 f"{self.class_.__name__}() must be called with arguments that it has in a kernel, got ({given}); "
                 f"it is {self.class_.__name__}({fields})"
             ) from None
-        members = tuple(bound.arguments.values())
+        members = tuple(
+            bound.arguments[name] if name in bound.arguments else context.resolve_value_type(defaults[name])
+            for name in names.parameters
+        )
         made = types.BaseTuple.from_types(members, self.class_)
         return templates.signature(made, *members).replace(pysig=names)
 
@@ -87,9 +97,13 @@ class _ComputedIndex(templates.AbstractTemplate):
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         container, index = args
-        if isinstance(container, HOMOGENEOUS) and isinstance(index, types.Integer):
+        if not isinstance(container, types.BaseTuple) or not isinstance(index, types.Integer):
+            return None
+        if isinstance(container, HOMOGENEOUS):
             return templates.signature(container.dtype, container, index)
-        return None
+        # Whichever member it is, it goes to a variable, which has one type.
+        as_one = as_sequence(self.context, container)
+        return templates.signature(as_one.dtype, as_one, index) if as_one is not None else None
 
 
 @registry.register
@@ -124,6 +138,18 @@ class _Length(templates.AbstractTemplate):
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         is_one = len(args) == 1 and isinstance(args[0], types.BaseTuple)
         return templates.signature(weak_int, *args) if is_one else None
+
+
+@registry.register_global(tuple)
+class _Same(templates.AbstractTemplate):
+    """`tuple(members)`, which is also how Python spells `f(first, *rest)`."""
+
+    key = tuple
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        if kws or len(args) > 1 or not all(isinstance(arg, types.BaseTuple) for arg in args):
+            return None
+        return templates.signature(types.Tuple(args[0].types if args else ()), *args)
 
 
 @registry.register_global(operator.add)
