@@ -19,7 +19,7 @@ from kapi_sim.names import MISSING, attribute_of, bound_names, dotted_path, has_
 from kapi_sim.outside_values import describe_value, is_kernel_value, names_dtype
 
 __all__ = [
-    "NO_PATTERN",
+    "PATTERN_OF_MATCH",
     "PARAMETERS_OF_FUNCTION",
     "PARAMETERS_OF_KERNEL",
     "PARAMETERS_OF_LOCAL",
@@ -30,7 +30,7 @@ __all__ = [
 PARAMETERS_OF_KERNEL = "parameters of a kernel must be plain and positional, got * or keyword-only"
 PARAMETERS_OF_FUNCTION = "parameters of a function that a kernel calls must be named one by one, got * or **"
 PARAMETERS_OF_LOCAL = "parameters of a local function must be plain and positional, got * or keyword-only"
-NO_PATTERN = "a pattern of `match` must be a constant in a kernel: compare by hand"
+PATTERN_OF_MATCH = "a pattern of `match` must be a constant in a kernel: compare by hand"
 _PASSED = "a function that is passed around cannot be made in a kernel; call it where it is defined"
 _LIST = "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument"
 _STRING = "a string cannot be made in a kernel; print() takes texts and numbers one by one"
@@ -59,7 +59,7 @@ _REFUSED: dict[type[ast.AST], str] = {
     ast.Delete: "a kernel cannot use del",
 }
 _REFUSED |= dict.fromkeys(
-    (ast.MatchSequence, ast.MatchMapping, ast.MatchClass, ast.MatchStar, ast.MatchSingleton), NO_PATTERN
+    (ast.MatchSequence, ast.MatchMapping, ast.MatchClass, ast.MatchStar, ast.MatchSingleton), PATTERN_OF_MATCH
 )
 if hasattr(ast, "TryStar"):
     _REFUSED[ast.TryStar] = _REFUSED[ast.Try]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from types import CodeType, FunctionType
 
-from kapi_sim.language import NO_PATTERN, PARAMETERS_OF_FUNCTION, PARAMETERS_OF_KERNEL, find_problems
+from kapi_sim.language import PARAMETERS_OF_FUNCTION, PARAMETERS_OF_KERNEL, PATTERN_OF_MATCH, find_problems
 from kapi_sim.source import parse_function
 from kapi_types.kernel_typing.problems import NUMBA_SAYS, Problem, first_words, without_value
 
@@ -23,9 +23,9 @@ _OPCODES = {
     "GET_AWAITABLE": "a kernel must not yield or await",
     "UNPACK_EX": "a starred name cannot be assigned to in a kernel: name each value",
     "DICT_MERGE": "a call in a kernel cannot have **: write the arguments out",
-    "MATCH_SEQUENCE": NO_PATTERN,
-    "MATCH_MAPPING": NO_PATTERN,
-    "MATCH_CLASS": NO_PATTERN,
+    "MATCH_SEQUENCE": PATTERN_OF_MATCH,
+    "MATCH_MAPPING": PATTERN_OF_MATCH,
+    "MATCH_CLASS": PATTERN_OF_MATCH,
 }
 """Instructions of Python that Numba refuses, and what their author wrote."""
 
