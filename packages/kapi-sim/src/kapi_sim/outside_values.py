@@ -71,9 +71,9 @@ def _is_kernel_function(value: object) -> bool:
     return hasattr(value, "py_func") and type(value).__module__.startswith("numba.")
 
 
-def names_dtype(text: str | bytes) -> bool:
+def names_dtype(text: str) -> bool:
     """Tell whether a text is the name of one of NumPy's types, as arrays outside of kernels take it."""
-    found = getattr(np, text, None) if isinstance(text, str) and text.isidentifier() else None
+    found = getattr(np, text, None) if text.isidentifier() else None
     return isinstance(found, type) and issubclass(found, np.generic)
 
 
@@ -95,7 +95,7 @@ def _cure(function: Any) -> str:
 def describe_value(value: object) -> str:
     """Say why a constant, a global or a closure's value is none in a kernel, to follow its name."""
     if isinstance(value, (str, bytes)):
-        cure = f"; write np.{value}" if names_dtype(value) else ""
+        cure = f"; write np.{value}" if isinstance(value, str) and names_dtype(value) else ""
         return f"is a text, which only print() and the exceptions of debug mode take{cure}"
     if isinstance(value, (list, dict, set, frozenset)):
         kind = type(value).__name__
