@@ -19,7 +19,7 @@ def test_packages_here_are_the_folders(root, projects):
 
 def test_package_readme_opens_with_does_does_not_needs(package):
     filled = [line for line in (package / "README.md").read_text("utf-8").splitlines() if line.strip()]
-    assert f"# {package.name}" in filled
+    assert filled[0] == f"# {package.name}"
     lines = [line for line in filled if not line.startswith("#")]
     assert len(lines) >= 3
     assert re.search(r"\b(not|no|nor|never|neither)\b", lines[1].lower()), (
