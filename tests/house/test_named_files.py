@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,14 +14,19 @@ SPAN = re.compile(r"`([^`\n]+)`")
 DOTTED = re.compile(r"_?kapi_(?:sim|types|spirv|runtime|numba_offload)(?:[./]\w+)+(?:\.\w+)?/?")
 FILE = re.compile(r"[\w./*-]+\.(?:py|md|toml|txt|svg|png)|(?:[\w.*-]+/)+")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+MADE = {".git", ".nox", "dist", "_build", "__pycache__", ".venv", ".hypothesis"}
 PLACEHOLDERS = ("NAME", "<", "_name.py", ".nox/")  # what a reader puts in, or a session makes
 
 
 @pytest.fixture(scope="module")
 def tracked(root):
-    """Every file of the repository, as git knows it; and every folder."""
-    found = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True).stdout.split()
-    return {*found, *(str(folder) for file in found for folder in Path(file).parents)}
+    """Every file and folder of the repository but what tools and builds make, by its path."""
+    found = set()
+    for folder, folders, files in os.walk(root):
+        made = root / "docs" / "gallery" == Path(folder)
+        folders[:] = [] if made else [name for name in folders if name not in MADE and not name.endswith("_cache")]
+        found |= {Path(folder, name).relative_to(root).as_posix() for name in (*folders, *([] if made else files))}
+    return found
 
 
 def spans(root: Path, page: str) -> list[str]:
