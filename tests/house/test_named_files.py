@@ -86,3 +86,14 @@ def test_names_that_are_not_there_are_found(root, tracked):
     assert not is_there("tools/code_boxes.py", tracked)
     assert is_module_or_name(root, "kapi_sim.spec.KernelOptions", tracked)
     assert not is_module_or_name(root, "kapi_sim.spec.KernelWishes", tracked)
+
+
+def test_words_of_code_in_the_architecture_are_those_of_the_sources(root, tracked):
+    files = [file for file in tracked if re.match(r"(?:packages/[^/]+/(?:src|tests)|tools)/.*\.(?:py|toml)$", file)]
+    files += ["noxfile.py", "pyproject.toml", *(str(path.relative_to(root)) for path in root.glob("packages/*/*.toml"))]
+    known = {Path(file).stem for file in tracked} | {Path(file).name for file in tracked}
+    for file in files:
+        known |= set(re.findall(r"\w+", (root / file).read_text("utf-8")))
+    words = {span for span in spans(root, "ARCHITECTURE.md") if re.fullmatch(r"[a-z_]\w+", span)}
+    assert len(words) > 10
+    assert words - known == set()
