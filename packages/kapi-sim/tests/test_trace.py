@@ -109,6 +109,64 @@ def test_coalescing_and_bank_conflicts(step, stretches, turns, line_with):
     assert (row.segments, row.bank_conflict) == (stretches, turns)
 
 
+@kapi.kernel
+def scattered(nd_item: kapi.NdItem, where, a, places, tile, bins, hits):
+    i = nd_item.get_global_id(0)
+    k = nd_item.get_local_id(0)
+    tile[k] = 0
+    kapi.group_barrier(nd_item.get_group())
+    if hits[i] >= 0:
+        x = a[where[i]]  # gather
+        y = tile[places[k]]  # tile
+        kapi.AtomicRef(bins, hits[i]).fetch_add(x + y)  # atomic
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("seed", range(4))
+def test_statistics_agree_with_an_independent_count(seed, dtype, line_with):
+    random = np.random.default_rng(seed)
+    width, group, sub_group = 96, 48, 16
+    where = random.permutation(np.arange(width) // random.integers(1, 4))
+    places = random.integers(0, group, group)
+    hits = random.integers(-2, 4, width)
+    with kapi.simulation(profile=kapi.Profile(sub_group_sizes=(sub_group,))), kapi.trace() as trace:
+        kapi.call_kernel(
+            scattered,
+            kapi.NdRange(width, group),
+            where,
+            np.ones(width, dtype),
+            places,
+            kapi.LocalAccessor(group, dtype),
+            np.zeros(4, dtype),
+            hits,
+        )
+    rows = {row.site.line: row for row in trace.statistics()}
+    gathers, turns, users, running = [], [], [], []
+    for start in range(0, width, sub_group):
+        members = [i for i in range(start, start + sub_group) if hits[i] >= 0]
+        running.append(len(members))
+        if members:
+            flags = np.zeros(width + 1, int)
+            flags[where[members]] = 1
+            gathers.append((np.diff(flags, prepend=0) == 1).sum())
+            words = {int(places[i % group]) for i in members}
+            turns.append(max(sum(word % 32 == bank for word in words) for bank in range(32)))
+            users.append(np.bincount(hits[members]).max())
+    gather, tile, atomic = (rows[line_with(f"# {name}")] for name in ("gather", "tile", "atomic"))
+    # The index is read from memory, too: by neighbours, without a gap if all of them run.
+    own = [
+        sum(hits[i] >= 0 and (i == start or hits[i - 1] < 0) for i in range(start, start + sub_group))
+        for start in range(0, width, sub_group)
+    ]
+    assert gather.segments == pytest.approx((sum(gathers) + sum(own)) / (len(gathers) + sum(map(bool, running))))
+    assert tile.bank_conflict == pytest.approx(np.mean(turns))
+    assert atomic.contention == pytest.approx(np.mean(users))
+    assert gather.active == pytest.approx(sum(running) / (sub_group * sum(map(bool, running))))
+    itemsize = np.dtype(dtype).itemsize
+    assert (gather.reads, gather.bytes) == (2 * sum(running), sum(running) * (itemsize + where.itemsize))
+    assert (atomic.atomics, atomic.executions) == (sum(running), sum(running))
+
+
 def test_segments_and_banks_of_elements():
     assert segments([]) == 0
     assert segments([5, 4, 6, 6, 9]) == 2
