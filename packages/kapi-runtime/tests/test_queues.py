@@ -222,9 +222,15 @@ while elapsed < 0.2:
     begin = time.perf_counter()
     spin[2](values, rounds)
     elapsed = time.perf_counter() - begin
-rounds *= 5
+rounds *= 8
 host_event, event = kapi.call_kernel_async(spin, kapi.Range(2), [], values, rounds)
-for wait in host_event.wait, kapi.default_queue().synchronize:
+def profiled():
+    with kapi.profiling():
+        kapi.call_kernel_async(spin, kapi.Range(2), [], values, 1)
+        time.sleep(10)
+def copied():
+    kapi.memory.asnumpy(values)
+for wait in host_event.wait, kapi.default_queue().synchronize, profiled, copied:
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
         wait()
@@ -236,7 +242,7 @@ for wait in host_event.wait, kapi.default_queue().synchronize:
 def test_ctrl_c_is_heard_during_a_wait(run_python):
     """Of some two seconds of work, which is still running when the wait has ended."""
     done = run_python(INTERRUPTED)
-    assert (done.returncode, done.stdout.split()) == (0, ["running", "running"]), done.stderr
+    assert (done.returncode, done.stdout.split()) == (0, ["running"] * 4), done.stderr
 
 
 # ------------------------------------------------------------------------------------------------- callbacks

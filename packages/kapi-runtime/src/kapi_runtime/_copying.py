@@ -29,6 +29,8 @@ def copy_bytes(queue: Any, target: Any, source: Any, nbytes: int, name: str, dep
     """
     if nbytes == 0:
         return
+    if queue.is_in_order:  # the driver would wait there, with memory that is not USM, and Ctrl-C not be heard
+        wait_for(queue)
     event = recording.submit(
         queue,
         depends,

@@ -277,8 +277,6 @@ def copy(source: Any, target: Any) -> None:
     if isinstance(source, np.ndarray) and isinstance(target, np.ndarray):
         target[...] = source
         return
-    if _overlap(source, target):  # the runtime refuses to copy between them
-        source = source.copy()
     places = ["host" if isinstance(each, np.ndarray) else "device" for each in (source, target)]
     _run_copy(target, source, " to ".join(places))
 
@@ -348,24 +346,25 @@ def _run_copy(target: Any, source: Any, name: str) -> None:
     """Copy bytes, after all work on the queues of both, and wait."""
     usm = [each for each in (target, source) if not isinstance(each, np.ndarray)]
     queue = queue_of(usm[0].sycl_queue)
+    for each in usm:
+        wait_for(each.sycl_queue)  # dpnp would wait when its array's pointer is asked for, and Ctrl-C not be heard
     for other in usm[1:]:
         if other.sycl_queue.sycl_context != queue.sycl_context:
-            wait_for(other.sycl_queue)
             staged = np.empty(source.shape, source.dtype)
             _run_copy(staged, source, "device to host")
             _run_copy(target, staged, "host to device")
             return
-        if other.sycl_queue != queue:
-            wait_for(other.sycl_queue)
     if source.nbytes == 0:  # there may be no memory to point to
         return
+    if _overlap(source, target):  # the runtime refuses to copy between them
+        source = source.copy()
     to, of = (_bytes_of(each) for each in (target, source))
     copy_bytes(queue, to, of, source.nbytes, name, SequentialOrderManager[queue].submitted_events)
 
 
 def _overlap(source: Any, target: Any) -> bool:
     """Whether two contiguous arrays have bytes in common."""
-    if source.nbytes == 0 or isinstance(source, np.ndarray) or isinstance(target, np.ndarray):
+    if isinstance(source, np.ndarray) or isinstance(target, np.ndarray):
         return False
     start, other = (as_usm_memory(array)._pointer for array in (source, target))
     return bool(abs(start - other) < source.nbytes)

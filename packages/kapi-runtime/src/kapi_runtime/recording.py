@@ -182,13 +182,18 @@ def profile_stop() -> Recording:
       ...
     kapi_sim.errors.KernelLaunchError: profiling must be started before it is stopped, got none: call profile_start()
     """
+    recording = _end()
+    _ = recording.entries
+    return recording
+
+
+def _end() -> Recording:
     global active
     with _switch:
         if active is None:
             raise KernelLaunchError("profiling must be started before it is stopped, got none: call profile_start()")
         recording, active = active, None
     recording.is_active = False
-    _ = recording.entries
     return recording
 
 
@@ -226,7 +231,8 @@ def profiling() -> Iterator[Recording]:
         yield recording
     finally:
         if active is recording:  # the block may have called profile_stop()
-            profile_stop()
+            _end()
+    _ = recording.entries  # but Ctrl-C in the block ends it at once
 
 
 def submit(
