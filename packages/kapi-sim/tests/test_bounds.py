@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import numpy as np
 import pytest
 
@@ -50,7 +52,7 @@ def test_index_beyond_the_end():
         kapi.call_kernel(copy, kapi.Range(5), np.zeros(5), np.zeros(4))
     text = str(caught.value)
     assert "work-item global (4,)" in text
-    assert "test_bounds.py:14: `b[i] = a[i]`" in text
+    assert "test_bounds.py:16: `b[i] = a[i]`" in text
     assert "guard the access with `if index < b.shape[0]`" in text
     kapi.call_kernel(guarded_copy, kapi.Range(5), np.zeros(5), np.zeros(4))
 
@@ -140,8 +142,42 @@ def whole_array(item: kapi.Item, a):
 
 
 @kapi.kernel
+def fill(item: kapi.Item, a):
+    a[item.get_id(0)] = 1
+
+
+@kapi.kernel
 def whole_value(item: kapi.Item, a):
     np.add(a, 1)
+
+
+@kapi.kernel
+def other_form(item: kapi.Item, a):
+    a.reshape(3, 1)[0, 0] = 1
+
+
+def test_other_forms_of_arrays_are_made_outside():
+    """As the compiler says it, too."""
+    with pytest.raises(kapi.DtypeError, match="got its 'reshape': make that of it outside of the kernel, and pass it"):
+        kapi.call_kernel(other_form, kapi.Range(1), np.zeros(3))
+
+
+def test_one_dimension_may_be_given_as_a_shape():
+    """`kernel[array.shape]` covers an array of one axis; a Range takes its extents one by one, and says so."""
+    values = np.zeros(4)
+    fill[values.shape](values)
+    assert values.all()
+    with pytest.raises(kapi.LimitError, match=r"got \(\(4,\),\); write Range\(\*\(4,\)\)"):
+        kapi.Range((4,))
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+def test_members_of_enumerations_are_passed_by_value():
+    with pytest.raises(kapi.DtypeError, match=r"argument `a` must be .* of type Colour: pass its value"):
+        kapi.call_kernel(fill, kapi.Range(1), Colour.RED)
 
 
 def test_whole_array_is_no_value():

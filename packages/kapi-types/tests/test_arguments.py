@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import numpy as np
 import pytest
 from numba import types
@@ -53,6 +55,13 @@ def test_typeof_argument_refuses_ints_of_more_than_64_bits(value):
     """The message shows the type that holds the upper half."""
     with pytest.raises(DtypeError, match=f"int argument must fit 64 bits, got {value}; pass numpy.uint64"):
         typeof_argument(value)
+
+
+def test_typeof_argument_refuses_members_of_enumerations():
+    """Those of an IntEnum are integers; of others the value is passed."""
+    colour = enum.Enum("Colour", "RED")
+    with pytest.raises(DtypeError, match="got Colour: pass its value"):
+        typeof_argument(colour.RED)
 
 
 def test_typeof_argument_refuses_numpy_arrays():

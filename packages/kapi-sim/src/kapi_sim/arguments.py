@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -238,7 +239,8 @@ class _Binder:
         elif isinstance(value, (float, complex)):
             self.bound.has_floats = True
         else:
-            raise DtypeError(f"argument `{name}` must be {_KINDS}, got {value!r} of type {type(value).__name__}")
+            cure = ": pass its value" if isinstance(value, Enum) else ""
+            raise DtypeError(f"argument `{name}` must be {_KINDS}, got {value!r} of type {type(value).__name__}{cure}")
 
     def _inspect_dtype(self, name: str, dtype: np.dtype[Any]) -> None:
         if not is_kernel_dtype(dtype):

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 __all__ = ["execute"]
 
+_OTHER_FORMS = ("flat", "flatten", "ravel", "reshape", "swapaxes", "transpose", "view")
+"""What arrays outside of kernels have, and is another array."""
 _NAME_WORK_ITEMS = (
     BarrierDivergenceError,
     CollectiveMismatchError,
@@ -222,9 +224,11 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         attach_note(raised, note)
         raise raised from error
     if isinstance(error, AttributeError) and isinstance(error.obj, View) and hasattr(np.ndarray, str(error.name)):
+        cure = "write a loop over its elements, or use NumPy outside of the kernel"
+        if error.name in _OTHER_FORMS:
+            cure = "make that of it outside of the kernel, and pass it as an argument"
         missing = DtypeError(
-            f"`{error.obj.name}` must be used element by element in a kernel, got its {error.name!r}: write a loop "
-            "over its elements, or use NumPy outside of the kernel"
+            f"`{error.obj.name}` must be used element by element in a kernel, got its {error.name!r}: {cure}"
         ).with_traceback(error.__traceback__)
         attach_note(missing, note)
         raise missing from None

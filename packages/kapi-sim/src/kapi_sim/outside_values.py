@@ -85,10 +85,10 @@ def _cure(function: Any) -> str:
         return ""
     if name in _MAKERS:
         return ": pass an array as an argument, or make a kapi.PrivateArray"
-    if package == "dpnp" and id(getattr(np, name, None)) in _OF_THE_TABLE:
-        return f": write np.{name}"
     if name in ("finfo", "iinfo"):
         return ": compute it outside of the kernel, whose constants may be globals"
+    if package == "dpnp":
+        return ": write NumPy's function of the same name, which kernels may have, or use it outside of the kernel"
     return ": write a loop over the elements, or use it outside of the kernel"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,10 @@ def typeof_argument(value: Any) -> types.Type:
             "argument must be a USM array, got a numpy.ndarray, which no device owns; "
             "`dpnp.asarray(array)` copies it to the default device"
         )
+    cure = ": pass its value" if isinstance(value, Enum) else ""
     raise DtypeError(
         "argument must be a USM array, LocalAccessor, NumPy scalar, bool, int, float, complex or a tuple of "
-        f"these, got {type(value).__name__}"
+        f"these, got {type(value).__name__}{cure}"
     )
 
 

@@ -24,6 +24,8 @@ _UNCALLABLE = (types.Number, types.Boolean, types.NoneType, types.BaseTuple, Usm
 _CONTAINERS = (types.List, types.LiteralList, types.DictType, types.LiteralStrKeyDict, types.Set, types.Generator)
 _FORMS = {row.key: f"{row.key}({', '.join(name for name, *_ in row.parameters)})" for row in INTRINSICS}
 _WHOLE_ARRAYS = "write a loop over its elements, or use dpnp outside of the kernel"
+_OTHER_FORM = "make that of it outside of the kernel, and pass it as an argument"
+_FORMS_OF_ARRAYS = frozenset("flat flatten ravel reshape swapaxes transpose view".split())
 _METHODS_OF_ARRAYS = frozenset(
     "all any argmax argmin astype copy cumsum dot fill flat flatten max mean min nonzero prod ravel reshape sort std "
     "sum tolist transpose var view".split()
@@ -40,6 +42,8 @@ def describe_missing_attribute(type_: types.Type, name: str) -> str:
     if is_consequence(type_):
         return CONSEQUENCE
     said = f"{spell_type(type_)} has no {name!r} in a kernel"
+    if isinstance(type_, UsmArrayType) and name in _FORMS_OF_ARRAYS:
+        return f"{said}: {_OTHER_FORM}"
     if isinstance(type_, UsmArrayType) and name in _METHODS_OF_ARRAYS:
         return f"{said}: {_WHOLE_ARRAYS}"
     if isinstance(type_, ItemType) and any(row.name == name for row in rows(owner="NdItem")):
