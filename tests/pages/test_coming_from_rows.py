@@ -66,7 +66,7 @@ import numpy as np
 
 import kapi_sim as kapi
 
-id, mask, index, shape, dtype, new = 2, 1, 0, 8, "float32", 5
+id, mask, index, shape, dtype, new = 2, 1, 0, 8, np.float32, 5
 order, scope = kapi.MemoryOrder.ACQ_REL, kapi.MemoryScope.DEVICE
 
 
