@@ -334,19 +334,19 @@ def test_killed_writer_leaves_a_cache_that_works(folder, compiled, run_python):
 
 
 def test_kernel_is_ready_soon_in_a_second_process(folder, run_python):
-    """At most 15 ms beyond imports and the driver's build on a quiet machine; here several times that may pass."""
+    """At most 15 ms of the processor's time beyond imports and the driver's build; on the clock, load comes on top."""
     text = source() + (
         "import time, dpnp\n"
         "from kapi_runtime import kernels, targets\n"
         "a = dpnp.ones(4, dtype='int64')\n"
         "targets.target_of(a.sycl_device)\n"
         "from kapi_runtime.arguments import read_arguments\n"
-        "start = time.perf_counter()\n"
+        "start = time.thread_time()\n"
         "kernel.modules.get(kapi.Range(4), read_arguments('kernel', ['a'], [a]), targets.target_of(a.sycl_device))\n"
-        "print((time.perf_counter() - start) * 1e3)\n"
+        "print((time.thread_time() - start) * 1e3)\n"
     )
     run_python(text)
-    assert min(float(run_python(text).stdout) for _ in range(3)) < 60
+    assert min(float(run_python(text).stdout) for _ in range(3)) < 15
 
 
 def test_fingerprint_is_the_same_in_every_process(run_python):
