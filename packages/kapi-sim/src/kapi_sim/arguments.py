@@ -244,10 +244,15 @@ class _Binder:
 
     def _inspect_dtype(self, name: str, dtype: np.dtype[Any]) -> None:
         if not is_kernel_dtype(dtype):
+            cure = (
+                "convert it with astype"
+                if dtype.names is None
+                else f"pass its fields, {name}[{dtype.names[0]!r}] first"
+            )
             raise DtypeError(
                 f"dtype of argument `{name}` must be bool, an integer, float16 to float64 or complex, in "
                 "native "
-                f"byte order, got {dtype!r}: convert it with astype"
+                f"byte order, got {dtype!r}: {cure}"
             )
         self.bound.has_floats |= dtype.kind in "fc"
         if self._profile is not None:

@@ -479,3 +479,23 @@ class work_item_scope_atomic:
 
     def right(nd_item: kapi.NdItem, bins):
         kapi.AtomicRef(bins, 0, RLX, MS.WORK_GROUP).fetch_add(1)
+
+
+class atomic_of_other_width_on_the_same_bytes:
+    error, space, says = kapi.DataRaceError, R(4), "atomics of 4 and of 8 bytes"
+
+    def arguments():
+        a = np.zeros(2, np.int64)
+        return a, a.view(i4)
+
+    def wrong(item: kapi.Item, a, halves):
+        if item.get_id(0) % 2:
+            kapi.AtomicRef(a, 0).fetch_add(1)  # named
+        else:
+            kapi.AtomicRef(halves, 1).fetch_add(1)  # named
+
+    def right(item: kapi.Item, a, halves):
+        if item.get_id(0) % 2:
+            kapi.AtomicRef(a, 0).fetch_add(1)
+        else:
+            kapi.AtomicRef(halves, 2).fetch_add(1)

@@ -190,6 +190,7 @@ class OrderedTrail(Trail):
                 for read in cell.reads.values():
                     if self._is_unordered(read):
                         self._fail(read, "read", does, array, index, frame, _MIXED)
+            self._check_widths(cell, array, index, frame, writes)
             if min(scope, cell.narrowest) < MemoryScope.DEVICE and not self._are_of_one_group(cell, scope):
                 self._check_scopes(cell, array, index, frame, writes, scope)
         known = cell.atomics.get(uid)
@@ -199,6 +200,20 @@ class OrderedTrail(Trail):
         if order == MemoryOrder.RELAXED:
             self._relaxed[uid] = access
         self._touch(cell)
+
+    def _check_widths(self, cell: _Cell, array: AccessedArray, index: Any, frame: FrameType, writes: bool) -> None:
+        for access, has_written, _ in cell.atomics.values():
+            width, other = array.itemsize, access[4].itemsize
+            if width != other and (writes or has_written) and self._is_unordered(access):
+                self._fail(
+                    access,
+                    "changed atomically" if has_written else "read atomically",
+                    "changed atomically" if writes else "read atomically",
+                    array,
+                    index,
+                    frame,
+                    f"atomics of {other} and of {width} bytes are not atomic for each other: use one dtype",
+                )
 
     def _check_scopes(
         self, cell: _Cell, array: AccessedArray, index: Any, frame: FrameType, writes: bool, scope: int

@@ -27,6 +27,11 @@ class AccessedArray(Protocol):
     name: str
     starts_unwritten: bool
 
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        ...
+
     def peek(self, index: Any) -> Any:
         """Return what the element holds, without an access of a work-item."""
         ...
@@ -227,7 +232,8 @@ class Trail:
         first, second = site_of(earlier[2], earlier[3]), site_of(frame.f_code, frame.f_lasti)
         what = "written twice, with different values," if did == does == "wrote" else "read and written"
         if did.endswith("atomically") and does.endswith("atomically"):
-            what = "used in too narrow a scope"
+            is_one_width = array.itemsize == earlier[4].itemsize
+            what = "used in too narrow a scope" if is_one_width else "used in two widths"
         elif did.endswith("atomically") or does.endswith("atomically"):
             what = "used atomically and plainly"
         raise DataRaceError(
