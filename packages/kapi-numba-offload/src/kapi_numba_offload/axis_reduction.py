@@ -14,12 +14,13 @@ from dpnp.dpnp_array import dpnp_array
 import kapi_runtime
 from kapi_numba_offload.expression import Node, evaluate, leaves_of
 from kapi_numba_offload.functions import Operand, cast
-from kapi_numba_offload.fused import FusedRegion, indexing_of, sample_of
+from kapi_numba_offload.fused import FusedRegion
 from kapi_numba_offload.fused_reduction import COMBINED, FUSED_REDUCTIONS, identity_of
 from kapi_numba_offload.kernel_source import emit, index_lines, make_kernel, space_of
 from kapi_numba_offload.launch_record import LaunchRecord
 from kapi_numba_offload.launching import launch
 from kapi_numba_offload.loop_kernel import most_items
+from kapi_numba_offload.operand_shapes import dtype_of, indexing_of, sample_of
 from kapi_numba_offload.usm import allocate
 from kapi_sim.errors import KapiError
 
@@ -188,8 +189,8 @@ class AxisReduction:
             if isinstance(leaf, dpnp_array) and number in used:
                 at = ", ".join("0" if axis < 0 else named[axis] for axis in indexing_of(leaf.shape, shape))
                 inner.append(f"x{number} = a{number}[{at or '()'}]")
-        operands = [Operand(f"x{number}", _dtype(leaf)) for number, leaf in enumerate(leaves)]
-        value = emit(node, operands, (), {each: _dtype(value) for each, value in values.items()})
+        operands = [Operand(f"x{number}", dtype_of(leaf)) for number, leaf in enumerate(leaves)]
+        value = emit(node, operands, (), {each: dtype_of(value) for each, value in values.items()})
         inner.append(f"value = {f'({value.source} != 0)' if dtype.kind == 'b' else cast(value, dtype)}")
         inner.append(COMBINED[FUSED_REDUCTIONS[self.name]].format("value"))
         if piece is None:
@@ -250,7 +251,3 @@ def _pieces(kept: int, count: int, device: Any, is_along_last: bool) -> int:
 def _scalars(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The extents that a kernel over `space_of(shape)` is given."""
     return shape[1 : len(shape) - 2] if len(shape) > 3 else ()
-
-
-def _dtype(value: Any) -> np.dtype[Any] | None:
-    return value.dtype if isinstance(value, (dpnp_array, np.generic)) else None

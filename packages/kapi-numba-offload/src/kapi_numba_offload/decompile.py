@@ -56,9 +56,22 @@ def definition_from_ir(function: Callable[..., Any], func_ir: Any) -> ast.Functi
     definition = ast.parse(f"def {name}({', '.join(parameters)}):\n{body}").body[0]
     assert isinstance(definition, ast.FunctionDef)
     for node in ast.walk(definition):
+        if isinstance(node, ast.Subscript):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            sliced = [_as_slice(each) for each in parts]
+            node.slice = ast.Tuple(sliced, ast.Load()) if isinstance(node.slice, ast.Tuple) else sliced[0]
+    for node in ast.walk(definition):
         if isinstance(node, (ast.stmt, ast.expr)):
             node.lineno = node.end_lineno = code.co_firstlineno
-    return definition
+    return ast.fix_missing_locations(definition)
+
+
+def _as_slice(node: ast.expr) -> ast.expr:
+    """`slice(1, None, None)` as it is written in an index."""
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) != "slice" or len(node.args) != 3:
+        return node
+    bounds = [None if isinstance(each, ast.Constant) and each.value is None else each for each in node.args]
+    return ast.Slice(*bounds)
 
 
 class _Lines:

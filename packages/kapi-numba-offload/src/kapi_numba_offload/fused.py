@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,23 +11,28 @@ import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
 import kapi_runtime
-from kapi_numba_offload.expression import Apply, Cast, Leaf, Node, Ref, apply, apply_as_numba, evaluate, leaves_of
+from kapi_numba_offload.expression import Apply, Leaf, Node, apply, apply_as_numba, evaluate, leaves_of
 from kapi_numba_offload.functions import IN_PLACE, Operand
 from kapi_numba_offload.kernel_source import Indexing, emit, index_lines, make_kernel, space_of, spell_index
 from kapi_numba_offload.launch_record import LaunchRecord
 from kapi_numba_offload.launching import launch
+from kapi_numba_offload.operand_shapes import (
+    Unfused,
+    absolute,
+    dtype_of,
+    indexing_of,
+    renumbered,
+    sample_of,
+    statement_shapes,
+)
 from kapi_numba_offload.placement import one_queue
 from kapi_numba_offload.statements import Statement
 from kapi_numba_offload.usm import allocate, flat_view, may_overlap
 from kapi_sim.errors import KapiError
 
-__all__ = ["FusedRegion", "indexing_of", "sample_of"]
+__all__ = ["FusedRegion"]
 
 _REMEMBERED = 256  # shapes of one region; beyond, all are forgotten, as a program that uses so many needs none twice
-
-
-class _Unfused(Exception):
-    """Why a region is not one kernel for the operands at hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,7 @@ class FusedRegion:
         self.statements = tuple(statements)
         self.names = tuple(names)
         self.place = statements[0].place
-        self._launches: dict[tuple[Any, ...], _Launch | _Unfused] = {}
+        self._launches: dict[tuple[Any, ...], _Launch | Unfused] = {}
         self._kernels: dict[tuple[Any, ...], kapi_runtime.Kernel] = {}
         self._stores = tuple(each.target for each in statements if each.target is not None)
         self._contiguous = tuple(contiguous or [False] * len(names))
@@ -111,8 +116,8 @@ class FusedRegion:
         ready = self._launches.get(key)
         if ready is None:
             ready = self._prepare(key, leaves, queue)
-        if isinstance(ready, _Unfused) or (self._stores and self._is_entangled(leaves)):
-            self._ran = str(ready) if isinstance(ready, _Unfused) else "an array that it stores to shares memory"
+        if isinstance(ready, Unfused) or (self._stores and self._is_entangled(leaves)):
+            self._ran = str(ready) if isinstance(ready, Unfused) else "an array that it stores to shares memory"
             return self._one_by_one(leaves)
         made = [_made(each, each.shape, leaves, queue) for each in ready.outputs]
         if ready.flat:
@@ -184,9 +189,9 @@ class FusedRegion:
         """The region of one statement, and which of the leaves and earlier values are its leaves."""
         if position not in self._singles:
             statement = self.statements[position]
-            node = _renumbered(statement.node, lambda each: _absolute(each, len(self.names)))
+            node = renumbered(statement.node, lambda each: absolute(each, len(self.names)))
             used = sorted(leaves_of(node) | ({statement.target} if statement.target is not None else set()))
-            node = _renumbered(node, lambda each: Leaf(used.index(each.index)) if isinstance(each, Leaf) else each)
+            node = renumbered(node, lambda each: Leaf(used.index(each.index)) if isinstance(each, Leaf) else each)
             target = None if statement.target is None else used.index(statement.target)
             names = [*self.names, *(each.place.text for each in self.statements[:position])]
             alone = FusedRegion(
@@ -213,12 +218,12 @@ class FusedRegion:
 
     # ------------------------------------------------------------------------------------------- specialisation
 
-    def _prepare(self, key: tuple[Any, ...], leaves: Sequence[Any], queue: Any) -> _Launch | _Unfused:
+    def _prepare(self, key: tuple[Any, ...], leaves: Sequence[Any], queue: Any) -> _Launch | Unfused:
         with self._lock:
-            ready: _Launch | _Unfused
+            ready: _Launch | Unfused
             try:
                 ready = self._specialise(leaves, queue)
-            except _Unfused as reason:
+            except Unfused as reason:
                 ready = reason
             if len(self._launches) >= _REMEMBERED:
                 self._launches.clear()
@@ -226,7 +231,7 @@ class FusedRegion:
         return ready
 
     def _specialise(self, leaves: Sequence[Any], queue: Any) -> _Launch:
-        shapes = _statement_shapes(self.statements, leaves)
+        shapes = statement_shapes(self.statements, leaves)
         samples = [sample_of(leaf) if isinstance(leaf, dpnp_array) else leaf for leaf in leaves]
         values: dict[Node, Any] = {}
         results: list[Any] = []
@@ -241,10 +246,10 @@ class FusedRegion:
                     results.append(evaluate(statement.node, samples, results, values, operation))
         except Exception as error:
             # What dpnp refuses it refuses with its own words when the statement is run by dpnp.
-            raise _Unfused(str(error)) from error
+            raise Unfused(str(error)) from error
         whole = [shapes[position] for position, each in enumerate(self.statements) if _is_stored(each)]
         if len(set(whole)) != 1 or not all(isinstance(each, dpnp_array) for each in results):
-            raise _Unfused("its results have different shapes")
+            raise Unfused("its results have different shapes")
         shape = whole[0]
         outputs = tuple(
             _Output(statement.target, shape, None, None)
@@ -255,9 +260,9 @@ class FusedRegion:
         )
         arrays = [leaf for leaf in leaves if isinstance(leaf, dpnp_array)]
         if any(not leaves[target].get_array().flags.writable for target in self._stores):
-            raise _Unfused("an array that it stores to is read-only")
+            raise Unfused("an array that it stores to is read-only")
         if any(0 in leaves[target].get_array().strides and leaves[target].size > 1 for target in self._stores):
-            raise _Unfused("an array that it stores to has one element in several places")
+            raise Unfused("an array that it stores to has one element in several places")
         dense = all(each.ndim == 0 or (each.shape == shape and each.flags.c_contiguous) for each in arrays)
         if dense and len(shape) > 1:
             flat = frozenset(
@@ -270,7 +275,7 @@ class FusedRegion:
             None if not isinstance(leaf, dpnp_array) else (0,) if position in flat else indexing_of(leaf.shape, shape)
             for position, leaf in enumerate(leaves)
         ]
-        dtypes = {node: _dtype(value) for node, value in values.items()}
+        dtypes = {node: dtype_of(value) for node, value in values.items()}
         scalars = tuple(shape[1 : len(shape) - 2]) if len(grid) > 3 else ()
         kernel = self._kernel(leaves, indexings, dtypes, results, len(grid))
         ready = _Launch(kernel, space_of(grid), outputs, flat, scalars)
@@ -285,9 +290,9 @@ class FusedRegion:
         results: Sequence[Any],
         ndim: int,
     ) -> kapi_runtime.Kernel:
-        key = (tuple(indexings), tuple(dtypes.values()), tuple(_dtype(each) for each in leaves), ndim)
+        key = (tuple(indexings), tuple(dtypes.values()), tuple(dtype_of(each) for each in leaves), ndim)
         if key not in self._kernels:
-            operands = [Operand(f"x{position}", _dtype(leaf)) for position, leaf in enumerate(leaves)]
+            operands = [Operand(f"x{position}", dtype_of(leaf)) for position, leaf in enumerate(leaves)]
             extents = [f"n{axis}" for axis in range(ndim)]
             lines = index_lines(ndim, extents)
             stored_to = set(self._stores)
@@ -309,7 +314,7 @@ class FusedRegion:
                 try:
                     value = emit(statement.node, spelled, values, dtypes)
                 except TypeError as error:
-                    raise _Unfused(str(error)) from error
+                    raise Unfused(str(error)) from error
                 lines.append(f"v{number} = {value.source}")
                 if statement.target is not None:
                     at = f"a{statement.target}{spell_index(indexings[statement.target] or ())}"
@@ -343,70 +348,8 @@ class FusedRegion:
         try:
             kapi_runtime.call_kernel_async(ready.kernel, empty, (), *args, *ready.scalars)
         except KapiError as error:
-            raise _Unfused(str(error)) from error
+            raise Unfused(str(error)) from error
 
 
 def _is_stored(statement: Statement) -> bool:
     return statement.is_output or statement.target is not None
-
-
-def sample_of(array: Any) -> Any:
-    """An array of ones of the same dtype, rank, USM kind and queue, of one element, to ask dpnp about."""
-    sample = allocate((1,) * array.ndim, array.dtype, array.usm_type, array.sycl_queue)
-    sample[...] = 1
-    return sample
-
-
-def _dtype(value: Any) -> np.dtype[Any] | None:
-    """The dtype of an array or NumPy number; None for Python's own numbers."""
-    return value.dtype if isinstance(value, (dpnp_array, np.generic)) else None
-
-
-def _statement_shapes(statements: Sequence[Statement], leaves: Sequence[Any]) -> list[tuple[int, ...]]:
-    shapes: list[tuple[int, ...]] = []
-
-    def shape_of(node: Node) -> tuple[int, ...]:
-        if isinstance(node, Leaf):
-            leaf = leaves[node.index]
-            return leaf.shape if isinstance(leaf, dpnp_array) else ()
-        if isinstance(node, Ref):
-            return shapes[node.statement]
-        if isinstance(node, Cast):
-            return shape_of(node.operand)
-        if isinstance(node, Apply):
-            return np.broadcast_shapes(*map(shape_of, node.operands))
-        return ()
-
-    for statement in statements:
-        try:
-            shape = shape_of(statement.node)
-            if statement.target is not None:
-                target = leaves[statement.target]
-                if not isinstance(target, dpnp_array):
-                    raise _Unfused("it stores to what is no dpnp array")
-                if np.broadcast_shapes(shape, target.shape) != target.shape:
-                    raise ValueError
-                shape = target.shape
-        except ValueError:
-            raise _Unfused("its shapes do not fit each other") from None
-        shapes.append(shape)
-    return shapes
-
-
-def indexing_of(shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[int, ...]:
-    """How an operand of one shape is indexed where the result has another: see `Indexing`."""
-    lead = len(result) - len(shape)
-    return tuple(-1 if length == 1 and result[lead + axis] != 1 else lead + axis for axis, length in enumerate(shape))
-
-
-def _absolute(node: Node, leaves: int) -> Node:
-    """References to earlier statements as leaves, numbered after the region's own."""
-    return Leaf(leaves + node.statement) if isinstance(node, Ref) else node
-
-
-def _renumbered(node: Node, number: Callable[[Node], Node]) -> Node:
-    if isinstance(node, Cast):
-        return Cast(_renumbered(node.operand, number), node.dtype)
-    if isinstance(node, Apply):
-        return Apply(node.name, tuple(_renumbered(each, number) for each in node.operands))
-    return number(node)

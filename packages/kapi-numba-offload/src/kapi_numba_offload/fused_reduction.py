@@ -12,11 +12,12 @@ from dpnp.dpnp_array import dpnp_array
 import kapi_runtime
 from kapi_numba_offload.expression import Node, evaluate, leaves_of
 from kapi_numba_offload.functions import Operand, cast
-from kapi_numba_offload.fused import FusedRegion, sample_of
+from kapi_numba_offload.fused import FusedRegion
 from kapi_numba_offload.kernel_source import emit, make_kernel
 from kapi_numba_offload.launch_record import LaunchRecord
 from kapi_numba_offload.launching import launch
 from kapi_numba_offload.loop_kernel import IDENTITIES, POSITION_LINES, shares_of
+from kapi_numba_offload.operand_shapes import dtype_of, sample_of
 from kapi_numba_offload.usm import allocate, flat_view
 from kapi_sim.errors import KapiError
 
@@ -109,7 +110,7 @@ class FusedReduction:
             result = getattr(dpnp, self.name)(element)
             dtype, combined = result.dtype, FUSED_REDUCTIONS[self.name]
             identity = identity_of(combined, dtype)
-            first = self._first(node, leaves, {each: _dtype(value) for each, value in values.items()}, dtype)
+            first = self._first(node, leaves, {each: dtype_of(value) for each, value in values.items()}, dtype)
             second = self._second(dtype)
             ready = _Ready(first, second, dtype, result.usm_type, arrays[0].size, identity)
             self._try(ready, leaves, queue)
@@ -121,7 +122,7 @@ class FusedReduction:
         self, node: Node, leaves: Sequence[Any], dtypes: dict[Node, Any], dtype: np.dtype[Any]
     ) -> kapi_runtime.Kernel:
         used = leaves_of(node)
-        operands = [Operand(f"x{number}", _dtype(leaf)) for number, leaf in enumerate(leaves)]
+        operands = [Operand(f"x{number}", dtype_of(leaf)) for number, leaf in enumerate(leaves)]
         value = emit(node, operands, (), dtypes)
         as_bool = dtype.kind == "b"
         lines = [
@@ -167,7 +168,3 @@ class FusedReduction:
         empty = kapi_runtime.Range(0)
         kapi_runtime.call_kernel_async(ready.first, kapi_runtime.Range(0, 0), (), partial, ready.identity, *given, 0, 0)
         kapi_runtime.call_kernel_async(ready.second, empty, (), result, partial, ready.identity, 0, 0)
-
-
-def _dtype(value: Any) -> np.dtype[Any] | None:
-    return value.dtype if isinstance(value, (dpnp_array, np.generic)) else None
