@@ -90,7 +90,7 @@ def private_rows(a, b, n):
     for i in prange(3):
         w = np.ones(4)
         c = np.full(2, 3.0)
-        z = np.zeros(4, dtype=np.int32)
+        z = np.zeros(4, dtype="int32")
         z[:] = a[i]
         w += z
         b[i, 0] = np.dot(w, a[i]) + c[0]

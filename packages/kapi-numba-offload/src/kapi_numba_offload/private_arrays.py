@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+import numpy as np
+
 from kapi_numba_offload.body_state import ArrayFacts, BodyState, NotInKernelError
 from kapi_numba_offload.names import UNKNOWN
 from kapi_numba_offload.syntax_parts import attribute, variable
@@ -56,8 +58,20 @@ def private_array(state: BodyState, name: str, value: ast.expr) -> tuple[ast.exp
     lengths = shape if isinstance(shape, tuple) else (shape,)
     state.arrays[name] = ArrayFacts(None, [each == 1 for each in lengths])
     spelled = ast.Tuple([ast.Constant(each) for each in lengths], ast.Load())
-    parts = [spelled, dtype or attribute("np", "float64"), ast.Constant(True)]
+    parts = [spelled, _dtype(state, dtype) if dtype else attribute("np", "float64"), ast.Constant(True)]
     return ast.copy_location(ast.Call(variable("kapi_PrivateArray"), parts, []), value), number
+
+
+def _dtype(state: BodyState, node: ast.expr) -> ast.expr:
+    """A dtype as a NumPy scalar type: kernels know it by no text."""
+    value = node.value if isinstance(node, ast.Constant) else state.names.value(node)
+    if not isinstance(value, (str, np.dtype)) and value not in (bool, int, float, complex):
+        return node
+    try:
+        name = np.dtype(value).name
+    except TypeError:
+        return node  # the kernel's own words say what it is
+    return attribute("np", "bool_" if name == "bool" else name)
 
 
 def _dtype_of(state: BodyState, number: ast.expr | None, where: ast.AST) -> str:
