@@ -189,3 +189,53 @@ def test_kernel_that_swaps_variables_runs(dtype):
     while len(expected) < 20:
         expected.append(expected[-2] + expected[-1])
     np.testing.assert_array_equal(out.asnumpy(), np.array(expected, dtype))
+
+
+UNCOUNTED = "float v = 0; long k = 0; while (k < 256) { k += n; if (i % 2 > 0) v += 1; } o[i] = v;"
+IN_TWO_ARMS = (
+    "float v = 0; if (i % 2 > 0) { long k = 0; while (k < 256) { k += n; v += 1; } }"
+    "else { long k = 0; while (k < 256) { k += n; } } o[i] = v;"
+)
+
+
+def test_driver_takes_one_way_for_all_work_items_in_a_loop_it_cannot_count():
+    """While it does, `kapi_spirv.emission._unswitching` is needed."""
+    done = in_opencl_c(f"print(run({UNCOUNTED!r}, 16).tolist() == [0, 4] * 8)")
+    assert done.stdout == "False\n", f"the driver is mended: keep_conditions_in_loops can go {done.stderr}"
+
+
+def test_driver_takes_one_arm_for_all_work_items_where_both_hold_such_a_loop():
+    """The same fault where the author wrote both loops: kapi does not mend this, and FINDINGS.md says so."""
+    done = in_opencl_c(f"print(run({IN_TWO_ARMS!r}, 16).tolist() == [0, 4] * 8)")
+    assert done.stdout == "False\n", f"the driver is mended: FINDINGS.md can say so {done.stderr}"
+
+
+def test_kernel_takes_each_work_items_way_in_a_loop_that_cannot_be_counted():
+    """What the driver mixes up, in a kernel: a branch, `continue`, a value chosen, and a loop in a loop."""
+
+    @kapi.kernel
+    def uncounted(item: kapi.Item, step, out):
+        i = item.get_id(0)
+        k, branched, chosen, nested = 0, 0, np.float32(0), 0
+        while k < 6:
+            k += step[0]
+            if i % 2 > 0:
+                branched += 1
+                out[3, i] = k
+            chosen = chosen + 1 if i > 2 else chosen
+            for _ in range(2):
+                if i % 4 > 1:
+                    nested += 1
+        for _ in range(0, 6, step[0]):
+            if i <= 4:
+                continue
+            branched += 10
+        out[0, i] = branched
+        out[1, i] = chosen
+        out[2, i] = nested
+
+    i = np.arange(64)
+    out = dpnp.zeros((4, 64), dtype="float64")
+    kapi.call_kernel(uncounted, kapi.Range(64), dpnp.asarray([2]), out)
+    expected = [3 * (i % 2) + 30 * (i > 4), 3 * (i > 2), 6 * (i % 4 > 1), 6 * (i % 2)]
+    np.testing.assert_array_equal(out.asnumpy(), np.stack(expected))

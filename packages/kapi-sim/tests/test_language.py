@@ -3,6 +3,7 @@
 # ruff: noqa: C410, C417, F401, F841
 from __future__ import annotations
 
+import linecache
 import re
 
 import numpy as np
@@ -137,3 +138,14 @@ def test_barrier_in_a_lambda_is_refused(checks):
     a = np.zeros(2)
     kapi.call_kernel(lambda_without_a_barrier, kapi.NdRange(2, 2), a)
     np.testing.assert_array_equal(a, 3)
+
+
+def test_function_of_executed_source_is_the_users_own():
+    """Python calls it one of `builtins` where the names that it is made among have no `__name__`."""
+    source = "@kapi.device_func\ndef double(x):\n    return x + x\n\ndef program(item, a):\n    a[0] = double(a[0])\n"
+    linecache.cache["<executed>"] = (len(source), None, source.splitlines(True), "<executed>")
+    namespace = {"kapi": kapi}
+    exec(compile(source, "<executed>", "exec"), namespace)
+    a = np.ones(1, np.int32)
+    kapi.call_kernel(kapi.kernel(namespace["program"]), kapi.Range(1), a)
+    assert a[0] == 2

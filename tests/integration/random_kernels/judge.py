@@ -70,6 +70,10 @@ class _Kapi:
         SYSTEM = DEVICE = None
 
     @staticmethod
+    def device_func(function: Any) -> Any:
+        return function
+
+    @staticmethod
     def PrivateArray(shape: int, dtype: Any, fill_zeros: bool = False) -> Any:
         return np.zeros(shape, getattr(dtype, "converted_to", dtype))
 

@@ -196,6 +196,7 @@ class Statements(Expressions):
             self._variables[code].append(parameter)
         self._may_return, self._returns = True, result
         self._indent = 0
+        self.write("@kapi.device_func")
         self.write(f"def {name}({', '.join(names)}):")
         self._indent = 1
         for _ in range(self._number(0, 2)):

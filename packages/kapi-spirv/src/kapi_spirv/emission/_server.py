@@ -17,6 +17,7 @@ import llvmlite.binding as llvm
 from ._negations import hide_negations
 from ._powers import name_ldexp
 from ._recurrences import break_recurrences
+from ._unswitching import keep_conditions_in_loops
 from ._validation import forbidden_constructs
 
 
@@ -69,7 +70,7 @@ def answer(request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]
     problems = forbidden_constructs(text)
     if problems:
         return {"problems": problems}, text.encode()
-    text = hide_negations(break_recurrences(text))
+    text = hide_negations(break_recurrences(keep_conditions_in_loops(text)))
     code = machine.emit_object(llvm.parse_assembly(text))
     return {"problems": [], "code": len(code)}, code + text.encode()
 
