@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
+import kapi_sim
 
 
 def made(source, **options):
@@ -232,3 +233,35 @@ def test_boundscheck_covers_atomics_and_private_memory():
         launched(kernel, 1, array([0, 0]), 0)
     with pytest.raises(kapi.OutOfBoundsError, match="index of `cells` along axis 0 must be from 0 to 3, got 9"):
         launched(kernel, 1, array([0, 0, 0]), 9)
+
+
+def _broadcast(module):
+    @module.kernel(debug=True)
+    def ask(nd_item: module.NdItem, a, place):
+        i = nd_item.get_global_id(0)
+        a[i] = module.group_broadcast(nd_item.get_group(), a[i], place)
+
+    return ask
+
+
+def _select(module):
+    @module.kernel(debug=True)
+    def ask(nd_item: module.NdItem, a, place):
+        i = nd_item.get_global_id(0)
+        a[i] = module.select_from_group(nd_item.get_sub_group(), a[i], place)
+
+    return ask
+
+
+@pytest.mark.parametrize("make", [_broadcast, _select])
+def test_debug_launch_raises_for_a_member_that_the_group_has_not(make):
+    """In the simulator's words, once all have met; a member that it has is answered."""
+    space, answer = kapi.NdRange(8, 8), dpnp.arange(8, dtype=np.int32)
+    kapi.call_kernel(make(kapi), space, answer, 3)
+    assert answer.asnumpy().tolist() == [3] * 8
+    for place in (8, -1, 2**40):
+        with pytest.raises(kapi.CollectiveMismatchError) as simulated:
+            kapi_sim.call_kernel(make(kapi_sim), space, np.arange(8, dtype=np.int32), place)
+        with pytest.raises(kapi.CollectiveMismatchError, match="kernel `ask`, at ") as raised:
+            kapi.call_kernel(make(kapi), space, dpnp.arange(8, dtype=np.int32), place)
+        assert str(raised.value).splitlines()[0] == str(simulated.value).splitlines()[0]

@@ -321,13 +321,32 @@ def test_compilation_goes_on_after_an_error(validated_compile):
         (saxpy, [ItemType(1)], "signature must have a type for each of saxpy's 4 parameters, got 1"),
         (saxpy, [F32] * 4, "signature must begin with ItemType or NdItemType, got usm_array"),
         (lambda: None, [], "signature must begin with ItemType or NdItemType, got no type at all"),
+        (kapi_sim.device_func(saxpy), [ItemType(1)], "got DeviceFunction: pass its py_func"),
+        (saxpy, "float32[:]", r"signature must be a sequence of Numba types.*got 'float32\[:\]': write a list"),
+        (saxpy, None, "signature must be a sequence of Numba types, one for each parameter, got None"),
+        (saxpy, [ItemType(1), "f4", F32, F32], "got 'f4' for parameter 'a': write one such as numba.types.float32"),
+        (saxpy, [ItemType(1), types.float32, types.float32[:], F32], "for parameter 'x': write UsmArrayType"),
     ],
-    ids=["builtin", "too few", "no item", "nothing"],
+    ids=["builtin", "too few", "no item", "nothing", "decorated", "text", "None", "text in it", "array of Numba's"],
 )
 def test_compile_kernel_refuses_wrong_calls(function, signature, message):
     """Mistakes of the caller, not of the kernel's author, are TypeErrors."""
     with pytest.raises(TypeError, match=message):
         compile_kernel(function, signature)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"target": "spirv"}, "target must be a SpirvTarget, got 'spirv': write one, or leave it out"),
+        ({"options": {"debug": True}}, "options must be KernelOptions, got {'debug': True}: write KernelOptions.of"),
+    ],
+    ids=["target", "options"],
+)
+def test_compile_kernel_refuses_what_is_no_target_or_no_options(given, message):
+    """In words, before anything is compiled."""
+    with pytest.raises(TypeError, match=message):
+        compile_kernel(saxpy, [ItemType(1), types.float32, F32, F32], **given)
 
 
 def test_compile_kernel_refuses_parameters_that_kernels_lack():

@@ -15,7 +15,7 @@ from typing import Any
 from dpctl.memory import MemoryUSMDevice
 
 from kapi_runtime import _keep_alive
-from kapi_sim import KernelAssertionError, NdRange, OutOfBoundsError, Range
+from kapi_sim import CollectiveMismatchError, KernelAssertionError, NdRange, OutOfBoundsError, Range
 from kapi_sim.errors import KapiWarning, attach_note
 from kapi_spirv import FAILURE_RECORD_SIZE, Failure, FailureRecord, SpirvModule
 
@@ -63,6 +63,8 @@ class FailureWatch:
             If an `assert` failed.
         OutOfBoundsError
             If an index was outside its axis.
+        CollectiveMismatchError
+            If a group algorithm was asked for a work-item that the group does not have.
         Exception
             What a `raise` names; `ZeroDivisionError` for an integer divided by zero.
         """
@@ -74,6 +76,12 @@ class FailureWatch:
         where = f"{self._work_item(record)} of kernel `{self._module.name}`, at {_place(failure)}"
         if failure.error == "OutOfBoundsError":
             raise OutOfBoundsError(f"{_describe_index(failure, record)}\n  in {where}")
+        if failure.error == "CollectiveMismatchError":
+            word, parameter, kind = failure.args
+            place, _, size = record.details
+            raise CollectiveMismatchError(
+                f"{parameter} of {word} must be from 0 to {size - 1} in this {kind}, got {place}\n  in {where}"
+            )
         if failure.error == "AssertionError":
             said = f": {failure.args[0]}" if failure.args else ""
             raise KernelAssertionError(f"assert must hold for every work-item, got one that fails{said}\n  in {where}")

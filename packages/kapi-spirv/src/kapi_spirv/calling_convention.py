@@ -80,6 +80,26 @@ class KernelCallConv(MinimalCallConv):
             builder.store(value, builder.gep(details, [I32(0), I32(position)], inbounds=True))
         self._fail(builder, Failure("OutOfBoundsError", (site.subject,), site.filename, site.line))
 
+    def return_place_failure(
+        self, builder: ir.IRBuilder, call: tuple[str, str, str], place: ir.Value, size: ir.Value
+    ) -> None:
+        """End the work-item for naming a member that its group does not have.
+
+        Parameters
+        ----------
+        builder : llvmlite.ir.IRBuilder
+            Where to end it.
+        call : tuple of str
+            The group algorithm, its parameter, and what kind of group it is of.
+        place, size : llvmlite.ir.Value
+            What was asked for, and how many members there are, in 64 bits.
+        """
+        site = self.context.site
+        details = builder.function.args[1]
+        for position, value in enumerate((place, I64(0), size)):
+            builder.store(value, builder.gep(details, [I32(0), I32(position)], inbounds=True))
+        self._fail(builder, Failure("CollectiveMismatchError", call, site.filename, site.line))
+
     def _fail(self, builder: ir.IRBuilder, failure: Failure) -> None:
         code = self.context.failures.code(failure) if self._is_recording else 1
         self._return_errcode_raw(builder, FIRST_USEREXC - 1 + code)

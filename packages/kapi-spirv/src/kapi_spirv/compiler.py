@@ -75,6 +75,9 @@ def compile_kernel(
     >>> module.parameters[0].kind, module.layout.format
     ('array', '<qQq')
     """
+    _require_target(target)
+    if not isinstance(options, KernelOptions):
+        raise TypeError(f"options must be KernelOptions, got {options!r}: write KernelOptions.of(debug=True)")
     target = target or KAPI_DEFAULT_TARGET
     function, args = _checked(function, signature)
     if not args or not isinstance(args[0], (ItemType, NdItemType)):
@@ -172,6 +175,7 @@ def compile_spirv(
     >>> code[:4].hex(), return_type
     ('03022307', float32)
     """
+    _require_target(target)
     options = KernelOptions.of(debug=debug, fastmath=fastmath)
     if not device_function:
         module = compile_kernel(function, signature, target=target, options=options, optimise=opt)  # type: ignore[arg-type]
@@ -207,15 +211,36 @@ def _checked(
     function: Callable[..., object], signature: Sequence[types.Type]
 ) -> tuple[FunctionType, tuple[types.Type, ...]]:
     if not isinstance(function, FunctionType):
-        raise TypeError(f"function must be a plain Python function, got {type(function).__name__}")
-    args = tuple(map(_in_kernel, signature))
+        cure = ": pass its py_func" if isinstance(getattr(function, "py_func", None), FunctionType) else ""
+        raise TypeError(f"function must be a plain Python function, got {type(function).__name__}{cure}")
+    if isinstance(signature, str) or not isinstance(signature, Sequence):
+        raise TypeError(
+            f"signature must be a sequence of Numba types, one for each parameter, got {signature!r}: write a list"
+        )
     parameters = inspect.signature(function).parameters
+    for name, type_ in zip(parameters, signature, strict=False):
+        if not isinstance(type_, types.Type):
+            raise TypeError(
+                f"signature must be a sequence of Numba types, got {type_!r} for parameter {name!r}: write one such as "
+                "numba.types.float32 or kapi_types.UsmArrayType(numba.types.float32, 1, 'C')"
+            )
+        if isinstance(type_, types.Array) and not isinstance(type_, UsmArrayType):
+            raise TypeError(
+                f"arrays in a signature must be of kapi_types.UsmArrayType, got {type_} for parameter {name!r}: write "
+                f"UsmArrayType(numba.types.{type_.dtype}, {type_.ndim}, {type_.layout!r})"
+            )
+    args = tuple(map(_in_kernel, signature))
     if len(args) != len(parameters):
         raise TypeError(
             f"signature must have a type for each of {function.__name__}'s {len(parameters)} parameters, "
             f"got {len(args)}"
         )
     return function, args
+
+
+def _require_target(target: object) -> None:
+    if target is not None and not isinstance(target, SpirvTarget):
+        raise TypeError(f"target must be a SpirvTarget, got {target!r}: write one, or leave it out for the default")
 
 
 def _require_sub_group_size(function: FunctionType, options: KernelOptions, target: SpirvTarget) -> None:

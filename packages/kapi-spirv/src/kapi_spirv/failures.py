@@ -44,9 +44,11 @@ class Failure:
     Attributes
     ----------
     error : str
-        Name of one of Python's own exceptions; "OutOfBoundsError" for an index outside its axis.
+        Name of one of Python's own exceptions; "OutOfBoundsError" for an index outside its axis,
+        "CollectiveMismatchError" for a member that a group does not have.
     args : tuple
-        Its constant arguments; for an index, the name of the array.
+        Its constant arguments; for an index, the name of the array; for a member, the group algorithm, its parameter,
+        and the kind of group.
     filename, line : str, int
         Where.
     """
@@ -68,7 +70,7 @@ class FailureRecord:
     global_id : tuple of int
         The work-item, in the kernel's order of dimensions, with zeros for those that the kernel does not have.
     details : tuple of int
-        For an index: the index, the axis, and its extent.
+        For an index: the index, the axis, and its extent; for a member of a group: its place, 0, and their number.
     """
 
     number: int

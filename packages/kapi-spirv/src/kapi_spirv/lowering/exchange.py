@@ -76,7 +76,37 @@ def _local_place(builder: ir.IRBuilder, group: GroupType, linear_id: ir.Value) -
 
 @registry.lower("group_broadcast", types.Any, types.Any, types.Any)
 def _group_broadcast(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
-    return broadcast(builder, sig.args[0], args[1], args[2])
+    place = _existing(context, builder, sig.args[0], args[2])
+    result = broadcast(builder, sig.args[0], args[1], place)
+    _check_place(context, builder, sig.args[0], ("group_broadcast", "linear_id"), args[2])
+    return result
+
+
+def _size(builder: ir.IRBuilder, group: Any) -> ir.Value:
+    """How many work-items a group has, in 64 bits."""
+    if isinstance(group, SubGroupType):
+        return builder.zext(sub_group_query(builder, "get_sub_group_size"), I64)
+    size: ir.Value = I64(1)
+    for axis in range(group.ndim):
+        size = builder.mul(size, work_item_query(builder, "get_local_size", I32(axis)))
+    return size
+
+
+def _existing(context: Any, builder: ir.IRBuilder, group: Any, place: ir.Value) -> ir.Value:
+    """The place, where the kernel's options ask for checks 0 in the stead of one that the group does not have."""
+    if not context.options.checks_bounds:
+        return place
+    return builder.select(builder.icmp_unsigned("<", place, _size(builder, group)), place, I64(0))
+
+
+def _check_place(context: Any, builder: ir.IRBuilder, group: Any, call: tuple[str, str], place: ir.Value) -> None:
+    """End the work-item if it named a member that its group does not have, after all have met."""
+    if not context.options.checks_bounds:
+        return
+    size = _size(builder, group)
+    kind = "sub-group" if isinstance(group, SubGroupType) and call[0] != "group_broadcast" else "group"
+    with cgutils.if_unlikely(builder, builder.icmp_unsigned(">=", place, size)):
+        context.call_conv.return_place_failure(builder, (*call, kind), place, size)
 
 
 _Partner = Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]
@@ -87,7 +117,9 @@ def _register_shuffle(row: str, operation: str, partner: _Partner) -> None:
 
     @registry.lower(row, SubGroupType, types.Any, types.Any)
     def implement(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
-        operand = builder.trunc(args[2], I32)
+        is_selection = row == "select_from_group"  # a shift beyond the end gives what is unused, and is none
+        place = _existing(context, builder, sig.args[0], args[2]) if is_selection else args[2]
+        operand = builder.trunc(place, I32)
         if context.spirv_target.version >= "1.3":
 
             def move(bits: ir.Value) -> ir.Value:
@@ -95,9 +127,13 @@ def _register_shuffle(row: str, operation: str, partner: _Partner) -> None:
                 operands = [IN_SUB_GROUP, bits, operand]
                 return call_builtin(builder, name, bits.type, operands, unsigned=True, attributes=CONVERGENT)
 
-            return _moved(builder, args[1], move)
-        source = partner(builder, sub_group_query(builder, "get_sub_group_local_id"), operand)
-        return _chosen_of_broadcasts(builder, sig.args[0], args[1], source)
+            result = _moved(builder, args[1], move)
+        else:
+            source = partner(builder, sub_group_query(builder, "get_sub_group_local_id"), operand)
+            result = _chosen_of_broadcasts(builder, sig.args[0], args[1], source)
+        if is_selection:
+            _check_place(context, builder, sig.args[0], (row, "remote_local_id"), args[2])
+        return result
 
 
 def _chosen_of_broadcasts(builder: ir.IRBuilder, group: SubGroupType, value: ir.Value, source: ir.Value) -> ir.Value:
