@@ -394,3 +394,15 @@ def test_compile_refuses_arrays_of_more_axes_than_the_language_has():
     seven = UsmArrayType(types.float32, 7, "C")
     with pytest.raises(LimitError, match=r"argument `a` must have at most 6 axes, got 7"):
         compile_kernel(first, [ItemType(1), seven])
+
+
+def asserting(item: kapi_sim.Item, a):
+    assert a[item.get_id(0)] > 0
+
+
+def test_asserts_that_pytest_rewrote_are_named():
+    """A test's module holds none of its asserts as they were written."""
+    with pytest.raises(
+        KernelCompilationError, match="got one that pytest has rewritten: define the kernel in a module"
+    ):
+        compile_kernel(asserting, (ItemType(1), F32))
