@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ from kapi_numba_offload.operand_shapes import (
 )
 from kapi_numba_offload.placement import one_queue
 from kapi_numba_offload.statements import Statement
-from kapi_numba_offload.usm import allocate, flat_view, may_overlap
+from kapi_numba_offload.usm import allocate, allocator, flat_view, may_overlap
 from kapi_sim.errors import KapiError
 
 __all__ = ["FusedRegion"]
@@ -43,6 +43,7 @@ class _Output:
     shape: tuple[int, ...]
     dtype: np.dtype[Any] | None
     kind: str | None
+    make: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class FusedRegion:
         if isinstance(ready, Unfused) or (self._stores and self._is_entangled(leaves)):
             self._ran = str(ready) if isinstance(ready, Unfused) else "an array that it stores to shares memory"
             return self._one_by_one(leaves)
-        made = [_made(each, each.shape, leaves, queue) for each in ready.outputs]
+        made = [leaves[each.leaf or 0] if each.make is None else each.make(queue) for each in ready.outputs]
         if ready.flat:
             args = [flat_view(each) if each.ndim != 1 else each for each in made]
             args += [flat_view(each) if position in ready.flat else each for position, each in enumerate(leaves)]
@@ -254,7 +255,7 @@ class FusedRegion:
         outputs = tuple(
             _Output(statement.target, shape, None, None)
             if statement.target is not None
-            else _Output(None, shape, result.dtype, result.usm_type)
+            else _Output(None, shape, result.dtype, result.usm_type, allocator(shape, result.dtype, result.usm_type))
             for statement, result in zip(self.statements, results, strict=True)
             if _is_stored(statement)
         )

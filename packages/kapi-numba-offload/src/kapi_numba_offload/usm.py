@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -10,7 +11,7 @@ import dpnp
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
-__all__ = ["allocate", "flat_view", "is_dpnp_array", "may_overlap", "memory_kind"]
+__all__ = ["allocate", "allocator", "flat_view", "is_dpnp_array", "may_overlap", "memory_kind"]
 
 _UsmNdarray = dpnp.tensor.usm_ndarray
 _wrap = dpnp_array._create_from_usm_ndarray
@@ -47,6 +48,16 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype[Any], kind: str, queue: Any
     # An array without elements has memory, too: SYCL allocates no zero bytes.
     memory = _MEMORY[kind](max(1, prod(shape)) * dtype.itemsize, queue=queue)
     return _wrap(_UsmNdarray(shape, dtype=dtype.str, buffer=memory, array_namespace=dpnp))
+
+
+def allocator(shape: tuple[int, ...], dtype: np.dtype[Any], kind: str) -> Callable[[Any], Any]:
+    """`allocate` for one shape, dtype and kind: a function of the queue, for calls that are made often."""
+    memory, size, text = _MEMORY[kind], max(1, prod(shape)) * dtype.itemsize, dtype.str
+
+    def make(queue: Any) -> Any:
+        return _wrap(_UsmNdarray(shape, dtype=text, buffer=memory(size, queue=queue), array_namespace=dpnp))
+
+    return make
 
 
 def flat_view(array: Any) -> Any:
