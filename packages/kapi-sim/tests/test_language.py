@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import linecache
 import re
+import time
 
 import numpy as np
 import pytest
@@ -149,3 +150,43 @@ def test_function_of_executed_source_is_the_users_own():
     a = np.ones(1, np.int32)
     kapi.call_kernel(kapi.kernel(namespace["program"]), kapi.Range(1), a)
     assert a[0] == 2
+
+
+TABLE = np.arange(3.0)
+SEEN = []
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("np.zeros(3)", "numpy.zeros is no function that kernels have: pass an array as an argument"),
+        ("np.linalg.norm(a)", "numpy.linalg.norm is no function that kernels have: write a loop"),
+        ("sum(x for x in zip(a, a))", "a comprehension cannot be made in a kernel"),
+        ("isinstance(a, int)", "isinstance is no function that kernels have"),
+        ("time.time()", "time.time is no function that kernels have"),
+        ("TABLE[0]", "TABLE is a numpy.ndarray, which no device owns; make it an argument of the kernel"),
+        ("SEEN.append(1)", "SEEN is a list, which kernels lack; make it a tuple"),
+        ("a.sum()", "`a` must be used element by element in a kernel, got its 'sum'"),
+    ],
+)
+def test_what_no_device_has_is_refused(statement, says, tmp_path):
+    file = tmp_path / "kernels.py"
+    file.write_text(f"def refused(item, a):\n    {statement}\n")
+    names = {"np": np, "time": time, "TABLE": TABLE, "SEEN": SEEN}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    with pytest.raises(kapi.KapiError) as caught:
+        kapi.call_kernel(kapi.kernel(names["refused"]), kapi.Range(1), np.zeros(2))
+    assert says in str(caught.value)
+    assert "kernels.py:2" in "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+
+
+def test_names_of_local_functions_are_their_own():
+    @kapi.kernel
+    def shadows(item: kapi.Item, a):
+        def first(TABLE):
+            return TABLE[0]
+
+        a[item.get_id(0)] = first(a) + max(np.float32(1), 2) + np.maximum(a[0], 3.0)
+
+    kapi.call_kernel(shadows, kapi.Range(1), a := np.zeros(1))
+    assert a[0] == 5.0
