@@ -145,6 +145,10 @@ def _iteration(kapi: Any) -> Any:
             out[6, i] = out[6, i] * 10 + k
         for x, y in ((1, 2), (3, 4.5)):
             out[7, i] += x * y + i
+        for x in reversed(a):
+            out[9, i] = out[9, i] * 2 + x
+        for x in reversed((i, 2, 3)):
+            out[9, i] += x
         for k, row in enumerate(b):
             for x in reversed(row):
                 if x > 5:
@@ -167,6 +171,7 @@ def _iteration_expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
         out[5, i] = sum(k * (a[k] - a[3 - k] * 2) for k in range(4))
         out[6, i] = int("".join(str(k) for k in range(1, 10, i + 2))[::-1])
         out[7, i] = 2 + 13.5 + 2 * i
+        out[9, i] = sum(x * 2**k for k, x in enumerate(a)) + 5 + i
         # Rows are 0..3, 4..7, 8..11: the first is gone over in full, the others end at their last element.
         out[8, i] = 0 + 1 + 2 + 3 + 100
     return {2: out}
@@ -275,7 +280,7 @@ CASES: tuple[Case, ...] = (
         "language/iteration",
         _iteration,
         ((3,),),
-        lambda: [_A, _B, np.zeros((9, 3))],
+        lambda: [_A, _B, np.zeros((10, 3))],
         _iteration_expected,
     ),
     Case(

@@ -46,18 +46,14 @@ class RangeType(types.SimpleIterableType):
 
 
 class _OverType(types.Type):
-    """What goes over sequences; its name is for the author, its key says which sequences exactly."""
+    """What goes over sequences; its name says which exactly, `spelled` is for the author."""
 
     word: str
 
     def __init__(self, *sequences: types.Type) -> None:
         self.sequences = sequences
-        super().__init__(f"{self.word} of {', '.join(map(spell_type, sequences))}")
-
-    @property
-    def key(self) -> tuple[types.Type, ...]:
-        """The types of the sequences."""
-        return self.sequences
+        self.spelled = f"{self.word} of {', '.join(map(spell_type, sequences))}"
+        super().__init__(f"{self.word}{sequences}")
 
     @property
     def sequence(self) -> types.Type:
@@ -114,7 +110,7 @@ class PositionIteratorType(types.SimpleIteratorType):
 
     def __init__(self, context: Any, sequence: types.Type) -> None:
         self.sequence = sequence
-        super().__init__(f"positions({sequence.key})", value_type(context, sequence))
+        super().__init__(f"positions({sequence})", value_type(context, sequence))
 
 
 def as_sequence(context: Any, type_: types.Type) -> types.Type | None:

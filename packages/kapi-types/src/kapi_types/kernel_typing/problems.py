@@ -134,6 +134,8 @@ def spell_type(type_: Any) -> str:
         place = _PLACES.get(type_.address_space, "array")
         access = "read-only " if not type_.mutable else ""
         return f"{access}{type_.dtype} {place} of rank {type_.ndim}"
+    if hasattr(type_, "spelled"):
+        return str(type_.spelled)
     if isinstance(type_, WeakBool):
         return "Python bool"
     if isinstance(type_, WeakInt):
