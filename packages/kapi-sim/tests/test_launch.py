@@ -475,5 +475,5 @@ def test_kernel_is_no_sequence():
         list(fill)
     with pytest.raises(TypeError):
         _ = 1 in fill
-    with pytest.raises(TypeError, match="not iterable"):
+    with pytest.raises(kapi.KernelCompilationError, match="fill is a kernel, which is launched"):
         kapi.call_kernel(loop, kapi.Range(1))
