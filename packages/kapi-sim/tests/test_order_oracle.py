@@ -162,6 +162,18 @@ def test_races_found_are_those_of_the_memory_model():
     assert min(outcomes[True, True], outcomes[False, False], outcomes[False, True]) >= 15
 
 
+def test_narrow_load_does_not_narrow_the_writes_of_its_work_item():
+    """A load of a sub-group's scope is no race with the loads of others; larger random runs found it."""
+    program = np.zeros((ITEMS, PHASES, STEPS, 4), np.int64)
+    program[0, 0, :2] = (LOAD, 1, 0, 0), (ADD, 1, 2, 2)
+    program[6, 1, 0] = LOAD, 1, 0, 2
+    assert not has_race(program, np.ones(PHASES, bool))
+    assert not finds_race(program, np.ones(PHASES, bool))
+    program[6, 1, 0] = ADD, 1, 0, 2
+    assert has_race(program, np.ones(PHASES, bool))
+    assert finds_race(program, np.ones(PHASES, bool))
+
+
 def finds_race(program, barriers):
     a = np.zeros(CELLS, np.int64)
     try:

@@ -29,7 +29,7 @@ class _Cell:
 
     def __init__(self, group: int) -> None:
         self.reads: dict[int, Access] = {}
-        self.atomics: dict[int, tuple[Access, bool, int]] = {}
+        self.atomics: dict[int, tuple[Access, bool, int, int]] = {}
         self.write: Access | None = None
         self.equal: Access | None = None
         self.group = group
@@ -79,7 +79,7 @@ class OrderedTrail(Trail):
         for address, cell in self._cells.items():
             for access in cell.reads.values():
                 yield address, access
-            for access, _, _ in cell.atomics.values():
+            for access, _, _, _ in cell.atomics.values():
                 yield address, access
 
     def note_read(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
@@ -94,7 +94,7 @@ class OrderedTrail(Trail):
             for write in (cell.write, cell.equal):
                 if write is not None and self._is_unordered(write):
                     self._fail(write, "wrote", "read", array, index, frame)
-            for access, writes, _ in cell.atomics.values():
+            for access, writes, _, _ in cell.atomics.values():
                 if writes and self._is_unordered(access):
                     self._fail(access, "changed atomically", "read", array, index, frame, _MIXED)
         tick = self._ordering.tick(uid)
@@ -117,7 +117,7 @@ class OrderedTrail(Trail):
             for read in cell.reads.values():
                 if self._is_unordered(read):
                     self._fail(read, "read", "wrote", array, index, frame)
-            for other, writes, _ in cell.atomics.values():
+            for other, writes, _, _ in cell.atomics.values():
                 if self._is_unordered(other):
                     did = "changed atomically" if writes else "read atomically"
                     self._fail(other, did, "wrote", array, index, frame, _MIXED)
@@ -195,14 +195,16 @@ class OrderedTrail(Trail):
                 self._check_scopes(cell, array, index, frame, writes, scope)
         known = cell.atomics.get(uid)
         has_written = writes or (known is not None and known[1])
-        cell.atomics[uid] = access, has_written, scope if known is None else min(scope, known[2])
+        # A narrow load conflicts with the others' writes alone, so the writes' scope is kept apart.
+        narrowest, of_writes = (scope, MemoryScope.SYSTEM) if known is None else (min(scope, known[2]), known[3])
+        cell.atomics[uid] = access, has_written, narrowest, min(scope, of_writes) if writes else of_writes
         cell.narrowest = min(cell.narrowest, scope)
         if order == MemoryOrder.RELAXED:
             self._relaxed[uid] = access
         self._touch(cell)
 
     def _check_widths(self, cell: _Cell, array: AccessedArray, index: Any, frame: FrameType, writes: bool) -> None:
-        for access, has_written, _ in cell.atomics.values():
+        for access, has_written, _, _ in cell.atomics.values():
             width, other = array.itemsize, access[4].itemsize
             if width != other and (writes or has_written) and self._is_unordered(access):
                 self._fail(
@@ -219,8 +221,8 @@ class OrderedTrail(Trail):
         self, cell: _Cell, array: AccessedArray, index: Any, frame: FrameType, writes: bool, scope: int
     ) -> None:
         uid = self.clock.uid
-        for access, has_written, other in cell.atomics.values():
-            narrow = min(scope, other)
+        for access, has_written, narrowest, of_writes in cell.atomics.values():
+            narrow = min(scope, narrowest if writes else of_writes)
             if not (writes or has_written) or self._ordering.meets(uid, access[0], narrow):
                 continue
             if self._is_unordered(access):
