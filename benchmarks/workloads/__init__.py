@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from opencl_peer import Peer
 import kapi_numba_offload
 import kapi_runtime as kapi
 
-__all__ = ["Column", "Workload", "kapi_columns", "on_host", "opencl_columns", "wait_for"]
+__all__ = ["Column", "Launch", "Workload", "kapi_columns", "on_host", "opencl_columns", "wait_for"]
 
 
 kapi_numba_offload.register()
@@ -71,6 +72,31 @@ class Workload:
                 np.testing.assert_allclose(
                     result, right, rtol=self.rtol, atol=self.atol, err_msg=f"{self.name}: {name} is wrong"
                 )
+
+
+class Launch:
+    """A kernel with its arguments set once, as `Peer.kernel` sets them; compiled when it is first started.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    space : Range or NdRange
+        Its work-items.
+    *arguments
+        Its arguments.
+    """
+
+    def __init__(self, kernel: kapi.Kernel, space: kapi.Range | kapi.NdRange, *arguments: Any) -> None:
+        self._bind: Callable[[], Any] = cache(partial(kernel.bind, space, *arguments))
+
+    def start(self) -> kapi.HostEvent:
+        """Start the kernel."""
+        return self._bind()()[0]
+
+    def run(self) -> None:
+        """Run the kernel and wait for it."""
+        self.start().wait()
 
 
 def opencl_columns(source: str, build: Callable[[Peer], Column]) -> dict[str, Column]:

@@ -12,7 +12,7 @@ import scipy.special
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -100,9 +100,7 @@ def build(scale: float) -> Workload:
 
     def in_kapi(kernel: kapi.Kernel) -> Column:
         results = [dpnp.empty(n), dpnp.empty(n)]
-        return Column(
-            lambda: kapi.call_kernel(kernel, kapi.Range(n), *on_device, RATE, VOLATILITY, *results), lambda: results
-        )
+        return Column(Launch(kernel, kapi.Range(n), *on_device, RATE, VOLATILITY, *results).run, lambda: results)
 
     by_numba = [np.empty(n), np.empty(n)]
     offloaded = [dpnp.empty(n), dpnp.empty(n)]

@@ -10,7 +10,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns
 
 __all__ = ["build"]
 
@@ -125,9 +125,10 @@ def build(scale: float) -> Workload:
 
     def in_kapi(kernel: kapi.Kernel) -> Column:
         found, host = dpnp.empty((n, n), dtype=np.uint8), np.empty((n, n), np.uint8)
+        search = Launch(kernel, kapi.Range(n, n), on_device, found, square)
 
         def run() -> None:
-            kapi.call_kernel(kernel, kapi.Range(n, n), on_device, found, square)
+            search.run()
             kapi.memory.copy(found, host)
             kept[kernel] = clusters(host)
 

@@ -8,7 +8,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -105,7 +105,7 @@ def build(scale: float) -> Workload:
     def in_kapi(kernel: kapi.Kernel) -> Column:
         sums = dpnp.empty(BINS)
         space = kapi.NdRange((BINS, GROUP), (1, GROUP))
-        return Column(lambda: kapi.call_kernel(kernel, space, *on_device, sums), lambda: [sums])
+        return Column(Launch(kernel, space, *on_device, sums).run, lambda: [sums])
 
     sums, offloaded = np.empty(BINS), dpnp.empty(BINS)
     columns = {

@@ -8,7 +8,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -97,10 +97,12 @@ def build(scale: float) -> Workload:
     def in_kapi(clearing: kapi.Kernel, counting: kapi.Kernel) -> Column:
         counts = dpnp.empty(BINS, dtype=np.int32)
         space, bins = kapi.NdRange(GROUPS * WIDTH, WIDTH), kapi.LocalAccessor(BINS, np.int32)
+        clear_all = Launch(clearing, kapi.Range(BINS), counts)
+        count_all = Launch(counting, space, on_device, counts, n // GROUPS, bins)
 
         def run() -> None:
-            kapi.call_kernel_async(clearing, kapi.Range(BINS), (), counts)
-            kapi.call_kernel(counting, space, on_device, counts, n // GROUPS, bins)
+            clear_all.start()
+            count_all.run()
 
         return Column(run, lambda: [counts])
 

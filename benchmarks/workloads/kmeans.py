@@ -10,7 +10,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -178,14 +178,14 @@ def build(scale: float) -> Workload:
         queue = kapi.queue(in_order=True)
         xs, ys, begin = (dpnp.asarray(each, sycl_queue=queue) for each in (*points.T.copy(), start))
         centres, owner = dpnp.empty_like(begin), dpnp.empty(n, dtype=np.int64, sycl_queue=queue)
-        assign_all = assigning.bind(kapi.Range(n), xs, ys, centres, owner)
-        centre_all = centring.bind(kapi.NdRange(CENTRES * WIDTH, WIDTH), xs, ys, owner, centres)
+        assign_all = Launch(assigning, kapi.Range(n), xs, ys, centres, owner)
+        centre_all = Launch(centring, kapi.NdRange(CENTRES * WIDTH, WIDTH), xs, ys, owner, centres)
 
         def run() -> None:
             centres[:] = begin
             for _ in range(ROUNDS):
-                assign_all()
-                centre_all()
+                assign_all.start()
+                centre_all.start()
             wait_for(centres)
 
         return Column(run, lambda: [owner, centres])

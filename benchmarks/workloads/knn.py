@@ -10,7 +10,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -140,7 +140,7 @@ def build(scale: float) -> Workload:
 
     def in_kapi(kernel: kapi.Kernel) -> Column:
         predicted = dpnp.empty(n, dtype=np.int64)
-        return Column(lambda: kapi.call_kernel(kernel, kapi.Range(n), *on_device, predicted), lambda: [predicted])
+        return Column(Launch(kernel, kapi.Range(n), *on_device, predicted).run, lambda: [predicted])
 
     predicted = np.empty(n, np.int64)
     columns = {

@@ -10,7 +10,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -62,7 +62,7 @@ def build(scale: float) -> Workload:
 
     def in_kapi(kernel: kapi.Kernel) -> Column:
         d = dpnp.empty(n)
-        return Column(lambda: kapi.call_kernel(kernel, kapi.Range(n), on_device, d), lambda: [d])
+        return Column(Launch(kernel, kapi.Range(n), on_device, d).run, lambda: [d])
 
     d, offloaded = np.empty(n), dpnp.empty(n)
     columns = {

@@ -11,7 +11,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, on_host, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, on_host, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -102,9 +102,7 @@ def build(scale: float) -> Workload:
 
     def in_kapi(kernel: kapi.Kernel) -> Column:
         steps = dpnp.empty((n, n), dtype=np.int32)
-        return Column(
-            lambda: kapi.call_kernel(kernel, kapi.Range(n, n), steps, left, top, step, np.int32(STEPS)), lambda: [steps]
-        )
+        return Column(Launch(kernel, kapi.Range(n, n), steps, left, top, step, np.int32(STEPS)).run, lambda: [steps])
 
     steps, offloaded = np.empty((n, n), np.int32), dpnp.empty((n, n), dtype=np.int32)
     columns = {

@@ -10,7 +10,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -98,7 +98,7 @@ def build(scale: float) -> Workload:
         c = dpnp.empty((n, n), dtype=np.float32)
         space = kapi.NdRange((n, n), (TILE, TILE))
         tiles = [kapi.LocalAccessor((TILE, TILE), np.float32) for _ in range(2)]
-        return Column(lambda: kapi.call_kernel(kernel, space, da, db, c, *tiles), lambda: [c])
+        return Column(Launch(kernel, space, da, db, c, *tiles).run, lambda: [c])
 
     c, offloaded = np.empty((n, n), np.float32), dpnp.empty((n, n), dtype=np.float32)
     columns = {

@@ -10,7 +10,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -110,9 +110,7 @@ def build(scale: float) -> Workload:
 
     def in_kapi(kernel: kapi.Kernel) -> Column:
         velocity = dpnp.empty((n, 3), dtype=np.float32)
-        return Column(
-            lambda: kapi.call_kernel(kernel, kapi.Range(n), on_device, velocity, SOFTENING, STEP), lambda: [velocity]
-        )
+        return Column(Launch(kernel, kapi.Range(n), on_device, velocity, SOFTENING, STEP).run, lambda: [velocity])
 
     velocity, offloaded = np.empty((n, 3), np.float32), dpnp.empty((n, 3), dtype=np.float32)
     columns = {

@@ -10,7 +10,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -73,7 +73,7 @@ def build(scale: float) -> Workload:
 
     def in_kapi(kernel: kapi.Kernel) -> Column:
         d = dpnp.empty((n, n))
-        return Column(lambda: kapi.call_kernel(kernel, kapi.Range(n, n), dx, dy, d), lambda: [d])
+        return Column(Launch(kernel, kapi.Range(n, n), dx, dy, d).run, lambda: [d])
 
     d, dd = np.empty((n, n)), dpnp.empty((n, n))
     columns = {

@@ -8,7 +8,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -164,10 +164,12 @@ def build(scale: float) -> Workload:
 
     def in_kapi(centring: kapi.Kernel, covarying: kapi.Kernel, projecting: kapi.Kernel) -> Column:
         centred, result, projected = dpnp.empty(rows), dpnp.empty(square), dpnp.empty(rows)
+        centre_all = Launch(centring, kapi.Range(DIMENSIONS), on_device, centred)
+        covary = Launch(covarying, kapi.Range(*square), centred, result)
 
         def run() -> None:
-            kapi.call_kernel_async(centring, kapi.Range(DIMENSIONS), (), on_device, centred)
-            kapi.call_kernel(covarying, kapi.Range(*square), centred, result)
+            centre_all.start()
+            covary.run()
             values, vectors = np.linalg.eigh(result.asnumpy())
             on = dpnp.asarray(np.ascontiguousarray(vectors))
             kapi.call_kernel(projecting, kapi.Range(*rows), centred, on, projected)

@@ -10,7 +10,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -84,9 +84,7 @@ def build(scale: float) -> Workload:
 
     def in_kapi(kernel: kapi.Kernel) -> Column:
         momenta = dpnp.empty((n, PARTICLES, 4))
-        return Column(
-            lambda: kapi.call_kernel(kernel, kapi.Range(n, PARTICLES), *on_device, momenta), lambda: [momenta]
-        )
+        return Column(Launch(kernel, kapi.Range(n, PARTICLES), *on_device, momenta).run, lambda: [momenta])
 
     momenta, offloaded = np.empty((n, PARTICLES, 4)), dpnp.empty((n, PARTICLES, 4))
     columns = {

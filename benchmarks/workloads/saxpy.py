@@ -8,7 +8,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -55,7 +55,7 @@ def build(scale: float) -> Workload:
 
     def in_kapi(kernel: kapi.Kernel) -> Column:
         z = dpnp.empty_like(dx)
-        return Column(lambda: kapi.call_kernel(kernel, kapi.Range(n), a, dx, dy, z), lambda: [z])
+        return Column(Launch(kernel, kapi.Range(n), a, dx, dy, z).run, lambda: [z])
 
     z, dz = np.empty_like(x), dpnp.empty_like(dx)
     columns = {

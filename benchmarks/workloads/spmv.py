@@ -9,7 +9,7 @@ import scipy.sparse
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -73,7 +73,7 @@ def build(scale: float) -> Workload:
 
     def in_kapi(kernel: kapi.Kernel) -> Column:
         y = dpnp.empty(n, dtype=np.float32)
-        return Column(lambda: kapi.call_kernel(kernel, kapi.Range(n), *on_device, y), lambda: [y])
+        return Column(Launch(kernel, kapi.Range(n), *on_device, y).run, lambda: [y])
 
     y, offloaded = np.empty(n, np.float32), dpnp.empty(n, dtype=np.float32)
     columns = {

@@ -10,7 +10,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -57,7 +57,7 @@ def build(scale: float) -> Workload:
 
     def in_kapi(kernel: kapi.Kernel) -> Column:
         b = on_device.copy()
-        return Column(lambda: kapi.call_kernel(kernel, kapi.Range(n - 2, n - 2), on_device, b), lambda: [b])
+        return Column(Launch(kernel, kapi.Range(n - 2, n - 2), on_device, b).run, lambda: [b])
 
     columns = {
         "NumPy": Column(lambda: expression(a, by_numpy), lambda: [by_numpy]),

@@ -8,7 +8,7 @@ import numpy as np
 from opencl_peer import Peer
 
 import kapi_runtime as kapi
-from workloads import Column, Workload, kapi_columns, opencl_columns, wait_for
+from workloads import Column, Launch, Workload, kapi_columns, opencl_columns, wait_for
 
 __all__ = ["build"]
 
@@ -92,12 +92,14 @@ def build(scale: float) -> Workload:
         return Column(run, lambda: [kept[peer]])
 
     def in_kapi(kernel: kapi.Kernel) -> Column:
-        sums = dpnp.empty(groups, dtype=np.float32)
+        sums, total = dpnp.empty(groups, dtype=np.float32), np.empty(groups, np.float32)
         space, tile = kapi.NdRange(n // SHARE, WIDTH), kapi.LocalAccessor(WIDTH, np.float32)
+        reduce_all = Launch(kernel, space, on_device, sums, SHARE, tile)
 
         def run() -> None:
-            kapi.call_kernel(kernel, space, on_device, sums, SHARE, tile)
-            kept[kernel] = sums.asnumpy().sum()
+            reduce_all.run()
+            kapi.memory.copy(sums, total)
+            kept[kernel] = total.sum()
 
         return Column(run, lambda: [kept[kernel]])
 
