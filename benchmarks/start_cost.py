@@ -96,5 +96,6 @@ def _seconds(script: str, cache: str | None) -> float:
         with open(path, "w") as file:
             file.write(script)
         environment = os.environ | {"KAPI_CACHE_DIR": os.path.join(cache or fresh, "kernels")}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # Python would compile all modules at each import
         done = subprocess.run([sys.executable, path], stdout=subprocess.PIPE, text=True, env=environment, check=True)
     return float(done.stdout.split()[-1])
