@@ -163,7 +163,7 @@ class Statements(Expressions):
     def _while_loop(self, depth: int) -> None:
         counter = self._name("w")
         self.write(f"{counter} = {self.weak()} % 4")
-        self.write(f"while {counter} < 6{self._pick(['', f' and {self.condition()}'])}:")
+        self.write(f"while {counter} < 6{self._pick(['', f' and ({self.condition()})'])}:")
         self.write(f"    {counter} += {self._number(1, 3)}")
         self._loop_body(depth, counter)
 
