@@ -19,11 +19,12 @@ ONE_CLASS = {"numba.tests.test_parfors.TestParforsBitMask": 6}
 RUN = """
 import json, sys, unittest
 import numba
+import _kapi_numba_hooks, _kapi_types_hooks
 if sys.argv[1] == "with":
-    import kapi_numba_offload
-    assert kapi_numba_offload.is_registered()
+    # As Numba itself installs it: importing the package would load dpctl, and with it a TBB that Numba then finds.
+    numba.njit(lambda: 0)()
+    assert _kapi_numba_hooks.is_installed()
 else:
-    import _kapi_numba_hooks, _kapi_types_hooks
     _kapi_numba_hooks.remove()
     _kapi_types_hooks.remove()
 suite = unittest.defaultTestLoader.loadTestsFromNames(sys.argv[2:])
