@@ -49,3 +49,27 @@ def sub_devices():
 def sub_device():
     """One compute unit of the default device, as a device."""
     return kapi_runtime.default_device().split(1)[0]
+
+
+@pytest.fixture
+def native():
+    """The functions that plans need, made whatever was launched before."""
+    from kapi_runtime._submission import submission
+
+    assert submission(at_once=True) is not None
+
+
+@pytest.fixture
+def long_way(monkeypatch):
+    """Count the launches that go the long way."""
+    from kapi_runtime.kernels import Kernel
+
+    counted = []
+    real = Kernel.prepare
+
+    def prepare(self, space, given):
+        counted.append(given)
+        return real(self, space, given)
+
+    monkeypatch.setattr(Kernel, "prepare", prepare)
+    return counted

@@ -15,10 +15,12 @@ import pytest
 from dpctl.utils import SequentialOrderManager
 
 import kapi_runtime as kapi
-from kapi_runtime import _chain, _submission
+from kapi_runtime import _chain
 from kapi_runtime._plan_layout import HANDED_OVER, KEEPER, KEPT, LAST
 
 SIZE = 1000
+
+pytestmark = pytest.mark.usefixtures("native")
 
 
 @kapi.kernel
@@ -30,12 +32,6 @@ def increment(item: kapi.Item, target):
 def double(item: kapi.Item, source, target):
     i = item.get_id(0)
     target[i] = source[i] * 2
-
-
-@pytest.fixture(autouse=True)
-def native():
-    """The functions that plans need, made whatever was launched before."""
-    assert _submission.submission(at_once=True) is not None
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime import _submission
-from kapi_runtime.kernels import Kernel
+
+pytestmark = pytest.mark.usefixtures("native")
 
 
 @kapi.kernel
@@ -52,26 +52,6 @@ def transpose(item: kapi.Item, source, target):
     i = item.get_id(0)
     j = item.get_id(1)
     target[j, i] = source[i, j]
-
-
-@pytest.fixture(autouse=True)
-def native():
-    """The functions that plans need, made whatever was launched before."""
-    assert _submission.submission(at_once=True) is not None
-
-
-@pytest.fixture
-def long_way(monkeypatch):
-    """Count the launches that go the long way."""
-    counted = []
-    real = Kernel.prepare
-
-    def prepare(self, space, given):
-        counted.append(given)
-        return real(self, space, given)
-
-    monkeypatch.setattr(Kernel, "prepare", prepare)
-    return counted
 
 
 def ten():
