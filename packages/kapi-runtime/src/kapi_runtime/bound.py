@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BoundLaunch"]
 
-_NONE: list[Any] = []  # no events; never changed
-
 
 class BoundLaunch(_BoundLaunch):
     """A kernel with its index space and arguments, launched by calling it; `Kernel.bind` makes it.
@@ -65,7 +63,7 @@ class BoundLaunch(_BoundLaunch):
 
     def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[HostEvent, Any]:
         """Launch after these events and all earlier work on the queue, and return the launch's own events."""
-        before = device_events(dependent_events) if dependent_events else _NONE
+        before = device_events(dependent_events)
         kernel = self.kernel
         if kernel.renewals() != self._renewals:
             self._prepare()

@@ -16,6 +16,7 @@ from kapi_sim.errors import KernelLaunchError
 __all__ = ["Event", "HostEvent", "device_events", "event_elapsed_time"]
 
 _DONE = dpctl.SyclEvent()
+_NONE: list[Any] = []  # no events; never changed
 
 
 class HostEvent:
@@ -219,6 +220,8 @@ def device_events(events: Iterable[Any]) -> list[Any]:
     KernelLaunchError
         If it is no iterable, or holds something else.
     """
+    if isinstance(events, (tuple, list)) and not events:
+        return _NONE
     try:
         given = list(events)
     except TypeError:

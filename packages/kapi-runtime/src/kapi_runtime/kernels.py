@@ -33,8 +33,6 @@ from kapi_spirv import SpirvModule, SpirvTarget
 
 __all__ = ["Kernel", "call_kernel", "call_kernel_async", "kernel"]
 
-_NONE: list[Any] = []  # no events; never changed
-
 
 class Kernel(DeviceLaunchable):
     """A function that runs once for each work-item of an index space, compiled at its first launch.
@@ -82,10 +80,7 @@ class Kernel(DeviceLaunchable):
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
     ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
-        try:
-            before = device_events(dependent_events) if dependent_events else _NONE
-        except ValueError:  # an array in the place of the events, which is neither true nor false
-            before = device_events(dependent_events)
+        before = device_events(dependent_events)
         self.renewals()
         # What is recorded goes the long way.
         for plan in self._plans.get(space, ()) if recording.active is None else ():
