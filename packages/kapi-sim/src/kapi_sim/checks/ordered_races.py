@@ -119,7 +119,7 @@ class OrderedTrail(Trail):
                     self._fail(read, "read", "wrote", array, index, frame)
             for other, writes, _, _ in cell.atomics.values():
                 if self._is_unordered(other):
-                    did = "changed atomically" if writes else "read atomically"
+                    did = _atomically(writes)
                     self._fail(other, did, "wrote", array, index, frame, _MIXED)
             for write in (cell.write, cell.equal):
                 if write is not None and self._is_unordered(write):
@@ -180,7 +180,7 @@ class OrderedTrail(Trail):
             self._loads[uid] = address, access
         if not self.finds_races:
             return
-        does = "changed atomically" if writes else "read atomically"
+        does = _atomically(writes)
         cell = self._cell(address)
         if not self._is_settled(cell):
             for write in (cell.write, cell.equal):
@@ -207,15 +207,8 @@ class OrderedTrail(Trail):
         for access, has_written, _, _ in cell.atomics.values():
             width, other = array.itemsize, access[4].itemsize
             if width != other and (writes or has_written) and self._is_unordered(access):
-                self._fail(
-                    access,
-                    "changed atomically" if has_written else "read atomically",
-                    "changed atomically" if writes else "read atomically",
-                    array,
-                    index,
-                    frame,
-                    f"atomics of {other} and of {width} bytes are not atomic for each other: use one dtype",
-                )
+                cure = f"atomics of {other} and of {width} bytes are not atomic for each other: use one dtype"
+                self._fail(access, _atomically(has_written), _atomically(writes), array, index, frame, cure)
 
     def _check_scopes(
         self, cell: _Cell, array: AccessedArray, index: Any, frame: FrameType, writes: bool, scope: int
@@ -227,16 +220,11 @@ class OrderedTrail(Trail):
                 continue
             if self._is_unordered(access):
                 name = MemoryScope(narrow).name
-                self._fail(
-                    access,
-                    "changed atomically" if has_written else "read atomically",
-                    "changed atomically" if writes else "read atomically",
-                    array,
-                    index,
-                    frame,
+                cure = (
                     f"memory_scope {name} does not hold both work-items, so neither access is atomic for the other: "
-                    "use MemoryScope.DEVICE" + (", or WORK_GROUP within a group" if name != "WORK_GROUP" else ""),
+                    "use MemoryScope.DEVICE" + (", or WORK_GROUP within a group" if name != "WORK_GROUP" else "")
                 )
+                self._fail(access, _atomically(has_written), _atomically(writes), array, index, frame, cure)
 
     def _cell(self, address: int) -> _Cell:
         cell = self._cells.get(address)
@@ -281,3 +269,8 @@ _MIXED = (
     "an atomic access does not order plain ones: use an AtomicRef for both, or order them with a `group_barrier` "
     "within a group or two launches between groups"
 )
+
+
+def _atomically(writes: bool) -> str:
+    """What an atomic access does, in the words of reports."""
+    return "changed atomically" if writes else "read atomically"
