@@ -140,7 +140,7 @@ def minimums(session: nox.Session) -> None:
     install(session, *PACKAGES, *projects, "--resolution", "lowest-direct", "--all-extras", *groups)
     for dist, files in DECIDED_BY_VERSIONS.items():
         folder = ROOT / "packages" / dist / "tests"
-        run_tests(session, *(folder / file for file in files), "-m", "not nightly", *session.posargs)
+        run_tests(session, *(folder / file for file in files), *session.posargs)
 
 
 @nox.session
@@ -176,7 +176,7 @@ def nightly(session: nox.Session) -> None:
     """Long fuzzing and stress: the tests marked nightly, full stack (arguments after -- go to pytest)."""
     install(session, "--group", "integration")
     folders = [ROOT / "packages" / dist / "tests" for dist in PACKAGES] + [ROOT / "tests" / "integration"]
-    run_tests(session, *folders, "-m", "nightly", *session.posargs, env={"KAPI_NIGHTLY": "1"})
+    run_tests(session, *folders, *session.posargs, env={"KAPI_NIGHTLY": "1"})
 
 
 # --------------------------------------------------------------------------------------------- how they do it

@@ -77,9 +77,9 @@ def groups_of(space, place):
 CI = {("?", "core", "line"), ("i1", "core", "line"), ("u2", "core", "line"), ("i4", "core", "plane"),
       ("i4", "extended", "line"), ("u8", "core", "line"), ("f2", "core", "line"),
       ("f4", "core", "line")}  # fmt: skip
+NIGHTLY = pytest.mark.nightly(one_in=40)
 CASES = [
-    pytest.param(*case, marks=() if case in CI else pytest.mark.nightly)
-    for case in itertools.product(DTYPES, TARGETS, SPACES)
+    pytest.param(*case, marks=() if case in CI else NIGHTLY) for case in itertools.product(DTYPES, TARGETS, SPACES)
 ]
 
 
@@ -130,7 +130,7 @@ MOVES = {
 MOVED_IN_CI = {("?", "core", "line"), ("i1", "extended", "line"), ("f2", "core", "plane"), ("c16", "extended", "line"),
                ("i4", "core", "space"), ("f8", "extended", "plane")}  # fmt: skip
 MOVED = [
-    pytest.param(*case, marks=() if case in MOVED_IN_CI else pytest.mark.nightly)
+    pytest.param(*case, marks=() if case in MOVED_IN_CI else NIGHTLY)
     for case in itertools.product([*DTYPES, "c8", "c16"], TARGETS, SPACES)
 ]
 

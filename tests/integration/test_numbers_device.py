@@ -22,8 +22,9 @@ OPERATORS = {
 }  # fmt: skip
 DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"]
 CORE = {"?", "i4", "u8", "f2", "f4", "f8", "c8"}  # each kind, and widths that promotion tells apart
+NIGHTLY = pytest.mark.nightly(one_in=30)
 PAIRS = [
-    pytest.param(left, right, marks=() if {left, right} <= CORE else pytest.mark.nightly)
+    pytest.param(left, right, marks=() if {left, right} <= CORE else NIGHTLY)
     for left, right in itertools.product(DTYPES, DTYPES)
 ]
 COUNT = 2000
@@ -175,9 +176,7 @@ def expected_of(symbol, left, right):
 
 
 @pytest.mark.parametrize("written", WEAK)
-@pytest.mark.parametrize(
-    "dtype", [pytest.param(dtype, marks=() if dtype in CORE else pytest.mark.nightly) for dtype in DTYPES]
-)
+@pytest.mark.parametrize("dtype", [pytest.param(dtype, marks=() if dtype in CORE else NIGHTLY) for dtype in DTYPES])
 def test_operators_of_pythons_numbers_agree_with_numpy(dtype, written):
     """An array's element and a literal or id, on either side: of the element's type, and NumPy's value."""
     x = values(dtype, 6)

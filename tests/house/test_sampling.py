@@ -1,0 +1,92 @@
+"""The repository's conftest.py: which tests a run takes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+SUITE = """
+import pytest
+@pytest.mark.parametrize("n", range(20))
+@pytest.mark.nightly(one_in=10)
+def test_sampled(n): pass
+@pytest.mark.parametrize("n", range(3))
+@pytest.mark.nightly(one_in=10)
+def test_few(n): pass
+@pytest.mark.parametrize("n", [0, pytest.param(1, marks=pytest.mark.nightly)])
+def test_mixed(n): pass
+@pytest.mark.nightly
+def test_long(): pass
+"""
+
+
+LOOP = """
+import json, os, sys
+import pytest
+
+class Ran:
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call":
+            ran.append(report.nodeid.partition("::")[2])
+
+outcomes = []
+for variables in json.loads(sys.argv[2]):
+    for name in ("KAPI_TEST_SEED", "KAPI_NIGHTLY"):
+        os.environ.pop(name, None)
+    os.environ.update(variables)
+    ran = []
+    status = pytest.main(["-q", "-p", "no:cacheprovider", sys.argv[1]], plugins=[Ran()])
+    outcomes.append([int(status), os.environ["KAPI_TEST_SEED"], ran])
+print(json.dumps(outcomes))
+"""
+
+
+@pytest.fixture
+def run(root, tmp_path):
+    """Run a suite beside the repository's conftest.py, with some variables at a time: status, seed, and what ran."""
+    shutil.copy(root / "conftest.py", tmp_path)
+    (tmp_path / "test_suite.py").write_text(SUITE, "utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = nightly(one_in=None): x\n", "utf-8")
+
+    def run_suite(*variables):
+        command = [sys.executable, "-c", LOOP, str(tmp_path), json.dumps(variables)]
+        environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path)
+        return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+    return run_suite
+
+
+def test_sample_is_another_each_day_and_all_within_some(run):
+    outcomes, _ = run(*({"KAPI_TEST_SEED": str(20261122 + day)} for day in range(10)))
+    ran = [set(names) for _, _, names in outcomes]
+    assert all(len([name for name in each if "sampled" in name]) == 2 for each in ran)
+    assert all(len([name for name in each if "few" in name]) == 1 for each in ran)
+    assert {name for each in ran for name in each} == {
+        "test_mixed[0]",
+        *(f"test_sampled[{n}]" for n in range(20)),
+        *(f"test_few[{n}]" for n in range(3)),
+    }
+
+
+def test_sample_is_repeated_by_its_seed(run):
+    ((_, seed, first),), _ = run({})
+    ((_, _, again),), _ = run({"KAPI_TEST_SEED": seed})
+    assert first == again
+
+
+def test_nightly_tests_are_run_whole(run):
+    ((_, _, alone), (_, _, everything)), _ = run({"KAPI_NIGHTLY": "1"}, {"KAPI_NIGHTLY": "all"})
+    assert len(alone) == 20 + 3 + 1 + 1
+    assert set(everything) == {*alone, "test_mixed[0]"}
+
+
+def test_unknown_choice_is_refused(run):
+    ((status, _, _),), printed = run({"KAPI_NIGHTLY": "yes"})
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert "KAPI_NIGHTLY must be 0, 1 or all, got 'yes'" in printed
