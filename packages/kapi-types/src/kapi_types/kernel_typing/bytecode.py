@@ -1,4 +1,8 @@
-"""From bytecode to Numba's IR, keeping the value of `(name := expression)` for the expression around it."""
+"""From bytecode to Numba's IR, with what Numba's own functions do not need and kernels do.
+
+The value of `(name := expression)` is kept for the expression around it, and the names of a call's keywords are no
+values of the kernel.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,21 @@ __all__ = ["TranslateKernel"]
 
 class _KernelInterpreter(Interpreter):
     """Numba's interpreter of bytecode, which takes a temporary that is assigned to a name for used up."""
+
+    def op_CALL_KW(self, inst: Any, func: str, args: list[str], kw_names: str, res: str) -> None:
+        # Python 3.13 loads the names right before the call. Numba gives them to the call and leaves what loads them, a
+        # tuple of texts that nothing reads: there are no texts in kernels.
+        self._forget_names()
+        super().op_CALL_KW(inst, func, args, kw_names, res)
+
+    def _forget_names(self) -> None:
+        """Take back what was translated last: texts, and the tuple of them."""
+        body = self.current_block.body
+        made = body[-1].value
+        assert isinstance(made, ir.Expr) and made.op == "build_tuple", body[-1]
+        for statement in body[-1 - len(made.items) :]:
+            self.definitions[statement.target.name].pop()
+        del body[-1 - len(made.items) :]
 
     def _remove_unused_temporaries(self) -> None:
         body: list[Any] = []
