@@ -21,7 +21,7 @@ __all__ = ["BootstrapError", "main"]
 # Bounded above, so that a later release cannot change what an old checkout does.
 REQUIREMENTS = ("nox>=2026.10.20,<2027", "uv>=0.13.8,<0.14")
 
-OLDEST_PYTHON = (3, 10)
+OLDEST_PYTHON = (3, 11)
 
 # A user's settings that would reach into the environments: other folders to import from or to install to.
 LEAKING_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_USER")

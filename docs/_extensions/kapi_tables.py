@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-import sys
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,11 +28,6 @@ import kapi_numba_offload
 import kapi_sim.spec
 from kapi_sim.errors import ERRORS
 from kapi_sim.testing.conformance import CASES
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 PACKAGES = Path(__file__).parents[2] / "packages"
 

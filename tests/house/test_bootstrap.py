@@ -74,9 +74,9 @@ def test_usable_home_is_kept_and_source_paths_are_not(tmp_path, monkeypatch):
 
 
 def test_old_python_is_an_error_that_names_the_oldest(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "version_info", (3, 9, 18))
+    monkeypatch.setattr(sys, "version_info", (3, 10, 13))
     assert bootstrap.main(tmp_path / "noxfile.py", []) == 1
-    assert "Python must be 3.10 or later, got " in capsys.readouterr().err
+    assert "Python must be 3.11 or later, got " in capsys.readouterr().err
 
 
 def test_missing_ensurepip_and_pip_is_an_error_that_names_the_package(tmp_path, monkeypatch, capsys):

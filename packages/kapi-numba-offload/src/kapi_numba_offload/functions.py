@@ -7,7 +7,6 @@ and NumPy's functions share the rows: `a + b` is `add`.
 from __future__ import annotations
 
 import ast
-import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -197,9 +196,7 @@ def _table() -> dict[str, Elementwise]:
     same = ("sqrt", "exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh")
     spelled = {name: name for name in same}
     spelled |= {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
-    spelled |= {name: name for name in ("fabs", "degrees", "radians")}
-    if hasattr(math, "exp2"):  # since Python 3.11
-        spelled["exp2"] = "exp2"
+    spelled |= {name: name for name in ("fabs", "exp2", "degrees", "radians")}
     rows += [Elementwise(name, 1, _template(f"math.{word}({{x}})")) for name, word in spelled.items()]
     pairs = {"arctan2": "atan2", "hypot": "hypot", "copysign": "copysign"}
     rows += [Elementwise(name, 2, _template(f"math.{word}({{x}}, {{y}})")) for name, word in pairs.items()]

@@ -16,7 +16,7 @@ from dpctl.memory import MemoryUSMDevice
 
 from kapi_runtime import _keep_alive
 from kapi_sim import CollectiveMismatchError, KernelAssertionError, NdRange, OutOfBoundsError, Range
-from kapi_sim.errors import KapiWarning, attach_note
+from kapi_sim.errors import KapiWarning
 from kapi_spirv import FAILURE_RECORD_SIZE, Failure, FailureRecord, SpirvModule
 
 __all__ = ["FailureWatch"]
@@ -86,7 +86,7 @@ class FailureWatch:
             said = f": {failure.args[0]}" if failure.args else ""
             raise KernelAssertionError(f"assert must hold for every work-item, got one that fails{said}\n  in {where}")
         error: BaseException = getattr(builtins, failure.error)(*failure.args)
-        attach_note(error, f"in {where}")
+        error.add_note(f"in {where}")
         raise error
 
     def __del__(self) -> None:

@@ -14,7 +14,6 @@ __all__ = ["attribute_names", "global_names", "is_known_module", "is_known_objec
 _KNOWN = ("builtins", "cmath", "enum", "kapi_runtime", "kapi_sim", "math", "numpy", "operator", "typing")
 
 _LOAD_GLOBAL, _EXTENDED_ARG = opmap["LOAD_GLOBAL"], opmap["EXTENDED_ARG"]
-_NAME_SHIFT = 1 if sys.version_info >= (3, 11) else 0  # the lowest bit says something else there
 
 
 def global_names(code: types.CodeType) -> Iterator[str]:
@@ -24,7 +23,7 @@ def global_names(code: types.CodeType) -> Iterator[str]:
     for at in range(0, len(data), 2):
         argument = argument << 8 | data[at + 1]
         if data[at] == _LOAD_GLOBAL:
-            yield code.co_names[argument >> _NAME_SHIFT]
+            yield code.co_names[argument >> 1]  # the lowest bit says something else
         if data[at] != _EXTENDED_ARG:
             argument = 0
     for constant in code.co_consts:

@@ -7,7 +7,6 @@ table of the classes, from which the documentation is printed.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 
 __all__ = [
@@ -35,7 +34,6 @@ __all__ = [
     "SimulatorOnlyWarning",
     "UninitializedReadError",
     "UsmAllocationError",
-    "attach_note",
 ]
 
 
@@ -306,26 +304,3 @@ ERRORS: tuple[ErrorRow, ...] = (
     ErrorRow(ForkError, RuntimeError, "kapi-runtime", "a device used after a fork", "start processes with spawn"),
 )
 """The table of errors: class, builtin base, package that raises it, cause and cure."""
-
-
-def attach_note(error: BaseException, note: str) -> None:
-    """Add one line of explanation to an exception, keeping its type and traceback.
-
-    Python 3.11 has ``add_note`` for that, and shows the note in tracebacks.  On 3.10 the note is
-    kept in the attribute ``__notes__`` all the same, and appended to a sole string argument, so
-    that the traceback shows it.
-
-    Parameters
-    ----------
-    error : BaseException
-        The exception, changed in place.
-    note : str
-        The text, without a line end.
-    """
-    if sys.version_info >= (3, 11):
-        error.add_note(note)
-        return
-    notes = getattr(error, "__notes__", [])
-    error.__notes__ = [*notes, note]  # type: ignore[attr-defined]
-    if len(error.args) == 1 and isinstance(error.args[0], str):
-        error.args = (f"{error.args[0]}\n{note}",)

@@ -30,7 +30,6 @@ from kapi_sim.errors import (
     OutOfBoundsError,
     ScheduleDependenceWarning,
     UninitializedReadError,
-    attach_note,
 )
 from kapi_sim.hooks import hooks_of, words_of
 from kapi_sim.launchable import parameters_for_launch
@@ -221,7 +220,7 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         raised = DtypeError(
             f"a Python number must fit the type that it meets, got: {error}: convert it, or compute in a wider type"
         ).with_traceback(error.__traceback__)
-        attach_note(raised, note)
+        raised.add_note(note)
         raise raised from error
     if isinstance(error, AttributeError) and isinstance(error.obj, View) and hasattr(np.ndarray, str(error.name)):
         cure = "write a loop over its elements, or use NumPy outside of the kernel"
@@ -230,10 +229,10 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         missing = DtypeError(
             f"`{error.obj.name}` must be used element by element in a kernel, got its {error.name!r}: {cure}"
         ).with_traceback(error.__traceback__)
-        attach_note(missing, note)
+        missing.add_note(note)
         raise missing from None
     if not isinstance(error, _NAME_WORK_ITEMS):
-        attach_note(error, note)
+        error.add_note(note)
 
 
 def _user_site(error: Exception) -> Site | None:
@@ -267,7 +266,7 @@ def _compare(
             run(seed)
         except Exception as error:
             if order > 0:
-                attach_note(error, f"in the order that simulation(seed={seed}) replays")
+                error.add_note(f"in the order that simulation(seed={seed}) replays")
             raise
         after = bound.snapshot()
         if order == 0:

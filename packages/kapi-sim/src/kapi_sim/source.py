@@ -103,12 +103,8 @@ def line_of(code: CodeType, instruction: int) -> int:
 
 
 def place_of(code: CodeType, instruction: int) -> object:
-    """Return what tells the expression of an instruction from others: where it starts and ends in the source.
-
-    Python 3.10 does not know; there it is the instruction itself.
-    """
-    positions = getattr(code, "co_positions", None)
-    return instruction if positions is None else next(islice(positions(), instruction // 2, None), instruction)
+    """Return what tells the expression of an instruction from others: where it starts and ends in the source."""
+    return next(islice(code.co_positions(), instruction // 2, None), instruction)
 
 
 def located_at(error: Exception, code: CodeType, instruction: int) -> Exception:

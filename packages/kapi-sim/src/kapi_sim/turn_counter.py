@@ -14,12 +14,7 @@ from kapi_sim.watchdog import RANGE_TURNS, Loop, spin
 __all__ = ["TurnCounter", "counting", "has_loop"]
 
 _FOR = opcode.opmap["FOR_ITER"]
-# Before Python 3.11 any jump may go back.
-_BACK = frozenset(
-    number
-    for name, number in opcode.opmap.items()
-    if "JUMP" in name and ("BACKWARD" in name or sys.version_info < (3, 11))
-)
+_BACK = frozenset(number for name, number in opcode.opmap.items() if "JUMP" in name and "BACKWARD" in name)
 
 
 def has_loop(code: CodeType) -> bool:

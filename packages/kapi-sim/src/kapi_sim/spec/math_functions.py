@@ -1,7 +1,7 @@
 """The rows of the intrinsic table for Python's `math` module.
 
 The bound of each function is OpenCL's for float32 in the full profile, in units in the last place;
-0 means correctly rounded.  Functions that this Python's `math` lacks (``exp2`` before 3.11) have no row.
+0 means correctly rounded.  Functions that this Python's `math` lacks (``fma`` before 3.13) have no row.
 
 References
 ----------

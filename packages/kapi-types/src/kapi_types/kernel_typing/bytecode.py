@@ -26,7 +26,7 @@ class _KernelInterpreter(Interpreter):
         """Take back what was translated last: texts, and the tuple of them."""
         body = self.current_block.body
         made = body[-1].value
-        assert isinstance(made, ir.Expr) and made.op == "build_tuple", body[-1]
+        assert getattr(made, "op", "") == "build_tuple", body[-1]
         for statement in body[-1 - len(made.items) :]:
             self.definitions[statement.target.name].pop()
         del body[-1 - len(made.items) :]
