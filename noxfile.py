@@ -16,9 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))  # for `tools`, however nox loads this file
 
-if __name__ == "__main__":
-    from tools import bootstrap
+from tools import bootstrap
 
+if __name__ == "__main__":
     sys.exit(bootstrap.main(Path(__file__).resolve(), sys.argv[1:]))
 
 import nox
@@ -193,7 +193,7 @@ def wheels(session: nox.Session) -> Path:
         with tempfile.TemporaryDirectory(dir=WHEELS) as fresh:
             for dist in PACKAGES:
                 command = ("build", "--wheel", "--quiet", "--out-dir", fresh, f"packages/{dist}")
-                session.run(str(Path(sys.executable).with_name("uv")), *command, external=True)
+                session.run(bootstrap.program("uv"), *command, external=True)
             kept = [keep(built) for built in sorted(Path(fresh).glob("*.whl"))]
         constraints = WHEELS / "constraints.txt"
         lines = [f"{wheel.name.split('-')[0]} @ {wheel.as_uri()}\n" for wheel in kept]

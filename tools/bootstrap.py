@@ -16,7 +16,7 @@ import venv
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["BootstrapError", "main"]
+__all__ = ["BootstrapError", "main", "program"]
 
 # Bounded above, so that a later release cannot change what an old checkout does.
 REQUIREMENTS = ("nox>=2026.10.20,<2027", "uv>=0.13.8,<0.14")
@@ -63,6 +63,26 @@ def main(noxfile: Path, arguments: list[str]) -> int:
     return subprocess.call(command, env=environment)
 
 
+def program(name: str) -> str:
+    """Return the path of a program that is installed beside this Python.
+
+    Parameters
+    ----------
+    name : str
+        Its name without the ending that Windows gives to programs.
+
+    Raises
+    ------
+    BootstrapError
+        If there is none.
+    """
+    folder = Path(sys.executable).parent
+    found = shutil.which(name, path=str(folder))
+    if found is None:
+        raise BootstrapError(f"{name} must be installed in {folder}, got none: run `python3 noxfile.py`, not nox alone")
+    return found
+
+
 def child_environment(nox_folder: Path) -> dict[str, str]:
     """Return the variables for nox: the user's, less what leaks, with a home folder that can be written.
 
@@ -77,6 +97,9 @@ def child_environment(nox_folder: Path) -> dict[str, str]:
         The variables.
     """
     environment = {name: value for name, value in os.environ.items() if name not in LEAKING_VARIABLES}
+    if os.name == "nt":
+        # Files and pipes of the tests are UTF-8, which Windows' own encoding is not.
+        environment.setdefault("PYTHONUTF8", "1")
     # Caches go to the home folder; without one, pip and uv would write to "/" or to a folder named "~".
     if os.name == "posix" and not os.access(environment.get("HOME", ""), os.W_OK):
         home = nox_folder / "home"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -71,6 +72,22 @@ def test_usable_home_is_kept_and_source_paths_are_not(tmp_path, monkeypatch):
     environment = bootstrap.child_environment(tmp_path / ".nox")
     assert environment["HOME"] == str(tmp_path)
     assert "PYTHONPATH" not in environment
+
+
+def test_program_beside_this_python_is_found(tmp_path, monkeypatch):
+    python, uv = tmp_path / "python", tmp_path / ("uv.exe" if os.name == "nt" else "uv")
+    monkeypatch.setattr(sys, "executable", str(python))
+    with pytest.raises(bootstrap.BootstrapError, match="uv must be installed in "):
+        bootstrap.program("uv")
+    uv.touch(0o755)
+    assert Path(bootstrap.program("uv")) == uv
+
+
+def test_windows_programs_speak_utf_8(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "name", "nt")
+    assert bootstrap.child_environment(tmp_path)["PYTHONUTF8"] == "1"
+    monkeypatch.setenv("PYTHONUTF8", "0")
+    assert bootstrap.child_environment(tmp_path)["PYTHONUTF8"] == "0"
 
 
 def test_old_python_is_an_error_that_names_the_oldest(tmp_path, monkeypatch, capsys):

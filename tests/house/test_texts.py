@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 SKIPPED = {".git", ".nox", "dist", "_build", "__pycache__", ".venv", ".hypothesis"}
-SUFFIXES = {".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".cfg", ".ini", ".sh", ".css", ".html", ""}
+SUFFIXES = {".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".cfg", ".ini", ".sh", ".cff", ".css", ".html", ".json", ""}
 
 # Written so that this file does not hold what it forbids.
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|root|home/\w+)(?=/)")
@@ -18,7 +18,9 @@ def texts(root: Path) -> list[Path]:
     result = []
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in SKIPPED and not name.endswith("_cache"))
-        result += [Path(folder, name) for name in sorted(files) if Path(name).suffix in SUFFIXES]
+        # In a second work tree of git, `.git` is a file.
+        named = sorted(name for name in files if name not in SKIPPED)
+        result += [Path(folder, name) for name in named if Path(name).suffix in SUFFIXES]
     return result
 
 
