@@ -27,7 +27,7 @@ from kapi_numba_offload.operand_shapes import (
 )
 from kapi_numba_offload.placement import one_queue
 from kapi_numba_offload.statements import Statement
-from kapi_numba_offload.usm import allocate, allocator, flat_view, may_overlap
+from kapi_numba_offload.usm import allocate, allocator, flat_view, is_same_view, may_overlap
 from kapi_sim.errors import KapiError
 
 __all__ = ["FusedRegion"]
@@ -114,11 +114,20 @@ class FusedRegion:
         key, queue = self.key(leaves)
         if queue is None:
             return self._one_by_one(leaves)
+        aliases: tuple[tuple[int, int], ...] = ()
+        if self._stores:
+            found = self._aliases(leaves)
+            if found is None:
+                self._ran = "an array that it stores to shares memory"
+                return self._one_by_one(leaves)
+            aliases = found
+            if aliases:
+                key = (*key, aliases)
         ready = self._launches.get(key)
         if ready is None:
-            ready = self._prepare(key, leaves, queue)
-        if isinstance(ready, Unfused) or (self._stores and self._is_entangled(leaves)):
-            self._ran = str(ready) if isinstance(ready, Unfused) else "an array that it stores to shares memory"
+            ready = self._prepare(key, leaves, queue, dict(aliases))
+        if isinstance(ready, Unfused):
+            self._ran = str(ready)
             return self._one_by_one(leaves)
         made = [leaves[each.leaf or 0] if each.make is None else each.make(queue) for each in ready.outputs]
         if ready.flat:
@@ -142,9 +151,16 @@ class FusedRegion:
         return LaunchRecord(ready.kernel, ready.space, queue, made)
 
     def key(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
-        """What a launch depends on, and the queue of the arrays, None where there is none."""
+        """What a launch depends on, and the one queue of the arrays; None where there is none, or not one.
+
+        Raises
+        ------
+        ExecutionPlacementError
+            If arrays of two places meet in the region's only statement.
+        """
         key: list[Any] = []
         queue = None
+        is_mixed = has_host = False
         for leaf, contiguous in zip(leaves, self._contiguous, strict=True):
             if type(leaf) is dpnp_array:
                 inner = leaf._array_obj
@@ -152,24 +168,40 @@ class FusedRegion:
                 if queue is None:
                     queue = own
                 elif own is not queue and own != queue:
-                    one_queue(self.place, self.names, leaves)
+                    is_mixed = True
                 key.append(inner.shape)
                 if not contiguous:
                     key += (inner.strides, inner.dtype, type(inner.usm_data))
             else:
-                if isinstance(leaf, np.ndarray):
-                    one_queue(self.place, self.names, leaves)
+                has_host = has_host or isinstance(leaf, np.ndarray)
                 key.append(type(leaf))
+        if queue is not None and (is_mixed or has_host):
+            if len(self.statements) == 1:
+                one_queue(self.place, self.names, leaves)
+            # Statements whose arrays never meet each run where theirs are; one in which they do says so itself.
+            self._ran = "its arrays are in several places"
+            queue = None
         return tuple(key), queue
 
-    def _is_entangled(self, leaves: Sequence[Any]) -> bool:
-        """Whether an array that is stored to shares memory with another operand, or cannot be written."""
+    def _aliases(self, leaves: Sequence[Any]) -> tuple[tuple[int, int], ...] | None:
+        """Operands that are the same view as an array that is stored to, each with that array's position.
+
+        An element of them is to be read where its statement stands, whichever name it has there. None if an array that
+        is stored to shares memory with another operand in any other way.
+        """
+        found: dict[int, int] = {}
         for target in self._stores:
             array = leaves[target]
+            if target in found or not isinstance(array, dpnp_array):
+                continue
             for position, other in enumerate(leaves):
-                if position != target and isinstance(other, dpnp_array) and may_overlap(array, other):
-                    return True
-        return False
+                if position == target or position in found or not isinstance(other, dpnp_array):
+                    continue
+                if is_same_view(array, other):
+                    found[position] = target
+                elif may_overlap(array, other):
+                    return None
+        return tuple(found.items())
 
     def _one_by_one(self, leaves: Sequence[Any]) -> Any:
         """Run each statement alone: as a kernel of its own, or by dpnp or Python."""
@@ -219,11 +251,13 @@ class FusedRegion:
 
     # ------------------------------------------------------------------------------------------- specialisation
 
-    def _prepare(self, key: tuple[Any, ...], leaves: Sequence[Any], queue: Any) -> _Launch | Unfused:
+    def _prepare(
+        self, key: tuple[Any, ...], leaves: Sequence[Any], queue: Any, aliases: dict[int, int]
+    ) -> _Launch | Unfused:
         with self._lock:
             ready: _Launch | Unfused
             try:
-                ready = self._specialise(leaves, queue)
+                ready = self._specialise(leaves, queue, aliases)
             except Unfused as reason:
                 ready = reason
             if len(self._launches) >= _REMEMBERED:
@@ -231,7 +265,7 @@ class FusedRegion:
             self._launches[key] = ready
         return ready
 
-    def _specialise(self, leaves: Sequence[Any], queue: Any) -> _Launch:
+    def _specialise(self, leaves: Sequence[Any], queue: Any, aliases: dict[int, int]) -> _Launch:
         shapes = statement_shapes(self.statements, leaves)
         samples = [sample_of(leaf) if isinstance(leaf, dpnp_array) else leaf for leaf in leaves]
         values: dict[Node, Any] = {}
@@ -278,7 +312,7 @@ class FusedRegion:
         ]
         dtypes = {node: dtype_of(value) for node, value in values.items()}
         scalars = tuple(shape[1 : len(shape) - 2]) if len(grid) > 3 else ()
-        kernel = self._kernel(leaves, indexings, dtypes, results, len(grid))
+        kernel = self._kernel(leaves, indexings, dtypes, results, len(grid), aliases)
         ready = _Launch(kernel, space_of(grid), outputs, flat, scalars)
         self._try(ready, leaves, shape, queue)
         return ready
@@ -290,25 +324,28 @@ class FusedRegion:
         dtypes: dict[Node, Any],
         results: Sequence[Any],
         ndim: int,
+        aliases: dict[int, int],
     ) -> kapi_runtime.Kernel:
-        key = (tuple(indexings), tuple(dtypes.values()), tuple(dtype_of(each) for each in leaves), ndim)
+        own_dtypes = tuple(dtype_of(each) for each in leaves)
+        key = (tuple(indexings), tuple(dtypes.values()), own_dtypes, ndim, tuple(aliases.items()))
         if key not in self._kernels:
             operands = [Operand(f"x{position}", dtype_of(leaf)) for position, leaf in enumerate(leaves)]
             extents = [f"n{axis}" for axis in range(ndim)]
             lines = index_lines(ndim, extents)
-            stored_to = set(self._stores)
+            # Where elements are that statements change: read at each use, under the one name that is stored to.
+            memory = {**{position: position for position in self._stores}, **aliases}
             used = set().union(*(leaves_of(each.node) for each in self.statements))
             lines += [
                 f"x{position} = a{position}{spell_index(indexing)}"
                 for position, indexing in enumerate(indexings)
-                if indexing is not None and position in used and position not in stored_to
+                if indexing is not None and position in used and position not in memory
             ]
             values: list[Operand] = []
             outputs = []
             for number, (statement, result) in enumerate(zip(self.statements, results, strict=True)):
                 spelled = [
-                    Operand(f"a{position}{spell_index(indexings[position] or ())}", operand.dtype)
-                    if position in stored_to
+                    Operand(f"a{memory[position]}{spell_index(indexings[position] or ())}", operand.dtype)
+                    if position in memory
                     else operand
                     for position, operand in enumerate(operands)
                 ]
@@ -318,7 +355,7 @@ class FusedRegion:
                     raise Unfused(str(error)) from error
                 lines.append(f"v{number} = {value.source}")
                 if statement.target is not None:
-                    at = f"a{statement.target}{spell_index(indexings[statement.target] or ())}"
+                    at = f"a{memory[statement.target]}{spell_index(indexings[statement.target] or ())}"
                     outputs.append(f"o{number}")
                     lines.append(f"{at} = v{number}")
                     values.append(Operand(at, leaves[statement.target].dtype))

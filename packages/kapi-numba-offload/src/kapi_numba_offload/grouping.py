@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+import itertools
+import operator
 from collections import Counter
 from typing import Any, Protocol
 
 import numpy as np
 
+from kapi_numba_offload.effects import has_assignment_within, has_effects
 from kapi_numba_offload.expression import Apply, Cast, Const, Leaf, Node, Ref
 from kapi_numba_offload.functions import OPERATORS
 from kapi_numba_offload.fused import FusedRegion
-from kapi_numba_offload.kinds import ArrayKind, Kinds
-from kapi_numba_offload.names import UNKNOWN, Names
-from kapi_numba_offload.numpy_functions import numpy_name
+from kapi_numba_offload.kinds import ANY, SCALAR, ArrayKind, Kinds, TupleKind
+from kapi_numba_offload.names import Names
 from kapi_numba_offload.options import OffloadOptions
 from kapi_numba_offload.statements import Place, Statement
 
@@ -78,12 +80,13 @@ class Group:
         self._defined: dict[str, int] = {}
         self._reads: Counter[str] = Counter()
         self._mutates = False
+        self._first_known = 0
         self._after: list[ast.stmt] = []
 
     def take(self, statement: ast.stmt) -> bool:
         """Take a statement into the region, if it can be part of it."""
         partition = self._partition
-        if self._after:  # nothing follows a return
+        if self._after or has_assignment_within(statement):  # nothing follows a return
             return False
         if isinstance(statement, ast.Return) and statement.value is not None:
             return self._take_return(statement, statement.value)
@@ -126,6 +129,9 @@ class Group:
     def _take_return(self, statement: ast.Return, value: ast.expr) -> bool:
         partition = self._partition
         parts = value.elts if isinstance(value, ast.Tuple) else [value]
+        before = [False, *itertools.accumulate((has_effects(each, partition.names) for each in parts), operator.or_)]
+        if any(is_late and partition.is_operation(each) for is_late, each in zip(before, parts, strict=False)):
+            return False  # a call that may change what a later part is made of
         if not any(partition.is_operation(each) for each in parts) and not self._statements:
             return False
         if not all(self._fits(each) for each in parts if partition.is_operation(each)):
@@ -150,8 +156,9 @@ class Group:
             if isinstance(leaf, (ast.Name, ast.Constant)):
                 continue
             read = {each.id for each in ast.walk(leaf) if isinstance(each, ast.Name)}
-            calls = any(isinstance(each, ast.Call) for each in ast.walk(leaf))
-            if read & self._defined.keys() or (calls and (self._mutates or not self._is_pure(leaf))):
+            if read & self._defined.keys() or has_effects(leaf, self._partition.names):
+                return False
+            if self._mutates and not self._is_reference(leaf):
                 return False
         return not (
             is_target and isinstance(value, ast.Name) and value.id in self._defined and not self._is_in_place(value.id)
@@ -167,10 +174,24 @@ class Group:
             return [node]
         return [leaf for operand in operation[1] for leaf in self._outside(operand)]
 
-    def _is_pure(self, node: ast.expr) -> bool:
-        calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
-        values = [self._partition.names.value(each.func) for each in calls]
-        return all(value is not UNKNOWN and (value in (len, abs) or numpy_name(value)) for value in values)
+    def _is_reference(self, node: ast.expr) -> bool:
+        """Whether a leaf is memory, or a number that no store changes: the same before a store and after it."""
+        kinds = self._partition.kinds
+        for each in ast.walk(node):
+            if isinstance(each, ast.Call):
+                return False
+            if isinstance(each, ast.Subscript) and not isinstance(kinds.kind(each.value), TupleKind):
+                axes = each.slice.elts if isinstance(each.slice, ast.Tuple) else [each.slice]
+                is_element = kinds.kind(each) == SCALAR
+                if is_element or not all(map(self._is_basic, axes)) or kinds.kind(each.value) == ANY:
+                    return False
+        return True
+
+    def _is_basic(self, axis: ast.expr) -> bool:
+        """Whether a part of an index selects without copying."""
+        if isinstance(axis, ast.Constant):
+            return axis.value is Ellipsis or axis.value is None or isinstance(axis.value, int)
+        return isinstance(axis, ast.Slice) or self._partition.kinds.kind(axis) == SCALAR
 
     def add(
         self,
@@ -209,12 +230,19 @@ class Group:
         if name == "astype":
             assert isinstance(node, ast.Call)
             return Cast(self._tree(operands[0]), partition.dtype(node.args[0]))
-        return Apply(name, tuple(self._tree(each) for each in operands))
+        made: list[Node] = []
+        for number, each in enumerate(operands):
+            # What stands before a call that may change arrays is computed before it.
+            is_early = any(has_effects(later, partition.names) for later in operands[number + 1 :])
+            made.append(Leaf(self._leaf(each)) if is_early and partition.is_operation(each) else self._tree(each))
+        return Apply(name, tuple(made))
 
     def _leaf(self, node: ast.expr) -> int:
         text = ast.unparse(node)
-        if isinstance(node, (ast.Name, ast.Subscript)) and text in self._names:
-            return self._names.index(text)
+        if isinstance(node, (ast.Name, ast.Subscript)) and text in self._names[self._first_known :]:
+            return self._names.index(text, self._first_known)
+        if has_effects(node, self._partition.names):
+            self._first_known = len(self._names)
         self._names.append(text)
         self._leaves.append(self._partition.expression(node))
         return len(self._leaves) - 1

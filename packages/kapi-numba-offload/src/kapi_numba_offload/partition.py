@@ -13,6 +13,7 @@ import numpy as np
 from kapi_numba_offload._numba_compat import StencilFunc
 from kapi_numba_offload.axis_reduction import AxisReduction
 from kapi_numba_offload.calls import Creation, NumpyCall, element
+from kapi_numba_offload.effects import has_assignment_within
 from kapi_numba_offload.functions import ELEMENTWISE, OPERATORS
 from kapi_numba_offload.fused_reduction import FUSED_REDUCTIONS, FusedReduction
 from kapi_numba_offload.grouping import PREFIX, Group, loaded
@@ -149,11 +150,12 @@ class Partition:
         """An expression, rewritten: its largest elementwise parts are regions of their own."""
         if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
             return node
-        if self.is_operation(node):
+        is_fusible = not has_assignment_within(node)
+        if is_fusible and self.is_operation(node):
             group = Group(self)
             group.add(None, None, None, node, node)
             return group.call(is_expression=True)
-        reduction = self._reduction(node)
+        reduction = self._reduction(node) if is_fusible else None
         if reduction is not None:
             return reduction
         kind = self.kinds.kind(node)

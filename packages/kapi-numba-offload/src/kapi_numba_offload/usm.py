@@ -11,7 +11,7 @@ import dpnp
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
-__all__ = ["allocate", "allocator", "flat_view", "is_dpnp_array", "may_overlap", "memory_kind"]
+__all__ = ["allocate", "allocator", "flat_view", "is_dpnp_array", "is_same_view", "may_overlap", "memory_kind"]
 
 _UsmNdarray = dpnp.tensor.usm_ndarray
 _wrap = dpnp_array._create_from_usm_ndarray
@@ -71,11 +71,22 @@ def flat_view(array: Any) -> Any:
     )  # fmt: skip
 
 
+def is_same_view(first: Any, second: Any) -> bool:
+    """Whether an index means the same element, of the same dtype, in both dpnp arrays."""
+    one, other = first._array_obj, second._array_obj
+    return bool(
+        one._pointer == other._pointer
+        and one.shape == other.shape
+        and one.strides == other.strides
+        and one.dtype == other.dtype
+    )
+
+
 def may_overlap(first: Any, second: Any) -> bool:
     """Whether two dpnp arrays share memory in another way than being the same view of it."""
-    one, other = first._array_obj, second._array_obj
-    if one._pointer == other._pointer and one.shape == other.shape and one.strides == other.strides:
+    if is_same_view(first, second):
         return False
+    one, other = first._array_obj, second._array_obj
     low, high = one._byte_bounds
     other_low, other_high = other._byte_bounds
     return bool(low < other_high and other_low < high and one.size and other.size)

@@ -1,0 +1,159 @@
+"""Arrays under two names, views of them, and calls that change them: what Python over dpnp arrays gives."""
+
+import copy
+
+import dpnp
+import numba
+import numpy as np
+import pytest
+
+
+@numba.njit
+def doubled_in_place(a):
+    a *= 2
+    return 1.0
+
+
+def second_name(a, b):
+    b = a
+    b += 1
+    return a + 1
+
+
+def whole_view(a, b):
+    b = a[:]
+    b += 1
+    return a * 10
+
+
+def view_of_a_view(a, b):
+    b = a[1:][:-1]
+    c = a[1:-1]
+    c += 1
+    b *= 2
+    return c + b, a * 1
+
+
+def read_before_and_after(a, b):
+    b = a
+    c = a * 2
+    b += 1
+    d = a * 2
+    return c, d
+
+
+def several_stores(a, b):
+    a += 1
+    b += a
+    a += b
+
+
+def stored_and_read(a, b):
+    b[:] = a * 2
+    c = a + 1
+    return c
+
+
+def swapped(a, b):
+    a, b = b, a
+    a += 1
+    return b * 2 - a
+
+
+def transposed(a, b):
+    c = np.reshape(a, (2, 3))
+    d = c.T
+    d += np.reshape(b, (3, 2))
+    c *= 2
+    return d - 1, a + 0
+
+
+def overlapping(a, b):
+    b = a[1:]
+    b += a[:-1]
+    c = a * 2
+    b[:] = c[1:] + a[:-1]
+    return c, a - 1
+
+
+def reversed_view(a, b):
+    b = a[::-1]
+    b += a
+    return a * 3, b * 2
+
+
+def kept_result(a, b):
+    c = a * 2
+    d = c
+    d += 1
+    e = c - a
+    c *= 2
+    return c, d, e
+
+
+def element_after_a_store(a, b):
+    b[:] = a * 2
+    c = a + b[0]
+    b += 1
+    return c * b[1], b[0]
+
+
+def selection_after_a_store(a, b):
+    b += 10
+    c = b[b > 12] * 2
+    return c
+
+
+def changed_by_a_call(a, b):
+    return a * 2 + doubled_in_place(a) * a + a[0]
+
+
+def changed_before_a_part(a, b):
+    return doubled_in_place(a), a * 2
+
+
+def changed_after_a_part(a, b):
+    return a * 2, doubled_in_place(a)
+
+
+FUNCTIONS = [
+    second_name, whole_view, view_of_a_view, read_before_and_after, several_stores, stored_and_read, swapped,
+    transposed, overlapping, reversed_view, kept_result, element_after_a_store, selection_after_a_store, changed_by_a_call,
+    changed_before_a_part, changed_after_a_part,
+]  # fmt: skip
+
+
+def values(found):
+    if isinstance(found, tuple):
+        return [values(each) for each in found]
+    return found.asnumpy().tolist() if isinstance(found, dpnp.ndarray) else found
+
+
+def arguments(way):
+    base = dpnp.arange(12.0)
+    if way == "apart":
+        return [base[:6], base[6:]], base
+    if way == "same":
+        return [base[:6]] * 2, base
+    if way == "same view":
+        return [base[:6], base[0:6:1]], base
+    return [base[:6], base[1:7]] if way == "overlapping" else [base[:6], base[5::-1]], base
+
+
+@pytest.mark.parametrize("way", ["apart", "same", "same view", "overlapping", "reversed"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_names_of_the_same_memory_see_each_others_stores(function, way):
+    """Results and memory are those of the same Python over dpnp arrays."""
+    given, base = arguments(way)
+    found = values(numba.njit(copy.copy(function))(*given))
+    expected_given, expected_base = arguments(way)
+    expected = values(function(*expected_given))
+    assert found == expected
+    assert values(base) == values(expected_base)
+
+
+def test_one_view_under_two_names_is_still_one_kernel(launches):
+    """The region reads elements where its statements stand, and needs no second launch for it."""
+    x = dpnp.arange(3.0)
+    assert numba.njit(stored_and_read)(x, x).asnumpy().tolist() == [1, 3, 5]
+    assert len(launches) == 1
