@@ -1,0 +1,344 @@
+"""Hundreds of statements as one kernel: run by plain Python, in the simulator and on the device."""
+
+from __future__ import annotations
+
+import cmath
+import itertools
+import linecache
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import dpnp
+import numpy as np
+
+import kapi_runtime
+import kapi_sim
+import kapi_sim.rewrite
+from compositions.consumers import SUB_GROUP, WORK_GROUP
+from compositions.groups import combined
+from compositions.kinds import ITEMS, inputs, prelude
+from compositions.reference import NAMESPACE, converted, updated
+from compositions.statements import Statement, environments
+from kapi_sim.errors import KernelCompilationError
+
+__all__ = ["Batch", "Outcome"]
+
+_SERIALS = itertools.count()
+_POISON = 0xA5
+
+
+@dataclass
+class Outcome:
+    """What one world made of a batch.
+
+    Attributes
+    ----------
+    values : dict of int to numpy.ndarray
+        What each statement stored, an element for each work-item.
+    raised : dict of int to dict
+        For each statement, the class of what work-items raised.
+    refused : dict of int to str
+        Statements that were refused before anything ran, and the words for it.
+    """
+
+    values: dict[int, Any] = field(default_factory=dict)
+    raised: dict[int, dict[int, str]] = field(default_factory=dict)
+    refused: dict[int, str] = field(default_factory=dict)
+
+
+class Batch:
+    """Statements that are compiled together.
+
+    Parameters
+    ----------
+    statements : sequence of Statement
+        All of them group algorithms, or none.
+    """
+
+    def __init__(self, statements: Sequence[Statement]) -> None:
+        self.statements = list(statements)
+        self.has_groups = any(each.consumer and each.consumer.group for each in statements)
+        self.witnesses: dict[int, list[int]] = {}
+        for number, each in enumerate(statements):
+            for part in filter(None, each.witness.split("; ")):
+                self.witnesses.setdefault(number, []).append(len(self.statements))
+                self.statements.append(Statement(f"part of {each.name}", (), part, _witness_code(part)))
+        self.arrays = inputs()
+        self._base: dict[str, Any] | None = None
+        self.kernel: Any = None
+
+    # -- plain Python
+
+    def run_plainly(self) -> Outcome:
+        """Each statement for each work-item over NumPy's scalars."""
+        outcome = Outcome()
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for number, each in enumerate(self.statements):
+                self._run_one(number, each, outcome)
+        return outcome
+
+    def _run_one(self, number: int, each: Statement, outcome: Outcome) -> None:
+        source = "\n".join((*each.lines, f"found = {each.result}"))
+        lines = [line for line in source.split("\n") if "kapi.PrivateArray" not in line]
+        is_private = len(lines) < source.count("\n") + 1
+        code = compile("\n".join(lines), "<statement>", "exec")
+        found: list[Any] = []
+        raised: dict[int, str] = {}
+        for i, seen in enumerate(environments()):
+            local: dict[str, Any] = {"p": _Cells(each.out)} if is_private else {}
+            try:
+                exec(code, seen, local)
+                value = local["found"]
+                if each.consumer is None or not each.consumer.group:
+                    atomic = each.consumer.atomic if each.consumer else ()
+                    value = updated(converted(5, each.out), atomic[0], value, each.out) if atomic else converted(value, each.out)
+            except Exception as error:  # whatever Python raises is an outcome
+                raised[i] = type(error).__name__
+                value = None
+            found.append(value)
+        if each.consumer and each.consumer.group and not raised:
+            try:
+                found = combined(each.consumer.group, found, each.out)
+            except Exception as error:
+                raised = dict.fromkeys(range(ITEMS), type(error).__name__)
+        outcome.raised[number] = raised
+        values = np.zeros(ITEMS, each.out)
+        if each.consumer and each.consumer.group and raised:
+            raised.update((i, raised.get(i, "of another work-item")) for i in range(ITEMS))
+        for i, value in enumerate(found):
+            if i not in raised and value is not None:
+                values[i] = value
+            elif value is None:
+                raised.setdefault(i, "undefined")
+        outcome.values[number] = values
+
+    # -- kernels
+
+    def _rows(self, chosen: Sequence[int]) -> dict[int, tuple[str, int]]:
+        rows: dict[int, tuple[str, int]] = {}
+        counts: dict[str, int] = {}
+        for number in chosen:
+            each = self.statements[number]
+            prefix = "c" if each.consumer and each.consumer.atomic else "o"
+            name = f"{prefix}_{each.out.replace('?', 'b1')}"
+            rows[number] = name, counts.get(name, 0)
+            counts[name] = rows[number][1] + 1
+        return rows
+
+    def written(self, chosen: Sequence[int], is_guarded: bool) -> tuple[str, list[str], dict[int, int]]:
+        """The kernel of some statements, its parameters, and the statement of each line."""
+        rows = self._rows(chosen)
+        names = sorted({name for number in chosen for name in self.statements[number].variables})
+        arrays = sorted({prelude(name)[1] for name in names})
+        parameters = [*arrays, *sorted({name for name, _ in rows.values()}), "table"]
+        lines = [f"def kernel(item, {', '.join(parameters)}):"]
+        if self.has_groups:
+            lines += ["    i = item.get_global_id(0)", "    group = item.get_group()", "    sub = item.get_sub_group()"]
+        else:
+            lines.append("    i = item.get_id(0)")
+        lines += ["    c = i % 3 == 1", *(f"    {name} = {prelude(name)[0]}" for name in names)]
+        statement_of: dict[int, int] = {}
+        for number in chosen:
+            each, (name, row) = self.statements[number], rows[number]
+            text = [*each.lines]
+            if each.consumer and each.consumer.atomic:
+                text.append(f"kapi.AtomicRef({name}, ({row}, i)).{each.consumer.atomic[0]}({each.result})")
+            else:
+                result = each.consumer.result.replace("{V}", each.result) if each.consumer and each.consumer.group else each.result
+                text.append(f"{name}[{row}, i] = {result}")
+            # Names of a statement's own, so that no variable has two types.
+            text = [re.sub(r"(?<![\w.])([rktpej])(?![\w(.'])", rf"\g<1>_{number}", line) for line in text]
+            if is_guarded:
+                text = ["try:", *(f"    {line}" for line in text), "except Exception as error:", f"    note({number}, i, error)"]
+            for line in text:
+                lines.append(f"    {line}")
+                statement_of[len(lines)] = number
+        return "\n".join(lines) + "\n", parameters, statement_of
+
+    def _given(self, chosen: Sequence[int], parameters: Sequence[str], wanted: Outcome) -> dict[str, Any]:
+        rows = self._rows(chosen)
+        given: dict[str, Any] = {}
+        for name in parameters:
+            if name == "table":
+                given[name] = np.arange(16, dtype=np.int64) * 3
+            elif name[0] == "a":
+                given[name] = self.arrays[name[1:]]
+            else:
+                numbers = [number for number in chosen if rows[number][0] == name]
+                code = name[2:].replace("b1", "?")
+                if name[0] == "c":
+                    given[name] = np.full((len(numbers), ITEMS), 5, code)
+                elif code == "?":
+                    given[name] = ~np.array([wanted.values[number] for number in numbers])
+                else:
+                    given[name] = np.full((len(numbers), ITEMS * np.dtype(code).itemsize), _POISON, np.uint8).view(code)
+        return given
+
+    def _function(self, source: str, world: Any, **extra: Any) -> tuple[Any, str]:
+        filename = f"<batch {next(_SERIALS)}>"
+        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        namespace = {"np": np, "math": math, "cmath": cmath, "kapi": world, **extra}
+
+        def same(v: Any) -> Any:
+            return v
+
+        def sum_of(v: Any, w: Any) -> Any:
+            return v + w
+
+        namespace |= {"same": world.device_func(same), "sum_of": world.device_func(sum_of)}
+        exec(compile(source, filename, "exec"), namespace)
+        return namespace["kernel"], filename
+
+    def _space(self, world: Any) -> Any:
+        return world.NdRange((ITEMS,), (WORK_GROUP,)) if self.has_groups else world.Range(ITEMS)
+
+    def _decorated(self, world: Any, function: Any) -> Any:
+        return world.kernel(sub_group_size=SUB_GROUP)(function) if self.has_groups else world.kernel(function)
+
+    def _collected(self, outcome: Outcome, chosen: Sequence[int], arrays: dict[str, Any]) -> None:
+        for number, (name, row) in self._rows(chosen).items():
+            outcome.values[number] = arrays[name][row]
+
+    # -- the simulator
+
+    def simulate(self, wanted: Outcome) -> Outcome:
+        """Run in the simulator; a statement that raises does not keep others from being run."""
+        outcome = Outcome()
+        # Where a group meets, all work-items must come: statements that raise somewhere are not run.
+        chosen = [n for n in range(len(self.statements)) if not (self.has_groups and _has_raised(wanted.raised[n]))]
+        chosen = self._checked(chosen, outcome)
+        if self.has_groups:
+            return self._simulated_groups(chosen, wanted, outcome)
+
+        def note(number: int, i: int, error: BaseException) -> None:
+            outcome.raised.setdefault(number, {})[i] = type(error).__name__
+
+        source, parameters, _ = self.written(chosen, is_guarded=True)
+        given = self._given(chosen, parameters, wanted)
+        function, _ = self._function(source, kapi_sim, note=note, Exception=Exception)
+        # A kernel has no `try`; here it stands around what the kernel has, which was checked before.
+        found, kapi_sim.rewrite.find_problems = kapi_sim.rewrite.find_problems, lambda *_: []
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                kapi_sim.call_kernel(self._decorated(kapi_sim, function), self._space(kapi_sim), *given.values())
+        finally:
+            kapi_sim.rewrite.find_problems = found
+        self._collected(outcome, chosen, given)
+        return outcome
+
+    def _checked(self, chosen: list[int], outcome: Outcome) -> list[int]:
+        """Without the statements that the simulator's check of the source refuses."""
+        source, _, statement_of = self.written(chosen, is_guarded=False)
+        function, filename = self._function(source, kapi_sim)
+        tree = kapi_sim.rewrite.parse_function(function)
+        for problem in kapi_sim.rewrite.find_problems(tree, function, True):
+            line = int(problem.removeprefix(filename + ":").split(":")[0])
+            outcome.refused[statement_of[line]] = problem
+        return [number for number in chosen if number not in outcome.refused]
+
+    def _simulated_groups(self, chosen: list[int], wanted: Outcome, outcome: Outcome) -> Outcome:
+        pending = [chosen]
+        while pending:
+            part = pending.pop()
+            if not part:
+                continue
+            source, parameters, statement_of = self.written(part, is_guarded=False)
+            given = self._given(part, parameters, wanted)
+            function, filename = self._function(source, kapi_sim)
+            try:
+                with warnings.catch_warnings(), np.errstate(all="ignore"):
+                    warnings.simplefilter("ignore")
+                    kapi_sim.call_kernel(self._decorated(kapi_sim, function), self._space(kapi_sim), *given.values())
+            except Exception as error:
+                number = _statement_that_raised(error, filename, statement_of)
+                number = part[0] if number is None and len(part) == 1 else number
+                if number is None:
+                    pending += [part[: len(part) // 2], part[len(part) // 2 :]]
+                    continue
+                outcome.raised[number] = dict.fromkeys(range(ITEMS), type(error).__name__)
+                pending.append([each for each in part if each != number])
+                continue
+            self._collected(outcome, part, given)
+        return outcome
+
+    # -- the device
+
+    def run_on_device(self, wanted: Outcome) -> Outcome:
+        """Run on the device, without the statements that are refused."""
+        outcome = Outcome()
+        pending = [[n for n in range(len(self.statements)) if not (self.has_groups and _has_raised(wanted.raised[n]))]]
+        while pending:
+            part = pending.pop()
+            if not part:
+                continue
+            source, parameters, statement_of = self.written(part, is_guarded=False)
+            given = self._given(part, parameters, wanted)
+            function, filename = self._function(source, kapi_runtime)
+            kernel = self._decorated(kapi_runtime, function)
+            arrays = {name: dpnp.asarray(value) for name, value in given.items()}
+            try:
+                kapi_runtime.call_kernel(kernel, self._space(kapi_runtime), *arrays.values())
+            except KernelCompilationError as error:
+                found = dict(_refusals(str(error), filename, statement_of))
+                if not found and len(part) == 1:
+                    found = {part[0]: str(error)}
+                outcome.refused |= found
+                if found:
+                    pending.append([number for number in part if number not in found])
+                else:
+                    pending += [part[: len(part) // 2], part[len(part) // 2 :]]
+                continue
+            self._collected(outcome, part, {name: arrays[name].asnumpy() for name in arrays if name[0] in "oc"})
+            self.kernel = kernel
+        return outcome
+
+
+def _has_raised(raised: dict[int, str]) -> bool:
+    return any(name != "undefined" for name in raised.values())
+
+
+class _Cells:
+    """A private array of two elements."""
+
+    def __init__(self, code: str) -> None:
+        self._array = np.zeros(2, code)
+        self._code = code
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        self._array[index] = converted(value, self._code)
+
+    def __getitem__(self, index: int) -> Any:
+        return self._array[index]
+
+
+def _witness_code(part: str) -> str:
+    from compositions.kinds import as_strong
+    from compositions.statements import kind_of_expression
+
+    return as_strong(kind_of_expression((), part) or "f8")
+
+
+def _refusals(message: str, filename: str, statement_of: dict[int, int]) -> Iterator[tuple[int, str]]:
+    for line in message.splitlines():
+        found = re.match(rf"\s*{re.escape(filename)}:(\d+): (.*)", line)
+        if found and int(found.group(1)) in statement_of:
+            yield statement_of[int(found.group(1))], found.group(2)
+
+
+def _statement_that_raised(error: BaseException, filename: str, statement_of: dict[int, int]) -> int | None:
+    trace = error.__traceback__
+    found = None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == filename:
+            found = statement_of.get(trace.tb_lineno, found)
+        trace = trace.tb_next
+    return found
+
+
+_Run = Callable[[], Outcome]

@@ -1,0 +1,226 @@
+"""Plain Python over NumPy's scalars: what a statement means, with the rules of docs/model/numbers.md where it has any.
+
+The rules are: a float that becomes an integer is held to its range, and nan is 0; functions of `math` and `cmath` give
+infinity or nan beyond their domain, in the type of their strong operands; storing converts as NumPy's assignment does.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.spec.intrinsics import rows
+
+__all__ = ["NAMESPACE", "converted", "updated"]
+
+_PRECISE = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh"}
+_PRECISE |= {"atanh": "arctanh", "atan2": "arctan2", "pow": "power", "fabs": "absolute", "remainder": ""}
+_PRECISE |= {"gcd": "", "lcm": "", "floor": "", "ceil": "", "trunc": "", "ldexp": "", "frexp": "", "modf": ""}
+
+
+def _held(value: Any, dtype: np.dtype[Any]) -> int:
+    """A float's whole part, held to the range of an integer dtype."""
+    if math.isnan(value):
+        return 0
+    ends = np.iinfo(dtype)
+    if math.isinf(value):
+        return int(ends.max if value > 0 else ends.min)
+    return min(max(int(value), int(ends.min)), int(ends.max))
+
+
+def converted(value: Any, code: str) -> Any:
+    """What an element of a dtype takes of a value, as NumPy's assignment does.
+
+    Raises
+    ------
+    OverflowError
+        If a Python int does not fit.
+    TypeError
+        If an imaginary part would be lost.
+    """
+    dtype = np.dtype(code)
+    if isinstance(value, tuple):
+        raise TypeError("a tuple is no element")
+    is_complex = isinstance(value, (complex, np.complexfloating))
+    if is_complex and dtype.kind not in "c?":
+        raise TypeError("an imaginary part would be lost")
+    if dtype.kind == "?" or dtype.kind == "b":
+        return np.bool_(bool(value))
+    if isinstance(value, (float, np.floating)) and dtype.kind in "iu":
+        return dtype.type(_held(value, dtype))
+    if isinstance(value, np.generic):
+        return value.astype(dtype)
+    if isinstance(value, int) and dtype.kind in "fc":
+        return dtype.type(float(value)) if dtype.itemsize != 2 else np.float16(float(value))
+    return dtype.type(value)
+
+
+class _Numpy:
+    """NumPy, but that its types convert by the rule and `where` gives an element."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(np, name)
+        if isinstance(found, type) and issubclass(found, np.generic):
+            return _Type(found)
+        if name == "where":
+            return lambda condition, x, y: np.where(condition, x, y)[()]
+        return found
+
+
+class _Type:
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+
+    def __call__(self, value: Any) -> Any:
+        return converted(value, np.dtype(self.kind).str[1:] if self.kind is not np.bool_ else "?")
+
+
+def _real_type(kind: type) -> np.dtype[Any]:
+    dtype = np.dtype(kind)
+    if dtype.kind == "c":
+        return np.dtype(f"f{dtype.itemsize // 2}")
+    return dtype if dtype.kind == "f" else np.dtype(np.float64)
+
+
+def _common(numbers: Any) -> Callable[[Any], Any]:
+    """The float type of a function's result: Python's if all numbers are."""
+    strong = [_real_type(type(number)) for number in numbers if isinstance(number, np.generic)]
+    return np.result_type(*strong).type if strong else float
+
+
+def _of_floats(name: str) -> Callable[..., Any]:
+    precise = _PRECISE.get(name, name)
+    wide = getattr(np, precise, None) if precise else None
+
+    def function(*numbers: Any) -> Any:
+        if any(isinstance(number, (complex, np.complexfloating)) for number in numbers):
+            raise TypeError("must be real number, not complex")
+        kind = _common(numbers)
+        if name in ("nextafter", "ulp"):
+            of = np.float64 if kind is float else kind
+            given = [of(number) for number in numbers]
+            return kind(np.nextafter(*given) if name == "nextafter" else abs(np.spacing(abs(given[0]))))
+        if name == "log" and len(numbers) == 2:
+            x, base = (np.log(np.longdouble(number)) for number in numbers)
+            return kind(x / base)
+        if wide is not None:
+            return kind(wide(*(np.longdouble(number) for number in numbers)))
+        try:
+            return kind(getattr(math, name)(*map(float, numbers)))
+        except (ValueError, OverflowError):
+            return kind(_BEYOND[name](*map(float, numbers)))
+
+    return function
+
+
+def _gamma_beyond(x: float) -> float:
+    if x == 0.0:
+        return math.copysign(math.inf, x)
+    return math.nan if x < 0 and x == math.floor(x) else math.inf
+
+
+_BEYOND: dict[str, Callable[..., float]] = {
+    "gamma": _gamma_beyond,
+    "lgamma": lambda x: math.inf,
+    "remainder": lambda x, y: math.nan,
+    "fmod": lambda x, y: math.nan,
+}
+
+
+def _ldexp(x: Any, i: Any) -> Any:
+    if isinstance(x, (complex, np.complexfloating)) or not isinstance(i, (int, np.integer, np.bool_)):
+        raise TypeError("ldexp takes a float and an integer")
+    return _common([x])(np.ldexp(float(x), max(-(2**20), min(2**20, int(i)))))
+
+
+def _of_two(name: str) -> Callable[..., Any]:
+    def function(x: Any) -> Any:
+        kind = _common([x])
+        first, second = getattr(math, name)(x)
+        return kind(first), second if name == "frexp" else kind(second)
+
+    return function
+
+
+class _Module:
+    """What stands for `math` or `cmath`."""
+
+    def __init__(self, **functions: Any) -> None:
+        vars(self).update(functions)
+
+
+def _math() -> _Module:
+    functions: dict[str, Any] = {}
+    for row in rows(owner="math"):
+        if row.returns == "argument float":
+            functions[row.name] = _ldexp if row.name == "ldexp" else _of_floats(row.name)
+        elif row.returns.startswith("argument float,"):
+            functions[row.name] = _of_two(row.name)
+        else:
+            functions[row.name] = getattr(math, row.name)
+    return _Module(**functions)
+
+
+def _of_complex(name: str) -> Callable[..., Any]:
+    function = getattr(np, _PRECISE.get(name, name))
+
+    def computed(z: Any) -> Any:
+        part = _common([z])
+        kind = complex if part is float else np.complex128 if part is np.float64 else np.complex64
+        return kind(function(np.complex128(z)))
+
+    return computed
+
+
+def _cmath() -> _Module:
+    functions: dict[str, Any] = {}
+    for row in rows(owner="cmath"):
+        if row.returns == "argument complex" and row.name != "rect":
+            functions[row.name] = _of_complex(row.name)
+        elif row.returns == "bool":
+            functions[row.name] = lambda z, name=row.name: bool(getattr(np, name)(np.complex128(z)))
+
+    def phase(z: Any) -> Any:
+        return _common([z])(np.angle(np.complex128(z)))
+
+    def rect(r: Any, phi: Any) -> Any:
+        if any(isinstance(each, (complex, np.complexfloating)) for each in (r, phi)):
+            raise TypeError("must be real number, not complex")
+        part = _common([r, phi])
+        kind = complex if part is float else np.complex128 if part is np.float64 else np.complex64
+        r, phi = float(r), float(phi)
+        return kind(complex(r * np.cos(phi), r * np.sin(phi)))
+
+    functions["phase"], functions["rect"] = phase, rect
+    functions["polar"] = lambda z: (_common([z])(np.abs(np.complex128(z))), phase(z))
+    return _Module(**functions)
+
+
+def _int(value: Any = 0) -> Any:
+    is_float = isinstance(value, (float, np.floating))
+    return _held(value, np.dtype(np.int64)) if is_float else int(value)
+
+
+NAMESPACE: dict[str, Any] = {
+    "np": _Numpy(),
+    "math": _math(),
+    "cmath": _cmath(),
+    "int": _int,
+    "__builtins__": builtins,
+}
+"""What statements see."""
+
+_UPDATES = {
+    "fetch_add": np.add, "fetch_sub": np.subtract, "fetch_min": np.minimum, "fetch_max": np.maximum,
+    "fetch_and": np.bitwise_and, "fetch_or": np.bitwise_or, "fetch_xor": np.bitwise_xor,
+}  # fmt: skip
+
+
+def updated(before: Any, method: str, value: Any, code: str) -> Any:
+    """What an atomic operation leaves in an element."""
+    given = converted(value, code)
+    return _UPDATES[method](before, given) if method in _UPDATES else given

@@ -1,0 +1,302 @@
+"""The statements: one operation or consumer of each pair of kinds, and a covering array of two.
+
+They are counted, not kept: statement `n` of a level is made from `n`, so that a sample costs only itself.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from compositions.consumers import ATOMICS, CONSUMERS, GROUPS, Consumer
+from compositions.kinds import DTYPES, ITEMS, LITERALS, STRONG, WEAK, as_strong, inputs, is_literal, kind_of, prelude, unify
+from compositions.operations import OPERATIONS, Operation
+from compositions.reference import NAMESPACE
+
+__all__ = ["LEVELS", "Statement", "count", "environments", "statement"]
+
+KINDS = (*STRONG, *WEAK, *LITERALS)
+LEVELS = ("operations", "consumers", "operations of results", "consumers of results", "groups", "groups of results")
+_SMALL_LITERALS = {"li": ("3", "0", "2", "(-1)", "1", "7"), "lf": ("0.5", "2.0", "-1.0")}
+_NAME = re.compile(r"\b[xyz]s?_(?:[?]|\w+)")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement, and what is stored of it.
+
+    Attributes
+    ----------
+    name : str
+        What it is made of.
+    lines : tuple of str
+        What comes before the result.
+    result : str
+        The expression that is stored, or given to an atomic.
+    out : str
+        The dtype's code of the array that it is stored in.
+    ulp, complex_ulp : float
+        Allowed error of real and of complex results; 0 for what is exact.
+    consumer : Consumer or None
+        The last consumer, which may be a group algorithm or an atomic operation.
+    witness : str
+        An inexact part, whose value decides whether the rest can be compared.
+    """
+
+    name: str
+    lines: tuple[str, ...]
+    result: str
+    out: str
+    ulp: float = 0.0
+    complex_ulp: float = 0.0
+    consumer: Consumer | None = None
+    witness: str = ""
+
+    @property
+    def text(self) -> str:
+        """The lines as written."""
+        return "\n".join((*self.lines, self.result))
+
+    @property
+    def variables(self) -> set[str]:
+        """The variables that it reads."""
+        return set(_NAME.findall(f"{self.text}\n{self.witness}"))
+
+
+@dataclass(frozen=True)
+class Value:
+    """An expression whose kind is known."""
+
+    operation: Operation
+    operands: tuple[str, ...]
+    kind: str
+    places: tuple[int, ...] = field(default=(), compare=False)
+
+    def spelled(self, serial: int, letters: str = "xy", small: bool = False) -> str:
+        """The expression, with literals that `serial` picks."""
+        return _call(self.operation, self.operands, serial, letters, small)
+
+
+def _operand(kind: str, letter: str, serial: int, small: bool) -> str:
+    if is_literal(kind):
+        chosen = _SMALL_LITERALS.get(kind, LITERALS[kind]) if small else LITERALS[kind]
+        text = chosen[serial % len(chosen)]
+        return f"({text})" if text[0] == "-" else text
+    return f"{letter}{'s' if small else ''}_{kind.replace('?', 'b1')}"
+
+
+def _call(operation: Operation, kinds: Iterable[str], serial: int, letters: str = "xy", small: bool = False) -> str:
+    is_small = small or operation.is_small
+    letters = (letters + letters[0])[: operation.arity]
+    return operation.form.format(
+        *(_operand(kind, letter, serial + n, is_small) for n, (kind, letter) in enumerate(zip(kinds, letters, strict=True)))
+    )
+
+
+@cache
+def environments() -> tuple[dict[str, Any], ...]:
+    """The variables of each work-item."""
+    arrays = {f"a{name}": array for name, array in inputs().items()}
+    names = [f"{letter}{small}_{kind.replace('?', 'b1')}" for letter in "xy" for small in ("", "s") for kind in (*STRONG, *WEAK)]
+    made = []
+    table = np.arange(16, dtype=np.int64) * 3
+    for i in range(ITEMS):
+        seen = {**NAMESPACE, **arrays, "i": i, "table": table, "same": lambda v: v, "sum_of": lambda v, w: v + w}
+        for name in names:
+            code, _ = prelude(name)
+            seen[name] = eval(code, seen)
+        seen["c"] = i % 3 == 1
+        made.append(seen)
+    return tuple(made)
+
+
+_PROBED = (61, 1, 33, 122, 18, 47, 92, 3)
+"""Work-items of which the kind of an expression is asked, small numbers among them."""
+
+
+def kind_of_expression(lines: Iterable[str], result: str, probes: int = 8) -> str | None:
+    """The one kind that holds what an expression gives; None where it gives nothing."""
+    source = "\n".join((*lines, f"found = {result}"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code = compile(source, "<statement>", "exec")
+    kinds = set()
+    # Each way through a statement is probed: an early end would miss the other.
+    for i in (*_PROBED[:probes], *((4, 7) if probes > 2 else ())):
+        local: dict[str, Any] = {}
+        try:
+            exec(code, environments()[i], local)
+        except (TypeError, ValueError, ArithmeticError, AttributeError, IndexError):
+            continue
+        kinds.add(kind_of(local["found"]))
+    if not kinds or "tuple" in kinds:
+        return None
+    return unify(kinds)
+
+
+# -- one operation ---------------------------------------------------------------------------------------
+
+
+@cache
+def _single() -> tuple[tuple[Operation, tuple[str, ...]], ...]:
+    made: list[tuple[Operation, tuple[str, ...]]] = []
+    for operation in OPERATIONS:
+        if operation.arity == 1:
+            made += [(operation, (kind,)) for kind in KINDS]
+        elif operation.arity == 2:
+            made += [(operation, (left, right)) for left in KINDS for right in KINDS]
+        else:
+            made += [(operation, (left, right, KINDS[(n + m) % len(KINDS)]))
+                     for n, left in enumerate(KINDS) for m, right in enumerate(KINDS)]
+    return tuple(made)
+
+
+_VALUE_DEPENDENT = {"and", "or", "if-else", "min", "max", "tuple", "**", "pow"}
+
+
+@cache
+def values() -> tuple[Value, ...]:
+    """A value for each kind that each operation gives, with pairs of kinds taken in turn."""
+    found: dict[tuple[str, str], list[tuple[Operation, tuple[str, ...]]]] = {}
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for operation, kinds in _single():
+            text = _call(operation, kinds, 0, small=True)
+            kind = kind_of_expression((), text, 8 if operation.name in _VALUE_DEPENDENT else 1)
+            if kind is not None and not all(map(is_literal, kinds)):
+                found.setdefault((operation.name, kind), []).append((operation, kinds))
+    made = []
+    for number, ((_, kind), ways) in enumerate(found.items()):
+        operation, kinds = ways[number * 7919 % len(ways)]
+        made.append(Value(operation, kinds, kind))
+    return tuple(made)
+
+
+def _class(kind: str) -> str:
+    return "integer" if kind in ("?", "wb", "wi") or kind[0] in "iu" else "complex" if kind[0] == "c" or kind == "wc" else "float"
+
+
+@cache
+def _by_class() -> dict[str, tuple[Value, ...]]:
+    classes: dict[str, list[Value]] = {}
+    for value in values():
+        classes.setdefault(_class(value.kind), []).append(value)
+    return {name: tuple(found) for name, found in classes.items()}
+
+
+# -- counting --------------------------------------------------------------------------------------------
+
+
+@cache
+def _pairs() -> tuple[tuple[Operation, tuple[Value, ...]], ...]:
+    """For each operation, values such that each meets it at least once."""
+    made: list[tuple[Operation, tuple[Value, ...]]] = []
+    for number, operation in enumerate(OPERATIONS):
+        if operation.arity == 1:
+            made += [(operation, (value,)) for value in values()]
+            continue
+        for group in _by_class().values():
+            half = (len(group) + 1) // 2
+            for n in range(half):
+                # The partner moves from operation to operation, so that all sorts of kinds meet.
+                other = group[half + (n + number * 5) % (len(group) - half)] if len(group) > 1 else group[n]
+                pair = (group[n], other) if (n + number) % 2 else (other, group[n])
+                made.append((operation, pair if operation.arity == 2 else (*pair, group[n])))
+    return tuple(made)
+
+
+def count(level: str) -> int:
+    """How many statements a level has."""
+    sizes = {
+        "operations": lambda: len(_single()),
+        "consumers": lambda: len(KINDS) * len((*CONSUMERS, *ATOMICS)),
+        "operations of results": lambda: len(_pairs()),
+        "consumers of results": lambda: len(values()) * (len(CONSUMERS) + 2),
+        "groups": lambda: len(KINDS) * len(GROUPS),
+        "groups of results": lambda: len(values()) * 2,
+    }
+    return sizes[level]()
+
+
+def statement(level: str, number: int) -> Statement:
+    """One statement of a level."""
+    if level == "operations":
+        operation, kinds = _single()[number]
+        text = _call(operation, kinds, number)
+        return _stored(f"{operation.name} of {', '.join(kinds)}", (), text, operation)
+    if level == "operations of results":
+        return _of_results(number)
+    if level in ("consumers", "groups"):
+        every = GROUPS if level == "groups" else (*CONSUMERS, *ATOMICS)
+        kind, consumer = KINDS[number // len(every)], every[number % len(every)]
+        value = _operand(kind, "x", number, level == "groups")
+        return _consumed(f"{consumer.name} of {kind}", consumer, value, kind, number, None)
+    if level == "groups of results":
+        value, consumer = values()[number // 2], GROUPS[number * 31 % len(GROUPS)]
+    else:
+        per = len(CONSUMERS) + 2
+        value, place = values()[number // per], number % per
+        # Atomics take turns: all of them meet all kinds.
+        consumer = CONSUMERS[place] if place < len(CONSUMERS) else ATOMICS[(number // per * 2 + place) % len(ATOMICS)]
+    text = value.spelled(number, small=level == "groups of results")
+    name = f"{consumer.name} of {value.operation.name} of {', '.join(value.operands)}"
+    return _consumed(name, consumer, text, value.kind, number, value)
+
+
+def _stored(name: str, lines: tuple[str, ...], text: str, operation: Operation, witness: str = "") -> Statement:
+    out = as_strong(kind_of_expression(lines, text) or "f8")
+    return Statement(name, lines, text, out, operation.ulp, operation.complex_ulp, None, witness)
+
+
+def _is_inexact(value: Value) -> bool:
+    is_complex = any(_class(kind) == "complex" or kind == "lc" for kind in (*value.operands, value.kind))
+    return bool(value.operation.ulp or (is_complex and value.operation.complex_ulp))
+
+
+def _of_results(number: int) -> Statement:
+    operation, parts = _pairs()[number]
+    given, inexact = [], []
+    for place, value in enumerate(parts):
+        text = value.spelled(number + place, "xy" if place % 2 == 0 else "yx")
+        if _is_inexact(value):
+            inexact.append(text)
+        if operation.is_small and _class(value.kind) == "integer":
+            text = f"({text} % 9)"
+        given.append(text)
+    name = f"{operation.name} of " + ", ".join(f"({v.operation.name} of {', '.join(v.operands)})" for v in parts)
+    return _stored(name, (), operation.form.format(*given), operation, "; ".join(inexact))
+
+
+def _consumed(name: str, consumer: Consumer, text: str, kind: str, serial: int, value: Value | None) -> Statement:
+    other = _operand(KINDS[serial * 13 % (len(STRONG) + len(WEAK))], "y", serial, False)
+    names = {"{V}": text, "{Z}": other, "{D}": DTYPES[as_strong(_of_literal(kind))]}
+
+    def filled(template: str) -> str:
+        for place, given in names.items():
+            template = template.replace(place, given)
+        return template
+
+    lines = tuple(map(filled, consumer.lines))
+    result = text if consumer.group or consumer.atomic else filled(consumer.result)
+    out = consumer.out
+    if consumer.atomic:
+        out = consumer.atomic[1]
+    elif consumer.group:
+        out = as_strong(_of_literal(kind)) if out == "own" else out
+    elif out == "own":
+        found = as_strong(_of_literal(kind)) if consumer.name == "private array" else kind_of_expression(lines, result)
+        out = as_strong(found or "f8")
+    witness = text if value is not None and _is_inexact(value) else ""
+    is_own = consumer.name == "value" and value is not None
+    ulp, of_complex = (value.operation.ulp, value.operation.complex_ulp) if is_own else (consumer.ulp, consumer.ulp)
+    return Statement(name, lines, result, out, ulp, of_complex, consumer, "" if is_own else witness)
+
+
+def _of_literal(kind: str) -> str:
+    return f"w{kind[1]}" if is_literal(kind) else kind
