@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kapi_sim as kapi
-from kapi_sim.arithmetic import checked_ring, wrapped_ring
+from kapi_sim.arithmetic import checked_ring, fused_to_odd, wrapped_ring
 from kapi_sim.mathematics import SUBSTITUTES
 from kapi_sim.spec import rows
 
@@ -340,3 +341,27 @@ def test_weak_integer_beyond_64_bits_meets_a_strong_one():
 
     with pytest.raises(kapi.DtypeError, match="must fit the type that it meets"):
         kapi.call_kernel(scale, kapi.Range(1), np.ones(1, np.int32), 1)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+@settings(deadline=None)
+@given(data=st.data())
+def test_fused_sums_of_narrow_floats_are_rounded_once(kind, data):
+    numbers = st.floats(allow_nan=False, allow_infinity=False, width=16 if kind is np.float16 else 32)
+    x, y = data.draw(numbers), data.draw(numbers)
+    # Most random sums are far from the middle of two floats: these are near, or nothing but the product's rounding.
+    with np.errstate(over="ignore"):
+        rounded = float(kind(x * y))
+    near = [2.0**-24, -(2.0**-24), *([-rounded] if math.isfinite(rounded) else [])]
+    z = data.draw(st.one_of(numbers, st.sampled_from(near)))
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    with np.errstate(over="ignore", under="ignore"):
+        got = kind(fused_to_odd(x, y, z))
+    if np.isinf(got):
+        assert abs(exact) >= Fraction(float(np.finfo(kind).max))
+        return
+    distance = abs(Fraction(float(got)) - exact)
+    for other in (np.nextafter(got, kind(np.inf)), np.nextafter(got, kind(-np.inf))):
+        if np.isfinite(other):
+            away = abs(Fraction(float(other)) - exact)
+            assert distance < away or (distance == away and got.view(f"u{got.itemsize}") % 2 == 0)

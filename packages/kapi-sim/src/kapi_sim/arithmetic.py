@@ -7,6 +7,7 @@ kernel calls these in place of the operators.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ __all__ = [
     "checked_ring",
     "conversion",
     "floor_divide",
+    "fused_to_odd",
     "remainder",
     "saturated",
     "wrapped_ring",
@@ -40,6 +42,23 @@ def remainder(left: Any, right: Any) -> Any:
     if not right and isinstance(right, _INTEGERS) and isinstance(left, _INTEGERS):
         raise ZeroDivisionError(f"divisor of % must not be zero, got {left!r} % {right!r}")
     return left % right
+
+
+def fused_to_odd(x: float, y: float, z: float) -> float:
+    """Return ``x * y + z`` of float32 or float16 numbers so that rounding it to their type rounds it once.
+
+    The product is exact.  Where the sum is not, of the two floats around it the one with an odd last bit is taken: it
+    lies on the same side as the sum of whatever is halfway between two narrower floats.
+    """
+    product = x * y
+    total = product + z
+    if not math.isfinite(total):
+        return total
+    rounded = total - product
+    lost = (product - (total - rounded)) + (z - rounded)
+    if lost and int(math.frexp(total)[0] * 2.0**53) % 2 == 0:
+        return math.nextafter(total, math.copysign(math.inf, lost))
+    return total
 
 
 def checked_ring(value: Any) -> Any:

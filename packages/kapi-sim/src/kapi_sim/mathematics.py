@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.arithmetic import checked_ring, floor_divide, remainder
+from kapi_sim.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder
 from kapi_sim.spec.intrinsics import Intrinsic, rows
 
 __all__ = ["MATH", "SUBSTITUTES"]
@@ -55,7 +55,7 @@ _BEYOND: dict[str, Callable[..., Any]] = {
     "fmod": np.fmod,
     "remainder": lambda x, y: math.nan,
     "ldexp": lambda x, i: math.copysign(math.inf, x),
-    "fma": lambda x, y, z: float(np.longdouble(x) * np.longdouble(y) + np.longdouble(z)),
+    "fma": fused_to_odd,
     "gamma": _gamma_beyond,
     "lgamma": lambda x: math.inf,
 }
@@ -121,6 +121,12 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
     def of_floats(*numbers: Any) -> Any:
         return _plain(_common_float(*numbers), caught(*numbers))
 
+    def fused(*numbers: Any) -> Any:
+        # The bound is no error at all, so a weak number has to become what it is on a device first.
+        kind = _common_float(*numbers)
+        x, y, z = (float(_plain(kind, number)) for number in numbers)
+        return _plain(kind, caught(x, y, z) if kind in (float, np.float64) else fused_to_odd(x, y, z))
+
     def scaled(x: Any, i: Any) -> Any:
         return _plain(_common_float(x), caught(x, int(i)))
 
@@ -150,7 +156,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
     elif words[0] == "weak int":
         made = to_integer if has_floats else of_integers
     else:
-        by_name = {"nextafter": of_places, "ulp": of_places, "ldexp": scaled}
+        by_name = {"nextafter": of_places, "ulp": of_places, "ldexp": scaled, "fma": fused}
         made = of_complex if words[0] == "argument complex" else by_name.get(row.name, of_floats)
     made.__name__ = made.__qualname__ = row.name
     return made

@@ -282,9 +282,43 @@ def _cases(dtype: str) -> list[Case]:
     return cases
 
 
+def _fused(kapi: Any) -> Any:
+    @kapi.kernel
+    def fused(item: kapi.Item, x, y, z, out):
+        i = item.get_id(0)
+        out[i, 0] = math.fma(x[i], y[i], z[i])  # type: ignore[attr-defined,unused-ignore]
+        out[i, 1] = math.fma(x[i], 0.1, z[i])  # type: ignore[attr-defined,unused-ignore]
+
+    return fused
+
+
+def _fused_case(dtype: str, x: float, y: float, z: float, wanted: float) -> Case:
+    """Sums beside the middle of two floats, where rounding to a wider type first gives the wrong one of them."""
+    tenth = np.dtype(dtype).type(0.1)
+    given = [np.array(values, dtype) for values in ([x, 1], [y, 1], [z, -tenth])]
+    # The weak number becomes one of the others' type; products with it are exact in float64.
+    expected = [[wanted, x * float(tenth) + z], [1 - float(tenth), 0]]
+    return Case(
+        f"math/fma-rounds-once-{dtype}",
+        _fused,
+        ((2,),),
+        lambda: [*given, np.zeros((2, 2), dtype)],
+        lambda inputs: {3: np.array(expected).astype(dtype)},
+        precision=dtype,
+    )
+
+
+_FUSED_CASES = (
+    _fused_case("float16", 1 + 2**-10, (1 - 2**-10) * 2**-11, 1 + 2**-10, 1 + 2**-10),
+    _fused_case("float32", 65281, 257 * 2**-24, 2**-80, 1 + 2**-23),
+)
+
+
 CASES: tuple[Case, ...] = (
     *_cases("float32"),
     *_cases("float64"),
+    # Python has `fma` since 3.13.
+    *(_FUSED_CASES if "fma" in _ULP else ()),
     Case(
         "math/floor-gives-a-weak-int",
         _weak_result,

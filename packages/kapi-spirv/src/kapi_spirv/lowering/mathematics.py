@@ -31,7 +31,7 @@ _BUILTINS = {
 }  # fmt: skip
 _FACTORS = {"degrees": 180.0 / math.pi, "radians": math.pi / 180.0}
 _PREDICATES = {"isnan", "isinf", "isfinite", "signbit"}
-_EXACT_IN_HALF = {"fabs", "copysign", "floor", "ceil", "trunc", "rint", "nextafter", *_PREDICATES}
+_EXACT_IN_HALF = {"fabs", "fma", "copysign", "floor", "ceil", "trunc", "rint", "nextafter", *_PREDICATES}
 
 PRIMITIVES = frozenset({*_INTRINSICS, *_BUILTINS, *_FACTORS, *_PREDICATES, "fmod", "ldexp", "ilogb", "same"})
 """The primitives that are lowered here; a test compares them with the front end's."""
