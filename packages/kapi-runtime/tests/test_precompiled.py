@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import pickle
 
 import dpctl
@@ -9,7 +10,9 @@ import pytest
 from numba import float32, int64, types
 
 import kapi_runtime as kapi
-from kapi_spirv import SpirvTarget, compile_kernel, read_module, write_module
+from kapi_runtime import failures
+from kapi_sim.spec import KernelOptions
+from kapi_spirv import Failure, FailureRecord, SpirvTarget, compile_kernel, read_module, write_module
 from kapi_types import ItemType, UsmArrayType
 
 SOURCE = """
@@ -299,6 +302,55 @@ def test_module_that_was_read_from_a_file_is_launched_like_any_other(module):
     assert y.asnumpy()[3] == 7
     with pytest.raises(kapi.DtypeError, match="argument `a` of kernel `axpy` must be float32, for which"):
         kernel[1000](1, x, y)
+
+
+NAMES_THAT_RUN = ["x=__import__('os').system('true')", "x=open('found', 'w')", "*x", "x, y", "lambda", "x: int"]
+
+
+@pytest.mark.parametrize("name", NAMES_THAT_RUN)
+def test_module_runs_no_name_of_a_parameter(module, name, tmp_path, monkeypatch):
+    """However the module was made: read from a file, unpickled, or put together by hand."""
+    monkeypatch.chdir(tmp_path)
+    parameters = (dataclasses.replace(module.parameters[0], name=name), *module.parameters[1:])
+    with pytest.raises(kapi.KernelCompilationError, match="name of a parameter of kernel `axpy` must be an identifier"):
+        kapi.load_spirv(dataclasses.replace(module, parameters=parameters))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("error", ["exec", "eval", "open", "SystemExit"])
+def test_module_raises_nothing_but_exceptions(error, tmp_path, monkeypatch):
+    """A failure's class comes from a table, also where no file was read."""
+
+    def fail(item, x):
+        if x[item.get_id(0)] == 0:
+            raise ValueError("zero")
+
+    monkeypatch.chdir(tmp_path)
+    module = compile_kernel(fail, (ItemType(1), UsmArrayType(float32, 1, "C")), options=KernelOptions(debug=True))
+    failures = tuple(dataclasses.replace(each, error=error, args=("found", "w")) for each in module.failures)
+    kernel = kapi.load_spirv(dataclasses.replace(module, failures=failures))
+    with pytest.raises(ValueError, match=f"exception of a kernel must be one of Python's own .* got '{error}'"):
+        kernel[4](dpnp.zeros(4, dtype="float32"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_record_of_failures_that_cannot_be_is_told(monkeypatch):
+    """The device's memory is not the host's to trust."""
+
+    def fail(item, x):
+        x[item.get_id(0) + 4] = 0
+
+    module = compile_kernel(fail, (ItemType(1), UsmArrayType(float32, 1, "C")), options=KernelOptions(debug=True))
+    count = len(module.failures)
+    monkeypatch.setattr(FailureRecord, "read", classmethod(lambda cls, memory: cls(count, (0, 0, 0), (0, 0, 0))))
+    with pytest.raises(kapi.DriverError, match=f"of kernel `fail` must hold a number up to {count}, got {count + 1}"):
+        kapi.load_spirv(module)[4](dpnp.zeros(4, dtype="float32"))
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/stdin", "//host/share/a.py", "a.txt", "no\0name.py", ""])
+def test_no_line_is_read_of_what_is_no_source(name):
+    """A module from a file names its source; a device has no end, and a share tells who asks."""
+    assert failures._place(Failure("ValueError", (), name, 1)) == f"{name}:1"
 
 
 def test_module_takes_tuples():

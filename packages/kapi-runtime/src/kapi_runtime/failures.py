@@ -6,8 +6,9 @@ work-item that fails fills it; whoever waits for the launch reads it, and raises
 
 from __future__ import annotations
 
-import builtins
 import linecache
+import os
+import stat
 import sys
 import warnings
 from typing import Any
@@ -15,8 +16,16 @@ from typing import Any
 from dpctl.memory import MemoryUSMDevice
 
 from kapi_runtime import _keep_alive
-from kapi_sim import CollectiveMismatchError, KernelAssertionError, NdRange, OutOfBoundsError, Range
+from kapi_sim import (
+    CollectiveMismatchError,
+    DriverError,
+    KernelAssertionError,
+    NdRange,
+    OutOfBoundsError,
+    Range,
+)
 from kapi_sim.errors import KapiWarning
+from kapi_sim.spec.exceptions import made_exception
 from kapi_spirv import FAILURE_RECORD_SIZE, Failure, FailureRecord, SpirvModule
 
 __all__ = ["FailureWatch"]
@@ -67,11 +76,19 @@ class FailureWatch:
             If a group algorithm was asked for a work-item that the group does not have.
         Exception
             What a `raise` names; `ZeroDivisionError` for an integer divided by zero.
+        DriverError
+            If the record is not one that the kernel's compiler writes.
         """
         self._is_read = True
         record = FailureRecord.read(bytes(self._memory.copy_to_host()))
         if record is None:
             return
+        if not 0 <= record.number < len(self._module.failures):
+            raise DriverError(
+                f"record of failures of kernel `{self._module.name}` must hold a number up to "
+                f"{len(self._module.failures)}, got {record.number + 1}: the memory was overwritten, or the module is "
+                "none of kapi's"
+            )
         failure = self._module.failures[record.number]
         where = f"{self._work_item(record)} of kernel `{self._module.name}`, at {_place(failure)}"
         if failure.error == "OutOfBoundsError":
@@ -85,7 +102,7 @@ class FailureWatch:
         if failure.error == "AssertionError":
             said = f": {failure.args[0]}" if failure.args else ""
             raise KernelAssertionError(f"assert must hold for every work-item, got one that fails{said}\n  in {where}")
-        error: BaseException = getattr(builtins, failure.error)(*failure.args)
+        error = made_exception(failure.error, failure.args)
         error.add_note(f"in {where}")
         raise error
 
@@ -121,5 +138,17 @@ def _describe_index(failure: Failure, record: FailureRecord) -> str:
 
 
 def _place(failure: Failure) -> str:
-    source = linecache.getline(failure.filename, failure.line).strip()
+    source = linecache.getline(failure.filename, failure.line).strip() if _is_source(failure.filename) else ""
     return f"{failure.filename}:{failure.line}" + (f"\n    {source}" if source else "")
+
+
+def _is_source(name: str) -> bool:
+    """Whether a line may be read of a file: the name may come from a module file, and be that of a device or a pipe."""
+    if name in linecache.cache:
+        return True
+    if not name.endswith((".py", ".pyw")) or name.startswith(("//", "\\\\")):
+        return False
+    try:
+        return stat.S_ISREG(os.stat(name).st_mode)
+    except (OSError, ValueError):
+        return False

@@ -6,12 +6,14 @@ import itertools
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from keyword import iskeyword
+from types import FunctionType
 from typing import Any
 
 from kapi_runtime.discovery import find_device
 from kapi_runtime.kernel_information import KernelInformation, Statistics, information_of, suggested_local_range
 from kapi_runtime.queues import default_queue
-from kapi_sim import NdRange, Range
+from kapi_sim import KernelCompilationError, NdRange, Range
 from kapi_sim.launchable import Launchable
 from kapi_sim.spec import KernelOptions
 
@@ -127,13 +129,40 @@ class DeviceLaunchable(Launchable):
 def stand_in(name: str, parameters: Sequence[str]) -> Callable[..., None]:
     """Return a function of a kernel's name and parameters, in the place of Python source that it does not have.
 
+    The parameters may come from a file: nothing of them is evaluated, they are put into a code object as they are.
+
     Parameters
     ----------
     name : str
         The kernel's name.
     parameters : sequence of str
         Identifiers, each another one.
+
+    Raises
+    ------
+    KernelCompilationError
+        If one is no identifier, is a keyword, or comes twice.
+
+    Examples
+    --------
+    >>> import inspect
+    >>> inspect.signature(stand_in("scale", ["factor", "x"]))
+    <Signature (item, factor, x)>
     """
-    function: Callable[..., None] = eval(f"lambda {', '.join(['item', *parameters])}: None")
-    function.__name__ = function.__qualname__ = name
+    for position, parameter in enumerate(parameters):
+        if not parameter.isidentifier() or iskeyword(parameter) or parameter in parameters[:position]:
+            raise KernelCompilationError(
+                f"name of a parameter of kernel `{name}` must be an identifier of its own, got {parameter!r}"
+            )
+    first = "item"
+    while first in parameters:
+        first = f"_{first}"
+    names = (first, *parameters)
+    code = _nothing.__code__.replace(co_argcount=len(names), co_nlocals=len(names), co_varnames=names)
+    function: Callable[..., None] = FunctionType(code, {}, name)
+    function.__qualname__ = name
     return function
+
+
+def _nothing() -> None:
+    """Do nothing: the code of each stand-in."""

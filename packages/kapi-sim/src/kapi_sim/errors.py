@@ -29,6 +29,7 @@ __all__ = [
     "KernelCompilationError",
     "KernelLaunchError",
     "LimitError",
+    "ModuleFileError",
     "OutOfBoundsError",
     "ScheduleDependenceWarning",
     "SimulatorOnlyWarning",
@@ -117,6 +118,13 @@ class KernelLaunchError(KapiError, RuntimeError):
     """A launch was asked for that cannot be made: index space and kernel or arguments do not fit.
 
     Cure: as the message says.
+    """
+
+
+class ModuleFileError(KapiError, ValueError):
+    """Bytes that are to be a compiled kernel are of another format, cut short, changed, or say what cannot be.
+
+    Cure: write the file again, with `write_module` of the kapi that reads it.
     """
 
 
@@ -278,6 +286,13 @@ ERRORS: tuple[ErrorRow, ...] = (
         "kapi-sim",
         "index space, kernel and arguments that do not fit",
         "as the message says",
+    ),
+    ErrorRow(
+        ModuleFileError,
+        ValueError,
+        "kapi-spirv",
+        "bytes that are no compiled kernel, or not what was written",
+        "write the file again",
     ),
     ErrorRow(
         KernelAssertionError,

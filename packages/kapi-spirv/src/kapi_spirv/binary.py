@@ -148,7 +148,7 @@ def entry_points(code: bytes) -> tuple[str, ...]:
     Raises
     ------
     ValueError
-        If `code` is no SPIR-V, is not made of whole instructions, or ends inside of a function.
+        If `code` is no SPIR-V, is not made of whole instructions, ends inside of a function, or lacks that of a kernel.
 
     Examples
     --------
@@ -166,13 +166,20 @@ def entry_points(code: bytes) -> tuple[str, ...]:
     ValueError: code must be whole SPIR-V functions, got one without an end
     """
     names, is_inside = [], False
-    for operation, start, end in instructions(words_of(code)):
+    wanted, defined = set(), set()
+    words = words_of(code)
+    for operation, start, end in instructions(words):
         if operation == _OP_ENTRY_POINT and end - start > 3 and code[4 * (start + 1)] == _KERNEL:
             names.append(code[4 * (start + 3) : 4 * end].split(b"\0", 1)[0].decode(errors="replace"))
+            wanted.add(words[start + 2])
         elif operation in (_OP_FUNCTION, _OP_FUNCTION_END):
             is_inside = operation == _OP_FUNCTION
+            if is_inside and end - start > 2:
+                defined.add(words[start + 2])
     if is_inside:
         raise ValueError("code must be whole SPIR-V functions, got one without an end")
+    if not wanted <= defined:
+        raise ValueError("code must hold the function of each of its kernels, got one without it")
     return tuple(names)
 
 

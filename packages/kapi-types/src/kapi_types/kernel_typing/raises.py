@@ -6,9 +6,9 @@ its number comes back from the device.
 
 from __future__ import annotations
 
-import builtins
 from typing import Any, TypeGuard
 
+from kapi_sim.spec.exceptions import RAISABLE, made_exception
 from kapi_types._numba_compat import ConstantInferenceError, FunctionPass, errors, ir, register_pass
 from kapi_types.kernel_typing.held_values import held_value
 from kapi_types.kernel_typing.problems import Problem, problem_at
@@ -55,8 +55,10 @@ def _raised(func_ir: Any, statement: Any) -> tuple[type[BaseException], tuple[An
     class_ = _class_of(func_ir, statement.exception)
     if class_ is None:
         return RuntimeError, None, "what a kernel raises must be `Class` or `Class(text)`, with a class by its name"
-    if vars(builtins).get(class_.__name__) != class_:
-        return class_, None, f"what a kernel raises must be one of Python's own exceptions, got {class_.__name__}"
+    if class_ not in RAISABLE.values():
+        why = ", which ends the program or needs objects" if class_.__module__ == "builtins" else ""
+        problem = f"what a kernel raises must be one of Python's own exceptions, got {class_.__name__}{why}"
+        return RuntimeError, None, problem
     try:
         constant = func_ir.infer_constant(statement.exception)
     except (ConstantInferenceError, errors.NumbaError):
@@ -64,6 +66,10 @@ def _raised(func_ir: Any, statement: Any) -> tuple[type[BaseException], tuple[An
     args = tuple(constant[1]) if isinstance(constant, tuple) else None
     if any(not isinstance(each, (str, int, float, bool, type(None))) for each in args or ()):
         return class_, None, _NOT_CONSTANT
+    try:
+        made_exception(class_.__name__, args or ())
+    except ValueError as error:
+        return class_, None, f"what a kernel raises must be made of arguments that suit its class: {error}"
     return class_, args, None
 
 
