@@ -5,10 +5,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from dpctl.memory import as_usm_memory
+from dpctl.utils import SequentialOrderManager
+
 from kapi_runtime import recording
 from kapi_runtime._waiting import wait_for
+from kapi_runtime.queues import queue_of
 
-__all__ = ["copy_bytes"]
+__all__ = ["copy_array", "copy_bytes"]
+
+
+def copy_array(target: Any, source: Any, name: str) -> None:
+    """Copy one array to another after all work on the queues of both, and wait.
+
+    Parameters
+    ----------
+    target, source : USM array or numpy.ndarray
+        C-contiguous, of one shape and one type; one of them at least in USM.
+    name : str
+        From where to where, for the record.
+    """
+    usm = [each for each in (target, source) if not isinstance(each, np.ndarray)]
+    queue = queue_of(usm[0].sycl_queue)
+    for each in usm:
+        wait_for(each.sycl_queue)  # dpnp would wait when its array's pointer is asked for, and Ctrl-C not be heard
+    for other in usm[1:]:
+        if other.sycl_queue.sycl_context != queue.sycl_context:
+            staged = np.empty(source.shape, source.dtype)
+            copy_array(staged, source, "device to host")
+            copy_array(target, staged, "host to device")
+            return
+    if source.nbytes == 0:  # there may be no memory to point to
+        return
+    if _overlap(source, target):  # the runtime refuses to copy between them
+        source = source.copy()
+    to, of = (_bytes_of(each) for each in (target, source))
+    copy_bytes(queue, to, of, source.nbytes, name, SequentialOrderManager[queue].submitted_events)
 
 
 def copy_bytes(queue: Any, target: Any, source: Any, nbytes: int, name: str, depends: Sequence[Any] = ()) -> None:
@@ -40,3 +73,15 @@ def copy_bytes(queue: Any, target: Any, source: Any, nbytes: int, name: str, dep
         nbytes=nbytes,
     )
     wait_for(event)
+
+
+def _overlap(source: Any, target: Any) -> bool:
+    """Whether two contiguous arrays have bytes in common."""
+    if isinstance(source, np.ndarray) or isinstance(target, np.ndarray):
+        return False
+    start, other = (as_usm_memory(array)._pointer for array in (source, target))
+    return bool(abs(start - other) < source.nbytes)
+
+
+def _bytes_of(array: Any) -> Any:
+    return array if isinstance(array, np.ndarray) else as_usm_memory(array)

@@ -22,13 +22,12 @@ from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
-from dpctl.memory import USMAllocationError, as_usm_memory
-from dpctl.utils import SequentialOrderManager
+from dpctl.memory import USMAllocationError
 
-from kapi_runtime._copying import copy_bytes
+from kapi_runtime._copying import copy_array
 from kapi_runtime._waiting import wait_for
 from kapi_runtime.dlpack import is_on_sycl_device, shared_array_of
-from kapi_runtime.queues import default_queue, describe_queue, queue_of
+from kapi_runtime.queues import default_queue, describe_queue
 from kapi_sim.errors import DriverError, DtypeError, ExecutionPlacementError, LimitError, UsmAllocationError
 
 __all__ = ["asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array"]
@@ -198,7 +197,7 @@ def asarray(
                 f"values must be in unified shared memory if copy=False, got {type(values).__name__}: leave copy out"
             )
         array = _new(host.shape, host.dtype, usm_type or "device", queue, None)
-        _run_copy(array, host, "host to device")
+        copy_array(array, host, "host to device")
         return array
     target = array.sycl_queue if queue is None else queue
     wanted = (np.dtype(dtype or array.dtype), usm_type or array.usm_type)
@@ -236,7 +235,7 @@ def asnumpy(array: Any) -> np.ndarray[Any, Any]:
     if not source.flags.c_contiguous:
         source = source.copy(order="C")
     host = np.empty(source.shape, source.dtype)
-    _run_copy(host, source, "device to host")
+    copy_array(host, source, "device to host")
     return host
 
 
@@ -278,7 +277,7 @@ def copy(source: Any, target: Any) -> None:
         target[...] = source
         return
     places = ["host" if isinstance(each, np.ndarray) else "device" for each in (source, target)]
-    _run_copy(target, source, " to ".join(places))
+    copy_array(target, source, " to ".join(places))
 
 
 def _dpnp() -> ModuleType:
@@ -340,35 +339,3 @@ def _on_host(values: Any) -> Any:
     if hasattr(values, "__dlpack__") and not isinstance(values, (np.ndarray, np.generic)):
         return np.from_dlpack(values)
     return values
-
-
-def _run_copy(target: Any, source: Any, name: str) -> None:
-    """Copy bytes, after all work on the queues of both, and wait."""
-    usm = [each for each in (target, source) if not isinstance(each, np.ndarray)]
-    queue = queue_of(usm[0].sycl_queue)
-    for each in usm:
-        wait_for(each.sycl_queue)  # dpnp would wait when its array's pointer is asked for, and Ctrl-C not be heard
-    for other in usm[1:]:
-        if other.sycl_queue.sycl_context != queue.sycl_context:
-            staged = np.empty(source.shape, source.dtype)
-            _run_copy(staged, source, "device to host")
-            _run_copy(target, staged, "host to device")
-            return
-    if source.nbytes == 0:  # there may be no memory to point to
-        return
-    if _overlap(source, target):  # the runtime refuses to copy between them
-        source = source.copy()
-    to, of = (_bytes_of(each) for each in (target, source))
-    copy_bytes(queue, to, of, source.nbytes, name, SequentialOrderManager[queue].submitted_events)
-
-
-def _overlap(source: Any, target: Any) -> bool:
-    """Whether two contiguous arrays have bytes in common."""
-    if isinstance(source, np.ndarray) or isinstance(target, np.ndarray):
-        return False
-    start, other = (as_usm_memory(array)._pointer for array in (source, target))
-    return bool(abs(start - other) < source.nbytes)
-
-
-def _bytes_of(array: Any) -> Any:
-    return array if isinstance(array, np.ndarray) else as_usm_memory(array)
