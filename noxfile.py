@@ -23,6 +23,7 @@ if __name__ == "__main__":
 
 import nox
 from tools import lanes, places
+from tools import pythons as interpreters
 
 nox.needs_version = ">=2026.10"
 nox.options.default_venv_backend = "uv"  # only uv has exact installs and lowest versions
@@ -64,13 +65,19 @@ def tests(session: nox.Session) -> None:
     # The longest first, so that no lane is left alone with one at the end.
     latest = [f"isolated({dist})" for dist in PACKAGES]
     names = [*quick, "integration", *reversed(latest), "minimums", "docs", "build"]
-    run = [sys.executable, "-m", "nox", "--noxfile", str(ROOT / "noxfile.py"), "--session"]
-    built = {BUILT: str(wheels(session))}
-    outcomes = lanes.run({name: [*run, name] for name in names}, built)
-    print("\n" + "\n".join(map(str, outcomes)))
-    failed = [each.name for each in outcomes if each.status]
-    if failed:
-        session.error(f"failed: {', '.join(failed)}")
+    run_sessions(session, {name: nox_command(name) for name in names} | on_other_pythons(session))
+
+
+@nox.session(venv_backend="none")
+def pythons(session: nox.Session) -> None:
+    """Each package's isolated tests and the integration tests, on every supported Python of the machine."""
+    names = [*(f"isolated({dist})" for dist in reversed(PACKAGES)), "integration"]
+    commands = {
+        f"{name} on {version}": nox_command(name, version, path)
+        for version, path in found_pythons(session).items()
+        for name in names
+    }
+    run_sessions(session, commands)
 
 
 # -------------------------------------------------------------------------------------- checks of the sources
@@ -137,7 +144,9 @@ def minimums(session: nox.Session) -> None:
     # As requirements files the projects' dependencies count as direct, which is what "lowest-direct" lowers.
     projects = [part for dist in PACKAGES for part in ("--requirements", f"packages/{dist}/pyproject.toml")]
     groups = [part for dist in PACKAGES for part in ("--group", f"packages/{dist}/pyproject.toml:test")]
-    install(session, *PACKAGES, *projects, "--resolution", "lowest-direct", "--all-extras", *groups)
+    extras = [part for extra in ("cpu", "dpnp", "pytest") for part in ("--extra", extra)]
+    # Without --no-build, a version with no wheel for this Python would be compiled.
+    install(session, *PACKAGES, *projects, "--resolution", "lowest-direct", *extras, *groups, "--no-build")
     for dist, files in DECIDED_BY_VERSIONS.items():
         folder = ROOT / "packages" / dist / "tests"
         run_tests(session, *(folder / file for file in files), *session.posargs)
@@ -148,6 +157,19 @@ def integration(session: nox.Session) -> None:
     """The tests that need the full stack: all five wheels, a device driver, dpnp, reference tools."""
     install(session, "--group", "integration")
     run_tests(session, ROOT / "tests" / "integration", *session.posargs)
+
+
+@nox.session
+def brief(session: nox.Session) -> None:
+    """What `tests` runs on each further Python: conformance, the READMEs' programs, 50 random kernels."""
+    install(session, "--group", "integration")
+    suites = [ROOT / "packages" / dist / "tests" / "test_conformance.py" for dist in ("kapi-sim", "kapi-runtime")]
+    others = [
+        ROOT / "tests" / "pages" / "test_code_blocks.py",
+        ROOT / "tests" / "integration" / "test_random_kernels.py",
+    ]
+    named = "test_conformance[ or test_code_blocks_run and README or test_random_kernels_agree"
+    run_tests(session, *suites, *others, "-k", named, *session.posargs, env={"KAPI_RANDOM_KERNELS": "50"})
 
 
 @nox.session
@@ -180,6 +202,44 @@ def nightly(session: nox.Session) -> None:
 
 
 # --------------------------------------------------------------------------------------------- how they do it
+
+
+def nox_command(name: str, version: str = "", python: Path | None = None) -> list[str]:
+    """Return the command that runs one session, on another Python if one is given."""
+    command = [sys.executable, "-m", "nox", "--noxfile", str(ROOT / "noxfile.py"), "--session", name]
+    if python is None or version == interpreters.running():
+        return command
+    folder = places.environments(ROOT, version=version)
+    return [*command, "--force-python", str(python), "--envdir", str(folder)]
+
+
+def run_sessions(session: nox.Session, commands: dict[str, list[str]]) -> None:
+    """Run commands of nox side by side on the same wheels, print how each ended, and fail if one did."""
+    outcomes = lanes.run(commands, {BUILT: str(wheels(session))})
+    print("\n" + "\n".join(map(str, outcomes)))
+    failed = [each.name for each in outcomes if each.status]
+    if failed:
+        session.error(f"failed: {', '.join(failed)}")
+
+
+def found_pythons(session: nox.Session) -> dict[str, Path]:
+    """Look for the supported Pythons, or those that KAPI_PYTHONS names, which must all be there."""
+    named = interpreters.wanted(os.environ)
+    found = interpreters.find(named or interpreters.SUPPORTED)
+    for version in named or interpreters.SUPPORTED:
+        session.log(f"Python {version}: {found.get(version, 'not found, so nothing is run on it')}")
+    missing = [version for version in named if version not in found]
+    if missing:
+        session.error(f"KAPI_PYTHONS must name versions that this machine has, got {', '.join(missing)} as well")
+    return found
+
+
+def on_other_pythons(session: nox.Session) -> dict[str, list[str]]:
+    """Return the short form of `pythons`: a command for each Python found, but for the one that runs everything."""
+    found = found_pythons(session)
+    others = {version: path for version, path in found.items() if version != interpreters.running()}
+    return {f"brief on {version}": nox_command("brief", version, path) for version, path in others.items()}
+
 
 _constraints: list[Path] = []  # the file that `wheels` wrote, once it has
 

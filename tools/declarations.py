@@ -59,9 +59,9 @@ def _modules(node: ast.AST) -> list[str]:
 
 
 def requirements(project: Mapping[str, Any]) -> dict[str, Requirement]:
-    """Return the required dependencies of a parsed ``pyproject.toml``, by canonical name."""
+    """Return the dependencies of a parsed ``pyproject.toml`` that this Python requires, by canonical name."""
     parsed = map(Requirement, project["project"]["dependencies"])
-    return {canonicalize_name(each.name): each for each in parsed}
+    return {canonicalize_name(each.name): each for each in parsed if each.marker is None or each.marker.evaluate()}
 
 
 def declared(project: Mapping[str, Any]) -> set[str]:

@@ -9,8 +9,8 @@ from pathlib import Path
 __all__ = ["environments"]
 
 
-def environments(root: Path, cache: Path | None = None) -> Path:
-    """Return the folder for the environments of this Python.
+def environments(root: Path, cache: Path | None = None, version: str | None = None) -> Path:
+    """Return the folder for the environments of one Python.
 
     It is below ``.nox``, or below the user's cache if the repository's path has a space: Intel's OpenCL driver looks
     for its parts where its own path, cut at the first space, points to, and then makes no context.
@@ -21,13 +21,15 @@ def environments(root: Path, cache: Path | None = None) -> Path:
         The repository.
     cache : Path, optional
         The user's cache, ``~/.cache`` if not given.
+    version : str, optional
+        That Python's, such as ``"3.12"``; the one that runs this if not given.
 
     Returns
     -------
     Path
         A folder for this version of Python alone: nox would reuse an environment of another.
     """
-    python = f"py{sys.version_info.major}.{sys.version_info.minor}"
+    python = f"py{version or f'{sys.version_info.major}.{sys.version_info.minor}'}"
     inside = root / ".nox" / python
     if " " not in str(inside):
         return inside

@@ -4,6 +4,7 @@ import os
 import re
 
 import pytest
+from tools import pythons
 
 PACKAGES = ("kapi-sim", "kapi-types", "kapi-spirv", "kapi-runtime", "kapi-numba-offload")
 
@@ -63,12 +64,13 @@ def test_ci_script_can_be_run(root):
     assert os.access(root / ".ci" / "run", os.X_OK)
 
 
-def test_ci_runs_the_readme_s_test_command_and_nothing_else(root):
+def test_ci_runs_the_readme_s_test_command_on_every_python_and_nothing_else(root):
     command = "python3 noxfile.py -s tests"
     assert command in (root / "README.md").read_text("utf-8")
     script = (root / ".ci" / "run").read_text("utf-8")
     assert [line for line in script.splitlines() if line and not line.startswith("#")] == [
         "set -euo pipefail",
         'cd "$(dirname "${BASH_SOURCE[0]}")/.."',
+        f"export KAPI_PYTHONS={','.join(pythons.SUPPORTED)}",
         f"exec {command}",
     ]

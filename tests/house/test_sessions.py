@@ -7,7 +7,7 @@ import sys
 import pytest
 
 SESSIONS = """
-    demo tests lint imports house types build isolated minimums integration docs bench nightly
+    demo tests pythons lint imports house types build isolated minimums integration brief docs bench nightly
 """.split()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kapi_sim.testing import (
     array_cases,
     atomic_cases,
+    call_cases,
     collective_cases,
     control_cases,
     function_cases,
@@ -35,5 +36,6 @@ CASES: tuple[Case, ...] = (
     *private_cases.CASES,
     *control_cases.CASES,
     *language_cases.CASES,
+    *call_cases.CASES,
 )
 """The suite; every name is unique, and every row of the intrinsic table is covered."""
