@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime import cache, fingerprint
+from kapi_runtime import cache, cache_folder, fingerprint
 from kapi_spirv import compiler
 
 
@@ -196,6 +196,142 @@ def test_clear_removes_all(folder, compiled):
     assert len(compiled) == 2
 
 
+OTHERS = [
+    "download.iso.part",
+    "my_shader.spirv",
+    "notes.txt",
+    f"{'0' * 63}.spirv",
+    f"{'0' * 65}.spirv",
+    f"{'G' * 64}.spirv",
+    f"{'A' * 64}.spirv",
+    f"{'0' * 64}.spirv.bak",
+    f"x{'0' * 64}.spirv",
+    f"{'0' * 64}.part",
+    f"{'0' * 64}.1.x.part",
+    f"{'0' * 64}",
+]
+
+
+def test_other_files_of_the_folder_are_left_alone(folder, monkeypatch):
+    """However old they are, however much they hold, and whatever is done with the cache."""
+    folder.mkdir(mode=0o700)
+    for name in OTHERS:
+        (folder / name).write_bytes(b"x" * 100_000)
+        os.utime(folder / name, (1, 1))
+    (folder / f"{'1' * 64}.spirv").mkdir()
+    monkeypatch.setenv("KAPI_CACHE_SIZE", "0.01")
+    run(source(factor="13"))
+    assert cache.info().nbytes <= cache.info().limit
+    cache.clear()
+    monkeypatch.setenv("KAPI_CACHE", "0")
+    assert cache.clear() == 0
+    assert sorted(file.name for file in folder.iterdir()) == sorted([*OTHERS, f"{'1' * 64}.spirv"])
+    assert all((folder / name).stat().st_size == 100_000 for name in OTHERS)
+
+
+def test_clear_works_where_the_cache_is_off(folder, monkeypatch):
+    run(source())
+    monkeypatch.setenv("KAPI_CACHE", "0")
+    assert cache.clear() == 1
+    assert list(folder.iterdir()) == []
+
+
+def test_swapped_files_are_refused(folder, compiled):
+    """As when a folder is restored, or kept the same by a program that mixes names up."""
+    assert [run(source(factor="3")), run(source(factor="5"))] == [3, 5]
+    first, second = folder.iterdir()
+    contents = first.read_bytes(), second.read_bytes()
+    first.write_bytes(contents[1])
+    second.write_bytes(contents[0])
+    assert [run(source(factor="3")), run(source(factor="5"))] == [3, 5]
+    assert len(compiled) == 4
+    assert "it is another file's content" in cache.info().trouble
+
+
+def test_link_in_the_place_of_an_entry_is_not_followed(folder, compiled, tmp_path):
+    assert run(source()) == 2
+    (file,) = folder.iterdir()
+    elsewhere = tmp_path / "elsewhere"
+    file.rename(elsewhere)
+    before = elsewhere.read_bytes()
+    file.symlink_to(elsewhere)
+    assert run(source()) == 2
+    assert len(compiled) == 2
+    assert elsewhere.read_bytes() == before
+    assert not file.is_symlink()  # what was compiled has taken its place
+
+
+def test_pipe_in_the_place_of_an_entry_is_not_waited_for(folder, compiled):
+    assert run(source()) == 2
+    (file,) = folder.iterdir()
+    file.unlink()
+    os.mkfifo(file)
+    assert run(source()) == 2
+    assert file.is_file()
+
+
+def test_folder_by_a_link_of_one_s_own_is_used(folder, tmp_path, compiled):
+    """A cache may be on another disk."""
+    (tmp_path / "disk").mkdir(mode=0o700)
+    folder.symlink_to(tmp_path / "disk")
+    assert [run(source()), run(source())] == [2, 2]
+    assert len(compiled) == 1
+
+
+def test_folder_by_a_link_of_somebody_else_is_not_used(folder, tmp_path, compiled, monkeypatch):
+    (tmp_path / "mine").mkdir(mode=0o700)
+    folder.symlink_to(tmp_path / "mine")
+    real = os.lstat
+
+    def another_s(path, **options):
+        status = list(real(path, **options))
+        status[stat.ST_UID] = 12345
+        return os.stat_result(status)
+
+    monkeypatch.setattr(cache_folder.os, "lstat", another_s)
+    assert [run(source()), run(source())] == [2, 2]
+    assert len(compiled) == 2
+    assert list((tmp_path / "mine").iterdir()) == []
+    assert "must be a folder and no link there" in cache.info().trouble
+
+
+@pytest.mark.parametrize("kind", ["link", "link to nothing", "file", "writable by all"])
+def test_fallback_in_the_temporary_folder_is_looked_at(kind, tmp_path, monkeypatch, compiled):
+    """Anybody can put something there, such as a link to a folder of the user's own."""
+    for name in ("KAPI_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "relative")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    fallback, victim = tmp_path / f"kapi-{os.getuid()}", tmp_path / "victim"
+    victim.mkdir(mode=0o700)
+    if kind == "link":
+        fallback.symlink_to(victim)
+    elif kind == "link to nothing":
+        fallback.symlink_to(tmp_path / "nothing")
+    elif kind == "file":
+        fallback.write_text("")
+    else:
+        fallback.mkdir()
+        fallback.chmod(0o777)
+    assert [run(source()), run(source())] == [2, 2]
+    assert len(compiled) == 2
+    assert list(victim.iterdir()) == []
+    assert not (tmp_path / "nothing").exists()
+    assert cache.info().entries == cache.clear() == 0
+    assert cache.info().trouble
+
+
+def test_fallback_in_the_temporary_folder_is_its_user_s(tmp_path, monkeypatch, compiled):
+    for name in ("KAPI_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "relative")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert [run(source()), run(source())] == [2, 2]
+    assert len(compiled) == 1
+    (folder,) = tmp_path.iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
 def test_files_are_their_owner_s_alone(folder):
     run(source())
     (file,) = folder.iterdir()
@@ -235,8 +371,12 @@ def test_damaged_file_is_removed_and_made_again(folder, compiled, damage):
 
 
 def test_full_disk_costs_the_file_only(folder, compiled, monkeypatch):
-    def full(*args):
-        raise OSError(errno.ENOSPC, "No space left on device")
+    real = os.open
+
+    def full(path, *mode, **options):
+        if str(path).endswith(".part"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(path, *mode, **options)
 
     monkeypatch.setattr(cache.os, "open", full)
     assert [run(source()), run(source())] == [2, 2]
@@ -247,9 +387,15 @@ def test_full_disk_costs_the_file_only(folder, compiled, monkeypatch):
 def test_disk_that_is_full_while_writing_leaves_nothing(folder, compiled, monkeypatch):
     # The device that is always full.
     real = os.open
-    monkeypatch.setattr(
-        cache.os, "open", lambda path, *mode: (os.close(real(path, *mode)), real("/dev/full", os.O_WRONLY))[1]
-    )
+
+    def opened(path, *mode, **options):
+        descriptor = real(path, *mode, **options)
+        if str(path).endswith(".part"):
+            os.close(descriptor)
+            descriptor = real("/dev/full", os.O_WRONLY)
+        return descriptor
+
+    monkeypatch.setattr(cache.os, "open", opened)
     assert run(source()) == 2
     assert list(folder.iterdir()) == []
     assert "could not be kept" in cache.info().trouble
@@ -278,7 +424,7 @@ def test_size_is_bounded_and_the_longest_unused_go_first(folder, compiled, monke
 
 def test_unfinished_files_of_killed_writers_are_removed(folder):
     run(source())
-    old, new = (folder / f"{age}.1.1.part" for age in ("old", "new"))
+    old, new = (folder / f"{digit * 64}.1.1.part" for digit in "0f")
     for file in (old, new):
         file.write_bytes(b"half")
     os.utime(old, (1, 1))
@@ -319,8 +465,8 @@ def test_killed_writer_leaves_a_cache_that_works(folder, compiled, run_python):
     dying = (
         "import os, kapi_runtime.cache as cache\n"
         "real = os.open\n"
-        "def open_and_die(path, *mode):\n"
-        "    descriptor = real(path, *mode)\n"
+        "def open_and_die(path, *mode, **options):\n"
+        "    descriptor = real(path, *mode, **options)\n"
         "    if str(path).endswith('.part'):\n"
         "        os.write(descriptor, b'kapi SPIR-V'); os.kill(os.getpid(), 9)\n"
         "    return descriptor\n"

@@ -8,36 +8,33 @@ On unless the environment says otherwise:
 ``KAPI_CACHE_SIZE``    Most megabytes that the folder may hold, 256 by default, ``inf`` for any; oldest uses go first.
 =====================  ============================================================================================
 
-A file is a SPIR-V module with its checksum, and is never run as code on the host.  Its name is a digest of all that
-the compilation depends on, see `fingerprint`.  The folder must be its owner's alone.  Files appear whole or not at
-all, so that processes may share the folder, be killed, or find the disk full: whatever is wrong with the cache, the
-kernel is compiled, and `info` tells what it was.
+A file is a SPIR-V module with its checksum and its key, and is never run as code on the host.  The key, which is the
+file's name as well, is a digest of all that the compilation depends on, see `fingerprint`.  The folder must be its
+owner's alone, and may hold other files, which are left alone (`cache_folder`).  Files appear whole or not at all, so
+that processes may share the folder, be killed, or find the disk full: whatever is wrong with the cache, the kernel is
+compiled, and `info` tells what it was.
 """
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
-import stat
 import sys
 import tempfile
 import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from kapi_runtime.cache_folder import CacheFolder
+from kapi_sim.errors import ModuleFileError
 from kapi_spirv import SpirvModule, read_module, write_module
 
-__all__ = ["CacheInfo", "clear", "info", "load", "note_unknown", "store"]
+__all__ = ["CacheInfo", "clear", "drop", "info", "load", "note_unknown", "store"]
 
 _SWITCH, _FOLDER, _SIZE = "KAPI_CACHE", "KAPI_CACHE_DIR", "KAPI_CACHE_SIZE"
-_SUFFIX, _UNFINISHED = ".spirv", ".part"
 _DEFAULT_SIZE = 256
-_ABANDONED = 3600.0  # seconds after which an unfinished file has no writer any more
 
 _lock = threading.Lock()
-_numbers = itertools.count()
 _counts = {"hits": 0, "misses": 0, "unknown": 0}
 _trouble = ""
 
@@ -84,12 +81,19 @@ def info() -> CacheInfo:
     >>> kapi.cache.info().nbytes <= kapi.cache.info().limit
     True
     """
-    files = _files(_folder())
+    try:
+        with _opened() as folder:
+            entries = folder.entries()
+    except FileNotFoundError:
+        entries = []
+    except OSError as error:
+        entries = []
+        _note(str(error))
     return CacheInfo(
-        folder=str(_folder()),
+        folder=str(_folder()[0]),
         is_on=_is_on(),
-        entries=len(files),
-        nbytes=sum(size for _, size, _ in files),
+        entries=len(entries),
+        nbytes=sum(each.nbytes for each in entries),
         limit=_limit(),
         trouble=_trouble,
         **_counts,
@@ -97,13 +101,18 @@ def info() -> CacheInfo:
 
 
 def clear() -> int:
-    """Remove all compiled kernels from the disk, and return how many there were; those in memory stay."""
-    removed = 0
-    for path, _, _ in _files(_folder()):
-        with contextlib.suppress(OSError):
-            path.unlink()
-            removed += 1
-    return removed
+    """Remove all compiled kernels from the disk, and return how many there were; those in memory stay.
+
+    Other files of the folder stay as they are.  It clears a cache that is switched off, too.
+    """
+    try:
+        with _opened() as folder:
+            return sum(folder.remove(each.key) for each in folder.entries())
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        _note(str(error))
+        return 0
 
 
 def load(key: str) -> SpirvModule | None:
@@ -114,26 +123,22 @@ def load(key: str) -> SpirvModule | None:
     key : str
         What `fingerprint` gives.
     """
-    if not _is_on() or not _is_private(_folder()):
+    if not _is_on():
         return None
-    path = _folder() / (key + _SUFFIX)
+    module = None
     try:
-        module = read_module(path.read_bytes())
+        with _opened() as folder:
+            try:
+                module = read_module(folder.read(key), key)
+            except ModuleFileError as error:
+                folder.remove(key)
+                _note(f"{folder.path / key}.spirv was removed: {error}")
     except FileNotFoundError:
-        module = None
+        pass
     except OSError as error:
-        module = None
-        _note(f"{path} could not be read: {error}")
-    except Exception as error:  # whatever is in the file, it is none of ours
-        module = None
-        _note(f"{path} was removed: {error}")
-        with contextlib.suppress(OSError):
-            path.unlink()
+        _note(f"{_folder()[0]} could not be read: {error}")
     with _lock:
         _counts["misses" if module is None else "hits"] += 1
-    if module is not None:
-        with contextlib.suppress(OSError):
-            os.utime(path)  # used last now
     return module
 
 
@@ -147,24 +152,34 @@ def store(key: str, module: SpirvModule) -> None:
     module : SpirvModule
         The compiled kernel.
     """
-    folder = _folder()
     if not _is_on():
         return
-    unfinished = folder / f"{key}.{os.getpid()}.{next(_numbers)}{_UNFINISHED}"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _is_private(folder):
-            return
-        data = write_module(module)
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(data)
-        unfinished.replace(folder / (key + _SUFFIX))
-        _shrink(folder)
-    except (OSError, TypeError) as error:
+        data = write_module(module, key)
+        _folder()[0].mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _opened() as folder:
+            folder.write(key, data)
+            _shrink(folder)
+    except (OSError, ModuleFileError) as error:
         _note(f"kernel `{module.name}` could not be kept: {error}")
-        with contextlib.suppress(OSError):
-            unfinished.unlink()
+
+
+def drop(key: str, why: str) -> None:
+    """Remove the module that is kept under a key: it is whole, and yet no driver's.
+
+    Parameters
+    ----------
+    key : str
+        What `fingerprint` gives.
+    why : str
+        What `info` tells.
+    """
+    try:
+        with _opened() as folder:
+            folder.remove(key)
+            _note(f"{folder.path / key}.spirv was removed: {why}")
+    except OSError as error:
+        _note(str(error))
 
 
 def note_unknown(kernel: str, what: str) -> None:
@@ -183,15 +198,21 @@ def _is_on() -> bool:
     return os.environ.get(_SWITCH, "1").strip().lower() not in ("0", "off", "no", "false")
 
 
-def _folder() -> Path:
+def _folder() -> tuple[Path, bool]:
+    """Where the files are, and whether others may put something there."""
     named = os.environ.get(_FOLDER)
     if named:
-        return Path(os.path.expanduser(named))
+        return Path(os.path.expanduser(named)), False
     for base in (os.environ.get("XDG_CACHE_HOME"), os.environ.get("LOCALAPPDATA"), os.path.expanduser("~/.cache")):
         if base and os.path.isabs(base):  # the specification of XDG has relative ones ignored
-            return Path(base) / "kapi"
-    # A user without a home, as in a container; `_is_private` guards against what others put there.
-    return Path(tempfile.gettempdir()) / f"kapi-{os.getuid() if hasattr(os, 'getuid') else 'cache'}"
+            return Path(base) / "kapi", False
+    # A user without a home, as in a container.
+    return Path(tempfile.gettempdir()) / f"kapi-{os.getuid() if hasattr(os, 'getuid') else 'cache'}", True
+
+
+def _opened() -> CacheFolder:
+    path, is_shared_place = _folder()
+    return CacheFolder(path, is_shared_place=is_shared_place)
 
 
 def _limit() -> int:
@@ -206,40 +227,10 @@ def _limit() -> int:
     return int(min(megabytes * 2**20, sys.maxsize))
 
 
-def _is_private(folder: Path) -> bool:
-    """Whether nobody else can put files into the folder; it is true of one that is not there yet."""
-    try:
-        status = folder.stat()
-    except FileNotFoundError:
-        return True
-    except OSError as error:
-        _note(f"{folder} could not be looked at: {error}")
-        return False
-    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
-        _note(f"{folder} must belong to its user and be writable by nobody else: run `chmod 700` on it")
-        return False
-    return True
-
-
-def _files(folder: Path) -> list[tuple[Path, int, float]]:
-    """Path, size and time of the last use of each file."""
-    found = []
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(folder):
-            with contextlib.suppress(OSError):
-                status = entry.stat(follow_symlinks=False)
-                if entry.name.endswith(_SUFFIX):
-                    found.append((Path(entry.path), status.st_size, status.st_mtime))
-                elif entry.name.endswith(_UNFINISHED) and time.time() - status.st_mtime > _ABANDONED:
-                    os.unlink(entry.path)
-    return found
-
-
-def _shrink(folder: Path) -> None:
-    """Remove the files that were unused the longest, if there are too many bytes."""
+def _shrink(folder: CacheFolder) -> None:
+    """Remove the entries that were unused the longest, if there are too many bytes."""
     limit = _limit()
-    files = sorted(_files(folder), key=lambda each: each[2], reverse=True)
-    for (path, _, _), total in zip(files, itertools.accumulate(size for _, size, _ in files), strict=True):
+    entries = sorted(folder.entries(), key=lambda each: each.used, reverse=True)
+    for entry, total in zip(entries, itertools.accumulate(each.nbytes for each in entries), strict=True):
         if total > limit:
-            with contextlib.suppress(OSError):
-                path.unlink()
+            folder.remove(entry.key)
