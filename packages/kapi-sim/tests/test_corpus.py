@@ -51,15 +51,19 @@ def message_of(error):
 
 
 def test_corpus_is_large():
-    assert len(PAIRS) >= 220
+    assert len(PAIRS) >= 230
 
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_defect_is_detected(pair):
     lines = named_lines(pair)
     assert lines
-    with pytest.raises(pair.error) as caught:
-        run(pair, pair.wrong)
+    # A benign race may come before the defect.
+    action = "error" if pair.error is kapi.BenignRaceWarning else "ignore"
+    with warnings.catch_warnings():
+        warnings.simplefilter(action, kapi.BenignRaceWarning)
+        with pytest.raises(pair.error) as caught:
+            run(pair, pair.wrong)
     message = message_of(caught.value)
     missing = [line for line in lines if line not in message]
     assert not missing, f"{missing} must be named in:\n{message}"

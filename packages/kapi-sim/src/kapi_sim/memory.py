@@ -14,7 +14,7 @@ from kapi_sim.checks.bounds import fail_outside, fail_rank, spell
 from kapi_sim.checks.initialisation import PrivateTrail
 from kapi_sim.checks.limits import fail_wide
 from kapi_sim.checks.ordered_races import OrderedTrail
-from kapi_sim.checks.races import Trail
+from kapi_sim.checks.races import Access, Trail
 from kapi_sim.clock import Clock
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.source import Site, site_of
@@ -83,6 +83,7 @@ class View:
         "_span",
         "_stride",
         "_trail",
+        "kind",
         "name",
         "shape",
         "space",
@@ -113,6 +114,7 @@ class View:
         self._is_vector = array.ndim == 1
         self._length = array.shape[0] if array.ndim else 0
         self._stride = array.strides[0] if array.ndim else 0
+        self.kind: type[Any] = array.dtype.type
         self.name = name
         self.shape = array.shape
         self.space = space
@@ -274,18 +276,25 @@ class View:
         if trail is None:
             self._array[index] = value
             return
-        conflict = trail.note_write(address, self, index, frame)
-        for offset in range(1, self._span):
-            conflict = trail.note_write(address + offset, self, index, frame) or conflict
-        if conflict is None:
-            self._array[index] = value
-            return
-        assert isinstance(trail, Trail)  # private memory has no conflicts
-        before = self._array[index].tobytes()
+        if self._span == 1:
+            equal = trail.note_write(address, self, index, frame, value)
+        else:
+            equal = self._note_bytes(trail, address, index, frame, value)
         self._array[index] = value
-        if self._array[index].tobytes() != before:
-            trail.fail_write(conflict, self, index, frame)
-        trail.note_benign(conflict, self, index, frame)
+        if equal is not None:
+            assert isinstance(trail, Trail)  # private memory has no races
+            trail.note_benign(equal, self, index, frame)
+
+    def _note_bytes(
+        self, trail: Trail | PrivateTrail, address: int, index: Any, frame: FrameType, value: Any
+    ) -> Access | None:
+        """Record a write byte by byte, for the element overlaps others in part."""
+        stored = np.empty((), self._array.dtype)
+        stored[()] = value
+        equal = None
+        for offset, byte in enumerate(stored.tobytes()):
+            equal = trail.note_write(address + offset, self, index, frame, bytes((byte,))) or equal
+        return equal
 
     def _get(self, index: Any, frame: FrameType) -> Any:
         if index.__class__ is int and self._is_vector:

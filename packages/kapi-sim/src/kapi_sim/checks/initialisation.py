@@ -6,7 +6,7 @@ from types import FrameType
 from typing import Any
 
 from kapi_sim.checks.bounds import spell
-from kapi_sim.checks.races import AccessedArray, Trail
+from kapi_sim.checks.races import Access, AccessedArray, Trail
 from kapi_sim.clock import Clock
 from kapi_sim.errors import UninitializedReadError
 from kapi_sim.source import located_at, site_of
@@ -45,9 +45,10 @@ class PrivateTrail:
                 "  write each element first, or make the array with fill_zeros=True"
             )
 
-    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
-        """Record that the element is written."""
+    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any) -> Access | None:
+        """Record that the element is written, which no other write is unordered with."""
         self._written.add(address)
+        return None
 
 
 def unwritten_read(trail: Trail) -> Exception | None:

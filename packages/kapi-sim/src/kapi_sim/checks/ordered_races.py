@@ -2,15 +2,21 @@
 
 Where only the barriers of work-groups order memory, two accesses of an element are enough to be kept
 (`kapi_sim.checks.races`).  Here two work-items of one phase may or may not be ordered, so the latest
-access of each is.
+access of each kind by each work-item is.
+
+A plain write that comes after all that is recorded of its element stands for that: who is ordered after
+the write is ordered after the rest, and who is not, races the write.  Only a write of the same value is
+forgiven, so what such a write would race is kept behind it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
+from kapi_sim.checks.equality import is_same
 from kapi_sim.checks.ordering import Ordering
 from kapi_sim.checks.races import Access, AccessedArray, Trail
 from kapi_sim.clock import Clock
@@ -20,21 +26,72 @@ from kapi_sim.spec.memory import MemoryOrder, MemoryScope
 __all__ = ["OrderedTrail"]
 
 _NO_GROUP = -1
+_MIXED_WIDTHS = -1
+
+
+@dataclass(slots=True)
+class _Accesses:
+    """The latest accesses of each work-item to one element.
+
+    Attributes
+    ----------
+    reads, writes : dict of int to Access
+        Plain ones, by work-item.
+    atomics : dict of int to tuple
+        By work-item, scope, width and whether it writes: the access, whether it writes, and its scope.
+    """
+
+    reads: dict[int, Access] = field(default_factory=dict)
+    writes: dict[int, Access] = field(default_factory=dict)
+    atomics: dict[int, tuple[Access, bool, int]] = field(default_factory=dict)
 
 
 class _Cell:
-    """The accesses to one element that a later one may race."""
+    """What a later access to one element may race.
 
-    __slots__ = ("atomics", "epoch", "equal", "group", "narrowest", "reads", "write")
+    Attributes
+    ----------
+    now : _Accesses
+        From the latest write on that came after all others.  The writes among them all store one value.
+    behind : _Accesses or None
+        Those before it, but for writes of that value.
+    latest : Access or None
+        One of the writes.
+    group, epoch : int
+        Of all accesses, or `_NO_GROUP`; of the latest one.
+    narrowest, width : int
+        Of the atomics, the narrowest scope; bytes of their elements, or `_MIXED_WIDTHS`.
+    """
+
+    __slots__ = ("behind", "epoch", "group", "latest", "narrowest", "now", "width")
 
     def __init__(self, group: int) -> None:
-        self.reads: dict[int, Access] = {}
-        self.atomics: dict[int, tuple[Access, bool, int, int]] = {}
-        self.write: Access | None = None
-        self.equal: Access | None = None
         self.group = group
         self.epoch = 0
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all accesses."""
+        self.now = _Accesses()
+        self.behind: _Accesses | None = None
+        self.latest: Access | None = None
         self.narrowest: int = MemoryScope.SYSTEM
+        self.width = 0
+
+    def begin(self, write: Access) -> None:
+        """Let a write that came after all others stand for them."""
+        now, behind, latest = self.now, self.behind, self.latest
+        if latest is not None and behind is not None and is_same(write[4], write[9], latest[4], latest[9]):
+            behind.reads.update(now.reads)
+            behind.atomics.update(now.atomics)
+        elif now.reads or now.atomics or now.writes:
+            if latest is not None and is_same(write[4], write[9], latest[4], latest[9]):
+                now.writes = {}
+            self.behind = now
+        self.now = _Accesses(writes={write[0]: write})
+        self.latest = write
+        self.narrowest = MemoryScope.SYSTEM
+        self.width = 0
 
 
 class OrderedTrail(Trail):
@@ -77,9 +134,9 @@ class OrderedTrail(Trail):
 
     def recorded_reads(self) -> Iterator[tuple[int, Access]]:
         for address, cell in self._cells.items():
-            for access in cell.reads.values():
+            for access in cell.now.reads.values():
                 yield address, access
-            for access, _, _, _ in cell.atomics.values():
+            for access, _, _ in cell.now.atomics.values():
                 yield address, access
 
     def note_read(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
@@ -90,47 +147,61 @@ class OrderedTrail(Trail):
         clock = self.clock
         uid, epoch = clock.uid, clock.epoch
         cell = self._cell(address)
+        now = cell.now
         if not self._is_settled(cell):
-            for write in (cell.write, cell.equal):
-                if write is not None and self._is_unordered(write):
+            for write in now.writes.values():
+                if self._is_unordered(write):
                     self._fail(write, "wrote", "read", array, index, frame)
-            for access, writes, _, _ in cell.atomics.values():
+            for access, writes, _ in now.atomics.values():
                 if writes and self._is_unordered(access):
-                    self._fail(access, "changed atomically", "read", array, index, frame, _MIXED)
+                    self._fail(access, _atomically(True), "read", array, index, frame, _MIXED)
         tick = self._ordering.tick(uid)
-        known = cell.reads.get(uid)
+        known = now.reads.get(uid)
         if known is None or known[1] != epoch or known[8] != tick:
-            cell.reads[uid] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick)
+            now.reads[uid] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick, None)
         self._touch(cell)
 
-    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> Access | None:
+    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any) -> Access | None:
         self.changes += 1
         clock = self.clock
         uid = clock.uid
-        access = (uid, clock.epoch, frame.f_code, frame.f_lasti, array, index, None, None, self._ordering.tick(uid))
+        tick = self._ordering.tick(uid)
+        access = (uid, clock.epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick, value)
         self.writes[address] = access
         if not self.finds_races:
             return None
         cell = self._cell(address)
-        conflict: Access | None = None
-        if not self._is_settled(cell):
-            for read in cell.reads.values():
-                if self._is_unordered(read):
-                    self._fail(read, "read", "wrote", array, index, frame)
-            for other, writes, _, _ in cell.atomics.values():
-                if self._is_unordered(other):
-                    did = _atomically(writes)
-                    self._fail(other, did, "wrote", array, index, frame, _MIXED)
-            for write in (cell.write, cell.equal):
-                if write is not None and self._is_unordered(write):
-                    conflict = write
-        cell.reads.clear()
-        cell.atomics.clear()
-        cell.narrowest = MemoryScope.SYSTEM
-        cell.equal = conflict
-        cell.write = access
+        equal: Access | None = None
+        if self._is_settled(cell):
+            if self.space == "local":
+                cell.restart()
+        else:
+            self._check_write(cell.now, access, frame)
+            for write in cell.now.writes.values():
+                if self._is_unordered(write):
+                    equal = write
+                    break
+        if equal is None:
+            cell.begin(access)
+        else:
+            if cell.behind is not None:
+                self._check_write(cell.behind, access, frame)
+            cell.now.writes[uid] = cell.latest = access
         self._touch(cell)
-        return conflict
+        return equal
+
+    def _check_write(self, accesses: _Accesses, write: Access, frame: FrameType) -> None:
+        """Raise for what a plain write races."""
+        array, index = write[4:6]
+        for read in accesses.reads.values():
+            if self._is_unordered(read):
+                self._fail(read, "read", "wrote", array, index, frame)
+        for access, writes, _ in accesses.atomics.values():
+            if self._is_unordered(access):
+                self._fail(access, _atomically(writes), "wrote", array, index, frame, _MIXED)
+        for other in accesses.writes.values():
+            if self._is_unordered(other) and not is_same(array, write[9], other[4], other[9]):
+                self._fail(other, "wrote", "wrote", array, index, frame)
 
     def note_atomic(
         self,
@@ -172,7 +243,7 @@ class OrderedTrail(Trail):
         clock = self.clock
         uid = clock.uid
         tick = self._ordering.tick(uid)
-        access = (uid, clock.epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick)
+        access = (uid, clock.epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick, None)
         if writes:
             self.changes += 1
             self.writes[address] = access
@@ -182,40 +253,43 @@ class OrderedTrail(Trail):
             return
         does = _atomically(writes)
         cell = self._cell(address)
+        now = cell.now
         if not self._is_settled(cell):
-            for write in (cell.write, cell.equal):
-                if write is not None and self._is_unordered(write):
+            for write in now.writes.values():
+                if self._is_unordered(write):
                     self._fail(write, "wrote", does, array, index, frame, _MIXED)
             if writes:
-                for read in cell.reads.values():
+                for read in now.reads.values():
                     if self._is_unordered(read):
                         self._fail(read, "read", does, array, index, frame, _MIXED)
-            self._check_widths(cell, array, index, frame, writes)
+            if cell.width not in (0, array.itemsize):
+                self._check_widths(now, array, index, frame, writes)
             if min(scope, cell.narrowest) < MemoryScope.DEVICE and not self._are_of_one_group(cell, scope):
-                self._check_scopes(cell, array, index, frame, writes, scope)
-        known = cell.atomics.get(uid)
-        has_written = writes or (known is not None and known[1])
-        # A narrow load conflicts with the others' writes alone, so the writes' scope is kept apart.
-        narrowest, of_writes = (scope, MemoryScope.SYSTEM) if known is None else (min(scope, known[2]), known[3])
-        cell.atomics[uid] = access, has_written, narrowest, min(scope, of_writes) if writes else of_writes
+                self._check_scopes(now, array, index, frame, writes, scope)
+        elif self.space == "local":
+            cell.restart()
+            now = cell.now
+        # What a work-item does in another scope or width, or without a change, does not stand for this.
+        now.atomics[((uid * 8 + scope) * 16 + array.itemsize) * 2 + writes] = access, writes, scope
         cell.narrowest = min(cell.narrowest, scope)
+        cell.width = array.itemsize if cell.width in (0, array.itemsize) else _MIXED_WIDTHS
         if order == MemoryOrder.RELAXED:
             self._relaxed[uid] = access
         self._touch(cell)
 
-    def _check_widths(self, cell: _Cell, array: AccessedArray, index: Any, frame: FrameType, writes: bool) -> None:
-        for access, has_written, _, _ in cell.atomics.values():
+    def _check_widths(self, now: _Accesses, array: AccessedArray, index: Any, frame: FrameType, writes: bool) -> None:
+        for access, has_written, _ in now.atomics.values():
             width, other = array.itemsize, access[4].itemsize
             if width != other and (writes or has_written) and self._is_unordered(access):
                 cure = f"atomics of {other} and of {width} bytes are not atomic for each other: use one dtype"
                 self._fail(access, _atomically(has_written), _atomically(writes), array, index, frame, cure)
 
     def _check_scopes(
-        self, cell: _Cell, array: AccessedArray, index: Any, frame: FrameType, writes: bool, scope: int
+        self, now: _Accesses, array: AccessedArray, index: Any, frame: FrameType, writes: bool, scope: int
     ) -> None:
         uid = self.clock.uid
-        for access, has_written, narrowest, of_writes in cell.atomics.values():
-            narrow = min(scope, narrowest if writes else of_writes)
+        for access, has_written, other in now.atomics.values():
+            narrow = min(scope, other)
             if not (writes or has_written) or self._ordering.meets(uid, access[0], narrow):
                 continue
             if self._is_unordered(access):

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, Protocol
 
 from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.cures import cure_of_race
+from kapi_sim.checks.equality import is_same
 from kapi_sim.clock import Clock
 from kapi_sim.errors import BenignRaceWarning, DataRaceError
 from kapi_sim.source import Site, site_of
@@ -22,9 +23,10 @@ __all__ = ["Access", "AccessedArray", "Trail"]
 
 
 class AccessedArray(Protocol):
-    """What a record keeps of an array: the name that the kernel has for it."""
+    """What a record keeps of an array: the name that the kernel has for it, and the type of its elements."""
 
     name: str
+    kind: type[Any]
     starts_unwritten: bool
 
     @property
@@ -37,10 +39,14 @@ class AccessedArray(Protocol):
         ...
 
 
-# Work-item, epoch, code and instruction, array, index, and two earlier accesses that still count:
-# one of the same epoch by another work-item, and one of an earlier group.  Last, how often the
-# work-item had released before; 0 where no atomics order memory.
-Access = tuple[int, int, CodeType, int, AccessedArray, Any, "Access | None", "Access | None", int]
+Access = tuple[int, int, CodeType, int, AccessedArray, Any, "Access | None", "Access | None", int, Any]
+"""Work-item, epoch, code and instruction, array, index, and two earlier accesses that still count: one of
+the group that runs, and one of an earlier group.  Then how often the work-item had released before, 0 where
+no atomics order memory; last, what a write stored.
+
+Of a group's writes, the latest is kept and one more: of the same epoch by another work-item, which has
+stored the same, or one that has stored something else.  No third one tells more: a later write by others
+differs from one of two that differ, and who reads what two have written races one of them."""
 
 
 class Trail:
@@ -124,6 +130,7 @@ class Trail:
                 None,
                 None,
                 0,
+                None,
             )
 
     def note_read(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
@@ -152,56 +159,91 @@ class Trail:
             return
         read = self.reads.get(address)
         if read is None:
-            self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, 0)
+            self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, 0, None)
         elif read[1] == epoch:
             if read[0] != uid and read[6] is None:
-                second = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, 0)
-                self.reads[address] = (*read[:6], second, read[7], 0)
+                second = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, None, 0, None)
+                self.reads[address] = (*read[:6], second, read[7], 0, None)
         else:
             foreign = read[7] or (read if read[1] < start else None)
-            self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, foreign, 0)
+            self.reads[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, None, foreign, 0, None)
 
-    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> Access | None:
-        """Record a write by the running work-item, and return an unordered write to judge by value.
+    def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any) -> Access | None:
+        """Record a write of `value` by the running work-item, and return an unordered one of the same value.
 
         Raises
         ------
         DataRaceError
-            If an unordered read was recorded.
+            If an unordered read was recorded, or an unordered write of another value.
         """
         self.changes += 1
         clock = self.clock
         uid = clock.uid
         epoch = clock.epoch
-        start = clock.group_start
-        conflict: Access | None = None
+        second: Access | None = None
+        foreign: Access | None = None
+        benign: Access | None = None
         if self.finds_races:
             read = self.reads.get(address)
             if read is not None:
-                if read[0] != uid and (read[1] == epoch or read[1] < start):
+                if read[0] != uid and (read[1] == epoch or read[1] < clock.group_start):
                     self._fail(read, "read", "wrote", array, index, frame)
-                second = read[6]
-                if second is not None and second[0] != uid and read[1] == epoch:
-                    self._fail(second, "read", "wrote", array, index, frame)
+                other = read[6]
+                if other is not None and other[0] != uid and read[1] == epoch:
+                    self._fail(other, "read", "wrote", array, index, frame)
                 if read[7] is not None:
                     self._fail(read[7], "read", "wrote", array, index, frame)
             write = self.writes.get(address)
             if write is not None:
-                if write[0] != uid and (write[1] == epoch or write[1] < start):
-                    conflict = write
-                else:
-                    # What an earlier writer of equal values left still counts for later readers.
-                    conflict = next(
-                        (w for w in write[6:8] if w is not None and w[0] != uid and (w[1] == epoch or w[1] < start)),
-                        None,
-                    )
-        kept = None if conflict is None else (*conflict[:6], None, None, 0)
-        self.writes[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, kept, None, 0)
-        return conflict
+                second, foreign, benign = self._still_counting(write, array, index, frame, value)
+        self.writes[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, second, foreign, 0, value)
+        return benign
 
-    def fail_write(self, earlier: Access, array: AccessedArray, index: Any, frame: FrameType) -> NoReturn:
-        """Raise for two unordered writes of different values."""
-        self._fail(earlier, "wrote", "wrote", array, index, frame)
+    def _still_counting(
+        self, write: Access, array: AccessedArray, index: Any, frame: FrameType, value: Any
+    ) -> tuple[Access | None, Access | None, Access | None]:
+        """Return what counts of earlier writes beside a new one: of the group, of earlier groups, and unordered."""
+        clock = self.clock
+        uid, epoch = clock.uid, clock.epoch
+        other, foreign = write[6], write[7]
+        if write[0] == uid and foreign is None and (other is None or other[0] == uid):
+            # Nobody else has written, as far as is known: most elements are one work-item's own.
+            if array is write[4] and value.__class__ is array.kind and value != write[9] and value == value:
+                return (write if other is None else (*write[:6], None, None, 0, write[9])), None, None
+            return (other if is_same(array, value, write[4], write[9]) else _alone(write)), None, None
+        second: Access | None = None
+        unordered: list[Access] = []
+        if write[1] < clock.group_start:
+            # What its own group knows of still earlier ones has stored the same.
+            foreign = foreign or write
+        elif write[1] < epoch:
+            # Ordered for this group; later groups, which local memory does not have, may race both.
+            if self.space != "local":
+                if other is not None and other[1] == write[1] and other[0] != write[0]:
+                    other = other[6]
+                second = other if is_same(array, value, write[4], write[9]) else _alone(write)
+        elif write[0] == uid:
+            if other is not None and other[1] == epoch and other[0] != uid:
+                unordered.append(other)
+                second = other
+            else:
+                second = other if is_same(array, value, write[4], write[9]) else _alone(write)
+        else:
+            # Another work-item's of this phase, and whoever else it stands for.
+            unordered.append(write)
+            second = write
+            if other is not None and other[1] == epoch:
+                if other[0] != uid:
+                    unordered.append(other)
+                second = (*write[:6], other[6], None, 0, write[9])
+        earlier = foreign
+        while earlier is not None:
+            unordered.append(earlier)
+            earlier = earlier[6]
+        for each in unordered:
+            if not is_same(array, value, each[4], each[9]):
+                self._fail(each, "wrote", "wrote", array, index, frame)
+        return second, foreign, unordered[0] if unordered else None
 
     def note_benign(self, earlier: Access, array: AccessedArray, index: Any, frame: FrameType) -> None:
         """Warn of two unordered writes of equal values, once for each pair of lines."""
@@ -247,3 +289,8 @@ class Trail:
     def _cure(self, earlier: Access, later: tuple[CodeType, int], both_write: bool) -> str:
         is_of_group = earlier[1] >= self.clock.group_start
         return cure_of_race(self.clock, earlier[2:4], later, is_of_group, both_write)
+
+
+def _alone(write: Access) -> Access:
+    """A write without those that it was recorded with."""
+    return write if write[6] is None and write[7] is None else (*write[:6], None, None, *write[8:])

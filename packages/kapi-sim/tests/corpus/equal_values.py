@@ -1,0 +1,241 @@
+"""Work-items that store equal values: forgiven among themselves, and a race with who reads or stores another one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import kapi_sim as kapi
+
+MO, MS = kapi.MemoryOrder, kapi.MemoryScope
+i4 = np.int32
+TWO_GROUPS = kapi.NdRange(8, 4)
+ONE_GROUP = kapi.NdRange(4, 4)
+
+
+class flag_of_all_groups_read_after_a_barrier:
+    error, space, says = kapi.DataRaceError, TWO_GROUPS, "no barrier orders work-groups"
+
+    def arguments():
+        return np.arange(8), np.zeros(2, i4), np.zeros(8, i4)
+
+    def wrong(nd_item: kapi.NdItem, a, found, out):
+        if a[nd_item.get_global_id(0)] >= 0:
+            found[0] = 1  # named
+        kapi.group_barrier(nd_item.get_group())
+        out[nd_item.get_global_id(0)] = found[0]  # named
+
+    def right(nd_item: kapi.NdItem, a, found, out):
+        g = nd_item.get_group().get_group_id(0)
+        if nd_item.get_local_id(0) == 0:
+            found[g] = 1
+        kapi.group_barrier(nd_item.get_group())
+        out[nd_item.get_global_id(0)] = found[g]
+
+
+class flag_of_three_groups_read_by_the_last:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(6, 2), "found[0]"
+
+    def arguments():
+        return np.zeros(3, i4), np.zeros(3, i4)
+
+    def wrong(nd_item: kapi.NdItem, found, out):
+        found[0] = 1
+        kapi.group_barrier(nd_item.get_group())
+        found[0] = 1  # named
+        kapi.group_barrier(nd_item.get_group())
+        if nd_item.get_global_id(0) == 5:
+            out[0] = found[0]  # named
+
+    def right(nd_item: kapi.NdItem, found, out):
+        g = nd_item.get_group().get_group_id(0)
+        if nd_item.get_local_id(0) == 1:
+            found[g] = 1
+        kapi.group_barrier(nd_item.get_group())
+        if nd_item.get_local_id(0) == 1:
+            found[g] = 1
+        kapi.group_barrier(nd_item.get_group())
+        if nd_item.get_global_id(0) == 5:
+            out[0] = found[g]
+
+
+class status_that_was_another_before:
+    error, space, says = kapi.DataRaceError, TWO_GROUPS, "with different values"
+
+    def arguments():
+        return (np.zeros(1, i4),)
+
+    def wrong(nd_item: kapi.NdItem, status):
+        if nd_item.get_global_id(0) == 0:
+            status[0] = 1  # named
+        kapi.group_barrier(nd_item.get_group())
+        if nd_item.get_global_id(0) == 0:
+            status[0] = 2
+        kapi.group_barrier(nd_item.get_group())
+        if nd_item.get_global_id(0) == 4:
+            status[0] = 2  # named
+
+    def right(nd_item: kapi.NdItem, status):
+        if nd_item.get_global_id(0) == 0:
+            status[0] = 1
+        kapi.group_barrier(nd_item.get_group())
+        if nd_item.get_global_id(0) == 0:
+            status[0] = 2
+
+
+class cleared_and_set_in_one_phase:
+    error, space, says = kapi.DataRaceError, ONE_GROUP, "with different values"
+
+    def arguments():
+        return (kapi.LocalAccessor(1, i4), np.zeros(4, i4))
+
+    def wrong(nd_item: kapi.NdItem, any_of, out):
+        if nd_item.get_local_id(0) == 0:
+            any_of[0] = 0  # named
+            any_of[0] = 1
+        if nd_item.get_local_id(0) == 2:
+            any_of[0] = 1  # named
+        kapi.group_barrier(nd_item.get_group())
+        out[nd_item.get_local_id(0)] = any_of[0]
+
+    def right(nd_item: kapi.NdItem, any_of, out):
+        if nd_item.get_local_id(0) == 0:
+            any_of[0] = 0
+        kapi.group_barrier(nd_item.get_group())
+        if nd_item.get_local_id(0) == 2:
+            any_of[0] = 1
+        kapi.group_barrier(nd_item.get_group())
+        out[nd_item.get_local_id(0)] = any_of[0]
+
+
+class looked_at_before_all_set_it:
+    error, space, says = kapi.DataRaceError, ONE_GROUP, "is read and written"
+
+    def arguments():
+        return np.zeros(1, i4), np.zeros(4, i4), np.zeros(1, i4)
+
+    def wrong(nd_item: kapi.NdItem, done, seen, count):
+        k = nd_item.get_local_id(0)
+        if k == 0:
+            seen[k] = done[0]  # named
+        done[0] = 1  # named
+        kapi.AtomicRef(count, 0).fetch_add(1)
+
+    def right(nd_item: kapi.NdItem, done, seen, count):
+        k = nd_item.get_local_id(0)
+        if k == 0:
+            seen[k] = done[0]
+            done[0] = 1
+        kapi.AtomicRef(count, 0).fetch_add(1)
+
+
+class set_atomically_before_all_set_it:
+    error, space, says = kapi.DataRaceError, ONE_GROUP, "is used atomically and plainly"
+
+    def arguments():
+        return (np.zeros(1, i4),)
+
+    def wrong(nd_item: kapi.NdItem, done):
+        if nd_item.get_local_id(0) == 0:
+            kapi.AtomicRef(done, 0).fetch_max(1)  # named
+            done[0] = 1
+        else:
+            done[0] = 1  # named
+
+    def right(nd_item: kapi.NdItem, done):
+        kapi.AtomicRef(done, 0).fetch_max(1)
+
+
+class message_of_two_from_three_writers:
+    error, space, says = kapi.DataRaceError, ONE_GROUP, "is read and written"
+
+    def arguments():
+        return np.zeros(1, i4), np.zeros(1, i4), np.zeros(1, i4)
+
+    def wrong(nd_item: kapi.NdItem, ready, heard, out):
+        k = nd_item.get_local_id(0)
+        if k < 3:
+            ready[0] = 1  # named
+            if k != 1:
+                kapi.AtomicRef(heard, 0, MO.ACQ_REL).fetch_add(1)
+        elif kapi.AtomicRef(heard, 0, MO.ACQUIRE).load() == 2:
+            out[0] = ready[0]  # named
+
+    def right(nd_item: kapi.NdItem, ready, heard, out):
+        k = nd_item.get_local_id(0)
+        if k == 0:
+            ready[0] = 1
+        if k < 3:
+            kapi.AtomicRef(heard, 0, MO.ACQ_REL).fetch_add(1)
+        elif kapi.AtomicRef(heard, 0, MO.ACQUIRE).load() == 3:
+            out[0] = ready[0]
+
+
+class stored_anew_after_the_message:
+    error, space, says = kapi.DataRaceError, ONE_GROUP, "changed atomically"
+
+    def arguments():
+        return np.zeros(1, i4), np.zeros(1, i4), np.zeros(4, i4)
+
+    def wrong(nd_item: kapi.NdItem, best, ready, out):
+        k = nd_item.get_local_id(0)
+        if k == 0:
+            kapi.AtomicRef(best, 0).store(9)
+            kapi.AtomicRef(ready, 0, MO.RELEASE).store(1)
+            out[k] = kapi.AtomicRef(best, 0).fetch_max(3)  # named
+        elif kapi.AtomicRef(ready, 0, MO.ACQUIRE).load() == 1:
+            out[k] = best[0]  # named
+
+    def right(nd_item: kapi.NdItem, best, ready, out):
+        k = nd_item.get_local_id(0)
+        if k == 0:
+            kapi.AtomicRef(best, 0).store(9)
+            kapi.AtomicRef(ready, 0, MO.RELEASE).store(1)
+            out[k] = kapi.AtomicRef(best, 0).load()
+        elif kapi.AtomicRef(ready, 0, MO.ACQUIRE).load() == 1:
+            out[k] = best[0]
+
+
+class sum_looked_at_by_all_and_read_by_the_last:
+    error, space, says = kapi.DataRaceError, TWO_GROUPS, "used atomically and plainly"
+
+    def arguments():
+        return np.zeros(1, i4), np.zeros(1, i4), np.zeros(8, i4)
+
+    def wrong(nd_item: kapi.NdItem, total, came, out):
+        i = nd_item.get_global_id(0)
+        kapi.AtomicRef(total, 0).fetch_add(i)
+        if kapi.AtomicRef(came, 0, MO.ACQ_REL).fetch_add(1) < 7:
+            out[i] = kapi.AtomicRef(total, 0).fetch_add(0)  # named
+        else:
+            out[i] = total[0]  # named
+
+    def right(nd_item: kapi.NdItem, total, came, out):
+        i = nd_item.get_global_id(0)
+        kapi.AtomicRef(total, 0).fetch_add(i)
+        if kapi.AtomicRef(came, 0, MO.ACQ_REL).fetch_add(1) < 7:
+            out[i] = kapi.AtomicRef(total, 0).load()
+        else:
+            out[i] = total[0]
+
+
+class narrow_after_the_message:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 2), "memory_scope WORK_GROUP does not hold both"
+
+    def arguments():
+        return np.zeros(1, i4), np.zeros(1, i4)
+
+    def wrong(nd_item: kapi.NdItem, n, ready):
+        if nd_item.get_global_id(0) == 0:
+            kapi.AtomicRef(n, 0).store(5)
+            kapi.AtomicRef(ready, 0, MO.RELEASE).store(1)
+            kapi.AtomicRef(n, 0, MO.RELAXED, MS.WORK_GROUP).fetch_add(1)  # named
+        elif kapi.AtomicRef(ready, 0, MO.ACQUIRE).load() == 1:
+            kapi.AtomicRef(n, 0).fetch_add(1)  # named
+
+    def right(nd_item: kapi.NdItem, n, ready):
+        if nd_item.get_global_id(0) == 0:
+            kapi.AtomicRef(n, 0, MO.RELAXED, MS.WORK_GROUP).store(5)
+            kapi.AtomicRef(ready, 0, MO.RELEASE).store(1)
+            kapi.AtomicRef(n, 0).fetch_add(1)
+        elif kapi.AtomicRef(ready, 0, MO.ACQUIRE).load() == 1:
+            kapi.AtomicRef(n, 0).fetch_add(1)
