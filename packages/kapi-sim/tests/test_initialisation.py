@@ -124,3 +124,58 @@ def test_traceback_ends_at_the_read(kernel):
     assert frame.filename == __file__
     assert frame.name == kernel.__name__
     assert frame.line in ("out[nd_item.get_global_id(0)] = tile[3 - k]", "tile[k] += a[i]")
+
+
+@kapi.kernel
+def double(item: kapi.Item, v):
+    v[item.get_id(0)] *= 2
+
+
+@pytest.mark.parametrize(
+    ("marked", "wanted"),
+    [
+        pytest.param(slice(16, None), "v[16]", id="end"),
+        pytest.param(slice(None, 16), "v[0]", id="start"),
+        pytest.param(slice(5, None, 3), "v[5]", id="every third"),
+        pytest.param(slice(40, 10, -2), "v[12]", id="backwards"),
+        pytest.param(slice(8, 8), None, id="nothing"),
+    ],
+)
+def test_part_that_is_marked_holds_nothing_and_the_rest_does(marked, wanted):
+    v = np.zeros(64, np.int32)
+    unmarked = np.ones(64, bool)
+    unmarked[marked] = False
+    with kapi.simulation(uninitialised=[v[marked]]):
+        for i in np.nonzero(unmarked)[0]:
+            kapi.call_kernel(double, kapi.Range(1), v[i:])
+        if wanted is not None:
+            with pytest.raises(kapi.UninitializedReadError) as caught:
+                kapi.call_kernel(double, kapi.Range(64), v)
+            assert str(caught.value).startswith(f"{wanted} (global memory) must be written before it is read")
+
+
+def test_part_of_rows_that_is_marked_holds_nothing():
+    @kapi.kernel
+    def add_rows(item: kapi.Item, m, out):
+        for j in range(m.shape[1]):
+            out[item.get_id(0)] += m[item.get_id(0), j]
+
+    m = np.zeros((4, 6))
+    with kapi.simulation(uninitialised=[m[1:3, 2:4]]):
+        kapi.call_kernel(add_rows, kapi.Range(4), m[:, :2], np.zeros(4))
+        kapi.call_kernel(add_rows, kapi.Range(1), m[3:], np.zeros(1))
+        with pytest.raises(kapi.UninitializedReadError, match=r"^m\[1, 2\] \(global memory\)"):
+            kapi.call_kernel(add_rows, kapi.Range(4), m, np.zeros(4))
+
+
+def test_marked_part_is_told_byte_by_byte_where_arrays_overlap():
+    @kapi.kernel
+    def halves(item: kapi.Item, wide, narrow, out):
+        out[item.get_id(0)] = narrow[item.get_id(0)]
+
+    wide = np.zeros(2, np.int64)
+    narrow = wide.view(np.int32)
+    with kapi.simulation(uninitialised=[narrow[3:]]):
+        kapi.call_kernel(halves, kapi.Range(3), wide, narrow, np.zeros(4))
+        with pytest.raises(kapi.UninitializedReadError, match=r"^narrow\[3\]"):
+            kapi.call_kernel(halves, kapi.Range(4), wide, narrow, np.zeros(4))

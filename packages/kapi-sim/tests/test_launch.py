@@ -411,6 +411,14 @@ def test_marked_usm_array_counts_as_written_in_later_launches():
     kapi.call_kernel(copy, kapi.Range(4), marked, out)
 
 
+def test_part_of_a_usm_array_that_is_marked_holds_nothing():
+    base = np.zeros(8)
+    with kapi.simulation(uninitialised=[UsmDouble(base[5:])]):
+        kapi.call_kernel(copy, kapi.Range(5), UsmDouble(base), UsmDouble(np.zeros(5)))
+        with pytest.raises(kapi.UninitializedReadError, match=r"a\[5\] \(global memory\) must be written before"):
+            kapi.call_kernel(copy, kapi.Range(6), UsmDouble(base), UsmDouble(np.zeros(6)))
+
+
 def in_a_fresh_python(code, **environment):
     result = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],

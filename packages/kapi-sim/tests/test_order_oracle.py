@@ -255,3 +255,14 @@ def test_narrow_load_does_not_narrow_the_writes_of_its_work_item():
     steps[6][1] = [(ADD, 1, 0, 2, 0, WIDE)]
     program = tuple(tuple(map(tuple, phases)) for phases in steps)
     assert race_of(program, (True, True)) == found_in(program, (True, True)) == "race"
+
+
+def test_fence_before_an_acquire_does_not_stand_for_what_was_acquired():
+    """An addition passes on what its work-item's fence released, and what it read; larger random runs found it."""
+    steps = [[[] for _ in range(PHASES)] for _ in range(ITEMS)]
+    writes = [(WRITE, 0, 0, 2, 7, WIDE), (FENCE, 0, 2, 2, 0, WIDE), (STORE, 1, 0, 2, 7, WIDE)]
+    steps[1] = [writes, [(ADD, 1, 1, 2, 0, WIDE)]]
+    steps[3] = [writes, []]
+    steps[6] = [[], [(ADD, 1, 1, 2, 0, WIDE), (ADD, 0, 0, 2, 0, WIDE)]]
+    program = tuple(tuple(map(tuple, phases)) for phases in steps)
+    assert race_of(program, (True, True)) == found_in(program, (True, True)) == "benign"

@@ -202,9 +202,10 @@ class _Binder:
             bound.local_trail = self._trail("local", races, unwritten)
 
     def recall_written(self) -> None:
-        """Tell the record of global memory what earlier launches wrote."""
+        """Tell the record of global memory what is marked, and what earlier launches wrote."""
         if self._unwritten is not None and self.bound.trail is not None:
             self.bound.trail.initialised = self._unwritten.written_before(self.bound.usm.values())
+            self.bound.trail.marked = self._unwritten.marked_in(self.bound.usm.values())
 
     def _trail(self, space: str, finds_races: bool, finds_unwritten: bool) -> Trail:
         if self.bound.ordering is None:

@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Container, Iterable, Set
 from typing import Any
 
 import numpy as np
 
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.usm import HostCopy, element_addresses, is_usm_array, memory_span
+from kapi_sim.usm_fields import array_fields
 
-__all__ = ["Uninitialised", "marked_arrays"]
+__all__ = ["Marks", "Uninitialised", "marked_arrays"]
+
+
+class Marks:
+    """The bytes of some arrays in one memory, each of which may be a part of a larger one.
+
+    Parameters
+    ----------
+    arrays : iterable of tuple
+        For each, the address of each element and the bytes of one.
+    """
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, arrays: Iterable[tuple[np.ndarray[Any, Any], int]]) -> None:
+        self._parts: list[tuple[int, np.ndarray[Any, Any]]] = []
+        for addresses, itemsize in arrays:
+            if not addresses.size:
+                continue
+            low = int(addresses.min())
+            is_marked = np.zeros(int(addresses.max()) - low + itemsize, bool)
+            for byte in range(itemsize):
+                is_marked[addresses - low + byte] = True
+            self._parts.append((low, is_marked))
+
+    def __contains__(self, address: Any) -> bool:
+        return any(0 <= address - low < len(is_marked) and is_marked[address - low] for low, is_marked in self._parts)
 
 
 class Uninitialised:
@@ -29,17 +56,25 @@ class Uninitialised:
         Addresses of elements that kernels have written.
     """
 
-    __slots__ = ("_arrays", "_spans", "_written_usm", "written")
+    __slots__ = ("_arrays", "_marks", "_spans", "_usm_marks", "_written_usm", "written")
 
     def __init__(self, arrays: list[np.ndarray[Any, Any]], usm: list[Any]) -> None:
         self._arrays = arrays
+        self._marks = Marks((_addresses_of(array), array.itemsize) for array in arrays)
         self._spans = [memory_span(array) for array in usm]
+        self._usm_marks = Marks((np.array(element_addresses(a)), array_fields(a).dtype.itemsize) for a in usm)
         self._written_usm: set[int] = set()
         self.written: set[int] = set()
 
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
-        """Tell whether `array` is, or is a view of, what was marked."""
+        """Tell whether some of `array` may be marked; `marked_in` says which elements are."""
         return any(np.may_share_memory(array, marked) for marked in self._arrays)
+
+    def marked_in(self, copies: Iterable[HostCopy]) -> Container[int]:
+        """Return the addresses that hold nothing at first, those of a launch's copies for what they are copies of."""
+        return _Marked(
+            self._marks, {host for copy in copies for host, device in self._pairs(copy) if device in self._usm_marks}
+        )
 
     def holds_usm(self, array: Any) -> bool:
         """Tell whether an array in unified shared memory shares some with what was marked."""
@@ -75,6 +110,27 @@ class Uninitialised:
         start = copy.host.__array_interface__["data"][0]
         steps = range(start, start + copy.host.nbytes, copy.host.itemsize)
         return zip(steps, element_addresses(copy.array), strict=True)
+
+
+class _Marked:
+    """Addresses in NumPy arrays that are marked, and in copies of others."""
+
+    __slots__ = ("_in_copies", "_marks")
+
+    def __init__(self, marks: Marks, in_copies: set[int]) -> None:
+        self._marks = marks
+        self._in_copies = in_copies
+
+    def __contains__(self, address: Any) -> bool:
+        return address in self._in_copies or address in self._marks
+
+
+def _addresses_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the address of each element."""
+    addresses = np.full(array.shape, array.__array_interface__["data"][0], np.int64)
+    for axis, (extent, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
+        addresses += (np.arange(extent) * stride).reshape(-1, *[1] * (array.ndim - axis - 1))
+    return addresses.reshape(-1)
 
 
 def marked_arrays(arrays: Iterable[Any]) -> Uninitialised | None:

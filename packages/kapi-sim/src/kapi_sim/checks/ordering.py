@@ -121,9 +121,9 @@ class Ordering:
         else:
             new = self._fenced.get(uid)
         earlier = self._locations.get(address, []) if continues else []
-        if new is not None:
-            # A node that knows the others stands for them.
-            self._locations[address] = [new] if has_all else [*earlier, new]
+        if new is not None and new not in earlier:
+            # A node that knows the others stands for them; that of a fence was made before they were seen.
+            self._locations[address] = [new] if has_all and order in _RELEASING else [*earlier, new]
         elif not earlier:
             self._locations.pop(address, None)
 

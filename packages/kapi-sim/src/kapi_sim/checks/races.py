@@ -8,7 +8,7 @@ other, so of the accesses of earlier groups one reader and the latest writer are
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from types import CodeType, FrameType
 from typing import Any, NoReturn, Protocol
 
@@ -69,6 +69,8 @@ class Trail:
         As given.
     initialised : set of int
         Addresses that were written before, whatever array they are of.
+    marked : container of int, or None
+        Of arrays that start unwritten, the addresses that do; `None` for all.
     """
 
     __slots__ = (
@@ -78,6 +80,7 @@ class Trail:
         "clock",
         "finds_races",
         "initialised",
+        "marked",
         "notes",
         "reads",
         "space",
@@ -93,6 +96,7 @@ class Trail:
         self.unwritten: dict[int, Access] = {}
         self.changes = 0
         self.initialised: set[int] = set()
+        self.marked: Container[int] | None = None
         self.notes: dict[tuple[Site, Site], str] = {}
         self.finds_races = finds_races
         self._tracks_unwritten = finds_unwritten
@@ -118,7 +122,7 @@ class Trail:
     def _note_unwritten(self, address: int, array: AccessedArray, index: Any, frame: FrameType) -> None:
         if address in self.unwritten or address in self.initialised:
             return
-        if array.starts_unwritten:
+        if array.starts_unwritten and (self.marked is None or address in self.marked):
             clock = self.clock
             self.unwritten[address] = (
                 clock.uid,
