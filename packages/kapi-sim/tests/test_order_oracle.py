@@ -59,24 +59,24 @@ def holds(one, other, scope):
     return one // (SUB, LOCAL, ITEMS)[scope] == other // (SUB, LOCAL, ITEMS)[scope]
 
 
-def events_of(program):
-    """Each operation, in the order in which the simulator runs them: item, phase, and the step."""
+def events_of(program, way=1):
+    """Each operation, in the order in which the simulator runs them, or backwards: item, phase, and the step."""
     return [
         (g * LOCAL + k, phase, *step)
-        for g in range(GROUPS)
+        for g in range(GROUPS)[::way]
         for phase in range(PHASES)
-        for k in range(LOCAL)
+        for k in range(LOCAL)[::way]
         for step in program[g * LOCAL + k][phase]
     ]
 
 
-def race_of(program, barriers):
+def race_of(program, barriers, way=1):
     """The definition: conflicting accesses, not both atomic for each other, of which none happens before the other.
 
     Two plain writes conflict where the bytes that both write differ, else they are a benign race: the answer is
     "race", "benign" or "".
     """
-    events = events_of(program)
+    events = events_of(program, way)
     before = np.zeros((len(events), len(events)), bool)
     for (x, one), (y, two) in combinations(enumerate(events), 2):
         width = [LOCAL if barriers[phase] else SUB for phase in range(one[1], two[1])]
@@ -221,14 +221,22 @@ def without_orders(program):
 
 
 def compared(seed, programs):
-    """Compare random programs with the definition, and count what it says of them with and without orders."""
+    """Compare random programs with the definition, and count what it says of them with and without orders.
+
+    Who reads which message depends on the order of work-items.  A second order is run of some programs; a race that
+    is found there has to be one there.
+    """
     rng = np.random.default_rng(seed)
     outcomes = Counter()
     for _ in range(programs):
         program, barriers = program_of(rng), tuple(bool(b) for b in rng.random(PHASES) < 0.5)
         expected = race_of(program, barriers)
         outcomes[expected, race_of(without_orders(program), barriers)] += 1
-        assert found_in(program, barriers) == expected, (seed, program, barriers)
+        found = found_in(program, barriers)
+        if found == "race" != expected:
+            outcomes["backwards"] += 1
+            expected = race_of(program, barriers, -1)
+        assert found == expected, (seed, program, barriers)
     return outcomes
 
 
@@ -237,12 +245,14 @@ def test_races_found_are_those_of_the_memory_model():
     # Races, benign ones, none, and none thanks to what orders memory: each is met often.
     met = [("race", "race"), ("benign", "benign"), ("", ""), ("", "race")]
     assert min(outcomes[each] for each in met) >= 10, outcomes
+    assert outcomes["backwards"] >= 3, outcomes
 
 
 @pytest.mark.nightly(one_in=BLOCKS)
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_races_found_are_those_of_the_memory_model_in_many_programs(block):
-    assert compared((2026, block), PROGRAMS).total() == PROGRAMS
+    outcomes = compared((2026, block), PROGRAMS)
+    assert outcomes.total() - outcomes["backwards"] == PROGRAMS
 
 
 def test_narrow_load_does_not_narrow_the_writes_of_its_work_item():
@@ -263,6 +273,6 @@ def test_fence_before_an_acquire_does_not_stand_for_what_was_acquired():
     writes = [(WRITE, 0, 0, 2, 7, WIDE), (FENCE, 0, 2, 2, 0, WIDE), (STORE, 1, 0, 2, 7, WIDE)]
     steps[1] = [writes, [(ADD, 1, 1, 2, 0, WIDE)]]
     steps[3] = [writes, []]
-    steps[6] = [[], [(ADD, 1, 1, 2, 0, WIDE), (ADD, 0, 0, 2, 0, WIDE)]]
+    steps[6] = [[], [(ADD, 1, 3, 2, 0, WIDE), (ADD, 0, 0, 2, 0, WIDE)]]
     program = tuple(tuple(map(tuple, phases)) for phases in steps)
     assert race_of(program, (True, True)) == found_in(program, (True, True)) == "benign"

@@ -54,6 +54,10 @@ class Bound:
         What atomics, fences and sub-groups order, in a launch that has them.
     spin_limit : int
         Turns of a loop after which it is given up.
+    is_second_look : bool
+        Whether what runs has run before in another order.
+    stuck : list of tuple
+        File, first and last line of the loops that were found not to end.
     checks_limits, has_bounds, finds_unwritten : bool
         Checks that are made of what the kernel itself makes.
     is_viewed : bool
@@ -75,6 +79,8 @@ class Bound:
     has_floats: bool = False
     ordering: Ordering | None = None
     spin_limit: int = 1_000_000
+    is_second_look: bool = False
+    stuck: list[tuple[str, int, int]] = field(default_factory=list)
     checks_limits: bool = False
     has_bounds: bool = False
     finds_unwritten: bool = False
@@ -82,6 +88,7 @@ class Bound:
     has_fp64: bool = True
     has_atomic64: bool = True
     profile: Profile | None = None
+    _unrecorded: int = 0
 
     def values_of(self, makes_floats: bool) -> list[Any]:
         """Return the values for a kernel that does, or does not, make floats itself."""
@@ -91,6 +98,13 @@ class Bound:
     def elements_tracked(self) -> int:
         """Distinct elements of global memory whose accesses were recorded in the last run."""
         return 0 if self.trail is None else self.trail.touched
+
+    def changes(self) -> int:
+        """Return how often shared memory was changed; another number each time where that is not recorded."""
+        if self.trail is None or self.local_trail is None:
+            self._unrecorded += 1
+            return self._unrecorded
+        return self.trail.changes + self.local_trail.changes
 
     def snapshot(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return copies of the arrays in global memory."""

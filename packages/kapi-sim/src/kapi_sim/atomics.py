@@ -127,7 +127,7 @@ class WatchedAtomicRef:
         if self._order == MemoryOrder.RELEASE:
             raise self._wrong_order("load", "ACQUIRE", _getframe(1))
         frame = _getframe(1)
-        self._note(True, False, frame)
+        self._note(True, False, False, frame)
         self._view.trace_atomic(self._index, frame)
         return self._view.array[self._index]
 
@@ -136,14 +136,14 @@ class WatchedAtomicRef:
             raise self._wrong_order("store", "RELEASE", _getframe(1))
         frame = _getframe(1)
         element = self._element(value)
-        self._note(False, True, frame)
+        self._note(False, True, self._view.array[self._index] != element, frame)
         self._write(element, frame)
 
     def exchange(self, value: Any) -> Any:
         frame = _getframe(1)
         element = self._element(value)
-        self._note(True, True, frame)
         before = self._view.array[self._index]
+        self._note(True, True, before != element, frame)
         self._write(element, frame)
         return before
 
@@ -159,7 +159,7 @@ class WatchedAtomicRef:
         wanted = expected.take_out(expected_idx, frame) if isinstance(expected, View) else expected[expected_idx]
         before = array[self._index]
         is_equal = bool(before == wanted)
-        self._note(True, is_equal, frame)
+        self._note(True, is_equal, is_equal and before != element, frame)
         if is_equal:
             self._write(element, frame)
         else:
@@ -202,9 +202,10 @@ class WatchedAtomicRef:
 
     def _change(self, function: Callable[[Any, Any], Any], value: Any, frame: FrameType) -> Any:
         element = self._element(value)
-        self._note(True, True, frame)
         before = self._view.array[self._index]
-        self._write(function(before, element), frame)
+        after = function(before, element)
+        self._note(True, True, before != after, frame)
+        self._write(after, frame)
         return before
 
     def _element(self, value: Any) -> Any:
@@ -213,11 +214,11 @@ class WatchedAtomicRef:
             raise value.fail(f"in an atomic operation on {name} by {self._view.clock.describe()}")
         return _element(value, self._view.array.dtype)
 
-    def _note(self, reads: bool, writes: bool, frame: FrameType) -> None:
+    def _note(self, reads: bool, writes: bool, changes: Any, frame: FrameType) -> None:
         ordering = self._ordering
         address, order, scope = self._address, self._order, self._scope
         has_all = ordering.see(address, order, scope) if reads and ordering is not None else True
-        self._view.note_atomic(address, self._index, frame, reads, writes, order, scope)
+        self._view.note_atomic(address, self._index, frame, reads, writes, bool(changes), order, scope)
         if writes and ordering is not None:
             ordering.publish(address, order, scope, reads, has_all)
 

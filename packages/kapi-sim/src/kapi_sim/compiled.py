@@ -15,14 +15,15 @@ Dependency = tuple[Callable[..., Any], tuple[str, ...], object]
 """A function, a path as its source has it, and the object that the path led to."""
 
 HOOKS = (
+    "_kapi_changes",
     "_kapi_fence",
     "_kapi_line",
+    "_kapi_print",
     "_kapi_private_array",
     "_kapi_range",
     "_kapi_reference",
     "_kapi_spin_limit",
     "_kapi_spin_turn",
-    "_kapi_waited",
 )
 """Names in rewritten source whose meaning is each launch's own."""
 
@@ -47,6 +48,8 @@ class Compiled:
         Whether it yields at what, and with whom, it meets; else that it does.
     orders_memory : bool
         Whether atomics, fences or sub-groups may order memory beside the barriers of work-groups.
+    waits : bool
+        Whether a loop may end by what an atomic operation reads.
     dependencies : list
         Function, path and object of each name that decided the rewriting.
     made : list of function
@@ -62,6 +65,7 @@ class Compiled:
     makes_floats: bool
     tells_meetings: bool = True
     orders_memory: bool = False
+    waits: bool = False
     dependencies: list[Dependency] = field(default_factory=list)
     made: list[FunctionType] = field(default_factory=list)
     without_source: list[CodeType] = field(default_factory=list)

@@ -18,15 +18,15 @@ from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.errors import CollectiveMismatchError, DeadlockError, KapiError, KernelLaunchError
 from kapi_sim.items import Cluster, SimGroup, SimSubGroup
 from kapi_sim.meetings import ALGORITHM, Yielded, parameters_of
-from kapi_sim.memory import poison
+from kapi_sim.memory import View, poison
 from kapi_sim.source import Site
 from kapi_sim.spec.group_algorithms import select_from_group
 from kapi_sim.spec.memory import MemoryScope
 from kapi_sim.undefined import Undefined
-from kapi_sim.watchdog import SPIN, TURNS, Loop, deadlock
+from kapi_sim.watchdog import SPIN, Loop, deadlock
 
 if TYPE_CHECKING:
-    from random import Random
+    from kapi_sim.schedule import Shuffler
 
 __all__ = ["GroupRun", "end_phase", "endless"]
 
@@ -81,14 +81,14 @@ class GroupRun:
         self._arrivals: dict[int, Arrival] = {}
         self._given: dict[int, tuple[Any, Any]] = {}
         self._answers: dict[int, Any] = {}
-        self._spinning: dict[int, tuple[Loop, object]] = {}
+        self._spinning: dict[int, Yielded] = {}
         self._left: list[int] = []
         self._has_met_in_part = False
         self._known_states: dict[int, object] = {}
         self._turns = 0
         self._rounds = 0
 
-    def run(self, shuffler: Random | None) -> None:
+    def run(self, shuffler: Shuffler | None) -> None:
         """Run all work-items to their ends."""
         ready = list(range(len(self._generators)))
         while True:
@@ -126,7 +126,7 @@ class GroupRun:
             if yielded is None:
                 self._left.append(local)
             elif yielded[2] is SPIN:
-                spinning[local] = yielded[:2]
+                spinning[local] = yielded
             else:
                 self._arrive(local, generator, yielded)
 
@@ -280,22 +280,23 @@ class GroupRun:
 
     def _turn_spinning(self) -> None:
         """Let the work-items that turn in loops run a turn each, while all others wait."""
-        states = {local: self._state(self._generators[local], run) for local, (_, run) in self._spinning.items()}
+        states = {local: self._state(self._generators[local], *each[1:]) for local, each in self._spinning.items()}
         # Work-items that come round to where they were, with nothing written, do so for ever.
         is_stuck = self._known_states == states and None not in states.values()
         self._known_states = states
         for local in list(self._spinning):
             self._resume([local])
-            self._turns += 1
             if local not in self._spinning:
                 self._turns = 0
                 is_stuck = False
-            elif is_stuck or self._turns >= TURNS * min(len(self._spinning), _MOST_PATIENCE):
+                continue
+            self._turns += self._spinning[local][3]
+            if is_stuck or self._turns >= self._bound.spin_limit * min(len(self._spinning), _MOST_PATIENCE):
                 others = describe_arrivals(self._clock, self._base, self._arrivals, self._left)
-                stuck = {self._base + number: loop for number, (loop, _) in self._spinning.items()}
+                stuck: dict[int, Loop] = {self._base + number: each[0] for number, each in self._spinning.items()}
                 self._generators[local].throw(deadlock(self._bound, stuck, others, is_stuck))
 
-    def _state(self, generator: Any, run: object) -> object:
+    def _state(self, generator: Any, run: object, _: int, turns: int, names: tuple[str, ...] | None) -> object:
         """What a work-item that turns in a loop depends on; `None` if that is not recorded."""
         bound = self._bound
         if bound.trail is None or bound.local_trail is None:
@@ -305,7 +306,10 @@ class GroupRun:
         while generator.gi_yieldfrom is not None:
             generator = generator.gi_yieldfrom
         held = generator.gi_frame.f_locals.items()
-        state = {name: _held(value) for name, value in held if not name.startswith("_kapi_")}
+        if names is None:
+            state = {name: _held(value) for name, value in held if not name.startswith("_kapi_")}
+        else:
+            state = {name: _held(value) for name, value in held if name in names}
         return run, state, bound.trail.changes, bound.local_trail.changes
 
 
@@ -331,7 +335,10 @@ _OF_SUB_GROUPS = (("delta",), ("mask",), ("remote_local_id",))
 
 
 def _held(value: Any) -> object:
-    return (value.__class__, value) if isinstance(value, (int, float, complex, np.generic)) else id(value)
+    if isinstance(value, (int, float, complex, np.generic)):
+        return value.__class__, value
+    # Changes of private memory are not counted.
+    return value.array.tobytes() if isinstance(value, View) and value.space == "private" else id(value)
 
 
 def _poisoned(value: Any) -> Any:

@@ -13,7 +13,7 @@ from kapi_sim.private_memory import PrivateArrays
 from kapi_sim.spec.atomics import AtomicRef, atomic_fence
 from kapi_sim.spec.memory import MemoryOrder, MemoryScope, PrivateArray
 from kapi_sim.spec.outside import fail_outside
-from kapi_sim.watchdog import check_wait, counted, turn_of
+from kapi_sim.watchdog import counted, turn_of
 
 __all__ = ["hooks_of", "words_of"]
 
@@ -43,15 +43,20 @@ def hooks_of(bound: Bound) -> dict[str, object]:
     """Return the values of `kapi_sim.rewriter.HOOKS` for one launch."""
     recorder = bound.recorder
     return {
+        "_kapi_changes": bound.changes,
         "_kapi_fence": _Fences(bound),
         "_kapi_line": None if recorder is None else recorder.note_line,
+        "_kapi_print": _print_nothing if bound.is_second_look else print,
         "_kapi_private_array": PrivateArrays(bound),
-        "_kapi_range": partial(counted, bound.spin_limit),
+        "_kapi_range": partial(counted, bound),
         "_kapi_reference": References(bound.ordering, bound.has_atomic64),
         "_kapi_spin_limit": bound.spin_limit,
         "_kapi_spin_turn": turn_of(bound.spin_limit),
-        "_kapi_waited": partial(check_wait, bound),
     }
+
+
+def _print_nothing(*values: object, **options: object) -> None:
+    """What has been printed once is not printed again."""
 
 
 def words_of(hooks: Mapping[str, Any]) -> Callable[[Any, tuple[Any, ...]], Any]:

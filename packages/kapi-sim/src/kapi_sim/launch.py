@@ -36,7 +36,8 @@ from kapi_sim.launchable import parameters_for_launch
 from kapi_sim.memory import View
 from kapi_sim.report import LaunchRecord
 from kapi_sim.rewrite import Instrumented
-from kapi_sim.schedule import Schedule
+from kapi_sim.schedule import Order, Schedule
+from kapi_sim.second_look import SecondLook
 from kapi_sim.source import Site, is_users_own
 from kapi_sim.spec.index_space import NdRange, Range
 from kapi_sim.spec.options import KernelOptions
@@ -110,10 +111,12 @@ def execute(
     bound = bind(names, args, space, clock, settings, recorder, compiled.orders_memory)
     run = partial(_run, kernel, compiled, space, bound, settings, is_followed)
     try:
+        second_look = SecondLook(bound, compiled, run)
         if len(seeds) == 1:
-            run(first)
+            run(Order(first))
         else:
             _compare(run, kernel, bound, settings, seeds)
+        second_look.look()
     finally:
         bound.copy_back()
         if settings.uninitialised is not None and bound.trail is not None:
@@ -159,7 +162,7 @@ def _run(
     bound: Bound,
     settings: Settings,
     is_followed: bool,
-    seed: int | None,
+    order: Order,
 ) -> None:
     """Run one order."""
     hooks = hooks_of(bound)
@@ -173,7 +176,7 @@ def _run(
         bound,
         is_followed,
         "convergence" in settings.checks,
-        seed,
+        order,
     )
     start_clock(bound.clock)
     thread = get_ident()
@@ -206,7 +209,7 @@ def _counting(compiled: Compiled, bound: Bound) -> AbstractContextManager[None]:
 def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
     """Say which work-item an exception came from, and replace those that only follow from something else."""
     if isinstance(error, SpinningError):
-        found = deadlock(bound, {bound.clock.uid: error.loop}, [], factor=error.factor)
+        found = deadlock(bound, {bound.clock.uid: error.loop}, [], error.has_come_round, error.factor)
         raise found.with_traceback(error.__traceback__) from None
     trail = bound.local_trail
     if trail is not None and (not isinstance(error, KapiError) or isinstance(error, OutOfBoundsError)):
@@ -247,7 +250,7 @@ def _user_site(error: Exception) -> Site | None:
 
 
 def _compare(
-    run: Callable[[int | None], None],
+    run: Callable[[Order], None],
     kernel: Instrumented,
     bound: Bound,
     settings: Settings,
@@ -263,7 +266,7 @@ def _compare(
             if bound.recorder is not None:
                 bound.recorder.stop()
         try:
-            run(seed)
+            run(Order(seed))
         except Exception as error:
             if order > 0:
                 error.add_note(f"in the order that simulation(seed={seed}) replays")

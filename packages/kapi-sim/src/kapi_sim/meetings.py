@@ -14,7 +14,8 @@ __all__ = ["ALGORITHM", "Yielded", "defaults_of", "is_algorithm", "is_meeting", 
 Yielded = tuple[Any, ...]
 """What a kernel yields: site (file, line, column, turns of the loops around it), group and fence scope
 at a barrier; at a group algorithm `ALGORITHM` in place of the scope, and then the word, the work-item's
-value and the other argument."""
+value and the other argument.  In a loop: its place, the number of its run, `kapi_sim.watchdog.SPIN`, the
+turns since it last yielded, and the variables that its course depends on, if that is known."""
 
 ALGORITHM = -2
 """In place of a fence scope: the work-item is at a group algorithm."""

@@ -206,13 +206,21 @@ class View:
         self._set(index, value, frame)
 
     def note_atomic(
-        self, address: int, index: Any, frame: FrameType, reads: bool, writes: bool, order: int, scope: int
+        self,
+        address: int,
+        index: Any,
+        frame: FrameType,
+        reads: bool,
+        writes: bool,
+        changes: bool,
+        order: int,
+        scope: int,
     ) -> None:
         """Record an atomic operation on one element."""
         trail = self._trail
         if isinstance(trail, OrderedTrail):
             for offset in range(self._span):
-                trail.note_atomic(address + offset, self, index, frame, reads, writes, order, scope)
+                trail.note_atomic(address + offset, self, index, frame, reads, writes, changes, order, scope)
         elif trail is not None:
             raise KernelCompilationError(
                 "AtomicRef must be called by a name that can be followed, got a call by way of a variable: "

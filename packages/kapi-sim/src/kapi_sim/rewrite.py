@@ -110,6 +110,7 @@ class _Compilation:
         self.tells_meetings = True
         self.passes_undefined = False
         self.orders_memory = False
+        self.waits = False
         self.dependencies: list[Dependency] = []
 
     def look_through(self, kernel: Callable[..., Any]) -> None:
@@ -150,7 +151,7 @@ class _Compilation:
         is_generator = self.is_generator(function)
         self._makes_floats = self._makes_floats or may_make_floats(tree, function)
         self._problems += find_problems(tree, function, is_kernel)
-        rewriter = Rewriter(function, self, self._is_checked)
+        rewriter = Rewriter(function, self, self._is_checked, is_kernel)
         body = rewriter.rewrite(tree)
         self._problems += rewriter.problems
         if self._problems or not rewriter.has_changed:
@@ -174,6 +175,7 @@ class _Compilation:
             self._makes_floats,
             self.tells_meetings,
             self.orders_memory,
+            self.waits,
             self.dependencies,
             self._made_functions,
             self._without_source,

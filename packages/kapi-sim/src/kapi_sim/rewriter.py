@@ -19,14 +19,14 @@ from kapi_sim.names import MISSING, bound_names, called_function, dotted_path, r
 from kapi_sim.spec.atomics import AtomicRef, atomic_fence
 from kapi_sim.spec.convergence import group_barrier
 from kapi_sim.spec.memory import PrivateArray
-from kapi_sim.statements import TURN, after_wait, counted_loop, holds_meeting, mark_lines, numbered_loop
+from kapi_sim.statements import TURN, counted_loop, holds_meeting, mark_lines, numbered_loop
 from kapi_sim.undefined import passing
-from kapi_sim.waiting import only_waits
+from kapi_sim.waiting import Callee, Waiting, kind_of_method, names_from_memory, waiting_of
 from kapi_sim.watchdog import LOOP_NUMBER, spin
 
 __all__ = ["Callees", "Rewriter"]
 
-_OF_THE_LAUNCH = {id(AtomicRef): "_kapi_reference", id(atomic_fence): "_kapi_fence"}
+_OF_THE_LAUNCH = {id(AtomicRef): "_kapi_reference", id(atomic_fence): "_kapi_fence", id(print): "_kapi_print"}
 _PASSING = {id(min), id(max)}
 _OF_SHAPES = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift)
 _SHORT = 10_000
@@ -42,6 +42,7 @@ class Callees(Protocol):
     on_threads: bool
     tells_meetings: bool
     passes_undefined: bool
+    waits: bool
 
     def is_generator(self, function: Callable[..., Any]) -> bool:
         """Tell whether `function` is rewritten to a generator function."""
@@ -63,6 +64,8 @@ class Rewriter(ArithmeticRewriter):
         Knows the device functions.
     is_checked : bool
         Whether every weak integer result is looked at, or those of ``* ** <<`` only.
+    is_kernel : bool
+        Whether it is the kernel, else a device function.
 
     Attributes
     ----------
@@ -74,8 +77,11 @@ class Rewriter(ArithmeticRewriter):
         Whether the tree differs from the source.
     """
 
-    def __init__(self, function: Callable[..., Any], callees: Callees, is_checked: bool) -> None:
+    def __init__(self, function: Callable[..., Any], callees: Callees, is_checked: bool, is_kernel: bool) -> None:
         super().__init__(is_checked)
+        self._is_kernel = is_kernel
+        self._from_memory: frozenset[str] = frozenset()
+        self._is_plain = False
         self._function = function
         self._callees = callees
         self._scopes: list[set[str]] = []
@@ -102,6 +108,10 @@ class Rewriter(ArithmeticRewriter):
         # object: the function made of it takes the original's own defaults.
         self._scopes.append(bound_names(tree))
         self._once = _assigned_once(tree)
+        self._from_memory = names_from_memory(tree, self._callee)
+        # A device function may be given private memory.
+        calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+        self._is_plain = self._is_kernel and all(self._lookup(call) is not PrivateArray for call in calls)
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
         if self._marks_lines:
             self.has_changed = True
@@ -288,7 +298,7 @@ class Rewriter(ArithmeticRewriter):
         # A turn that always comes to a barrier is counted by the scheduler.
         has_continue = any(isinstance(part, ast.Continue) for part in ast.walk(node))
         is_counted = not has_continue and any(self._is_barrier(statement) for statement in node.body)
-        waits = only_waits(node)
+        waiting = self._waiting(node)
         numbered = self._numbered(node)
         if is_counted:
             return numbered
@@ -302,20 +312,36 @@ class Rewriter(ArithmeticRewriter):
             self.cells["_kapi_spin_limit"] = CellType()
             self.cells["_kapi_spin"] = CellType(spin)
         file = self._function.__code__.co_filename
-        made = [*numbered[:-1], *counted_loop(node, file, self._temporaries, hands_over)]
-        if waits:
-            self.cells["_kapi_waited"] = CellType()
-            made += after_wait(node, file)
+        made = [*numbered[:-1], *counted_loop(node, file, self._temporaries, hands_over, waiting)]
+        if waiting.idles:
+            self.cells["_kapi_changes"] = CellType()
         return made
+
+    def _waiting(self, node: ast.While | ast.For) -> Waiting:
+        waiting = waiting_of(node, self._callee, self._from_memory, self._is_plain)
+        self._callees.waits |= waiting.reads_shared
+        return waiting
+
+    def _callee(self, node: ast.Call) -> Callee:
+        """Tell what a call, as written, may do."""
+        value = self._lookup(node.func)
+        if value is MISSING:
+            return kind_of_method(node.func.attr) if isinstance(node.func, ast.Attribute) else Callee.UNKNOWN
+        if is_meeting(value):
+            return Callee.UNKNOWN
+        return Callee.QUIET if called_function(value) is None else Callee.FUNCTION
 
     def visit_For(self, node: ast.For) -> list[ast.stmt]:
         """Give up a range of which no launch sees the end, and number the turns in which work-items meet."""
         is_range = isinstance(node.iter, ast.Call) and self._lookup(node.iter.func) is builtins.range
+        is_counted = is_range and not _is_short(node.iter)
+        idles = is_counted and self._waiting(node).idles
         made = self._numbered(node)
-        if is_range and not _is_short(node.iter):
+        if is_counted:
             self.cells["_kapi_range"] = CellType()
             place: Any = (self._function.__code__.co_filename, node.lineno, node.end_lineno or node.lineno)
-            node.iter = self._call("_kapi_range", [node.iter, ast.copy_location(ast.Constant(place), node)], node.iter)
+            given = [ast.copy_location(ast.Constant(each), node) for each in (place, idles)]
+            node.iter = self._call("_kapi_range", [node.iter, *given], node.iter)
         return made
 
     def _numbered(self, node: ast.For | ast.While) -> list[ast.stmt]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import compress, product, repeat
-from typing import TYPE_CHECKING, Any
+from itertools import compress, islice, product, repeat
+from typing import Any, Protocol
 
 from kapi_sim.arguments import Bound
 from kapi_sim.clock import Clock
@@ -22,10 +22,50 @@ from kapi_sim.memory import poison
 from kapi_sim.spec.index_space import NdRange, Range
 from kapi_sim.watchdog import turn_of
 
-if TYPE_CHECKING:
-    from random import Random
+__all__ = ["Order", "Schedule"]
 
-__all__ = ["Schedule"]
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order in which work-items run.
+
+    Attributes
+    ----------
+    seed : int or None
+        Permutes groups, and work-items between barriers; `None` is program order.
+    is_reversed : bool
+        Whether the last ones come first.
+    only : int or None
+        The number of the one group that runs, or of the one work-item of a `Range`; `None` for all.
+    """
+
+    seed: int | None = None
+    is_reversed: bool = False
+    only: int | None = None
+
+    def shuffler(self) -> Shuffler | None:
+        """Return what permutes lists in place; `None` for program order."""
+        if self.is_reversed:
+            return _Reverser()
+        if self.seed is None:
+            return None
+        # Imported when first asked for: most launches run in program order.
+        from random import Random
+
+        return Random(self.seed)
+
+
+class Shuffler(Protocol):
+    """What permutes a list in place."""
+
+    def shuffle(self, x: list[Any]) -> None:
+        """Permute."""
+        ...
+
+
+class _Reverser:
+    def shuffle(self, x: list[Any]) -> None:
+        x.reverse()
 
 
 @dataclass(slots=True)
@@ -53,8 +93,8 @@ class Schedule:
         Whether any check needs the clock.
     checks_convergence : bool
         Whether a barrier that a part of a group reaches is an error.
-    seed : int or None
-        Permutes the order; `None` is program order.
+    order : Order
+        In which work-items run.
     """
 
     function: Callable[..., Any]
@@ -66,7 +106,7 @@ class Schedule:
     bound: Bound
     is_checked: bool
     checks_convergence: bool
-    seed: int | None
+    order: Order
 
     @property
     def clock(self) -> Clock:
@@ -75,13 +115,13 @@ class Schedule:
 
     def run(self, space: Range | NdRange) -> None:
         """Run every work-item."""
-        shuffler = None if self.seed is None else _shuffler(self.seed)
+        shuffler = self.order.shuffler()
         if isinstance(space, Range):
             self._run_range(space, shuffler)
         else:
             self._run_groups(space, shuffler)
 
-    def _run_range(self, space: Range, shuffler: Random | None) -> None:
+    def _run_range(self, space: Range, shuffler: Shuffler | None) -> None:
         if self.has_meeting:
             raise KernelLaunchError(
                 f"kernel `{self.function.__name__}` must be launched over an NdRange, for it has a barrier or a group "
@@ -97,7 +137,7 @@ class Schedule:
                     call()
                 return
             # Every work-item is a group of its own: nothing orders it after another one.
-            numbered = _permuted(enumerate(_indices(space)), shuffler)
+            numbered = self._chosen(enumerate(_indices(space)), shuffler)
             for clock.epoch, (clock.uid, item.id) in enumerate(numbered):
                 clock.group_start = clock.epoch
                 call()
@@ -106,14 +146,14 @@ class Schedule:
             clock.uid = linear(item.id, space)
             raise
 
-    def _run_groups(self, space: NdRange, shuffler: Random | None) -> None:
+    def _run_groups(self, space: NdRange, shuffler: Shuffler | None) -> None:
         cluster = Cluster(space, self.clock.sub_group_size)
         clock = self.clock
         trail = self.bound.local_trail
         recorder = self.bound.recorder
         can_wait = self.is_generator or self.on_threads
         run_group = self._group_with_barriers(cluster) if can_wait else self._group_in_a_loop(cluster)
-        for number, cluster.id in _permuted(enumerate(_indices(space.group_range)), shuffler):
+        for number, cluster.id in self._chosen(enumerate(_indices(space.group_range)), shuffler):
             clock.start_group()
             if recorder is not None:
                 recorder.start_group()
@@ -124,12 +164,16 @@ class Schedule:
             run_group(number * clock.group_size, shuffler)
             end_phase(self.bound)
 
-    def _group_in_a_loop(self, cluster: Cluster) -> Callable[[int, Random | None], None]:
+    def _chosen(self, numbered: Iterable[Any], shuffler: Shuffler | None) -> Iterable[Any]:
+        only = self.order.only
+        return _permuted(numbered, shuffler) if only is None else islice(numbered, only, only + 1)
+
+    def _group_in_a_loop(self, cluster: Cluster) -> Callable[[int, Shuffler | None], None]:
         item = SimNdItem(cluster, cluster.id)
         clock = self.clock
         call = partial(self.function, item, *self.values)
 
-        def run(base: int, shuffler: Random | None) -> None:
+        def run(base: int, shuffler: Shuffler | None) -> None:
             numbered = _permuted(enumerate(_indices(cluster.local_range), base), shuffler)
             if self.is_checked:
                 for clock.uid, item.local in numbered:
@@ -144,7 +188,7 @@ class Schedule:
 
         return run
 
-    def _group_with_barriers(self, cluster: Cluster) -> Callable[[int, Random | None], None]:
+    def _group_with_barriers(self, cluster: Cluster) -> Callable[[int, Shuffler | None], None]:
         items = [SimNdItem(cluster, local) for local in _indices(cluster.local_range)]
         values = self.values
         function: Callable[..., Any] = self.function
@@ -153,7 +197,7 @@ class Schedule:
 
             function = partial(ThreadedItem, turn_of(self.bound.spin_limit), function)
 
-        def run(base: int, shuffler: Random | None) -> None:
+        def run(base: int, shuffler: Shuffler | None) -> None:
             generators = [function(item, *values) for item in items]
             try:
                 if self.tells_meetings:
@@ -167,7 +211,7 @@ class Schedule:
 
         return run
 
-    def _run_unchecked(self, base: int, generators: list[Any], shuffler: Random | None) -> None:
+    def _run_unchecked(self, base: int, generators: list[Any], shuffler: Shuffler | None) -> None:
         running = generators
         phases = 0
         try:
@@ -187,20 +231,13 @@ class Schedule:
             raise
 
 
-def _shuffler(seed: int) -> Random:
-    # Imported when first asked for: most launches run in program order.
-    from random import Random
-
-    return Random(seed)
-
-
 def _indices(extents: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Yield all indices, the last dimension the fastest."""
     # `product` would first make a tuple of its only range.
     return zip(range(extents[0])) if len(extents) == 1 else product(*map(range, extents))
 
 
-def _permuted(values: Iterable[Any], shuffler: Random | None) -> Iterable[Any]:
+def _permuted(values: Iterable[Any], shuffler: Shuffler | None) -> Iterable[Any]:
     if shuffler is None:
         return values
     shuffled = list(values)

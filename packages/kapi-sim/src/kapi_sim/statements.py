@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from kapi_sim.watchdog import SPIN
+from kapi_sim.waiting import Waiting
+from kapi_sim.watchdog import IDLE_TURNS, SPIN
 
-__all__ = ["TURN", "after_wait", "counted_loop", "holds_meeting", "mark_lines", "numbered_loop"]
+__all__ = ["TURN", "counted_loop", "holds_meeting", "mark_lines", "numbered_loop"]
 
 TURN = "_kapi_turn_"
 """How the variables begin that number the turns of the loops around a meeting."""
@@ -14,7 +15,7 @@ TURN = "_kapi_turn_"
 _ADDED = "_kapi_is_added"
 
 
-def counted_loop(node: ast.While, file: str, number: int, hands_over: bool) -> list[ast.stmt]:
+def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, waiting: Waiting) -> list[ast.stmt]:
     """Return a loop that counts its turns, and gives up or hands over when they are too many.
 
     Parameters
@@ -27,26 +28,31 @@ def counted_loop(node: ast.While, file: str, number: int, hands_over: bool) -> l
         Tells its counter from others of the function.
     hands_over : bool
         Whether it yields to other work-items; else it ends with an error.
+    waiting : Waiting
+        What its course depends on.
     """
     first, last = node.lineno, node.end_lineno or node.lineno
+    place = f"({file!r}, {first}, {last})"
     turns = f"_kapi_turns_{number}"
     start = f"{turns} = 0"
+    count, is_idle = f"{turns} += 1", ""
+    if waiting.idles:
+        # A turn in which nothing was written is like the one before: others need not wait for more of them.
+        seen, idle = f"_kapi_seen_{number}", f"_kapi_idle_{number}"
+        start += f"\n{seen} = -1\n{idle} = 0"
+        count += f"\n{idle} = {idle} + 1 if {seen} == ({seen} := _kapi_changes()) else 0"
+        is_idle = f" or {idle} > {0 if hands_over else IDLE_TURNS}"
     if hands_over:
         # Each run of the loop has a number of its own: where it came round to is compared within one run.
         start += f"\n_kapi_loop_{number} = _kapi_loop_number()"
         text = (
-            f"{turns} += 1\nif {turns} >= _kapi_spin_turn:\n"
-            f"    yield ({file!r}, {first}, {last}), _kapi_loop_{number}, {SPIN}\n    {turns} = 0"
+            f"{count}\nif {turns} >= _kapi_spin_turn{is_idle}:\n"
+            f"    yield {place}, _kapi_loop_{number}, {SPIN}, {turns}, {waiting.names!r}\n    {turns} = 0"
         )
     else:
-        text = f"{turns} += 1\nif {turns} > _kapi_spin_limit:\n    _kapi_spin({file!r}, {first}, {last})"
+        text = f"{count}\nif {turns} > _kapi_spin_limit{is_idle}:\n    _kapi_spin({place}, {turns} > _kapi_spin_limit)"
     node.body = [*_parsed(text, node), *node.body]
     return [*_parsed(start, node), node]
-
-
-def after_wait(node: ast.While, file: str) -> list[ast.stmt]:
-    """Return a call, for the place after a loop that only waits, which looks at who has ended it."""
-    return _parsed(f"_kapi_waited(({file!r}, {node.lineno}, {node.end_lineno or node.lineno}))", node)
 
 
 def numbered_loop(node: ast.For | ast.While, variable: str) -> list[ast.stmt]:

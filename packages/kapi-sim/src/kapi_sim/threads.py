@@ -172,7 +172,7 @@ class ThreadedItem:
     def _hand_over(self, loop: Loop) -> None:
         """Let others run, for a loop turns for long."""
         self._loops += 1
-        self._yielded = (loop, self._loops, SPIN)
+        self._yielded = (loop, self._loops, SPIN, self._turn_limit, None)
         self._wait_for_turn()
 
     def _wait_for_turn(self) -> None:

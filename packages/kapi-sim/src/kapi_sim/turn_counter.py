@@ -80,7 +80,7 @@ def counting(codes: Iterable[CodeType], limit: int) -> Iterator[None]:
     if not watched or getattr(before, "__name__", "") == "trace_dispatch":
         yield
         return
-    sys.settrace(TurnCounter(watched, limit, lambda loop: spin(*loop)))
+    sys.settrace(TurnCounter(watched, limit, lambda loop: spin(loop, True)))
     try:
         yield
     finally:

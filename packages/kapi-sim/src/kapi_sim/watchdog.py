@@ -15,26 +15,27 @@ from types import CellType
 from typing import TYPE_CHECKING, NoReturn
 
 from kapi_sim.checks.bounds import spell
-from kapi_sim.checks.ordered_races import OrderedTrail
 from kapi_sim.errors import DeadlockError
 from kapi_sim.source import Site, line_of, site_of
 from kapi_sim.spec.index_space import NdRange
 
 if TYPE_CHECKING:
     from kapi_sim.arguments import Bound
+    from kapi_sim.checks.ordered_races import Hearing
     from kapi_sim.checks.races import Trail
 
 __all__ = [
+    "IDLE_TURNS",
     "LOOP_NUMBER",
     "SPIN",
     "TURNS",
     "Loop",
     "SpinningError",
-    "check_wait",
     "counted",
     "deadlock",
     "spin",
     "turn_of",
+    "waiting_for_another_group",
 ]
 
 Loop = tuple[str, int, int]
@@ -46,6 +47,9 @@ TURNS = 1000
 """How many times one work-item may hand over while none comes to a barrier or to its end."""
 LOOP_NUMBER = CellType(count().__next__)
 """Holds what gives each run of a loop a number."""
+
+IDLE_TURNS = 100
+"""So many turns without any change, of a loop that depends on nothing else, are enough where nobody else runs."""
 
 RANGE_TURNS = 100
 """A `for` loop over a range may turn so many times as often as a `while` loop: it does have an end."""
@@ -62,12 +66,19 @@ class SpinningError(DeadlockError):
         Where it turns.
     factor : int
         How many times the limit of a `while` loop it turned.
+    has_come_round : bool
+        Whether it was seen to turn without any change.
     """
 
-    def __init__(self, loop: Loop, factor: int = 1) -> None:
+    def __init__(self, loop: Loop, factor: int = 1, has_come_round: bool = False) -> None:
         super().__init__(f"loop at {Site(loop[0], loop[1])} does not end")
         self.loop = loop
         self.factor = factor
+        self.has_come_round = has_come_round
+
+
+class BoundedWaitError(Exception):
+    """Ends a second look: a loop waits for others, and goes on without them after some turns."""
 
 
 def turn_of(limit: int) -> int:
@@ -75,15 +86,43 @@ def turn_of(limit: int) -> int:
     return max(limit // TURNS, 1)
 
 
-def spin(file: str, first: int, last: int) -> NoReturn:
-    """Give up a loop of a work-item that cannot hand over."""
-    raise SpinningError((file, first, last))
+def spin(loop: Loop, is_long: bool) -> NoReturn:
+    """Give up a loop of a work-item that cannot hand over: it turned for long, or without any change."""
+    raise SpinningError(loop, has_come_round=not is_long)
 
 
-def counted(limit: int, turns: range, loop: Loop) -> Iterable[int]:
-    """Return `turns`, counted if they are more than any kernel is meant to run."""
-    most = limit * RANGE_TURNS
-    return _given_up(turns[:most], loop) if turns[most:] else turns
+def counted(bound: Bound, turns: range, loop: Loop, idles: bool) -> Iterable[int]:
+    """Return `turns`, counted if they are more than any kernel is meant to run.
+
+    Parameters
+    ----------
+    bound : Bound
+        The launch.
+    turns : range
+        What the loop is over.
+    loop : Loop
+        Where it is.
+    idles : bool
+        Whether turns without any change are all alike.
+    """
+    most = bound.spin_limit * RANGE_TURNS
+    is_endless = bool(turns[most:])
+    if idles and turns[IDLE_TURNS:] and (is_endless or bound.is_second_look):
+        return _watched(bound, turns[:most], loop, is_endless)
+    return _given_up(turns[:most], loop) if is_endless else turns
+
+
+def _watched(bound: Bound, turns: range, loop: Loop, is_endless: bool) -> Iterator[int]:
+    idle, seen = 0, -1
+    for turn in turns:
+        yield turn
+        now = bound.changes()
+        idle = idle + 1 if now == seen else 0
+        seen = now
+        if idle > IDLE_TURNS:
+            raise SpinningError(loop, RANGE_TURNS, has_come_round=True) if is_endless else BoundedWaitError
+    if is_endless:
+        raise SpinningError(loop, RANGE_TURNS)
 
 
 def _given_up(turns: range, loop: Loop) -> Iterator[int]:
@@ -91,38 +130,34 @@ def _given_up(turns: range, loop: Loop) -> Iterator[int]:
     raise SpinningError(loop, RANGE_TURNS)
 
 
-def check_wait(bound: Bound, loop: Loop) -> None:
-    """Raise if a loop that only waits was ended by another work-group.
+def waiting_for_another_group(bound: Bound, heard: list[Hearing]) -> DeadlockError:
+    """Return the error for a loop that ended because another work-group had run, and does not end without.
 
     Parameters
     ----------
     bound : Bound
-        The launch.
-    loop : Loop
-        What the running work-item has just left.
-
-    Raises
-    ------
-    DeadlockError
-        If what it waited for was written by a work-item of another group: in an order in which that group
-        comes later, nothing ends the loop.
+        The launch, which was stuck when the work-group ran first.
+    heard : list of Hearing
+        What its atomic operations read of other groups when they ran before.
     """
-    trail = bound.trail
-    latest = trail.latest_load() if isinstance(trail, OrderedTrail) else None
-    if latest is None:
-        return
-    read, write = latest
     clock = bound.clock
-    is_here = read[2].co_filename == loop[0] and loop[1] <= line_of(read[2], read[3]) <= loop[2]
-    if write is None or not is_here or clock.group_of(write[0]) == clock.group_of(clock.uid):
-        return
+    loops = bound.stuck
+    here = [
+        each
+        for each in heard
+        for file, first, last in loops
+        if each[0][2].co_filename == file and first <= line_of(each[0][2], each[0][3]) <= last
+    ]
+    read, write = (here or heard)[-1]
     if isinstance(clock.space, NdRange):
         whose, who = "work-group", "no work-group can wait for another one"
     else:
         whose, who = "work-item", "no work-item of a Range launch can wait for another one"
-    raise DeadlockError(
+    where = [f"  and turns at {Site(file, first)}\n" for file, first, _ in ([] if here else loops[:1])]
+    return DeadlockError(
         f"a loop must end by what its own {whose} does, got one that waits for another {whose}\n"
-        f"  {clock.describe()} waited for {spell(read[4].name, read[5])} at {site_of(read[2], read[3])}\n"
+        f"  {clock.describe(read[0])} waited for {spell(read[4].name, read[5])} at {site_of(read[2], read[3])}\n"
+        f"{''.join(where)}"
         f"  {clock.describe(write[0])} wrote it at {site_of(write[2], write[3])}\n"
         f"  {who}, which may not run before it has ended: split the work into two launches"
     )
@@ -168,6 +203,7 @@ def deadlock(
     else:
         why = f"no other work-item ends within {bound.spin_limit * factor} turns"
         cure += "\n  if the loop does end, allow it more turns with simulation(spin_limit=...)"
+    bound.stuck = list(spinning.values())
     return DeadlockError(
         f"a loop must end by what its own work-item does, got one that {why}\n" + "\n".join(lines) + f"\n  {cure}"
     )

@@ -23,7 +23,10 @@ from kapi_sim.clock import Clock
 from kapi_sim.source import line_of
 from kapi_sim.spec.memory import MemoryOrder, MemoryScope
 
-__all__ = ["OrderedTrail"]
+__all__ = ["Hearing", "OrderedTrail"]
+
+Hearing = tuple[Access, Access]
+"""An atomic read, and the write by a work-item of another group that it reads."""
 
 _NO_GROUP = -1
 _MIXED_WIDTHS = -1
@@ -107,26 +110,38 @@ class OrderedTrail(Trail):
         What to look for.
     ordering : Ordering
         What atomics, fences and sub-groups order.
+
+    Attributes
+    ----------
+    hears : bool
+        Whether to take note of what work-items read of other groups.
+    heard : dict of int to dict
+        By group, and by code and instruction of the reads, the latest of these.
     """
 
-    __slots__ = ("_cells", "_loads", "_ordering", "_relaxed")
+    __slots__ = ("_cells", "_ordering", "_relaxed", "heard", "hears")
 
     def __init__(self, clock: Clock, space: str, finds_races: bool, finds_unwritten: bool, ordering: Ordering) -> None:
         super().__init__(clock, space, finds_races, finds_unwritten)
         self._cells: dict[int, _Cell] = {}
         self._ordering = ordering
         self._relaxed: dict[int, Access] = {}
-        self._loads: dict[int, tuple[int, Access]] = {}
+        self.hears = False
+        self.heard: dict[int, dict[tuple[CodeType, int], Hearing]] = {}
 
     def clear(self) -> None:
         super().clear()
         self._cells.clear()
-        self._loads.clear()
+        self.heard = {}
 
-    def latest_load(self) -> tuple[Access, Access | None] | None:
-        """Return the running work-item's latest atomic load, and what wrote the element last in this launch."""
-        found = self._loads.get(self.clock.uid)
-        return None if found is None else (found[1], self.writes.get(found[0]))
+    def set_aside(self) -> object:
+        kept = self._cells, super().set_aside()
+        self._cells = {}
+        return kept
+
+    def resume(self, kept: Any) -> None:
+        self._cells, others = kept
+        super().resume(others)
 
     @property
     def touched(self) -> int:
@@ -162,11 +177,13 @@ class OrderedTrail(Trail):
         self._touch(cell)
 
     def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any) -> Access | None:
-        self.changes += 1
         clock = self.clock
         uid = clock.uid
         tick = self._ordering.tick(uid)
         access = (uid, clock.epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick, value)
+        latest = self.writes.get(address)
+        if latest is None or (latest[9] is not value and latest[9] != value):
+            self.changes += 1
         self.writes[address] = access
         if not self.finds_races:
             return None
@@ -211,6 +228,7 @@ class OrderedTrail(Trail):
         frame: FrameType,
         reads: bool,
         writes: bool,
+        changes: bool,
         order: int,
         scope: int,
     ) -> None:
@@ -228,6 +246,8 @@ class OrderedTrail(Trail):
             Where the kernel stands.
         reads, writes : bool
             What the operation does.
+        changes : bool
+            Whether the element holds something else afterwards.
         order : MemoryOrder
             As the AtomicRef has it.
         scope : MemoryScope
@@ -244,11 +264,14 @@ class OrderedTrail(Trail):
         uid = clock.uid
         tick = self._ordering.tick(uid)
         access = (uid, clock.epoch, frame.f_code, frame.f_lasti, array, index, None, None, tick, None)
+        if reads and self.hears:
+            write = self.writes.get(address)
+            group = clock.group_of(uid)
+            if write is not None and clock.group_of(write[0]) != group:
+                self.heard.setdefault(group, {})[access[2:4]] = access, write
+        self.changes += changes
         if writes:
-            self.changes += 1
             self.writes[address] = access
-        else:
-            self._loads[uid] = address, access
         if not self.finds_races:
             return
         does = _atomically(writes)

@@ -44,6 +44,27 @@ _Published = tuple[_Node, int, int]
 """A node, the work-item that released it, and the scope."""
 
 
+_LOOSE = -1
+"""In place of a scope: neither acquired nor released."""
+
+
+class _Use:
+    """What one work-item does with an element that passes on what others did.
+
+    Attributes
+    ----------
+    taken, given : int or None
+        Scope of the first operation that reads, as an acquire, and of the last that writes, as a release; `_LOOSE`
+        if it is none, `None` if there is no such operation.
+    """
+
+    __slots__ = ("given", "taken")
+
+    def __init__(self) -> None:
+        self.taken: int | None = None
+        self.given: int | None = None
+
+
 class Ordering:
     """The order that one launch's atomics, fences and sub-group barriers make.
 
@@ -53,7 +74,18 @@ class Ordering:
         Tells groups and epochs.
     """
 
-    __slots__ = ("_clock", "_fenced", "_known", "_latest", "_locations", "_ticks", "_unfenced")
+    __slots__ = (
+        "_clock",
+        "_fenced",
+        "_known",
+        "_latest",
+        "_locations",
+        "_loose",
+        "_passed_on",
+        "_ticks",
+        "_unfenced",
+        "_uses",
+    )
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -67,6 +99,9 @@ class Ordering:
         self._unfenced: dict[int, dict[_Published, None]] = {}
         self._locations: dict[int, list[_Published]] = {}
         self._latest: tuple[int, tuple[_Node, ...], _Horizon] | None = None
+        self._passed_on: set[int] = set()
+        self._uses: dict[int, dict[int, _Use]] = {}
+        self._loose: dict[int, list[_Use]] = {}
 
     def tick(self, uid: int) -> int:
         """Return how often a work-item has released."""
@@ -94,7 +129,15 @@ class Ordering:
         uid = self._clock.uid
         published = self._locations.get(address, ())
         seen = [p for p in published if self.meets(uid, p[1], min(scope, p[2]))]
-        if order in _ACQUIRING:
+        acquires = order in _ACQUIRING
+        use = self._use(address, uid)
+        if use.taken is None:
+            use.taken = scope if acquires else _LOOSE
+            if not acquires:
+                self._loose.setdefault(uid, []).append(use)
+        if published and published[-1][1] != uid:
+            self._passed_on.add(address)
+        if acquires:
             self._learn(uid, seen)
             return len(seen) == len(published)
         if seen:
@@ -120,6 +163,7 @@ class Ordering:
             new: _Published | None = (self._release(uid), uid, scope)
         else:
             new = self._fenced.get(uid)
+        self._use(address, uid).given = _LOOSE if new is None else min(scope, new[2])
         earlier = self._locations.get(address, []) if continues else []
         if new is not None and new not in earlier:
             # A node that knows the others stands for them; that of a fence was made before they were seen.
@@ -131,6 +175,8 @@ class Ordering:
         """Take note of the running work-item's fence."""
         uid = self._clock.uid
         if order in _ACQUIRING:
+            for use in self._loose.pop(uid, ()):
+                use.taken = scope
             seen = self._unfenced.get(uid, {})
             self._learn(uid, [p for p in seen if self.meets(uid, p[1], min(scope, p[2]))])
         if order in _RELEASING:
@@ -173,6 +219,30 @@ class Ordering:
         if latest is None or latest[0] != self._clock.uid or latest[1] != roots:
             self._latest = latest = (self._clock.uid, roots, _Horizon(roots))
         return latest[2].holds(uid, self._clock.group_of(uid), tick, epoch)
+
+    def depends_on_order(self) -> bool:
+        """Tell whether what was passed on by one work-item after another might not be, the other way round.
+
+        So it is with a lock that one takes without an acquire, or gives back without a release: what the
+        work-items after it do is ordered, and what it does after them would not be.
+        """
+        for address in self._passed_on:
+            uses = self._uses[address]
+            groups = {self._clock.group_of(uid) for uid in uses}
+            scope = MemoryScope.DEVICE if len(groups) > 1 else MemoryScope.WORK_GROUP
+            for use in uses.values():
+                if use.taken is not None and use.given is not None and min(use.taken, use.given) < scope:
+                    return True
+        return False
+
+    def _use(self, address: int, uid: int) -> _Use:
+        uses = self._uses.get(address)
+        if uses is None:
+            uses = self._uses[address] = {}
+        use = uses.get(uid)
+        if use is None:
+            use = uses[uid] = _Use()
+        return use
 
     def _learn(self, uid: int, seen: list[_Published]) -> None:
         if seen:

@@ -64,22 +64,24 @@ class Trail:
     Attributes
     ----------
     changes : int
-        How many writes were recorded.
+        How often memory was changed, as far as that is known: a write of what is there already is no change.
     finds_races : bool
         As given.
     initialised : set of int
         Addresses that were written before, whatever array they are of.
+    is_silent : bool
+        Whether benign races are not warned of, for they were before.
     marked : container of int, or None
         Of arrays that start unwritten, the addresses that do; `None` for all.
     """
 
     __slots__ = (
-        "_is_silent",
         "_tracks_unwritten",
         "changes",
         "clock",
         "finds_races",
         "initialised",
+        "is_silent",
         "marked",
         "notes",
         "reads",
@@ -97,6 +99,7 @@ class Trail:
         self.changes = 0
         self.initialised: set[int] = set()
         self.marked: Container[int] | None = None
+        self.is_silent = False
         self.notes: dict[tuple[Site, Site], str] = {}
         self.finds_races = finds_races
         self._tracks_unwritten = finds_unwritten
@@ -106,6 +109,18 @@ class Trail:
         self.reads.clear()
         self.writes.clear()
         self.unwritten.clear()
+
+    def set_aside(self) -> object:
+        """Start anew and in silence, and return what `resume` takes."""
+        kept = self.reads, self.writes
+        self.reads, self.writes = {}, {}
+        self.is_silent = True
+        return kept
+
+    def resume(self, kept: Any) -> None:
+        """Go back to what was set aside."""
+        self.reads, self.writes = kept
+        self.is_silent = False
 
     @property
     def touched(self) -> int:
@@ -180,10 +195,12 @@ class Trail:
         DataRaceError
             If an unordered read was recorded, or an unordered write of another value.
         """
-        self.changes += 1
         clock = self.clock
         uid = clock.uid
         epoch = clock.epoch
+        write = self.writes.get(address)
+        if write is None or (write[9] is not value and write[9] != value):
+            self.changes += 1
         second: Access | None = None
         foreign: Access | None = None
         benign: Access | None = None
@@ -197,7 +214,6 @@ class Trail:
                     self._fail(other, "read", "wrote", array, index, frame)
                 if read[7] is not None:
                     self._fail(read[7], "read", "wrote", array, index, frame)
-            write = self.writes.get(address)
             if write is not None:
                 second, foreign, benign = self._still_counting(write, array, index, frame, value)
         self.writes[address] = (uid, epoch, frame.f_code, frame.f_lasti, array, index, second, foreign, 0, value)
@@ -252,7 +268,7 @@ class Trail:
     def note_benign(self, earlier: Access, array: AccessedArray, index: Any, frame: FrameType) -> None:
         """Warn of two unordered writes of equal values, once for each pair of lines."""
         first, second = site_of(earlier[2], earlier[3]), site_of(frame.f_code, frame.f_lasti)
-        if (first, second) in self.notes:
+        if self.is_silent or (first, second) in self.notes:
             return
         text = (
             f"benign race on {spell(array.name, index)} ({self.space} memory): work-items that nothing "
