@@ -118,8 +118,8 @@ def changed_after_a_part(a, b):
 
 FUNCTIONS = [
     second_name, whole_view, view_of_a_view, read_before_and_after, several_stores, stored_and_read, swapped,
-    transposed, overlapping, reversed_view, kept_result, element_after_a_store, selection_after_a_store, changed_by_a_call,
-    changed_before_a_part, changed_after_a_part,
+    transposed, overlapping, reversed_view, kept_result, element_after_a_store, selection_after_a_store,
+    changed_by_a_call, changed_before_a_part, changed_after_a_part,
 ]  # fmt: skip
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+import numba
+
 from kapi_numba_offload.names import UNKNOWN, Names
 from kapi_numba_offload.numpy_functions import numpy_name
 
@@ -12,15 +14,15 @@ __all__ = ["has_assignment_within", "has_effects"]
 _CHANGES = {"copyto", "put", "put_along_axis", "place", "putmask", "fill_diagonal"}
 """NumPy's functions that store into an array that they are given."""
 
-_PURE = {len, abs, int, float, bool, complex, round, min, max, range, tuple}
+_PURE = {len, abs, int, float, bool, complex, round, min, max, range, tuple, numba.prange}
 _PURE_METHODS = frozenset(
     "all any argmax argmin argsort astype clip conj conjugate copy cumsum cumprod diagonal dot flatten item max mean "
     "min nonzero prod ravel repeat reshape round squeeze std sum swapaxes take trace transpose var".split()
 )
 
 
-def has_effects(node: ast.expr, names: Names) -> bool:
-    """Whether a call in an expression may change an array, or an assignment within it a variable."""
+def has_effects(node: ast.AST, names: Names) -> bool:
+    """Whether a call in `node` may change an array, or an assignment within it a variable."""
     return any(
         isinstance(each, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))
         or (isinstance(each, ast.Call) and not _is_pure(each, names))

@@ -15,6 +15,7 @@ from kapi_numba_offload.grouping import PREFIX
 from kapi_numba_offload.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
 from kapi_numba_offload.loop_syntax import variables_of
 from kapi_numba_offload.names import Names
+from kapi_numba_offload.normal_form import normalised
 from kapi_numba_offload.partition import Partition
 from kapi_numba_offload.placement import mixed_error
 from kapi_numba_offload.source import function_definition
@@ -56,7 +57,7 @@ class OffloadedFunction:
         self.function = function
         self.arguments = tuple(arguments)
         self._has_run = False
-        definition = function_definition(function, func_ir)
+        definition = normalised(function_definition(function, func_ir))
         names = Names(function, definition)
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
         kinds.run(definition.body)

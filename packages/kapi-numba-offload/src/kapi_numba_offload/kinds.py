@@ -124,12 +124,16 @@ class Kinds:
         elif isinstance(node, ast.With):
             for item in node.items:
                 self._expression(item.context_expr)
+                if item.optional_vars is not None:
+                    self._assign(item.optional_vars, ANY)
             self.run(node.body)
         elif isinstance(node, ast.Try):
             before = dict(self._now)
             self.run(node.body)
             for handler in node.handlers:
                 self._join(before)
+                if handler.name is not None:
+                    self._now[handler.name] = ANY
                 self.run(handler.body)
             self.run([*node.orelse, *node.finalbody])
         else:
@@ -208,6 +212,12 @@ class Kinds:
         if isinstance(node, ast.IfExp):
             self._expression(node.test)
             return _either(self._expression(node.body), self._expression(node.orelse))
+        if isinstance(node, ast.NamedExpr):
+            kind = self._expression(node.value)
+            # Its place in the expression is not looked at, nor whether it is reached.
+            known = self._now.get(node.target.id, kind)
+            self._now[node.target.id] = kind if known == kind else _either(known, kind)
+            return kind
         if isinstance(node, ast.BoolOp):
             kinds = [self._expression(each) for each in node.values]
             return SCALAR if all(each == SCALAR for each in kinds) else ANY

@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
-from kapi_numba_offload.grouping import loaded
+from kapi_numba_offload.control_flow import assigned_at, may_leave_early, why_in_place
+from kapi_numba_offload.grouping import PREFIX, loaded
+from kapi_numba_offload.host_copies import arrays_among
 from kapi_numba_offload.host_loop import HostLoop
 from kapi_numba_offload.kinds import SCALAR, ArrayKind, Kinds
+from kapi_numba_offload.loop_exits import exit_statements, is_flaggable
 from kapi_numba_offload.loop_syntax import LoopSyntax, first_use, is_parallel, parallel_loop, variables_of
 from kapi_numba_offload.names import Names
 from kapi_numba_offload.options import OffloadOptions
@@ -18,7 +22,7 @@ from kapi_numba_offload.placement import mixed_error
 from kapi_numba_offload.reasons import Refusal, fall_back
 from kapi_numba_offload.statements import Place
 
-__all__ = ["LoopBody", "SequentialLoop", "rewrite_loop"]
+__all__ = ["LoopBody", "LoopInPlace", "SequentialLoop", "rewrite_loop"]
 
 
 class LoopBody(Protocol):
@@ -48,6 +52,9 @@ class LoopBody(Protocol):
     def following(self) -> Iterator[Sequence[ast.stmt]]:
         """What may run after the statement at hand, block by block."""
 
+    def loop_in_place(self, statement: ast.For | ast.While) -> list[ast.stmt]:
+        """A loop that stays where it stands, its blocks rewritten."""
+
 
 class SequentialLoop:
     """A loop over elements of USM arrays that is no `prange` loop, and so runs on the host.
@@ -74,9 +81,40 @@ class SequentialLoop:
         self.latest: str | None = None
 
     def __call__(self, *captured: Any) -> Any:
-        """Run the loop, with a warning."""
+        """Run the loop, with a warning if there is a USM array for it."""
+        if next(arrays_among(captured), None) is None:
+            return self.host.leave((), captured)
         self.latest = fall_back(self.place, self.refusal, self.options.may_fall_back)
-        return self.host.run((), captured)
+        return self.host.leave((), captured)
+
+
+class LoopInPlace:
+    """A loop over elements that stays where it stands, since it does what a function of its own could not.
+
+    Parameters
+    ----------
+    place : Place
+        Where it stands.
+    refusal : Refusal
+        Why it is no kernel, and in its detail why it stays.
+    options : OffloadOptions
+        Those of the function.
+
+    Attributes
+    ----------
+    latest : str or None
+        What the latest run told.
+    """
+
+    def __init__(self, place: Place, refusal: Refusal, options: OffloadOptions) -> None:
+        self.place, self.refusal, self.options = place, refusal, options
+        self.latest: str | None = None
+
+    def __call__(self) -> None:
+        """Tell that the loop is going to run."""
+        self.latest = fall_back(
+            self.place, self.refusal, self.options.may_fall_back, "Python runs it, and copies each element on its own."
+        )
 
 
 def rewrite_loop(body: LoopBody, statement: ast.stmt) -> list[ast.stmt] | None:
@@ -86,10 +124,15 @@ def rewrite_loop(body: LoopBody, statement: ast.stmt) -> list[ast.stmt] | None:
     if isinstance(statement, ast.For) and is_parallel(statement, body.names):
         return _parallel(body, statement)
     element = next(_elements(body, statement), None)
-    return None if element is None else _sequential(body, statement, element)
+    if element is None:
+        return None
+    array = next((each.id for each in ast.walk(element) if isinstance(each, ast.Name)), "")
+    return _sequential(body, statement, Refusal("sequential-loop", statement.lineno, array))
 
 
-def _parallel(body: LoopBody, statement: ast.For) -> list[ast.stmt]:
+def _parallel(body: LoopBody, statement: ast.For) -> list[ast.stmt] | None:
+    if may_leave_early(statement) or any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(statement)):
+        return _sequential(body, statement, Refusal("early-exit", statement.lineno, ast.unparse(statement.target)))
     syntax = parallel_loop(statement, body.names)
     place = body.place(statement)
     _refuse_mixture(body, syntax, place)
@@ -102,14 +145,16 @@ def _parallel(body: LoopBody, statement: ast.For) -> list[ast.stmt]:
     reductions = list(syntax.reductions)
     left = [*reductions, *sorted({each.variable for each in syntax.refusals if each.variable in syntax.assigned})]
     # On the host, what iterations carry is given and returned as well.
-    before = _assigned_before(body, statement)
+    before = assigned_at(body.definition, statement)
     carried = [name for name in left if name not in reductions]
-    given = [*syntax.captured, *(name for name in carried if name in before)]
+    if not before.issuperset(carried):
+        return _sequential(body, statement, syntax.refusals[0])
+    given = [*syntax.captured, *carried]
     syntax.captured[:] = given
     host_bounds = [f"kapi_{word}{number}" for number in range(len(syntax.axes)) for word in ("start", "stop", "step")]
     host = HostLoop(
         body.original, body.names, _with_bounds(syntax, statement), host_bounds, [*given, *reductions],
-        [*reductions, *carried], parallel=not carried,
+        [*reductions, *carried], parallel=not carried, options=body.options.for_numba,
     )  # fmt: skip
     loop = ParallelLoop(body.original, body.names, syntax, place, host, body.options, numba_types=body.numba_types)
     body.loops.append(loop)
@@ -166,24 +211,35 @@ def _local_function(name: str, node: ast.AST) -> ast.FunctionDef | None:
     return made
 
 
-def _sequential(body: LoopBody, statement: ast.For | ast.While, element: ast.expr) -> list[ast.stmt]:
+def _sequential(body: LoopBody, statement: ast.For | ast.While, refusal: Refusal) -> list[ast.stmt] | None:
+    """A loop on the host: as a function of its own, or where it stands if that is all that gives what Python gives."""
     stored = variables_of([statement], ast.Store)
     read = variables_of([statement], ast.Load)
-    before = _assigned_before(body, statement)
+    before = assigned_at(body.definition, statement)
     returned = sorted(name for name in stored if _is_read_later(body, name))
-    given = sorted(
-        name for name in (read | set(returned)) & body.names.locals
-        if name in before and (name not in stored or name in returned or first_use(name, [statement]) == "read")
+    # What it may read before it assigns it has to be given, and so must have a value.
+    needed = {name for name in read & body.names.locals
+              if name not in stored or first_use(name, [statement]) == "read"}  # fmt: skip
+    flagged = [name for name in returned if name not in before]
+    why = why_in_place(statement, body.definition)
+    if why is None and not (needed <= before and all(is_flaggable(each, statement) for each in flagged)):
+        why = "a variable may have no value"
+    place = body.place(statement)
+    if why is not None:
+        loop = LoopInPlace(place, replace(refusal, detail=f"{refusal.detail}{why}"), body.options)
+        body.loops.append(loop)
+        told = ast.Expr(ast.Call(loaded(body.helper(f"loop_{len(body.loops)}", loop), statement), [], []))
+        return [ast.fix_missing_locations(ast.copy_location(told, statement)), *body.loop_in_place(statement)]
+    given = sorted(needed & before | (set(returned) & before))
+    host = HostLoop(
+        body.original, body.names, statement, (), given, returned, parallel=False, flagged=flagged,
+        options=body.options.for_numba,
     )  # fmt: skip
-    host = HostLoop(body.original, body.names, statement, (), given, returned, parallel=False)
-    array = next((each.id for each in ast.walk(element) if isinstance(each, ast.Name)), "")
-    loop = SequentialLoop(
-        body.place(statement), Refusal("sequential-loop", statement.lineno, array), host, body.options
-    )
-    body.loops.append(loop)
-    helper = body.helper(f"loop_{len(body.loops)}", loop)
+    moved = SequentialLoop(place, refusal, host, body.options)
+    body.loops.append(moved)
+    helper = body.helper(f"loop_{len(body.loops)}", moved)
     call = ast.Call(loaded(helper, statement), [loaded(name, statement) for name in given], [])
-    return [_assigned(returned, call, statement)]
+    return exit_statements(call, f"{PREFIX}left_{len(body.loops)}", statement, returned, flagged)
 
 
 def _assigned(names: Sequence[str], call: ast.expr, where: ast.stmt) -> ast.stmt:
@@ -254,12 +310,3 @@ def _is_read_later(body: LoopBody, name: str) -> bool:
         if use is not None:
             return use == "read"
     return False
-
-
-def _assigned_before(body: LoopBody, statement: ast.stmt) -> set[str]:
-    """Variables that may have a value when the statement is reached."""
-    return set(body.names.parameters) | {
-        each.id
-        for each in ast.walk(body.definition)
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) and each.lineno < statement.lineno
-    }

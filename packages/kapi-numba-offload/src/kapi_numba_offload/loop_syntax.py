@@ -10,6 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from kapi_numba_offload.control_flow import has_jump, may_leave_early
 from kapi_numba_offload.names import UNKNOWN, Names
 from kapi_numba_offload.reasons import Refusal
 
@@ -73,6 +74,8 @@ def parallel_loop(node: ast.For, names: Names) -> LoopSyntax:
     axes = [_axis(node)]
     body = node.body
     while len(axes) < MOST_AXES and len(body) == 1 and isinstance(body[0], ast.For) and is_parallel(body[0], names):
+        if body[0].orelse or may_leave_early(body[0]):
+            break
         inner = _axis(body[0])
         variables = {axis.variable for axis in axes}
         bounds = (inner.start, inner.stop, inner.step)
@@ -130,10 +133,13 @@ def variables_of(statements: Sequence[ast.AST], context: type[Any]) -> set[str]:
 
 def first_use(name: str, statements: Sequence[ast.stmt]) -> str | None:
     """What comes first on some way through the statements: "read"; "written" if on all ways; else None."""
+    is_sure = True
     for statement in statements:
         use = _use(name, statement)
         if use is not None:
-            return use
+            return use if use == "read" or is_sure else None
+        # A `break` or `continue` leads past what follows, to where the variable may be read.
+        is_sure = is_sure and not has_jump(statement)
     return None
 
 
@@ -144,21 +150,38 @@ def _use(name: str, node: ast.stmt) -> str | None:
         uses = [first_use(name, node.body), first_use(name, node.orelse)]
         return "read" if "read" in uses else "written" if uses == ["written", "written"] else None
     if isinstance(node, (ast.For, ast.While)):
-        head = node.iter if isinstance(node, ast.For) else node.test
-        if _mentions(name, head):
-            return "read"
-        if isinstance(node, ast.For) and name in variables_of([node.target], ast.Store):
-            (*_, last) = node.iter.args if isinstance(node.iter, ast.Call) and node.iter.args else (None,)
-            runs = isinstance(last, ast.Constant) and type(last.value) is int and last.value > 0
-            # Without iterations, it stays as it was.
-            return "written" if runs and isinstance(node.iter, ast.Call) and len(node.iter.args) == 1 else None
-        return "read" if first_use(name, node.body) == "read" else first_use(name, node.orelse)
+        return _use_of_loop(name, node)
     if isinstance(node, ast.Assign):
         reads = _mentions(name, node.value) or any(_mentions(name, each) for each in node.targets)
         return "read" if reads else "written" if name in variables_of(node.targets, ast.Store) else None
-    if name in variables_of([node], ast.Load):
+    is_deleted = isinstance(node, ast.Delete) and any(isinstance(each, ast.Name) and each.id == name
+                                                      for each in node.targets)  # fmt: skip
+    if is_deleted or name in variables_of([node], ast.Load):
         return "read"
-    return "written" if name in variables_of([node], ast.Store) else None
+    is_written = isinstance(node, ast.AnnAssign) and node.value is not None and _is(name, node.target)
+    # What else may assign may also be left before it does: `with`, `try`, `match`.
+    return "written" if is_written or (isinstance(node, ast.FunctionDef) and node.name == name) else None
+
+
+def _use_of_loop(name: str, node: ast.For | ast.While) -> str | None:
+    head = node.iter if isinstance(node, ast.For) else node.test
+    if _mentions(name, head):
+        return "read"
+    if isinstance(node, ast.For) and name in variables_of([node.target], ast.Store):
+        (*_, last) = node.iter.args if isinstance(node.iter, ast.Call) and node.iter.args else (None,)
+        runs = isinstance(last, ast.Constant) and type(last.value) is int and last.value > 0
+        # Without iterations, it stays as it was.
+        is_sure = runs and isinstance(node.iter, ast.Call) and len(node.iter.args) == 1
+        return "written" if is_sure else "read" if _mentions_in(name, node.orelse) else None
+    uses = [first_use(name, node.body), first_use(name, node.orelse)]
+    if "read" in uses or (uses[0] == "written" and _mentions_in(name, node.orelse)):
+        return "read"
+    # Without a `break`, what stands in `else` is always done.
+    return "written" if uses[1] == "written" and not any(map(has_jump, node.body)) else None
+
+
+def _mentions_in(name: str, statements: Sequence[ast.stmt]) -> bool:
+    return name in variables_of(statements, ast.Load)
 
 
 def _mentions(name: str, node: ast.AST) -> bool:

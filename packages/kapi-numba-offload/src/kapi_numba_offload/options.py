@@ -26,6 +26,8 @@ class OffloadOptions:
         environment says, else 0.
     fastmath : bool
         Whether kernels may be optimised as if arithmetic were exact.
+    boundscheck : bool
+        Whether loops look at each index before they use it: `numba.njit`'s own option.
 
     Raises
     ------
@@ -36,6 +38,7 @@ class OffloadOptions:
     fallback: bool | None = None
     diagnostics: int | None = None
     fastmath: bool = False
+    boundscheck: bool = False
 
     def __post_init__(self) -> None:
         if self.diagnostics is not None and self.diagnostics not in _LEVELS:
@@ -47,6 +50,11 @@ class OffloadOptions:
         if self.fallback is not None:
             return self.fallback
         return "0" not in (os.environ.get("KAPI_OFFLOAD_FALLBACK"), os.environ.get("NUMBA_DPPY_FALLBACK_OPTION"))
+
+    @property
+    def for_numba(self) -> dict[str, Any]:
+        """Options for what `numba.njit` compiles in the function's place."""
+        return {"boundscheck": True} if self.boundscheck else {}
 
     @property
     def level(self) -> int:

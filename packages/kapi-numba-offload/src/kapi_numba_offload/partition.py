@@ -118,12 +118,16 @@ class Partition:
         if loop is not None:
             return loop
         if isinstance(statement, (ast.For, ast.While)):
-            # After the last statement of the body its first may follow.
-            self._following.append([copy.deepcopy(statement)])
-            made = self._parts(statement)
-            self._following.pop()
-            return made
+            return self.loop_in_place(statement)
         return self._parts(statement)
+
+    def loop_in_place(self, statement: ast.For | ast.While) -> list[ast.stmt]:
+        """A loop that stays where it stands, its blocks rewritten."""
+        # After the last statement of the body its first may follow.
+        self._following.append([copy.deepcopy(statement)])
+        made = self._parts(statement)
+        self._following.pop()
+        return made
 
     def _parts(self, statement: ast.stmt) -> list[ast.stmt]:
         for field, value in ast.iter_fields(statement):

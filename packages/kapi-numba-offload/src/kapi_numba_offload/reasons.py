@@ -35,6 +35,8 @@ class Reason:
     cure: str
 
 
+ON_COPIES = "It runs on the host; arrays are copied there and back."
+
 REASONS: dict[str, Reason] = {
     "sequential-loop": Reason(
         "a plain `for` or `while` loop over elements of a USM array says that its iterations depend on each other",
@@ -51,6 +53,10 @@ REASONS: dict[str, Reason] = {
     "array-reduction": Reason(
         "iterations of the `prange` loop reduce into a whole array",
         "loop over the elements of the result in `prange`, or use `dpnp.sum` with an axis",
+    ),
+    "early-exit": Reason(
+        "an iteration of the `prange` loop may end it by `break` or `return`, so that later ones are not to be done",
+        "let iterations store or reduce what they find, and look at it after the loop",
     ),
     "loop-variable": Reason(
         "the body of the `prange` loop assigns the loop's own variable",
@@ -94,7 +100,7 @@ class Refusal:
     detail: str = ""
 
 
-def fall_back(place: Any, refusal: Refusal, allowed: bool) -> str:
+def fall_back(place: Any, refusal: Refusal, allowed: bool, how: str = ON_COPIES) -> str:
     """Warn that something runs on the host, or raise if that is not wanted.
 
     Parameters
@@ -105,6 +111,8 @@ def fall_back(place: Any, refusal: Refusal, allowed: bool) -> str:
         Why it is no kernel.
     allowed : bool
         Whether it may run on the host.
+    how : str
+        How it runs there.
 
     Returns
     -------
@@ -126,7 +134,5 @@ def fall_back(place: Any, refusal: Refusal, allowed: bool) -> str:
         raise KernelCompilationError(
             f"function {place.function} must be offloaded as a whole, since fallback is switched off, got\n  {text}"
         )
-    warnings.warn(
-        OffloadFallbackWarning(f"{text}\n  It runs on the host; arrays are copied there and back."), stacklevel=4
-    )
+    warnings.warn(OffloadFallbackWarning(f"{text}\n  {how}"), stacklevel=4)
     return text

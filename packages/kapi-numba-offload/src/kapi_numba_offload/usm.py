@@ -11,7 +11,17 @@ import dpnp
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
-__all__ = ["allocate", "allocator", "flat_view", "is_dpnp_array", "is_same_view", "may_overlap", "memory_kind"]
+__all__ = [
+    "allocate",
+    "allocator",
+    "as_bytes",
+    "flat_view",
+    "is_dpnp_array",
+    "is_same_view",
+    "may_overlap",
+    "memory_kind",
+    "view_of",
+]
 
 _UsmNdarray = dpnp.tensor.usm_ndarray
 _wrap = dpnp_array._create_from_usm_ndarray
@@ -67,6 +77,29 @@ def flat_view(array: Any) -> Any:
         _UsmNdarray(
             (inner.size,), dtype=inner.dtype.str, buffer=inner.usm_data, offset=inner._element_offset,
             array_namespace=dpnp,
+        )
+    )  # fmt: skip
+
+
+def as_bytes(owner: Any, low: int, high: int) -> Any:
+    """The memory from one address to another, as an array of bytes; it belongs to the dpnp array `owner`."""
+    memory = owner._array_obj.usm_data
+    offset = low - memory._pointer
+    return _wrap(_UsmNdarray((high - low,), dtype="|u1", buffer=memory, offset=offset, array_namespace=dpnp))
+
+
+def view_of(owner: Any, address: int, like: np.ndarray[Any, Any]) -> Any:
+    """The dpnp array at an address of `owner`'s memory that lies there as the NumPy array `like` lies in its own."""
+    memory = owner._array_obj.usm_data
+    size = like.itemsize
+    # Offsets are told in elements, so where memory begins is told in bytes.
+    start = (address - memory._pointer) % size
+    if start:
+        memory = type(memory)(as_bytes(owner, memory._pointer + start, memory._pointer + memory.nbytes))
+    return _wrap(
+        _UsmNdarray(
+            like.shape, dtype=like.dtype.str, buffer=memory, strides=tuple(stride // size for stride in like.strides),
+            offset=(address - memory._pointer) // size, array_namespace=dpnp,
         )
     )  # fmt: skip
 
