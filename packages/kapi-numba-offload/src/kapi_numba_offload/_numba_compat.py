@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.core import ir, types, typing
+from numba.core import config, ir, types, typing
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags, compile_extra, compile_result, run_frontend
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.errors import NumbaError
@@ -30,6 +30,8 @@ __all__ = [
     "as_dtype",
     "compile_extra",
     "compile_result",
+    "config",
+    "flags_of",
     "from_dtype",
     "inferred_return_type",
     "ir",
@@ -55,3 +57,10 @@ def inferred_return_type(function: Any, args: tuple[Any, ...]) -> Any:
     typing_context.refresh()
     target_context.refresh()
     return type_inference_stage(typing_context, target_context, run_frontend(function), args, None).return_type
+
+
+def flags_of(dispatcher: Any) -> Flags:
+    """The compiler's flags for the options that a function was given by `numba.njit`."""
+    flags = Flags()
+    dispatcher.targetdescr.options.parse_as_flags(flags, dispatcher.targetoptions)
+    return flags

@@ -16,6 +16,7 @@ from kapi_numba_offload.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleK
 from kapi_numba_offload.loop_syntax import variables_of
 from kapi_numba_offload.names import Names
 from kapi_numba_offload.normal_form import normalised
+from kapi_numba_offload.options import OffloadOptions
 from kapi_numba_offload.partition import Partition
 from kapi_numba_offload.placement import mixed_error
 from kapi_numba_offload.source import function_definition
@@ -37,6 +38,8 @@ class OffloadedFunction:
         Numba's IR of it, needed if it has no source.
     numba_types : bool
         Whether expressions have the types that Numba gives them for NumPy arrays; else those of dpnp.
+    options : OffloadOptions, optional
+        Those of the function; by default what it was given by `offload`.
 
     Raises
     ------
@@ -53,8 +56,10 @@ class OffloadedFunction:
         func_ir: Any = None,
         *,
         numba_types: bool = False,
+        options: OffloadOptions | None = None,
     ) -> None:
         self.function = function
+        self._options = options
         self.arguments = tuple(arguments)
         self._has_run = False
         definition = normalised(function_definition(function, func_ir))
@@ -66,7 +71,9 @@ class OffloadedFunction:
             name for name, type_ in zip(names.parameters, arguments, strict=True)
             if isinstance(type_, UsmArrayType) and type_.layout == "C" and type_.usm_type and name not in stored
         )  # fmt: skip
-        self.partition = Partition(function, definition, names, kinds, contiguous, numba_types=numba_types)
+        self.partition = Partition(
+            function, definition, names, kinds, contiguous, numba_types=numba_types, options=options
+        )
         for node, usm, host in kinds.mixtures:
             raise mixed_error(
                 self.partition.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host)
@@ -87,7 +94,7 @@ class OffloadedFunction:
 
     def __reduce__(self) -> Any:
         # Kernels are compiled again, or found in kapi-runtime's own cache.
-        return _rebuilt, (_reference(self.function), self.arguments)
+        return _rebuilt, (_reference(self.function), self.arguments, self._options)
 
 
 def _reference(function: Callable[..., Any]) -> Any:
@@ -100,14 +107,16 @@ def _reference(function: Callable[..., Any]) -> Any:
     return function
 
 
-def _rebuilt(reference: Any, arguments: Sequence[types.Type]) -> OffloadedFunction:
+def _rebuilt(
+    reference: Any, arguments: Sequence[types.Type], options: OffloadOptions | None = None
+) -> OffloadedFunction:
     if not isinstance(reference, tuple):
-        return OffloadedFunction(reference, arguments)
+        return OffloadedFunction(reference, arguments, options=options)
     module, name = reference
     found: Any = importlib.import_module(module)
     for part in name.split("."):
         found = getattr(found, part)
-    return OffloadedFunction(getattr(found, "py_func", found), arguments)
+    return OffloadedFunction(getattr(found, "py_func", found), arguments, options=options)
 
 
 def _kind_of_type(type_: types.Type) -> Kind:

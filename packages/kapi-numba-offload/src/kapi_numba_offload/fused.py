@@ -74,8 +74,8 @@ class FusedRegion:
         What each leaf is called in the source.
     contiguous : sequence of bool, optional
         Which leaves are always C-contiguous arrays of one dtype and USM kind, as a parameter of that type is.
-    fastmath : bool
-        Whether kernels may be optimised as if arithmetic were exact.
+    fastmath : bool or frozenset of str
+        Whether kernels may be optimised as if arithmetic were exact, or flags for how far.
     numba_types : bool
         Whether operations have the types that Numba gives them for NumPy arrays; else dpnp's.
 
@@ -91,7 +91,7 @@ class FusedRegion:
         names: Sequence[str],
         contiguous: Sequence[bool] | None = None,
         *,
-        fastmath: bool = False,
+        fastmath: bool | frozenset[str] = False,
         numba_types: bool = False,
     ) -> None:
         self.statements = tuple(statements)

@@ -16,8 +16,9 @@ import dpnp
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
-from kapi_numba_offload._numba_compat import CPUDispatcher, NumbaError, inferred_return_type, types
+from kapi_numba_offload._numba_compat import CPUDispatcher, NumbaError, flags_of, inferred_return_type, types
 from kapi_numba_offload.function import OffloadedFunction
+from kapi_numba_offload.options import options_of
 from kapi_numba_offload.parallel_loop import ParallelLoop
 from kapi_runtime.host_arrays import on_device_context, place_of_host_arrays
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
@@ -96,8 +97,11 @@ def _make(dispatcher: Any, key: tuple[types.Type, ...]) -> _HostCall | None:
     arguments = [
         UsmArrayType(each.dtype, each.ndim, each.layout) if isinstance(each, types.Array) else each for each in key
     ]
+    if dispatcher.locals:  # types of its own for variables, which Numba knows
+        return None
+    options = options_of(dispatcher.py_func).with_numbas(flags_of(dispatcher))
     try:
-        function = OffloadedFunction(dispatcher.py_func, arguments, numba_types=True)
+        function = OffloadedFunction(dispatcher.py_func, arguments, numba_types=True, options=options)
     except (KernelCompilationError, ExecutionPlacementError, TypeError):
         return None
     partition = function.partition

@@ -98,7 +98,12 @@ def spell_index(indexing: tuple[int, ...]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def make_kernel(
-    name: str, parameters: tuple[str, ...], lines: tuple[str, ...], place: str, *, fastmath: bool = False
+    name: str,
+    parameters: tuple[str, ...],
+    lines: tuple[str, ...],
+    place: str,
+    *,
+    fastmath: bool | frozenset[str] = False,
 ) -> kapi_runtime.Kernel:
     """A kernel from the lines of its body; the same one for the same lines, whatever shapes they are for.
 
@@ -113,7 +118,7 @@ def make_kernel(
     place : str
         What it was made from, ``file:line``.
     fastmath : bool
-        Whether it may be optimised as if arithmetic were exact.
+        Whether it may be optimised as if arithmetic were exact, or flags for how far.
     """
     body = "".join(f"    {line}\n" for line in lines)
     source = f"def {name}(item, {', '.join(parameters)}):\n{body}"
@@ -123,5 +128,5 @@ def make_kernel(
     namespace: dict[str, Any] = {"np": np, "math": math}
     exec(compile(source, filename, "exec"), namespace)
     if fastmath:
-        return kapi_runtime.kernel(fastmath=True)(namespace[name])
+        return kapi_runtime.kernel(fastmath=fastmath)(namespace[name])
     return kapi_runtime.kernel(namespace[name])

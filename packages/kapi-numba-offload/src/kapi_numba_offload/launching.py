@@ -13,8 +13,8 @@ __all__ = ["launch", "launches"]
 _listeners: list[Callable[[Any, Any, Sequence[Any]], None]] = []
 
 
-def launch(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any]) -> None:
-    """Submit a kernel, ordered with all other work on its arrays' queue, and do not wait.
+def launch(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any], *, checks: bool = False) -> None:
+    """Submit a kernel, ordered with all other work on its arrays' queue, and do not wait unless it may fail.
 
     Parameters
     ----------
@@ -24,10 +24,14 @@ def launch(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any]) -> None
         Its index space.
     args : sequence
         Its arguments.
+    checks : bool
+        Whether it checks what it does: then this waits, and raises what a work-item met.
     """
-    kapi_runtime.call_kernel_async(kernel, space, (), *args)
+    host_event, _ = kapi_runtime.call_kernel_async(kernel, space, (), *args)
     for listener in _listeners:
         listener(kernel, space, args)
+    if checks:
+        host_event.wait()
 
 
 @contextmanager

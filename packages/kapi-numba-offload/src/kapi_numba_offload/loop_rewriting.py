@@ -152,9 +152,11 @@ def _parallel(body: LoopBody, statement: ast.For) -> list[ast.stmt] | None:
     given = [*syntax.captured, *carried]
     syntax.captured[:] = given
     host_bounds = [f"kapi_{word}{number}" for number in range(len(syntax.axes)) for word in ("start", "stop", "step")]
+    # Numba does a loop that may raise one iteration after the other, and warns of it.
+    raises = any(isinstance(each, (ast.Raise, ast.Assert)) for each in ast.walk(statement))
     host = HostLoop(
         body.original, body.names, _with_bounds(syntax, statement), host_bounds, [*given, *reductions],
-        [*reductions, *carried], parallel=not carried, options=body.options.for_numba,
+        [*reductions, *carried], parallel=not carried and not raises, options=body.options.for_numba,
     )  # fmt: skip
     loop = ParallelLoop(body.original, body.names, syntax, place, host, body.options, numba_types=body.numba_types)
     body.loops.append(loop)

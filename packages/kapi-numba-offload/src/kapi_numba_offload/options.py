@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Set
+from dataclasses import dataclass, replace
 from typing import Any
+
+from kapi_numba_offload._numba_compat import config
+from kapi_sim.spec import FAST_MATH_FLAGS
 
 __all__ = ["OffloadOptions", "options_of", "set_options"]
 
@@ -24,10 +27,12 @@ class OffloadOptions:
     diagnostics : int or None
         Level, 0 to 4, of what is printed after the first call for each list of argument types; None: as the
         environment says, else 0.
-    fastmath : bool
-        Whether kernels may be optimised as if arithmetic were exact.
+    fastmath : bool or frozenset of str
+        Whether kernels may be optimised as if arithmetic were exact, or LLVM's flags for how far.
     boundscheck : bool
         Whether loops look at each index before they use it: `numba.njit`'s own option.
+    error_model : {"python", "numpy"}
+        What a division by zero is in loops on the host: `numba.njit`'s own option.
 
     Raises
     ------
@@ -37,8 +42,9 @@ class OffloadOptions:
 
     fallback: bool | None = None
     diagnostics: int | None = None
-    fastmath: bool = False
+    fastmath: bool | frozenset[str] = False
     boundscheck: bool = False
+    error_model: str = "python"
 
     def __post_init__(self) -> None:
         if self.diagnostics is not None and self.diagnostics not in _LEVELS:
@@ -54,7 +60,21 @@ class OffloadOptions:
     @property
     def for_numba(self) -> dict[str, Any]:
         """Options for what `numba.njit` compiles in the function's place."""
-        return {"boundscheck": True} if self.boundscheck else {}
+        return {"boundscheck": self.boundscheck, "error_model": self.error_model}
+
+    def with_numbas(self, flags: Any) -> OffloadOptions:
+        """The options with those that the function has of `numba.njit`.
+
+        Parameters
+        ----------
+        flags : numba.core.compiler.Flags
+            What Numba made of them.
+        """
+        checks = flags.boundscheck if config.BOUNDSCHECK is None else config.BOUNDSCHECK
+        given = frozenset(flags.fastmath.flags)
+        own = "fast" in given or given & FAST_MATH_FLAGS.keys()
+        fastmath = self.fastmath or (frozenset(own) if isinstance(own, Set) and own else own is True)
+        return replace(self, boundscheck=bool(checks), fastmath=fastmath, error_model=flags.error_model)
 
     @property
     def level(self) -> int:

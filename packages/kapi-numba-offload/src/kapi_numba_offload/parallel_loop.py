@@ -11,6 +11,7 @@ from dpnp.dpnp_array import dpnp_array
 
 import kapi_runtime
 from kapi_numba_offload._numba_compat import as_dtype
+from kapi_numba_offload.assertions import asserts
 from kapi_numba_offload.body_state import ArrayFacts, NotInKernelError
 from kapi_numba_offload.host_loop import HostLoop
 from kapi_numba_offload.launch_record import LaunchRecord
@@ -83,6 +84,8 @@ class ParallelLoop:
         self.syntax, self.place, self.host, self.options = syntax, place, host, options
         self.latest: LaunchRecord | str | None = None
         self._functions = LoopFunctions(function, names, syntax)
+        self._has_asserts = asserts(syntax.body, names)
+        self._checks = self._has_asserts or options.boundscheck
         self._made: dict[tuple[Any, ...], Any] = {}
         self._lock = threading.Lock()
 
@@ -126,7 +129,7 @@ class ParallelLoop:
         if not self.syntax.reductions:
             if all(extents):
                 space = kapi_runtime.Range(*extents)
-                launch(made.kernel, space, [*captured, *steps])
+                launch(made.kernel, space, [*captured, *steps], checks=self._checks)
                 self.latest = LaunchRecord(made.kernel, space, queue, ())
             return ()
         return self._reduce(made, queue, extents, steps, captured, initial)
@@ -150,7 +153,7 @@ class ParallelLoop:
         partial = [allocate((shares.items,), dtype, "device", queue) for dtype in dtypes]
         starts = [IDENTITIES[operation](dtype) for operation, dtype in zip(operations, dtypes, strict=True)]
         args = [*partial, *starts, *captured, *steps, *extents[1:], count, shares.steps]
-        launch(kernel, shares.space, args)
+        launch(kernel, shares.space, args, checks=self._checks)
         moved = shares.items * sum(dtype.itemsize for dtype in dtypes)
         arrays = [((shares.items,), dtype, "device") for dtype in dtypes]
         self.latest = LaunchRecord(kernel, shares.space, queue, arrays, moved)
@@ -225,9 +228,9 @@ class ParallelLoop:
         return self.syntax.axes[0].variable
 
     def _kernel(self, function: Callable[..., None]) -> kapi_runtime.Kernel:
-        if self.options.fastmath:
-            return kapi_runtime.kernel(fastmath=True)(function)
-        return kapi_runtime.kernel(function)
+        return kapi_runtime.kernel(
+            debug=self._has_asserts, boundscheck=self.options.boundscheck, fastmath=self.options.fastmath
+        )(function)
 
     def _plain(self, body: Sequence[Any], captured: Sequence[Any], axes: int) -> kapi_runtime.Kernel:
         kernel = self._kernel(self._functions.kernel(body))

@@ -21,7 +21,7 @@ from kapi_numba_offload.kinds import ANY, SCALAR, ArrayKind, Kinds
 from kapi_numba_offload.loop_rewriting import rewrite_loop
 from kapi_numba_offload.names import UNKNOWN, Names
 from kapi_numba_offload.numpy_functions import CREATION, numpy_name
-from kapi_numba_offload.options import options_of
+from kapi_numba_offload.options import OffloadOptions, options_of
 from kapi_numba_offload.statements import Place
 
 __all__ = ["Partition"]
@@ -44,6 +44,8 @@ class Partition:
         Variables that are always C-contiguous arrays of one dtype and USM kind.
     numba_types : bool
         Whether expressions have Numba's types; else dpnp's.
+    options : OffloadOptions, optional
+        Those of the function; by default what it was given by `offload`.
 
     Attributes
     ----------
@@ -62,6 +64,7 @@ class Partition:
         contiguous: frozenset[str] = frozenset(),
         *,
         numba_types: bool = False,
+        options: OffloadOptions | None = None,
     ) -> None:
         self.numba_types = numba_types
         self.original = original
@@ -69,7 +72,7 @@ class Partition:
         self.names = names
         self.kinds = kinds
         self.contiguous = contiguous
-        self.options = options_of(original)
+        self.options = options or options_of(original)
         self.filename = original.__code__.co_filename
         self.function = definition.name
         self.helpers: dict[str, Any] = {}

@@ -22,6 +22,8 @@ from kapi_numba_offload._numba_compat import (
     typing,
 )
 from kapi_numba_offload.function import OffloadedFunction
+from kapi_numba_offload.options import options_of
+from kapi_sim.errors import KernelCompilationError
 
 __all__ = ["offload_pipelines"]
 
@@ -47,7 +49,14 @@ class _Offload(FunctionPass):
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        offloaded = OffloadedFunction(state.func_id.func, state.args, state.func_ir)
+        function = state.func_id.func
+        if state.locals:
+            raise KernelCompilationError(
+                f"option locals of function {function.__name__} must be empty for it to be offloaded, since types are "
+                f"NumPy's there, got {state.locals}: convert where a type counts, as in `x = np.float32(x)`"
+            )
+        options = options_of(function).with_numbas(state.flags)
+        offloaded = OffloadedFunction(function, state.args, state.func_ir, options=options)
         compiled = _as_native(state, offloaded)
         state.cr = compile_result(
             typing_context=state.typingctx,
@@ -86,7 +95,8 @@ def _as_native(state: Any, offloaded: OffloadedFunction) -> Any:
     flags.force_pyobject = True
     flags.enable_pyobject = True
     pyobjects = (types.pyobject,) * len(state.args)
-    context = state.typingctx, state.targetctx
+    # The stub has no lines of which a debugger could tell.
+    context = state.typingctx, state.targetctx.subtarget(enable_debuginfo=False)
     return compile_extra(*context, namespace["stub"], pyobjects, None, flags, {}, pipeline_class=_StubCompiler)
 
 
