@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
+from dpnp.dpnp_array import dpnp_array
+
 from kapi_numba_offload._numba_compat import types
 from kapi_numba_offload.diagnostics import report_of
 from kapi_numba_offload.grouping import PREFIX
@@ -20,6 +22,7 @@ from kapi_numba_offload.options import OffloadOptions
 from kapi_numba_offload.partition import Partition
 from kapi_numba_offload.placement import mixed_error
 from kapi_numba_offload.source import function_definition
+from kapi_numba_offload.usm import as_dpnp, like
 from kapi_types import UsmArrayType, is_usm_array
 
 __all__ = ["OffloadedFunction"]
@@ -62,6 +65,7 @@ class OffloadedFunction:
         self._options = options
         self.arguments = tuple(arguments)
         self._has_run = False
+        self._usm_positions = tuple(number for number, each in enumerate(self.arguments) if _holds_usm(each))
         definition = normalised(function_definition(function, func_ir))
         names = Names(function, definition)
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
@@ -83,6 +87,12 @@ class OffloadedFunction:
 
     def __call__(self, *args: Any) -> Any:
         """Run the function."""
+        for position in self._usm_positions:
+            if type(args[position]) is not dpnp_array:
+                return self._call_as_dpnp(args)
+        return self._run(args)
+
+    def _run(self, args: Sequence[Any]) -> Any:
         if self._has_run:
             return self._call(*args)
         result = self._call(*args)
@@ -91,6 +101,12 @@ class OffloadedFunction:
         if level:
             print(report_of(self).text(level))
         return result
+
+    def _call_as_dpnp(self, args: Sequence[Any]) -> Any:
+        """Run it with dpnp's arrays in the place of others that are known by their protocol; these are given back."""
+        seen: dict[int, tuple[Any, Any]] = {}
+        given = [as_dpnp(each, seen) for each in args]
+        return _as_given(self._run(given), seen)
 
     def __reduce__(self) -> Any:
         # Kernels are compiled again, or found in kapi-runtime's own cache.
@@ -131,6 +147,17 @@ def _kind_of_type(type_: types.Type) -> Kind:
     if isinstance(type_, types.BaseTuple):
         return TupleKind(tuple(map(_kind_of_type, type_)))
     return ANY
+
+
+def _holds_usm(type_: types.Type) -> bool:
+    return isinstance(type_, UsmArrayType) or (isinstance(type_, types.BaseTuple) and any(map(_holds_usm, type_)))
+
+
+def _as_given(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
+    """A result, in which arrays that the function was given are the objects that it was given."""
+    if isinstance(value, (tuple, list)):
+        return like(value, [_as_given(each, seen) for each in value])
+    return seen[id(value)][0] if id(value) in seen else value
 
 
 def _statement_of(definition: ast.FunctionDef, node: ast.AST) -> ast.AST:

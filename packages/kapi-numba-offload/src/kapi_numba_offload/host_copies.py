@@ -9,7 +9,7 @@ import dpnp
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
-from kapi_numba_offload.usm import as_bytes, view_of
+from kapi_numba_offload.usm import as_bytes, like, view_of
 
 __all__ = ["HostCopies", "arrays_among"]
 
@@ -74,7 +74,7 @@ class HostCopies:
     def on_host(self, value: Any) -> Any:
         """A value with copies for its arrays."""
         if isinstance(value, (tuple, list)):
-            return _like(value, map(self.on_host, value))
+            return like(value, map(self.on_host, value))
         return self._copies[id(value)][1] if id(value) in self._copies else value
 
     def copy_back(self, value: Any) -> int:
@@ -89,7 +89,7 @@ class HostCopies:
     def on_device(self, value: Any) -> Any:
         """A value that came of copies: its arrays are those that were copied, or views of them, or new."""
         if isinstance(value, (tuple, list)):
-            return _like(value, map(self.on_device, value))
+            return like(value, map(self.on_device, value))
         if not isinstance(value, np.ndarray) or self._first is None:
             return value
         for array, copy in self._copies.values():
@@ -100,11 +100,6 @@ class HostCopies:
                 address = value.__array_interface__["data"][0] - block.bytes.__array_interface__["data"][0]
                 return view_of(block.owner, block.low + address, value)
         return dpnp.asarray(value, sycl_queue=self._first.sycl_queue)
-
-
-def _like(value: Any, items: Iterable[Any]) -> Any:
-    """A tuple or list of other items; a named tuple stays one."""
-    return type(value)._make(items) if hasattr(value, "_make") else type(value)(items)
 
 
 def _sharing(arrays: list[Any]) -> list[list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any
 
@@ -11,13 +11,17 @@ import dpnp
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
+from kapi_types import is_usm_array
+
 __all__ = [
     "allocate",
     "allocator",
     "as_bytes",
+    "as_dpnp",
     "flat_view",
     "is_dpnp_array",
     "is_same_view",
+    "like",
     "may_overlap",
     "memory_kind",
     "view_of",
@@ -86,6 +90,33 @@ def as_bytes(owner: Any, low: int, high: int) -> Any:
     memory = owner._array_obj.usm_data
     offset = low - memory._pointer
     return _wrap(_UsmNdarray((high - low,), dtype="|u1", buffer=memory, offset=offset, array_namespace=dpnp))
+
+
+def as_dpnp(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
+    """A value whose USM arrays, those in tuples and lists included, are dpnp arrays over the same memory.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+    seen : dict
+        Gets each array that another one stands for, with that one, by the identity of the latter.
+    """
+    if isinstance(value, (tuple, list)):
+        return like(value, [as_dpnp(each, seen) for each in value])
+    if type(value) is dpnp_array or not is_usm_array(value):
+        return value
+    for original, view in seen.values():
+        if original is value:
+            return view
+    view = _wrap(dpnp.tensor.asarray(value, copy=False))
+    seen[id(view)] = value, view
+    return view
+
+
+def like(value: Any, items: Iterable[Any]) -> Any:
+    """A tuple or list of other items; a named tuple stays one."""
+    return type(value)._make(items) if hasattr(value, "_make") else type(value)(items)
 
 
 def view_of(owner: Any, address: int, like: np.ndarray[Any, Any]) -> Any:
