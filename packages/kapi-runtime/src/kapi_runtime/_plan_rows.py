@@ -18,6 +18,8 @@ __all__ = ["pair_rows", "plan_rows"]
 _C_CONTIGUOUS, _F_CONTIGUOUS, _WRITABLE = 1, 2, 4  # flags in the array struct
 _ARRAY_SIZE, _WRAPPER_SIZE = 88, 24  # bytes of dpnp's inner array, and of the one around it
 
+_OF_PARAMETERS = ("pointer", "shape", "stride", "value")
+
 Row = dict[str, int]
 
 
@@ -93,7 +95,8 @@ def _pair(first: int, row: Row, second: int, other: Row) -> Row:
 
 def _row(module: SpirvModule, parameter: Parameter, value: Any) -> Row | None:
     """The words of one argument, or None if only the long way can read it."""
-    fields = [field for field in module.layout.fields if field.owner == parameter.name]
+    # A parameter may have the name of what belongs to none, such as `range`.
+    fields = [field for field in module.layout.fields if field.owner == parameter.name and field.role in _OF_PARAMETERS]
     row = dict.fromkeys(layout.ARGUMENT_WORDS, 0) | {"type": id(type(value))}
     if fields:
         row["offset"] = fields[0].offset

@@ -147,7 +147,7 @@ def packed_arguments(
     module : SpirvModule
         The compiled kernel.
     extents : sequence of int
-        The range that the launch asks for.
+        What it says of the index space.
     arguments : Arguments
         What it was given.
     failure_address : int
@@ -158,7 +158,7 @@ def packed_arguments(
     DtypeError
         If a number does not fit its type in the kernel.
     """
-    values: list[Any] = list(extents) if module.index_space == "item" else []
+    values: list[Any] = list(extents)
     for parameter, value in zip(module.parameters, arguments.read, strict=True):
         if parameter.kind == "array":
             values.append(value.pointer)

@@ -28,8 +28,9 @@ from typing import Protocol
 
 from kapi_runtime.program import DeviceKernel
 from kapi_sim import KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
+from kapi_spirv import SpirvModule
 
-__all__ = ["MAX_WORK_ITEMS", "KernelLimits", "checked_range", "rounded_range", "submitted_range"]
+__all__ = ["MAX_WORK_ITEMS", "KernelLimits", "checked_range", "packed_extents", "rounded_range", "submitted_range"]
 
 MAX_WORK_ITEMS = 2**31 - 1
 """Work-items of one launch: the SYCL runtime refuses more, whatever their shape."""
@@ -122,7 +123,24 @@ def submitted_range(
     global_range, local_range = checked_range(space, kernel, accessors)
     if isinstance(space, Range):
         return rounded_range(space, kernel.compute_units, kernel.max_work_group_size)
+    if kernel.module.is_linear and local_range is not None:
+        return [prod(global_range)], [prod(local_range)]
     return global_range, local_range
+
+
+def packed_extents(space: Range | NdRange, module: SpirvModule) -> list[int]:
+    """Return what the packed argument of a launch says of its index space.
+
+    Parameters
+    ----------
+    space : Range or NdRange
+        What the launch asks for.
+    module : SpirvModule
+        The compiled kernel.
+    """
+    if isinstance(space, Range):
+        return list(space) if module.index_space == "item" else []
+    return [*space.local_range, *space.group_range] if module.is_linear else []
 
 
 def rounded_range(space: Range, compute_units: int, max_work_group_size: int) -> tuple[list[int], list[int] | None]:

@@ -21,7 +21,7 @@ from kapi_runtime._submission import DONE
 from kapi_runtime.arguments import Arguments, native_arguments, packed_arguments
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.failures import FailureWatch
-from kapi_runtime.geometry import submitted_range
+from kapi_runtime.geometry import packed_extents, submitted_range
 from kapi_runtime.host_arrays import place_of_host_arrays
 from kapi_runtime.overlaps import require_apart
 from kapi_runtime.placement import execution_queue
@@ -85,7 +85,7 @@ class Prepared:
         watch, packed = None, self.packed
         if module.failures:
             watch = FailureWatch(module, self.space, queue)
-            packed = packed_arguments(module, _whole(self.space), self.arguments, watch.address)
+            packed = packed_arguments(module, packed_extents(self.space, module), self.arguments, watch.address)
         native = native_arguments(packed, self.arguments.accessors)
         order = SequentialOrderManager[queue]
         depends = [*order.submitted_events, *events]
@@ -174,7 +174,7 @@ def prepare(
     global_range, local_range = None, None
     if whole.size > 0:
         global_range, local_range = submitted_range(space, kernel, arguments.accessors)
-    packed = packed_arguments(kernel.module, whole, arguments)
+    packed = packed_arguments(kernel.module, packed_extents(space, kernel.module), arguments)
     return Prepared(space, arguments, queue, kernel, packed, global_range, local_range)
 
 

@@ -91,10 +91,10 @@ def compile_kernel(
     except TypeError as error:
         raise KernelCompilationError(f"kernel {function.__name__}: {error}") from None
     entry_point = "kapi_" + re.sub(r"\W", "_", function.__name__)
-    layout = packed_layout(args[0], parameters)
 
     def finish(lowered: LoweredFunction) -> tuple[PackedLayout, tuple[Parameter, ...]]:
-        packed = packed_layout(args[0], parameters, has_failures=True) if lowered.failures else layout
+        is_linear = lowered.uses_sub_groups and args[0].ndim > 1
+        packed = packed_layout(args[0], parameters, bool(lowered.failures), is_linear)
         build_entry_point(lowered.context, lowered.library, entry_point, lowered.fndesc, args, parameters, packed)
         return packed, with_writes(parameters, names, lowered.writes)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from llvmlite import ir
@@ -18,7 +19,7 @@ from kapi_spirv.lowering.builtins import I32, I64
 from kapi_spirv.lowering.complex_parts import join
 from kapi_spirv.lowering.conversion import convert
 from kapi_spirv.lowering.index_space import work_item_query
-from kapi_spirv.module import PackedLayout, Parameter
+from kapi_spirv.module import LINEAR_ROLES, PackedLayout, Parameter
 from kapi_types import ItemType, UsmArrayType
 from kapi_types.kernel_typing import Place
 from kapi_types.weak import weak_int
@@ -98,9 +99,16 @@ def _describe(name: str, type_: types.Type) -> Parameter:
     raise TypeError(f"parameter {name!r} must be an array, local memory or a number, got {type_}")
 
 
-def packed_layout(index_type: types.Type, parameters: Sequence[Parameter], has_failures: bool = False) -> PackedLayout:
-    """The layout of the by-value argument of a kernel; what can fail has the address of a record at its end."""
+def packed_layout(
+    index_type: types.Type, parameters: Sequence[Parameter], has_failures: bool = False, is_linear: bool = False
+) -> PackedLayout:
+    """The layout of the by-value argument of a kernel; what can fail has the address of a record at its end.
+
+    A kernel whose work-groups are launched as linear ones finds their extents, and how many there are, at the start.
+    """
     fields = list(_fields(index_type, parameters))
+    if is_linear:
+        fields = [(role, role, "q") for role in LINEAR_ROLES for _ in range(index_type.ndim)] + fields
     return PackedLayout.of([*fields, ("failure", "failure", "Q")] if has_failures else fields)
 
 
@@ -168,6 +176,9 @@ def build_entry_point(
         item.range = cgutils.pack_array(builder, extents)
         index_value = item._getvalue()
         _return_outside(builder, extents)
+    is_linear = any(field.role in LINEAR_ROLES for field in layout.fields)
+    if is_linear:
+        _name_extents(builder, context.options, [fields.next() for _ in range(2 * args[0].ndim)])
     locals_ = iter(function.args[1:])
     values = [index_value]
     leaves = iter(parameters)
@@ -188,7 +199,7 @@ def build_entry_point(
         with cgutils.if_unlikely(builder, status.is_error):
             _record_failure(builder, fields.next(), status.code, args[0].ndim, details)
     builder.ret_void()
-    _set_work_groups(function, context.options)
+    _set_work_groups(function, context.options, is_linear)
     # Intel's CPU driver weighs whether to vectorise only in modules that call themselves OpenCL C; others it always
     # vectorises, which costs a histogram half of its speed.
     module.add_named_metadata("opencl.ocl.version", module.add_metadata([I32(2), I32(0)]))
@@ -225,10 +236,23 @@ def _word(builder: ir.IRBuilder, words: ir.Value, position: int) -> ir.Value:
     return builder.gep(words, [I64(position)], inbounds=True)
 
 
-def _set_work_groups(function: ir.Function, options: KernelOptions) -> None:
+def _name_extents(builder: ir.IRBuilder, options: KernelOptions, fields: Sequence[ir.Value]) -> None:
+    """Name the extents of linear work-groups, from which emission answers the queries of work-items."""
+    ndim = len(fields) // 2
+    # What is fixed is divided by faster.
+    local = fields[:ndim] if options.local_range is None else [I64(extent) for extent in options.local_range]
+    named = [*reversed(local), *reversed(fields[ndim:])]
+    type_ = ir.FunctionType(ir.VoidType(), [I64] * len(named))
+    marker = ir.Function(builder.module, type_, f"kapi.linear_groups.{ndim}")
+    marker.attributes.add("nounwind")
+    builder.call(marker, named)
+
+
+def _set_work_groups(function: ir.Function, options: KernelOptions, is_linear: bool) -> None:
     """Tell the driver the sizes that every launch has, the fastest dimension first."""
     if options.local_range is not None:
-        extents = [*reversed(options.local_range), 1, 1][:3]
+        local_range = [prod(options.local_range)] if is_linear else reversed(options.local_range)
+        extents = [*local_range, 1, 1][:3]
         function.set_metadata("reqd_work_group_size", function.module.add_metadata([I32(each) for each in extents]))
     if options.sub_group_size is not None:
         size = function.module.add_metadata([I32(options.sub_group_size)])

@@ -15,6 +15,7 @@ from kapi_spirv.codegen import SpirvCodeLibrary
 from kapi_spirv.context import SpirvTargetContext
 from kapi_spirv.failures import Failure, Site
 from kapi_spirv.target import SpirvTarget
+from kapi_types import SubGroupType
 from kapi_types.kernel_typing import (
     KernelCompiler,
     KernelTypingContext,
@@ -58,12 +59,20 @@ class LoweredFunction:
         For "Float64" and "Float16", where the target lacks them, the places that may have brought them in.
     writes : frozenset of tuple of int
         The arguments, or members of tuples, that it may write to.
+    uses_sub_groups : bool
+        Whether it, or what it calls, asks for its sub-group.
     """
 
     def __init__(
-        self, context: SpirvTargetContext, state: Any, lacking: dict[str, list[Problem]], writes: frozenset[Place]
+        self,
+        context: SpirvTargetContext,
+        state: Any,
+        lacking: dict[str, list[Problem]],
+        writes: frozenset[Place],
+        uses_sub_groups: bool,
     ) -> None:
         self.context = context
+        self.uses_sub_groups = uses_sub_groups
         self.lacking = lacking
         self.writes = writes
         self.library: SpirvCodeLibrary = state.library
@@ -138,17 +147,19 @@ def lower_function(
         for capability, bits in lacking_widths.items():
             lacking[capability] += float_introductions(compiler.state, bits)
         writes[python_function, types_] = written_arrays(compiler.state, lambda *called: writes[called])
+        sub_groups.extend(each for each in compiler.state.typemap.values() if isinstance(each, SubGroupType))
         return compiler.state
 
     lacking_widths = {"Float64": 64} if not target.has_fp64 else {}
     lacking_widths |= {"Float16": 16} if not target.has_fp16 else {}
     lacking: dict[str, list[Problem]] = {capability: [] for capability in lacking_widths}
     registered: list[tuple[FunctionType, tuple[types.Type, ...]]] = []
+    sub_groups: list[SubGroupType] = []
     writes: dict[tuple[FunctionType, tuple[types.Type, ...]], frozenset[Place]] = {}
     try:
         with typing_context.compiling(compile_device_function), context.compiling(target, options):
             state = _compile(function, args, returns)
-            lowered = LoweredFunction(context, state, lacking, writes[function, args])
+            lowered = LoweredFunction(context, state, lacking, writes[function, args], bool(sub_groups))
             return lowered, finish(lowered)
     except ProblemsFound as found:
         kind = "kernel" if returns is not None else "function"

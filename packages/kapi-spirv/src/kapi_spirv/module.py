@@ -12,7 +12,10 @@ from kapi_spirv.emission import disassemble
 from kapi_spirv.failures import Failure
 from kapi_spirv.target import SpirvTarget
 
-__all__ = ["Field", "PackedLayout", "Parameter", "SpirvModule"]
+__all__ = ["LINEAR_ROLES", "Field", "PackedLayout", "Parameter", "SpirvModule"]
+
+LINEAR_ROLES = ("local_range", "group_range")
+"""What the packed argument says of work-groups that are launched as linear ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,9 @@ class Field:
     Attributes
     ----------
     owner : str
-        Parameter that it belongs to; "range" for the index space's, "failure" for the record of failures.
-    role : {"range", "pointer", "shape", "stride", "value", "failure"}
+        Parameter that it belongs to; "range", "local_range" and "group_range" for those of the index space, "failure"
+        for the record of failures.
+    role : {"range", "local_range", "group_range", "pointer", "shape", "stride", "value", "failure"}
         What it says of its owner.
     code : str
         `struct` format character.
@@ -57,7 +61,7 @@ class Field:
     """
 
     owner: str
-    role: Literal["range", "pointer", "shape", "stride", "value", "failure"]
+    role: Literal["range", "local_range", "group_range", "pointer", "shape", "stride", "value", "failure"]
     code: str
     offset: int
 
@@ -179,6 +183,14 @@ class SpirvModule:
     typed_ir: str = field(repr=False)
     llvm_ir: str = field(repr=False)
     optimized_llvm_ir: str = field(repr=False)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether its work-groups, of two or three dimensions, are launched as groups of one, as sub-groups need it.
+
+        The packed argument then begins with the local range and with the number of groups, the last dimension last.
+        """
+        return any(each.role in LINEAR_ROLES for each in self.layout.fields)
 
     @property
     def assembly(self) -> str:

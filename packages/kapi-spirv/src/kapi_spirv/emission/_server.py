@@ -14,6 +14,8 @@ from typing import Any, BinaryIO
 import llvmlite.binding as llvm
 
 # Relative, since the process that serves has this folder as a package of its own.
+from ._bools import choose_floats, misused_bools
+from ._linear_groups import inline_all, linear_groups
 from ._negations import hide_negations
 from ._powers import name_ldexp
 from ._recurrences import break_recurrences
@@ -61,13 +63,14 @@ def answer(request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]
         sources.append(body[start : start + size].decode())
         start += size
     try:
-        module, machine = optimise(request, sources)
+        module, machine = optimise(request, inline_all(sources))
+        text = linear_groups(str(module))
     except RuntimeError as error:
         return {"problems": [f"LLVM IR that LLVM refuses: {error}"]}, b""
     if request["assembly"]:
         return {"problems": [], "code": 0}, machine.emit_assembly(module).encode()
-    text = name_ldexp(str(module))
-    problems = forbidden_constructs(text)
+    text = choose_floats(name_ldexp(text))
+    problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return {"problems": problems}, text.encode()
     text = hide_negations(break_recurrences(keep_conditions_in_loops(text)))
