@@ -22,12 +22,14 @@ __all__ = [
     "fused_to_odd",
     "remainder",
     "saturated",
+    "stored_integer",
     "wrapped_ring",
 ]
 
 _SMALLEST = -(2**63)
 _LARGEST = 2**63 - 1
 _INTEGERS = (int, np.integer, np.bool_)
+_COMPLEX = frozenset({complex, np.complex64, np.complex128})
 
 
 def floor_divide(left: Any, right: Any) -> Any:
@@ -94,11 +96,24 @@ def saturated(value: Any, dtype: np.dtype[Any]) -> Any:
     return limits.max if number >= limits.max else int(number)
 
 
+def stored_integer(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return what an array of the integer `dtype` takes of `value`.
+
+    A float saturates, and an integer of NumPy's wraps: so do NumPy's arrays that are assigned to arrays, though of a
+    single number some dtypes raise an error and others wrap.
+    """
+    if isinstance(value, np.integer) and value.__class__ is not dtype.type:
+        return value.astype(dtype)
+    return saturated(value, dtype)
+
+
 def conversion(kind: type[Any]) -> Callable[[Any], Any]:
     """Return what a kernel calls for `int` or an integer type of NumPy: of a float it makes what a device makes."""
     dtype = np.dtype(np.int64) if kind is int else np.dtype(kind)
 
     def convert(value: Any) -> Any:
+        if value.__class__ in _COMPLEX:
+            raise TypeError(f"argument of {kind.__name__}() must be a real number, got {value!r}: use .real")
         return kind(saturated(value, dtype))
 
     return convert

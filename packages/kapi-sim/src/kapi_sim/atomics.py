@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kapi_sim.arithmetic import saturated
+from kapi_sim.arithmetic import stored_integer
 from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.limits import fail_narrow_atomics
 from kapi_sim.checks.ordering import Ordering
@@ -53,7 +53,7 @@ class SimAtomicRef:
         return self._array[self._index]
 
     def store(self, value: Any) -> None:
-        self._array[self._index] = saturated(value, self._array.dtype) if self._array.dtype.kind in "iu" else value
+        self._array[self._index] = _element(value, self._array.dtype)
 
     def exchange(self, value: Any) -> Any:
         before = self._array[self._index]
@@ -308,8 +308,12 @@ def _element(value: Any, dtype: np.dtype[Any]) -> Any:
     """Return what an element of this dtype takes of `value`."""
     if value.__class__ is dtype.type:
         return value
+    if isinstance(value, (complex, np.complexfloating)):
+        raise DtypeError(
+            f"value of an atomic operation must be a number that becomes {dtype}, got {value!r}: use .real"
+        )
     made = np.empty((), dtype)
-    made[()] = saturated(value, dtype) if dtype.kind in "iu" else value
+    made[()] = stored_integer(value, dtype) if dtype.kind in "iu" else value
     return made[()]
 
 

@@ -58,6 +58,8 @@ _BEYOND: dict[str, Callable[..., Any]] = {
     "fma": fused_to_odd,
     "gamma": _gamma_beyond,
     "lgamma": lambda x: math.inf,
+    "rect": lambda r, phi: complex(r * np.cos(phi), r * np.sin(phi)),
+    "polar": lambda z: (np.abs(z), np.angle(z)),
 }
 _COMMON: dict[tuple[type, ...], type] = {}
 
@@ -78,6 +80,29 @@ def _real_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     if dtype.kind == "c":
         return np.dtype(f"f{dtype.itemsize // 2}")
     return dtype if dtype.kind == "f" else np.dtype(np.float64)
+
+
+def _real(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of `math` that refuses NumPy's complex numbers; Python's takes their real part, with a warning."""
+    seen: set[tuple[type, ...]] = set()
+
+    def checked(*numbers: Any) -> Any:
+        kinds = tuple(number.__class__ for number in numbers)
+        if kinds not in seen:
+            for kind in kinds:
+                if issubclass(kind, np.complexfloating):
+                    raise TypeError(f"argument of a function of math must be a real number, got {kind.__name__}")
+            seen.add(kinds)
+        return function(*numbers)
+
+    return checked
+
+
+def _whole(value: Any) -> int:
+    """An integer as Python's; a float is none, even a whole one."""
+    if not isinstance(value, _INTEGERS):
+        raise TypeError(f"argument must be an integer, got {value!r}: write int(...)")
+    return int(value)
 
 
 def _common_complex(*numbers: Any) -> type:
@@ -113,7 +138,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
     """What stands for one function in a kernel."""
     function: Callable[..., Any] = getattr(module, row.name)
     if row.returns == "bool":
-        return function
+        return function if module is cmath else _real(function)
     words = row.returns.split(", ")
     caught = _caught(module, row.name)
     has_floats = any(word != "integer" for _, word, _ in row.parameters)
@@ -128,7 +153,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
         return _plain(kind, caught(x, y, z) if kind in (float, np.float64) else fused_to_odd(x, y, z))
 
     def scaled(x: Any, i: Any) -> Any:
-        return _plain(_common_float(x), caught(x, int(i)))
+        return _plain(_common_float(x), caught(x, _whole(i)))
 
     def of_places(*numbers: Any) -> Any:
         # Which floats are neighbours is a question of their type.
@@ -145,7 +170,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
         return _plain(kind, first), second if words[1] == "weak int" else _plain(kind, second)
 
     def of_integers(*numbers: Any) -> Any:
-        return checked_ring(int(function(*map(int, numbers))))
+        return checked_ring(int(function(*map(_whole, numbers))))
 
     def to_integer(x: Any) -> int:
         value: int = checked_ring(int(x) if isinstance(x, _INTEGERS) else int(function(float(x))))
@@ -158,6 +183,8 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
     else:
         by_name = {"nextafter": of_places, "ulp": of_places, "ldexp": scaled, "fma": fused}
         made = of_complex if words[0] == "argument complex" else by_name.get(row.name, of_floats)
+    if module is math or row.name == "rect":
+        made = _real(made)
     made.__name__ = made.__qualname__ = row.name
     return made
 
@@ -180,6 +207,16 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition, x, y)[()]
 
 
+_BOUNDED: np.ufunc = vars(np._core.umath)["clip"]  # type: ignore[attr-defined]  # what np.clip calls, and has no public name
+
+
+def _clip(x: Any, low: Any, high: Any) -> Any:
+    """As NumPy has it for integers; where the result is none, Python's ints are bounds whatever their size."""
+    x = np.asarray(x)[()]
+    is_whole = all(isinstance(each, (int, np.integer)) for each in (x, low, high))
+    return np.clip(x, low, high) if is_whole else _BOUNDED(x, low, high)
+
+
 def _checked(check: Callable[[Any, Any], Any], function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     def divide(x: Any, y: Any) -> Any:
         if not y and isinstance(y, _INTEGERS) and isinstance(x, _INTEGERS):
@@ -191,6 +228,7 @@ def _checked(check: Callable[[Any, Any], Any], function: Callable[..., Any]) -> 
 
 _NUMPY: dict[Any, Any] = {
     np.where: _where,
+    np.clip: _clip,
     np.divmod: _checked(floor_divide, np.divmod),
     np.fmod: _checked(remainder, np.fmod),
     np.floor_divide: _checked(floor_divide, np.floor_divide),

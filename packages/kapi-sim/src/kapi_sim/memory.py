@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.arithmetic import saturated
+from kapi_sim.arithmetic import stored_integer
 from kapi_sim.checks.bounds import fail_outside, fail_rank, spell
 from kapi_sim.checks.initialisation import PrivateTrail
 from kapi_sim.checks.limits import fail_wide
@@ -38,10 +38,10 @@ def poison(array: np.ndarray[Any, Any]) -> None:
 
 
 class SaturatingArray(np.ndarray[Any, np.dtype[Any]]):
-    """An array of integers in an unchecked kernel: floats stored to it saturate, as on a device."""
+    """An array of integers in an unchecked kernel: numbers stored to it saturate or wrap, as on a device."""
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        super().__setitem__(index, saturated(value, self.dtype))
+        super().__setitem__(index, stored_integer(value, self.dtype))
 
 
 class View:
@@ -277,7 +277,7 @@ class View:
                 f"at {self._site(frame)}; store its .real"
             )
         if self._is_integer:
-            value = saturated(value, self._array.dtype)
+            value = stored_integer(value, self._array.dtype)
         if not self._has_fp64 and value.__class__ in _WIDE:
             fail_wide(spell(self.name, index), value, self._clock, self._site(frame))
         trail = self._trail

@@ -17,6 +17,7 @@ from kapi_sim.testing import (
     private_cases,
     sub_group_cases,
     value_cases,
+    whole_number_cases,
 )
 from kapi_sim.testing.case import Backend, Case
 
@@ -25,6 +26,7 @@ __all__ = ["CASES", "Backend", "Case"]
 CASES: tuple[Case, ...] = (
     *index_cases.CASES,
     *number_cases.CASES,
+    *whole_number_cases.CASES,
     *math_cases.CASES,
     *function_cases.CASES,
     *value_cases.CASES,

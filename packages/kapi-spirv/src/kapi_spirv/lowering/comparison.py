@@ -8,6 +8,8 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, types
+from kapi_spirv.lowering.complex_numbers import compare_complex
+from kapi_spirv.lowering.complex_parts import join, split
 from kapi_types.kernel_typing.operators import COMPARISONS
 
 __all__ = ["registry"]
@@ -74,6 +76,11 @@ def _register_extremum(function: Any, symbol: str) -> None:
         best, *others = args
         type_ = sig.return_type
         for value in others:
+            if isinstance(type_, types.Complex):
+                better = compare_complex(builder, symbol, value, best)
+                parts = zip(split(builder, value), split(builder, best), strict=True)
+                best = join(builder, *(builder.select(better, *each) for each in parts))
+                continue
             if isinstance(type_, types.Float):
                 better = _compare_floats(builder, symbol, value, best)
             elif isinstance(type_, types.Integer):

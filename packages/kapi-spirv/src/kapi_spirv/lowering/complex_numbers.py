@@ -22,7 +22,7 @@ from kapi_types.kernel_typing.library.complex_functions import complex_power
 from kapi_types.kernel_typing.library.parts import make_complex
 from kapi_types.kernel_typing.operators import COMPARISONS, IN_PLACE
 
-__all__ = ["registry"]
+__all__ = ["compare_complex", "registry"]
 
 registry = LoweringRegistry("kapi complex numbers")
 
@@ -109,7 +109,7 @@ def _absolute(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
     return call_builtin(builder, "hypot", real.type, [real, imag])
 
 
-def _compare(builder: ir.IRBuilder, symbol: str, left: ir.Value, right: ir.Value) -> ir.Value:
+def compare_complex(builder: ir.IRBuilder, symbol: str, left: ir.Value, right: ir.Value) -> ir.Value:
     """By the real parts, and by the imaginary parts where these are equal, as NumPy orders complex numbers."""
     (a, b), (c, d) = split(builder, left), split(builder, right)
     if symbol == "==":
@@ -124,7 +124,7 @@ def _compare(builder: ir.IRBuilder, symbol: str, left: ir.Value, right: ir.Value
 def _register_comparison(function: Any, symbol: str) -> None:
     @registry.lower(function, types.Complex, types.Complex)
     def compare(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
-        return _compare(builder, symbol, *args)
+        return compare_complex(builder, symbol, *args)
 
 
 for _function, _symbol in COMPARISONS.items():

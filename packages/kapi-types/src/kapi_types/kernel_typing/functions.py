@@ -20,7 +20,7 @@ from kapi_types.kernel_typing.conversions import complex_of
 from kapi_types.kernel_typing.library import complex_functions, number_functions
 from kapi_types.kernel_typing.library.parts import ilogb
 from kapi_types.kernel_typing.problems import KernelTypeProblem, spell_type
-from kapi_types.kernel_typing.promotion import Loop, is_real, is_scalar, resolve_loop
+from kapi_types.kernel_typing.promotion import Loop, as_strong, is_real, is_scalar, resolve_loop
 from kapi_types.weak import is_weak, weak_bool, weak_float, weak_int
 
 __all__ = ["PRIMITIVES", "TableFunctionType", "primitive_key", "table_function"]
@@ -125,10 +125,27 @@ def _plan(row: Intrinsic, args: tuple[types.Type, ...]) -> _Plan | None:
 
 def _numpy_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
     """NumPy's own answer; `where` has the type of its two values together."""
+    if row.name == "clip":
+        return _clip_loop(args)
+    if row.name in _COMPARISONS:
+        if all(map(is_weak, args)):
+            args = tuple(map(as_strong, args))  # NumPy compares Python's own numbers as objects
+        elif all(isinstance(arg, types.Integer) for arg in args):
+            # Exact whatever the types are, as the operators: a Python int need not fit the other's.
+            return Loop(args, types.boolean)
     if row.name == "where":
         values = resolve_loop(np.add, args[1:])
         return values and Loop((args[0], *values.operands), values.result)
-    return resolve_loop(_CLIP if row.name == "clip" else getattr(np, row.name), args)
+    return resolve_loop(getattr(np, row.name), args)
+
+
+def _clip_loop(args: tuple[types.Type, ...]) -> Loop | None:
+    """As NumPy has it: what is clipped is never weak, and Python's ints as bounds of integers need not fit its type."""
+    loop = resolve_loop(_CLIP, (as_strong(args[0]), *args[1:]))
+    if loop is None or not isinstance(loop.result, types.Integer):
+        return loop
+    bounds = [arg if arg == weak_int else to for arg, to in zip(args[1:], loop.operands[1:], strict=True)]
+    return Loop((loop.operands[0], *bounds), loop.result)
 
 
 def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
@@ -212,6 +229,8 @@ def _as_function(found: Any) -> FunctionType:
         raise TypeError(f"what the library holds must be a Python function, got {found!r}")
     return found
 
+
+_COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 _WHOLE = ("floor", "ceil", "trunc", "rint")
 """Functions that leave an integer as it is."""

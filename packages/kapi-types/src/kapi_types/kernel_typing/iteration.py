@@ -151,7 +151,8 @@ class _Range(templates.AbstractTemplate):
     key = range
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if not 1 <= len(args) <= 3 or kws or not all(isinstance(arg, types.Integer) for arg in args):
+        # Python's bools are ints, NumPy's are not.
+        if not 1 <= len(args) <= 3 or kws or not all(isinstance(a, types.Integer) or a == weak_bool for a in args):
             return None
         return templates.signature(RangeType(), *[weak_int] * len(args))
 

@@ -12,7 +12,6 @@ from kapi_types.kernel_typing.library.complex_functions import complex_power
 from kapi_types.kernel_typing.promotion import (
     Loop,
     is_number,
-    is_real,
     is_scalar,
     resolve_loop,
     resolve_weak,
@@ -153,14 +152,15 @@ class _Extremum(templates.AbstractTemplate):
     """`min` and `max` of scalars: one of the values, so all of them in the type that holds each."""
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if len(args) < 2 or kws or not all(is_real(arg) for arg in args):
+        # NumPy's complex numbers have an order, Python's have none.
+        if len(args) < 2 or kws or not all(map(is_scalar, args)):
             return None
         shared = args[0]
         for other in args[1:]:
             shared = unify_scalars(shared, other)
             if shared is None:
                 return None
-        return templates.signature(shared, *[shared] * len(args))
+        return None if shared == weak_complex else templates.signature(shared, *[shared] * len(args))
 
 
 def _register() -> None:

@@ -1,0 +1,108 @@
+# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# The kernels are written as users write them.
+"""Cases of integers that do not fit: stored, compared, and as bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.testing.case import Case
+
+__all__ = ["CASES"]
+
+_NARROW = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+
+
+def _store(kapi: Any) -> Any:
+    @kapi.kernel
+    def store(item: kapi.Item, a, i1, u1, i2, u2, i4, u4, i8, u8):
+        i = item.get_id(0)
+        private = kapi.PrivateArray(1, np.int16)
+        private[0] = a[i]
+        i1[i] = a[i]
+        u1[i] = a[i]
+        i2[i] = private[0]
+        u2[i] = a[i]
+        i4[i] = a[i]
+        u4[i] = a[i]
+        i8[i] = a[i]
+        kapi.AtomicRef(u8, i).exchange(a[i])
+
+    return store
+
+
+def _store_case(source: str) -> Case:
+    limits = np.iinfo(source)
+
+    def inputs() -> list[Any]:
+        values = np.array([limits.min, limits.max, limits.max // 2 + 1, 100, limits.max - 1], source)
+        return [values, *(np.zeros(5, dtype) for dtype in _NARROW)]
+
+    def expected(given: list[Any]) -> dict[int, Any]:
+        return {1 + place: given[0].astype(dtype) for place, dtype in enumerate(_NARROW)}
+
+    return Case(f"numbers/stored-{source}", _store, ((5,),), inputs, expected)
+
+
+def _compare(kapi: Any) -> Any:
+    @kapi.kernel
+    def compare(item: kapi.Item, a, b, n, out):
+        i = item.get_id(0)
+        out[0, i] = np.less(a[i], n)
+        out[1, i] = np.greater_equal(a[i], n)
+        out[2, i] = np.equal(n, a[i])
+        out[3, i] = np.not_equal(n, n)
+        out[4, i] = np.less_equal(b[i], a[i])
+        out[5, i] = np.greater(a[i], b[i])
+
+    return compare
+
+
+def _compare_case(dtype: str, n: int) -> Case:
+    def inputs() -> list[Any]:
+        ends = np.iinfo(dtype)
+        a = np.array([ends.min, ends.max, 3, 7], dtype)
+        return [a, np.array([2**64 - 1, 3, 0, 2**63], np.uint64), n, np.zeros((6, 4), np.bool_)]
+
+    def expected(given: list[Any]) -> dict[int, Any]:
+        a, b = [int(each) for each in given[0]], [int(each) for each in given[1]]
+        rows = [[x < n for x in a], [x >= n for x in a], [x == n for x in a], [False] * 4]
+        pairs = list(zip(a, b, strict=True))
+        return {3: np.array([*rows, [y <= x for x, y in pairs], [x > y for x, y in pairs]])}
+
+    return Case(f"numbers/exact-{dtype}-{n}", _compare, ((4,),), inputs, expected)
+
+
+def _bounds(kapi: Any) -> Any:
+    @kapi.kernel
+    def bounds(item: kapi.Item, a, n, out, count):
+        i = item.get_id(0)
+        out[0, i] = np.clip(a[i], 0, n)
+        out[1, i] = np.clip(a[i], -1000, 5)
+        out[2, i] = np.clip(n, a[i], a[i])
+        for _ in range(n > 5):
+            count[i] += 1
+
+    return bounds
+
+
+def _bounds_case(dtype: str) -> Case:
+    def inputs() -> list[Any]:
+        ends = np.iinfo(dtype)
+        a = np.array([ends.min, 0, 100, ends.max], dtype)
+        return [a, 1000, np.zeros((3, 4), np.int64), np.zeros(4, np.int32)]
+
+    def expected(given: list[Any]) -> dict[int, Any]:
+        a = given[0].astype(np.int64)
+        return {2: np.array([np.clip(a, 0, 1000), np.clip(a, -1000, 5), a]), 3: np.ones(4, np.int32)}
+
+    return Case(f"numbers/bounds-{dtype}", _bounds, ((4,),), inputs, expected)
+
+
+CASES: tuple[Case, ...] = (
+    *(_store_case(source) for source in ("int64", "uint64", "int32", "uint32")),
+    *(_compare_case(dtype, n) for dtype in ("int8", "uint16", "int64") for n in (300, -70000)),
+    *(_bounds_case(dtype) for dtype in ("int8", "uint8")),
+)
