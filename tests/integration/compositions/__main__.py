@@ -1,1 +1,9 @@
-"""Run some batches, and print counts and differences: `python -m compositions LEVEL FIRST LAST`."""
+"""Compare the statements from one number to another: ``python -m compositions 0 300``."""
+
+from __future__ import annotations
+
+import sys
+
+from compositions.running import main
+
+main(int(sys.argv[1]), int(sys.argv[2]))

@@ -8,12 +8,13 @@ import linecache
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import dpnp
 import numpy as np
+from host_jit import HostKernel, NotOnHost
 
 import kapi_runtime
 import kapi_sim
@@ -21,7 +22,7 @@ import kapi_sim.rewrite
 from compositions.consumers import SUB_GROUP, WORK_GROUP
 from compositions.groups import combined
 from compositions.kinds import ITEMS, inputs, prelude
-from compositions.reference import NAMESPACE, converted, updated
+from compositions.reference import converted, updated
 from compositions.statements import Statement, environments
 from kapi_sim.errors import KernelCompilationError
 
@@ -68,8 +69,7 @@ class Batch:
                 self.witnesses.setdefault(number, []).append(len(self.statements))
                 self.statements.append(Statement(f"part of {each.name}", (), part, _witness_code(part)))
         self.arrays = inputs()
-        self._base: dict[str, Any] | None = None
-        self.kernel: Any = None
+        self.launched: list[tuple[Any, list[int]]] = []  # kernels that ran on the device, and their statements
 
     # -- plain Python
 
@@ -83,7 +83,7 @@ class Batch:
         return outcome
 
     def _run_one(self, number: int, each: Statement, outcome: Outcome) -> None:
-        source = "\n".join((*each.lines, f"found = {each.result}"))
+        source = "\n".join((*each.lines, f"found = {each.plain or each.result}"))
         lines = [line for line in source.split("\n") if "kapi.PrivateArray" not in line]
         is_private = len(lines) < source.count("\n") + 1
         code = compile("\n".join(lines), "<statement>", "exec")
@@ -96,7 +96,11 @@ class Batch:
                 value = local["found"]
                 if each.consumer is None or not each.consumer.group:
                     atomic = each.consumer.atomic if each.consumer else ()
-                    value = updated(converted(5, each.out), atomic[0], value, each.out) if atomic else converted(value, each.out)
+                    value = (
+                        updated(converted(5, each.out), atomic[0], value, each.out)
+                        if atomic
+                        else converted(value, each.out)
+                    )
             except Exception as error:  # whatever Python raises is an outcome
                 raised[i] = type(error).__name__
                 value = None
@@ -109,12 +113,10 @@ class Batch:
         outcome.raised[number] = raised
         values = np.zeros(ITEMS, each.out)
         if each.consumer and each.consumer.group and raised:
-            raised.update((i, raised.get(i, "of another work-item")) for i in range(ITEMS))
+            raised.update((i, next(iter(raised.values()))) for i in range(ITEMS))
         for i, value in enumerate(found):
-            if i not in raised and value is not None:
+            if i not in raised:
                 values[i] = value
-            elif value is None:
-                raised.setdefault(i, "undefined")
         outcome.values[number] = values
 
     # -- kernels
@@ -149,16 +151,39 @@ class Batch:
             if each.consumer and each.consumer.atomic:
                 text.append(f"kapi.AtomicRef({name}, ({row}, i)).{each.consumer.atomic[0]}({each.result})")
             else:
-                result = each.consumer.result.replace("{V}", each.result) if each.consumer and each.consumer.group else each.result
+                result = each.result
+                if each.consumer and each.consumer.group:
+                    text += _met(each)
+                    result = "r"
                 text.append(f"{name}[{row}, i] = {result}")
             # Names of a statement's own, so that no variable has two types.
             text = [re.sub(r"(?<![\w.])([rktpej])(?![\w(.'])", rf"\g<1>_{number}", line) for line in text]
             if is_guarded:
-                text = ["try:", *(f"    {line}" for line in text), "except Exception as error:", f"    note({number}, i, error)"]
+                text = [
+                    "try:",
+                    *(f"    {line}" for line in text),
+                    "except Exception as error:",
+                    f"    note({number}, i, error)",
+                ]
             for line in text:
                 lines.append(f"    {line}")
                 statement_of[len(lines)] = number
         return "\n".join(lines) + "\n", parameters, statement_of
+
+    def run_on_host(self, wanted: Outcome, optimised: bool = True) -> Outcome:
+        """Run what was compiled for the device on the host, by the IR that its SPIR-V was made of."""
+        outcome = Outcome()
+        for kernel, part in self.launched:
+            _, parameters, _ = self.written(part, is_guarded=False)
+            given = self._given(part, parameters, wanted)
+            (module,) = kernel.modules.values()
+            try:
+                HostKernel(module, optimised)((ITEMS,), *given.values())
+            except NotOnHost as error:
+                outcome.refused |= dict.fromkeys(part, str(error))
+                continue
+            self._collected(outcome, part, given)
+        return outcome
 
     def _given(self, chosen: Sequence[int], parameters: Sequence[str], wanted: Outcome) -> dict[str, Any]:
         rows = self._rows(chosen)
@@ -210,7 +235,7 @@ class Batch:
         """Run in the simulator; a statement that raises does not keep others from being run."""
         outcome = Outcome()
         # Where a group meets, all work-items must come: statements that raise somewhere are not run.
-        chosen = [n for n in range(len(self.statements)) if not (self.has_groups and _has_raised(wanted.raised[n]))]
+        chosen = [n for n in range(len(self.statements)) if not (self.has_groups and _may_not_meet(wanted.raised[n]))]
         chosen = self._checked(chosen, outcome)
         if self.has_groups:
             return self._simulated_groups(chosen, wanted, outcome)
@@ -272,7 +297,10 @@ class Batch:
     def run_on_device(self, wanted: Outcome) -> Outcome:
         """Run on the device, without the statements that are refused."""
         outcome = Outcome()
-        pending = [[n for n in range(len(self.statements)) if not (self.has_groups and _has_raised(wanted.raised[n]))]]
+        chosen = [n for n in range(len(self.statements)) if not (self.has_groups and _may_not_meet(wanted.raised[n]))]
+        # What is to be refused goes by itself, for what is refused costs all others another compilation.
+        doubtful = [n for n in chosen if len(wanted.raised[n]) == ITEMS]
+        pending = [doubtful, [n for n in chosen if n not in set(doubtful)]]
         while pending:
             part = pending.pop()
             if not part:
@@ -295,12 +323,27 @@ class Batch:
                     pending += [part[: len(part) // 2], part[len(part) // 2 :]]
                 continue
             self._collected(outcome, part, {name: arrays[name].asnumpy() for name in arrays if name[0] in "oc"})
-            self.kernel = kernel
+            self.launched.append((kernel, part))
         return outcome
 
 
-def _has_raised(raised: dict[int, str]) -> bool:
-    return any(name != "undefined" for name in raised.values())
+_LANES = {
+    "shift_group_left": "sub.get_local_id() + 3 < 8",
+    "shift_group_right": "sub.get_local_id() >= 3",
+}
+"""Where a shift gives a value; elsewhere the statement keeps the work-item's own."""
+
+
+def _met(each: Statement) -> list[str]:
+    assert each.consumer is not None
+    lines = [f"r = {each.consumer.result.replace('{V}', each.result)}"]
+    guard = _LANES.get(each.consumer.group[1])
+    return [*lines, *([f"if not ({guard}):", f"    r = {each.result}"] if guard else [])]
+
+
+def _may_not_meet(raised: dict[int, str]) -> bool:
+    """Whether some work-items raise; what all of them refuse is to be refused."""
+    return bool(raised) and set(raised.values()) != {"TypeError"}
 
 
 class _Cells:
@@ -339,6 +382,3 @@ def _statement_that_raised(error: BaseException, filename: str, statement_of: di
             found = statement_of.get(trace.tb_lineno, found)
         trace = trace.tb_next
     return found
-
-
-_Run = Callable[[], Outcome]

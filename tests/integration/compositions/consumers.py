@@ -54,7 +54,9 @@ _PLAIN = (
     Consumer("augmented", "r", ("r = {Z}", "r += {V}")),
     Consumer("index", "r", ("r = 0", "if 0 <= {V} < 16:", "    r = table[{V}]"), "i8"),
     Consumer("loop bound", "k", ("k = 0", "if {V} < 9:", "    for j in range({V}):", "        k += j + 1"), "i8"),
-    Consumer("loop start", "k", ("k = 0", "if -9 < {V} < 9:", "    for j in range({V}, 12, 3):", "        k += j"), "i8"),
+    Consumer(
+        "loop start", "k", ("k = 0", "if -9 < {V} < 9:", "    for j in range({V}, 12, 3):", "        k += j"), "i8"
+    ),
     Consumer("loop step", "k", ("k = 0", "if 0 < {V} < 9:", "    for j in range(0, 20, {V}):", "        k += j"), "i8"),
     Consumer("private array", "p[1]", ("p = kapi.PrivateArray(2, np.{D})", "p[1] = {V}")),
     Consumer("device function", "same({V})"),

@@ -17,7 +17,7 @@ _ROWS = {row.name: row for row in OPERATORS}
 
 
 def combined(group: tuple[str, ...], values: list[Any], out: str) -> list[Any]:
-    """For each work-item what the algorithm gives it; None where that is undefined.
+    """For each work-item what the algorithm gives it; its own value where that is undefined.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def _together(algorithm: str, what: str, values: list[Any], out: str) -> list[An
             "permute_group_by_xor": [k ^ number for k in range(count)],
             "select_from_group": [(k + 3) % 8 for k in range(count)],
         }[algorithm]
-        return [given[place] if 0 <= place < count else None for place in places]
+        return [given[place] if 0 <= place < count else given[k] for k, place in enumerate(places)]
     row = _ROWS[what]
     if np.dtype(out).kind not in row.kinds:
         raise TypeError(f"{what} does not take {out}")
@@ -58,8 +58,8 @@ def _together(algorithm: str, what: str, values: list[Any], out: str) -> list[An
         "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor, "logical_and": np.logical_and, "logical_or": np.logical_or,
     }[what]  # fmt: skip
     array = np.array([converted(value, out) for value in values])
-    if array.dtype.kind == "f" and what in ("minimum", "maximum") and np.isnan(array).any():
-        return [None] * count
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise ValueError("which of two is the smaller is not defined of nan")
     scanned = operate.accumulate(array, dtype=array.dtype)
     if algorithm.startswith("reduce"):
         return [scanned[-1]] * count

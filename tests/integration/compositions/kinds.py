@@ -6,7 +6,19 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DTYPES", "EDGES", "ITEMS", "LITERALS", "STRONG", "WEAK", "inputs", "is_literal", "kind_of", "prelude", "unify"]
+__all__ = [
+    "DTYPES",
+    "EDGES",
+    "ITEMS",
+    "LITERALS",
+    "STRONG",
+    "WEAK",
+    "inputs",
+    "is_literal",
+    "kind_of",
+    "prelude",
+    "unify",
+]
 
 STRONG = ("?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16")
 DTYPES = {code: np.dtype(code).name for code in STRONG}

@@ -36,6 +36,8 @@ class Operation:
         The same of complex operands.
     is_small : bool
         Whether operands have to be small: Python's ints have no end.
+    plain : str
+        How plain Python has it, where it is not `form`: what gives one of its operands has one type on the device.
     """
 
     name: str
@@ -44,6 +46,17 @@ class Operation:
     ulp: float = 0.0
     complex_ulp: float = 0.0
     is_small: bool = False
+    plain: str = ""
+
+    @property
+    def gives_an_operand(self) -> bool:
+        """Whether the result is one of the operands, so that its type in Python depends on the values."""
+        return bool(self.plain)
+
+    @property
+    def may_turn_zero(self) -> bool:
+        """Whether the sign of a zero is not defined: of two zeros either one is the larger."""
+        return self.name.removeprefix("np.") in ("maximum", "minimum", "fmax", "fmin", "clip")
 
 
 _POWERS, _COMPLEX = 16.0, 16.0
@@ -85,9 +98,16 @@ def _of_python() -> list[Operation]:
     made += [Operation(f"{_SYMBOLS[function]}x", f"({_SYMBOLS[function]}{{0}})", 1) for function in UNARY]
     made += [
         Operation("not", "(not {0})", 1),
-        Operation("and", "({0} and {1})", 2),
-        Operation("or", "({0} or {1})", 2),
-        Operation("if-else", "({0} if c else {1})", 2),
+        *(
+            Operation(name, form, 2, plain=f"one_of({form}, {{0}}, {{1}})")
+            for name, form in (
+                ("and", "({0} and {1})"),
+                ("or", "({0} or {1})"),
+                ("if-else", "({0} if c else {1})"),
+                ("min", "min({0}, {1})"),
+                ("max", "max({0}, {1})"),
+            )
+        ),
         Operation("chain", "({0} < {1} <= {0})", 2),
         Operation("tuple", "({0}, {1})[0]", 2),
         Operation("abs", "abs({0})", 1, 0.0, _COMPLEX),
@@ -96,8 +116,6 @@ def _of_python() -> list[Operation]:
         Operation("pow", "pow({0}, {1})", 2, _POWERS, _COMPLEX, True),
         Operation("divmod[0]", "divmod({0}, {1})[0]", 2),
         Operation("divmod[1]", "divmod({0}, {1})[1]", 2),
-        Operation("min", "min({0}, {1})", 2),
-        Operation("max", "max({0}, {1})", 2),
         *(Operation(f"{name}()", f"{name}({{0}})", 1) for name in ("bool", "int", "float", "complex")),
         Operation("complex(,)", "complex({0}, {1})", 2),
         Operation(".real", "({0}).real", 1),

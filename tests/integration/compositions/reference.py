@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from compositions.kinds import kind_of, unify
 from kapi_sim.spec.intrinsics import rows
 
 __all__ = ["NAMESPACE", "converted", "updated"]
@@ -43,8 +44,8 @@ def converted(value: Any, code: str) -> Any:
         If an imaginary part would be lost.
     """
     dtype = np.dtype(code)
-    if isinstance(value, tuple):
-        raise TypeError("a tuple is no element")
+    if isinstance(value, (tuple, np.ndarray)):
+        raise TypeError("several values are no element")
     is_complex = isinstance(value, (complex, np.complexfloating))
     if is_complex and dtype.kind not in "c?":
         raise TypeError("an imaginary part would be lost")
@@ -68,7 +69,19 @@ class _Numpy:
             return _Type(found)
         if name == "where":
             return lambda condition, x, y: np.where(condition, x, y)[()]
+        if name == "clip":
+            return _clip
         return found
+
+
+def _clip(x: Any, low: Any, high: Any) -> Any:
+    """NumPy's, but that Python's ints beyond an integer's range are bounds where the result is none."""
+    x = np.asarray(x)[()]
+    is_whole = all(isinstance(each, (int, np.integer)) for each in (x, low, high))
+    return np.clip(x, low, high) if is_whole else _BOUNDED(x, low, high)
+
+
+_BOUNDED: np.ufunc = vars(np._core.umath)["clip"]  # type: ignore[attr-defined]  # which has no public name
 
 
 class _Type:
@@ -156,13 +169,19 @@ class _Module:
 def _math() -> _Module:
     functions: dict[str, Any] = {}
     for row in rows(owner="math"):
+        words = [word for _, word, _ in row.parameters]
         if row.returns == "argument float":
             functions[row.name] = _ldexp if row.name == "ldexp" else _of_floats(row.name)
         elif row.returns.startswith("argument float,"):
             functions[row.name] = _of_two(row.name)
         else:
-            functions[row.name] = getattr(math, row.name)
+            functions[row.name] = _of_whole(getattr(math, row.name)) if "integer" in words else getattr(math, row.name)
     return _Module(**functions)
+
+
+def _of_whole(function: Any) -> Any:
+    """A function of integers, which a bool of NumPy's is to kernels as Python's is to Python."""
+    return lambda *numbers: function(*(bool(each) if isinstance(each, np.bool_) else each for each in numbers))
 
 
 def _of_complex(name: str) -> Callable[..., Any]:
@@ -205,7 +224,18 @@ def _int(value: Any = 0) -> Any:
     return _held(value, np.dtype(np.int64)) if is_float else int(value)
 
 
+def _one_of(value: Any, *operands: Any) -> Any:
+    """A value in the one type that it has on the device, whichever operand it is."""
+    kind = unify({kind_of(each) for each in operands})
+    if kind in _PYTHON:
+        return _PYTHON[kind](value)
+    return converted(value, kind)
+
+
+_PYTHON: dict[str, Any] = {"wb": bool, "wi": int, "wf": float, "wc": complex}
+
 NAMESPACE: dict[str, Any] = {
+    "one_of": _one_of,
     "np": _Numpy(),
     "math": _math(),
     "cmath": _cmath(),
@@ -215,7 +245,9 @@ NAMESPACE: dict[str, Any] = {
 """What statements see."""
 
 _UPDATES = {
-    "fetch_add": np.add, "fetch_sub": np.subtract, "fetch_min": np.minimum, "fetch_max": np.maximum,
+    "fetch_add": np.add, "fetch_sub": np.subtract,
+    # What is not a number is neither larger nor smaller.
+    "fetch_min": lambda x, y: y if y < x else x, "fetch_max": lambda x, y: y if y > x else x,
     "fetch_and": np.bitwise_and, "fetch_or": np.bitwise_or, "fetch_xor": np.bitwise_xor,
 }  # fmt: skip
 

@@ -15,7 +15,19 @@ from typing import Any
 import numpy as np
 
 from compositions.consumers import ATOMICS, CONSUMERS, GROUPS, Consumer
-from compositions.kinds import DTYPES, ITEMS, LITERALS, STRONG, WEAK, as_strong, inputs, is_literal, kind_of, prelude, unify
+from compositions.kinds import (
+    DTYPES,
+    ITEMS,
+    LITERALS,
+    STRONG,
+    WEAK,
+    as_strong,
+    inputs,
+    is_literal,
+    kind_of,
+    prelude,
+    unify,
+)
 from compositions.operations import OPERATIONS, Operation
 from compositions.reference import NAMESPACE
 
@@ -47,6 +59,12 @@ class Statement:
         The last consumer, which may be a group algorithm or an atomic operation.
     witness : str
         An inexact part, whose value decides whether the rest can be compared.
+    plain : str
+        The result as plain Python has it.
+    is_mixed : bool
+        Whether a part of it has another type in Python for other values: the simulator, which is Python, differs there.
+    may_turn_zero : bool
+        Whether the sign of zero is not defined.
     """
 
     name: str
@@ -57,6 +75,9 @@ class Statement:
     complex_ulp: float = 0.0
     consumer: Consumer | None = None
     witness: str = ""
+    plain: str = ""
+    is_mixed: bool = False
+    may_turn_zero: bool = False
 
     @property
     def text(self) -> str:
@@ -78,9 +99,14 @@ class Value:
     kind: str
     places: tuple[int, ...] = field(default=(), compare=False)
 
-    def spelled(self, serial: int, letters: str = "xy", small: bool = False) -> str:
+    def spelled(self, serial: int, letters: str = "xy", small: bool = False, plain: bool = False) -> str:
         """The expression, with literals that `serial` picks."""
-        return _call(self.operation, self.operands, serial, letters, small)
+        return _call(self.operation, self.operands, serial, letters, small, plain)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether its type in Python depends on values."""
+        return _is_mixed(self.operation, self.operands)
 
 
 def _operand(kind: str, letter: str, serial: int, small: bool) -> str:
@@ -91,19 +117,40 @@ def _operand(kind: str, letter: str, serial: int, small: bool) -> str:
     return f"{letter}{'s' if small else ''}_{kind.replace('?', 'b1')}"
 
 
-def _call(operation: Operation, kinds: Iterable[str], serial: int, letters: str = "xy", small: bool = False) -> str:
+def _call(
+    operation: Operation,
+    kinds: Iterable[str],
+    serial: int,
+    letters: str = "xy",
+    small: bool = False,
+    plain: bool = False,
+) -> str:
     is_small = small or operation.is_small
     letters = (letters + letters[0])[: operation.arity]
-    return operation.form.format(
-        *(_operand(kind, letter, serial + n, is_small) for n, (kind, letter) in enumerate(zip(kinds, letters, strict=True)))
+    form = (plain and operation.plain) or operation.form
+    return form.format(
+        *(
+            _operand(kind, letter, serial + n, is_small)
+            for n, (kind, letter) in enumerate(zip(kinds, letters, strict=True))
+        )
     )
+
+
+def _is_mixed(operation: Operation, kinds: Iterable[str]) -> bool:
+    known = {_of_literal(kind) for kind in kinds}
+    return operation.gives_an_operand and len(known) > 1
 
 
 @cache
 def environments() -> tuple[dict[str, Any], ...]:
     """The variables of each work-item."""
     arrays = {f"a{name}": array for name, array in inputs().items()}
-    names = [f"{letter}{small}_{kind.replace('?', 'b1')}" for letter in "xy" for small in ("", "s") for kind in (*STRONG, *WEAK)]
+    names = [
+        f"{letter}{small}_{kind.replace('?', 'b1')}"
+        for letter in "xy"
+        for small in ("", "s")
+        for kind in (*STRONG, *WEAK)
+    ]
     made = []
     table = np.arange(16, dtype=np.int64) * 3
     for i in range(ITEMS):
@@ -152,8 +199,11 @@ def _single() -> tuple[tuple[Operation, tuple[str, ...]], ...]:
         elif operation.arity == 2:
             made += [(operation, (left, right)) for left in KINDS for right in KINDS]
         else:
-            made += [(operation, (left, right, KINDS[(n + m) % len(KINDS)]))
-                     for n, left in enumerate(KINDS) for m, right in enumerate(KINDS)]
+            made += [
+                (operation, (left, right, KINDS[(n + m) % len(KINDS)]))
+                for n, left in enumerate(KINDS)
+                for m, right in enumerate(KINDS)
+            ]
     return tuple(made)
 
 
@@ -167,7 +217,7 @@ def values() -> tuple[Value, ...]:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for operation, kinds in _single():
-            text = _call(operation, kinds, 0, small=True)
+            text = _call(operation, kinds, 0, small=True, plain=True)
             kind = kind_of_expression((), text, 8 if operation.name in _VALUE_DEPENDENT else 1)
             if kind is not None and not all(map(is_literal, kinds)):
                 found.setdefault((operation.name, kind), []).append((operation, kinds))
@@ -179,7 +229,13 @@ def values() -> tuple[Value, ...]:
 
 
 def _class(kind: str) -> str:
-    return "integer" if kind in ("?", "wb", "wi") or kind[0] in "iu" else "complex" if kind[0] == "c" or kind == "wc" else "float"
+    return (
+        "integer"
+        if kind in ("?", "wb", "wi") or kind[0] in "iu"
+        else "complex"
+        if kind[0] == "c" or kind == "wc"
+        else "float"
+    )
 
 
 @cache
@@ -208,7 +264,9 @@ def _pairs() -> tuple[tuple[Operation, tuple[Value, ...]], ...]:
                 other = group[half + (n + number * 5) % (len(group) - half)] if len(group) > 1 else group[n]
                 pair = (group[n], other) if (n + number) % 2 else (other, group[n])
                 made.append((operation, pair if operation.arity == 2 else (*pair, group[n])))
-    return tuple(made)
+    # Neighbours share operations of one kind, which are compiled once for a kernel.
+    order = {operation.name: number for number, operation in enumerate(OPERATIONS)}
+    return tuple(sorted(made, key=lambda pair: (pair[1][0].kind, order[pair[0].name])))
 
 
 def count(level: str) -> int:
@@ -228,15 +286,16 @@ def statement(level: str, number: int) -> Statement:
     """One statement of a level."""
     if level == "operations":
         operation, kinds = _single()[number]
-        text = _call(operation, kinds, number)
-        return _stored(f"{operation.name} of {', '.join(kinds)}", (), text, operation)
+        text, plain = _call(operation, kinds, number), _call(operation, kinds, number, plain=True)
+        # A result that is stored at once is converted to the one type in both worlds.
+        return _stored(f"{operation.name} of {', '.join(kinds)}", text, plain, operation)
     if level == "operations of results":
         return _of_results(number)
     if level in ("consumers", "groups"):
         every = GROUPS if level == "groups" else (*CONSUMERS, *ATOMICS)
         kind, consumer = KINDS[number // len(every)], every[number % len(every)]
         value = _operand(kind, "x", number, level == "groups")
-        return _consumed(f"{consumer.name} of {kind}", consumer, value, kind, number, None)
+        return _consumed(f"{consumer.name} of {kind}", consumer, (value, value), kind, number, None)
     if level == "groups of results":
         value, consumer = values()[number // 2], GROUPS[number * 31 % len(GROUPS)]
     else:
@@ -245,35 +304,57 @@ def statement(level: str, number: int) -> Statement:
         # Atomics take turns: all of them meet all kinds.
         consumer = CONSUMERS[place] if place < len(CONSUMERS) else ATOMICS[(number // per * 2 + place) % len(ATOMICS)]
     text = value.spelled(number, small=level == "groups of results")
+    plain = value.spelled(number, small=level == "groups of results", plain=True)
     name = f"{consumer.name} of {value.operation.name} of {', '.join(value.operands)}"
-    return _consumed(name, consumer, text, value.kind, number, value)
+    return _consumed(name, consumer, (text, plain), value.kind, number, value)
 
 
-def _stored(name: str, lines: tuple[str, ...], text: str, operation: Operation, witness: str = "") -> Statement:
-    out = as_strong(kind_of_expression(lines, text) or "f8")
-    return Statement(name, lines, text, out, operation.ulp, operation.complex_ulp, None, witness)
+def _stored(
+    name: str, text: str, plain: str, operation: Operation, witness: str = "", is_mixed: bool = False
+) -> Statement:
+    out = as_strong(kind_of_expression((), plain) or "f8")
+    return Statement(
+        name,
+        (),
+        text,
+        out,
+        operation.ulp,
+        operation.complex_ulp,
+        None,
+        witness,
+        plain,
+        is_mixed,
+        operation.may_turn_zero,
+    )
 
 
 def _is_inexact(value: Value) -> bool:
     is_complex = any(_class(kind) == "complex" or kind == "lc" for kind in (*value.operands, value.kind))
-    return bool(value.operation.ulp or (is_complex and value.operation.complex_ulp))
+    return bool(value.operation.ulp or value.operation.may_turn_zero or (is_complex and value.operation.complex_ulp))
 
 
 def _of_results(number: int) -> Statement:
     operation, parts = _pairs()[number]
-    given, inexact = [], []
+    given, plain, inexact = [], [], []
     for place, value in enumerate(parts):
-        text = value.spelled(number + place, "xy" if place % 2 == 0 else "yx")
+        letters = "xy" if place % 2 == 0 else "yx"
+        texts = [value.spelled(number + place, letters, plain=each) for each in (False, True)]
         if _is_inexact(value):
-            inexact.append(text)
+            inexact.append(texts[0])
         if operation.is_small and _class(value.kind) == "integer":
-            text = f"({text} % 9)"
-        given.append(text)
+            texts = [f"({text} % 9)" for text in texts]
+        given.append(texts[0])
+        plain.append(texts[1])
     name = f"{operation.name} of " + ", ".join(f"({v.operation.name} of {', '.join(v.operands)})" for v in parts)
-    return _stored(name, (), operation.form.format(*given), operation, "; ".join(inexact))
+    is_mixed = any(value.is_mixed for value in parts) or _is_mixed(operation, (value.kind for value in parts))
+    form = operation.plain or operation.form
+    return _stored(name, operation.form.format(*given), form.format(*plain), operation, "; ".join(inexact), is_mixed)
 
 
-def _consumed(name: str, consumer: Consumer, text: str, kind: str, serial: int, value: Value | None) -> Statement:
+def _consumed(
+    name: str, consumer: Consumer, texts: tuple[str, str], kind: str, serial: int, value: Value | None
+) -> Statement:
+    text, plain = texts
     other = _operand(KINDS[serial * 13 % (len(STRONG) + len(WEAK))], "y", serial, False)
     names = {"{V}": text, "{Z}": other, "{D}": DTYPES[as_strong(_of_literal(kind))]}
 
@@ -295,7 +376,21 @@ def _consumed(name: str, consumer: Consumer, text: str, kind: str, serial: int, 
     witness = text if value is not None and _is_inexact(value) else ""
     is_own = consumer.name == "value" and value is not None
     ulp, of_complex = (value.operation.ulp, value.operation.complex_ulp) if is_own else (consumer.ulp, consumer.ulp)
-    return Statement(name, lines, result, out, ulp, of_complex, consumer, "" if is_own else witness)
+    is_mixed = value is not None and value.is_mixed
+    turns = is_own and value is not None and value.operation.may_turn_zero
+    return Statement(
+        name,
+        lines,
+        result,
+        out,
+        ulp,
+        of_complex,
+        consumer,
+        "" if is_own else witness,
+        result.replace(text, plain),
+        is_mixed,
+        turns,
+    )
 
 
 def _of_literal(kind: str) -> str:

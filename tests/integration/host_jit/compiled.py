@@ -13,9 +13,12 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from host_jit.host_ir import NotOnHost, host_ir
-from kapi_spirv import SpirvModule
+from kapi_sim.spec import KernelOptions
+from kapi_spirv import SpirvModule, compile_kernel
+from kapi_types import ItemType, UsmArrayType, typeof_argument
+from kapi_types.kernel_api import tuple_of
 
-__all__ = ["HostKernel"]
+__all__ = ["HostKernel", "host_kernel"]
 
 _POSITIONS = {name: (ctypes.c_int64 * 3)(1, 1, 1) for name in ("kapi.id", "kapi.size")}
 _HALVES = ctypes.CFUNCTYPE(ctypes.c_uint16, ctypes.c_uint16, ctypes.c_uint16)
@@ -39,7 +42,11 @@ def _prepare() -> Any:
     llvm.add_symbol("kapi_nextafter_half", ctypes.cast(_NEXT_HALF, ctypes.c_void_p).value)
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=1, codemodel="jitdefault", jit=True
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=1,
+        codemodel="jitdefault",
+        jit=True,
     )
 
 
@@ -105,6 +112,25 @@ class HostKernel:
             taken[each.owner, each.role] = place + 1
             values.append(_value(owners[each.owner], each.role, place))
         return self.module.layout.pack(values)
+
+
+def host_kernel(
+    function: Any, extents: Sequence[int], arguments: Sequence[Any], options: KernelOptions, optimised: bool = True
+) -> HostKernel:
+    """Compile a function for NumPy arrays and numbers; needs no device."""
+    signature = [ItemType(len(extents)), *map(_type_of, arguments)]
+    return HostKernel(compile_kernel(function, signature, options=options), optimised)
+
+
+def _type_of(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple_of(value, tuple(map(_type_of, value)))
+    if not isinstance(value, np.ndarray):
+        return typeof_argument(value)
+    layout = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "A"
+    # The type that NumPy's is to kernels.
+    element = typeof_argument(value.dtype.type(0))
+    return UsmArrayType(element, value.ndim, layout)
 
 
 def _value(owner: Any, role: str, place: int) -> Any:

@@ -61,7 +61,7 @@ def host_ir(text: str, entry_point: str, triple: str, data_layout: str) -> str:
         If the kernel uses what is not covered.
     """
     text = re.sub(r'^(?:target (?:triple|datalayout)|source_filename) = "[^"]*"$', "", text, flags=re.MULTILINE)
-    text = re.sub(r'^!opencl\.[^\n]*$', "", text, flags=re.MULTILINE)
+    text = re.sub(r"^!opencl\.[^\n]*$", "", text, flags=re.MULTILINE)
     text = _SPACE.sub("", text).replace("spir_func ", "").replace("spir_kernel ", "")
     # By value the argument would be copied to where only the caller of C knows.
     text = _BYVAL.sub("", text)

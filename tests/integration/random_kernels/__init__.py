@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from random_kernels.judge import run_plainly
 from random_kernels.program import (
+    ALIASES,
     CELLS,
     DTYPES,
     EXACT,
@@ -20,6 +21,7 @@ from random_kernels.program import (
     SPACES,
     SPREAD,
     SUB_GROUP,
+    VIEWS,
     Array,
     Program,
 )
@@ -37,14 +39,26 @@ class _Writer(Statements):
         """Arguments."""
         for _ in range(self._number(1, 3)):
             shape = self._pick([(ITEMS,), (ITEMS,), (8, 8), (4, 16), (2, 4, 8)])
-            view = self._pick(["plain", "plain", "reversed", "stepped", "transposed"])
+            # Up to three views of each other.
+            views = tuple(self._pick(VIEWS) for _ in range(self._pick([0, 0, 1, 1, 2, 3])))
             name = self._name("a")
-            self.program.arrays[name] = Array(self._pick(self._codes), shape, view)
+            self.program.arrays[name] = Array(self._pick(self._codes), shape, views)
+            if self._number(0, 3) == 0:
+                self._share(name)
         for _ in range(self._number(1, 2)):
             self.program.arrays[self._name("out")] = Array(self._pick(self._codes), role="output")
         for _ in range(self._number(0, 2)):
             kind = self._pick(["weak", *self._codes, f"{self._pick(self._codes)} weak"])
             self.program.scalars[self._name("n")] = kind
+
+    def _share(self, name: str) -> None:
+        """Another argument of the same memory: the array itself, its reverse, or the elements between its own."""
+        known = self.program.arrays[name]
+        kind = self._number(0, 2)
+        views = known.views if kind == 0 else (*known.views, "reversed")
+        if kind == 2 and known.views and known.views[-1] in ALIASES:
+            views = (*known.views[:-1], ALIASES[known.views[-1]])
+        self.program.arrays[self._name("a")] = Array(known.code, known.shape, views, shares=name)
 
     def start(self) -> None:
         """What the kernel reads, the variables' first values, and a private array."""

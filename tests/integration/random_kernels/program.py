@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "ALIASES",
     "CELLS",
     "COMPLEX",
     "DTYPES",
@@ -22,6 +23,7 @@ __all__ = [
     "SPACES",
     "SPREAD",
     "SUB_GROUP",
+    "VIEWS",
     "Array",
     "Program",
     "function_of",
@@ -52,8 +54,11 @@ class Array:
         Its dtype's.
     shape : tuple of int
         Extents.
-    view : str
-        How it lies in memory: "plain", "reversed", "stepped" or "transposed".
+    views : tuple of str
+        How it lies in memory, a view of a view for each step: "reversed", "stepped", "odd", "transposed", "shifted",
+        "late" or "middle".
+    shares : str
+        Name of an array whose memory it is another view of; both are only read.
     role : str
         "input", "output" for one that each work-item writes its own element of, "near" for an output that functions
         within some ulp are written to, "cells" for one that atomics of all work-items change, or "own" for one of
@@ -62,13 +67,15 @@ class Array:
 
     code: str
     shape: tuple[int, ...] = (ITEMS,)
-    view: str = "plain"
+    views: tuple[str, ...] = ()
     role: str = "input"
+    shares: str = ""
 
     def base(self, rng: np.random.Generator) -> np.ndarray[Any, Any]:
         """The memory, with numbers where they are read."""
-        shape = {"stepped": (*self.shape[:-1], 2 * self.shape[-1]), "transposed": self.shape[::-1]}
-        made = shape.get(self.view, self.shape)
+        made = self.shape
+        for view in reversed(self.views):
+            made = _BEFORE[view](made)
         if self.role in ("output", "near"):
             return np.zeros(made, self.code)
         if self.role == "input":
@@ -77,9 +84,36 @@ class Array:
 
     def seen(self, base: Any) -> Any:
         """The array as the kernel gets it, of this memory."""
-        if self.view == "reversed":
-            return base[..., ::-1]
-        return base[..., ::2] if self.view == "stepped" else base.transpose() if self.view == "transposed" else base
+        for view in self.views:
+            base = _SEEN[view](base)
+        return base
+
+
+_SEEN: dict[str, Any] = {
+    "reversed": lambda base: base[..., ::-1],
+    "stepped": lambda base: base[..., ::2],
+    "odd": lambda base: base[..., 1::2],
+    "transposed": lambda base: base.transpose(),
+    "shifted": lambda base: base[2:],
+    "late": lambda base: base[..., 3:],
+    "middle": lambda base: base[..., 1:-1],
+}
+"""Views of what lies in memory."""
+
+_BEFORE: dict[str, Any] = {
+    "reversed": lambda shape: shape,
+    "stepped": lambda shape: (*shape[:-1], 2 * shape[-1]),
+    "odd": lambda shape: (*shape[:-1], 2 * shape[-1]),
+    "transposed": lambda shape: shape[::-1],
+    "shifted": lambda shape: (shape[0] + 2, *shape[1:]),
+    "late": lambda shape: (*shape[:-1], shape[-1] + 3),
+    "middle": lambda shape: (*shape[:-1], shape[-1] + 2),
+}
+"""The shape that a view of this shape is taken of."""
+
+VIEWS = tuple(_SEEN)
+ALIASES = {"stepped": "odd", "odd": "stepped"}
+"""A view of the same shape, of the same memory; the others have one in their own reverse."""
 
 
 @dataclass
@@ -123,7 +157,10 @@ class Program:
     def bases(self, seed: int) -> list[np.ndarray[Any, Any]]:
         """Memory of the arrays for one launch."""
         rng = np.random.default_rng(seed)
-        return [array.base(rng) for array in self.arrays.values()]
+        made: dict[str, np.ndarray[Any, Any]] = {}
+        for name, array in self.arrays.items():
+            made[name] = made[array.shares] if array.shares else array.base(rng)
+        return list(made.values())
 
     def numbers(self, seed: int) -> list[Any]:
         """The arguments that are numbers, for one launch."""
