@@ -13,7 +13,7 @@ from kapi_sim.arguments import Bound
 from kapi_sim.checks.ordered_races import Hearing, OrderedTrail
 from kapi_sim.compiled import Compiled
 from kapi_sim.debugging import is_debugged
-from kapi_sim.errors import DeadlockError, attach_note
+from kapi_sim.errors import DeadlockError
 from kapi_sim.schedule import Order
 from kapi_sim.watchdog import BoundedWaitError, waiting_for_another_group
 
@@ -95,7 +95,7 @@ class SecondLook:
         except DeadlockError as error:
             raise waiting_for_another_group(self._bound, heard).with_traceback(error.__traceback__) from None
         except Exception as error:
-            attach_note(error, "found with this work-group running before all others")
+            error.add_note("found with this work-group running before all others")
             raise
 
     def _run_backwards(self) -> None:
@@ -105,8 +105,7 @@ class SecondLook:
         except BoundedWaitError:
             return
         except Exception as error:
-            attach_note(
-                error,
+            error.add_note(
                 "found with the work-items in reverse order: what an atomic operation without ACQUIRE or without "
                 "RELEASE takes part in is ordered in the one order and not in the other",
             )
