@@ -161,7 +161,7 @@ SEEN = []
     [
         ("np.zeros(3)", "numpy.zeros is no function that kernels have: pass an array as an argument"),
         ("np.linalg.norm(a)", "numpy.linalg.norm is no function that kernels have: write a loop"),
-        ("sum(x for x in zip(a, a))", "a comprehension cannot be made in a kernel"),
+        ("sum(x for x in zip(a, a))", "a generator cannot be made in a kernel"),
         ("isinstance(a, int)", "isinstance is no function that kernels have"),
         ("time.time()", "time.time is no function that kernels have"),
         ("TABLE[0]", "TABLE is a numpy.ndarray, which no device owns; make it an argument of the kernel"),

@@ -2,6 +2,7 @@
 
 `odd_kernels.txt` holds a body for each case, between empty lines, and what is said of it: `! line: text`, where the
 text is the beginning of the message. Bodies that are whole functions begin with `def body` or `async def body`.
+`odd_kernels_since_3_12.txt` holds those whose syntax that Python is the first to have.
 The simulator refuses them as well; where it does not, `? words` says what it does not check.
 """
 
@@ -14,6 +15,7 @@ import math
 import os
 import random
 import re
+import sys
 import textwrap
 from pathlib import Path
 
@@ -27,13 +29,15 @@ from kapi_spirv import compile_kernel
 from kapi_types import ItemType, UsmArrayType
 from kapi_types.weak import weak_int
 
+NEWER = ["odd_kernels_since_3_12.txt"] if sys.version_info >= (3, 12) else []
 CASES = [
     (
         "\n".join(line for line in block.splitlines() if not line.startswith(("! ", "? "))),
         [line[2:] for line in block.splitlines() if line.startswith("! ")],
         [line[2:] for line in block.splitlines() if line.startswith("? ")],
     )
-    for block in Path(__file__).with_name("odd_kernels.txt").read_text("utf-8").strip().split("\n\n")
+    for name in ["odd_kernels.txt", *NEWER]
+    for block in Path(__file__).with_name(name).read_text("utf-8").strip().split("\n\n")
 ]
 SIGNATURE = [ItemType(1), UsmArrayType(types.float32, 1, "C"), UsmArrayType(types.int32, 2, "C"), weak_int]
 NUMBA = re.compile(r"Numba|opcode|\$\w|TypingError|LoweringError|nopython|cannot determine|Undecided|weak_|usm_array")

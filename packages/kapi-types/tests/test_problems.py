@@ -75,7 +75,8 @@ def value_returned_once(item, a, b):
 
 
 def array_or_array(item, a, b):
-    x = b if item.get_id(0) > 1 else a  # noqa: F841
+    x = b if item.get_id(0) > 1 else a
+    b[0] = len(x)  # without it, Python 3.12 ends the function twice, and has no variable of two types
 
 
 def function_of_python(item, a, b):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import enum
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -39,7 +40,7 @@ _REFUSED: dict[type[ast.AST], str] = {
     ast.ListComp: _COMPREHENSION,
     ast.SetComp: _COMPREHENSION,
     ast.DictComp: _COMPREHENSION,
-    ast.GeneratorExp: _COMPREHENSION,
+    ast.GeneratorExp: "a generator cannot be made in a kernel; write a loop",
     ast.Dict: "a dict cannot be made in a kernel",
     ast.Set: "a set cannot be made in a kernel",
     ast.JoinedStr: _STRING,
@@ -47,6 +48,7 @@ _REFUSED: dict[type[ast.AST], str] = {
     ast.YieldFrom: "a kernel must not yield or await",
     ast.Await: "a kernel must not yield or await",
     ast.Try: "a kernel cannot use try: nothing in it raises",
+    ast.TryStar: "a kernel cannot use try: nothing in it raises",
     ast.With: "a kernel cannot use with",
     ast.AsyncWith: "a kernel cannot use with",
     ast.AsyncFor: "a kernel must not yield or await",
@@ -61,8 +63,8 @@ _REFUSED: dict[type[ast.AST], str] = {
 _REFUSED |= dict.fromkeys(
     (ast.MatchSequence, ast.MatchMapping, ast.MatchClass, ast.MatchStar, ast.MatchSingleton), PATTERN_OF_MATCH
 )
-if hasattr(ast, "TryStar"):
-    _REFUSED[ast.TryStar] = _REFUSED[ast.Try]
+if sys.version_info >= (3, 12):
+    _REFUSED[ast.TypeAlias] = "a kernel cannot define a type: define it above"
 _LACKING: dict[type[ast.AST], str] = {
     ast.Is: "is",
     ast.IsNot: "is not",
@@ -160,6 +162,8 @@ class _Finder(ast.NodeVisitor):
     def _local_function(self, node: ast.FunctionDef | ast.Lambda, body: list[Any]) -> None:
         if node.args.vararg is not None or node.args.kwarg is not None or node.args.kwonlyargs:
             self._add(node, PARAMETERS_OF_LOCAL)
+        if getattr(node, "type_params", []):  # since Python 3.12
+            self._add(node, "a local function in a kernel cannot have type parameters: leave them out")
         for default in node.args.defaults:
             self.visit(default)
         outer, self._local = self._local, self._local | bound_names(node)

@@ -322,8 +322,9 @@ def _build(function: Callable[..., Any], body: ast.FunctionDef, injected: dict[s
         body=[body],
         decorator_list=[],
     )
-    # A field of its own since Python 3.12.
-    setattr(factory, "type_params", [])  # noqa: B010
+    # Type parameters, a field since Python 3.12, would put a scope of their own around the function.
+    for definition in (factory, body):
+        setattr(definition, "type_params", [])  # noqa: B010
     module = ast.fix_missing_locations(ast.Module(body=[ast.copy_location(factory, body)], type_ignores=[]))
     try:
         compiled = compile(

@@ -7,6 +7,7 @@ device function comes from Python, which calls the same function with the same t
 from __future__ import annotations
 
 import math
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -37,6 +38,13 @@ def pair(first, second=5):
 def many({", ".join(f"{name}={number}" for number, name in enumerate(_ABOVE))}):
     return {" + ".join(f"{1 + number % 7} * {name}" for number, name in enumerate(_ABOVE))}
 """
+
+# Python has type parameters since 3.12.
+_GENERIC_FUNCTION = """
+def mixed_of[T: int](value: T, scale: int = 2) -> T:
+    return mix(value, c=scale)
+"""
+_HAS_GENERICS = sys.version_info >= (3, 12)
 
 # Name and expression of `i`, the work-item, and `n`, an argument.
 _EXPRESSIONS = {
@@ -69,6 +77,9 @@ _EXPRESSIONS = {
     "math-of-keywords": "math.gcd(mix(i, c=n), mix(a=6)) + int(math.floor(mix(a=i) / 2))",
     "numpy-of-keywords": "int(np.int32(mix(i, c=n)) + np.maximum(mix(a=i), mix(n, b=i)))",
 }
+
+if _HAS_GENERICS:
+    _EXPRESSIONS["generic-function"] = "mixed_of(i, scale=n) + mixed_of(n)"
 
 # Statements that set `r`.
 _STATEMENTS = {
@@ -120,7 +131,7 @@ def _store(a: Any, i: Any, value: Any) -> None:
 def _names() -> dict[str, Any]:
     """What the kernels see."""
     made: dict[str, Any] = {}
-    exec(_FUNCTIONS, made)
+    exec(_FUNCTIONS + (_GENERIC_FUNCTION if _HAS_GENERICS else ""), made)
     mix = made["mix"]
 
     def around() -> Any:
@@ -131,7 +142,7 @@ def _names() -> dict[str, Any]:
 
         return outer
 
-    names = {name: made[name] for name in ("mix", "deep", "pair", "many")}
+    names = {name: value for name, value in made.items() if name != "__builtins__"}
     members = SimpleNamespace(mix=mix, inner=SimpleNamespace(mix=mix))
     return names | {"names": members, "outer": around(), "store": _store, "math": math, "np": np, "mix_size": 5}
 

@@ -17,6 +17,7 @@ from kapi_types.usm_array import UsmArrayType
 from kapi_types.weak import WeakBool, WeakComplex, WeakFloat, WeakInt
 
 __all__ = [
+    "FORMAT_IN_TEXT",
     "CONSEQUENCE",
     "NUMBA_SAYS",
     "KernelTypeProblem",
@@ -32,6 +33,8 @@ __all__ = [
 
 _PLACES = {AddressSpace.LOCAL: "local array", AddressSpace.PRIVATE: "private array"}
 
+FORMAT_IN_TEXT = "an f-string of print() must have plain values in a kernel, got a format"
+
 CONSEQUENCE = ""
 """The text of a problem that only follows from another one, and is not told."""
 
@@ -45,7 +48,9 @@ _WORDS = (
     (r"Unsupported use of cell variable", "a local function cannot call itself, or be used before it is defined"),
     (r"'with \(context manager\)|with.*not supported", "a kernel cannot use with"),
     (r"\*args in function call should be a tuple", "what follows * in a call must be a tuple in a kernel"),
-    (r"f-strings? not supported", "an f-string of print() must have plain values in a kernel, got a format"),
+    (r"f-strings? not supported", FORMAT_IN_TEXT),
+    (r"not a valid CALL_INTRINSIC", "a kernel cannot define a type: define it above"),
+    (r"not a valid parameter name", "a local function in a kernel cannot have type parameters: leave them out"),
     # Numba forgets the tuple of `f(*members, name=value)` where it is used in another place as well.
     (r"Type of variable '.*' cannot be determined", "a tuple that follows * beside arguments by name must stand there"),
     (r"MAKE_FUNCTION with kwdefaults", PARAMETERS_OF_LOCAL),

@@ -10,7 +10,7 @@ from types import CodeType, FunctionType
 
 from kapi_sim.language import PARAMETERS_OF_FUNCTION, PARAMETERS_OF_KERNEL, PATTERN_OF_MATCH, find_problems
 from kapi_sim.source import parse_function
-from kapi_types.kernel_typing.problems import NUMBA_SAYS, Problem, first_words, without_value
+from kapi_types.kernel_typing.problems import FORMAT_IN_TEXT, NUMBA_SAYS, Problem, first_words, without_value
 
 __all__ = ["problems_as_told", "problems_of_form", "problems_of_source"]
 
@@ -22,6 +22,8 @@ _OPCODES = {
     "GET_YIELD_FROM_ITER": "a kernel must not yield or await",
     "GET_AWAITABLE": "a kernel must not yield or await",
     "UNPACK_EX": "a starred name cannot be assigned to in a kernel: name each value",
+    "CONVERT_VALUE": FORMAT_IN_TEXT,
+    "FORMAT_WITH_SPEC": FORMAT_IN_TEXT,
     "DICT_MERGE": "a call in a kernel cannot have **: write the arguments out",
     "MATCH_SEQUENCE": PATTERN_OF_MATCH,
     "MATCH_MAPPING": PATTERN_OF_MATCH,
