@@ -21,3 +21,7 @@ def test_environments_leave_a_path_with_a_space():
 
 def test_environments_stay_if_there_is_no_path_without_a_space():
     assert places.environments(Path("/a b/kapi"), cache=Path("/c d")) == Path("/a b/kapi/.nox") / PYTHON
+
+
+def test_environments_of_another_python_are_in_their_own_folder():
+    assert places.environments(Path("/a/kapi"), version="3.99") == Path("/a/kapi/.nox/py3.99")
