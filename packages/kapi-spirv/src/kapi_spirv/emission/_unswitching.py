@@ -1,4 +1,4 @@
-"""Wrong numbers of Intel's OpenCL CPU compiler, avoided: conditions that stay the same in a loop nobody can count."""
+"""Wrong numbers of Intel's OpenCL CPU compiler, avoided: loops that nobody can count, and ways that work-items part."""
 
 from __future__ import annotations
 
@@ -11,22 +11,38 @@ _TARGET = re.compile(r"label (%\"[^\"]*\"|%[-\w.$]+)")
 _NAME = re.compile(r"%\"[^\"]*\"|%[-\w.$]+")
 _MADE = re.compile(r"^  (%\"[^\"]*\"|%[-\w.$]+) = (.*)$")
 _PHI = re.compile(r"^phi (i\d+|half|float|double) ")
+_JOINED = re.compile(r"^  (?:%\"[^\"]*\"|%[-\w.$]+) = phi ([^\[]+?) (\[.*)$")
+_INCOMING = re.compile(r"\[ ([^,\]]+), (%\"[^\"]*\"|%[-\w.$]+) \]")
+_TERMINATOR = re.compile(r"^  (?:br|switch|ret|unreachable)\b")
 _CONDITION = re.compile(r"^  (?:(?:%\S+) = select |br )(?:[a-z]+ )*i1 (%\"[^\"]*\"|%[-\w.$]+),")
 _BITS = {"half": "i16", "float": "i32", "double": "i64"}
 _ZERO = (
     "  %kapi.kept.size = call spir_func i64 @_Z15get_global_sizej(i32 0)",
     "  %kapi.kept.zero = ashr i64 %kapi.kept.size, 63",
 )
+_DIFFERENT = (
+    *(f"  %kapi.kept.id.{axis} = call spir_func i64 @_Z13get_global_idj(i32 {axis})" for axis in range(3)),
+    "  %kapi.kept.ids = or i64 %kapi.kept.id.0, %kapi.kept.id.1",
+    "  %kapi.kept.place = or i64 %kapi.kept.ids, %kapi.kept.id.2",
+    "  %kapi.kept.different = and i64 %kapi.kept.place, %kapi.kept.zero",
+)
+_FUNCTIONS = {"_Z15get_global_sizej": "%kapi.kept.size", "_Z13get_global_idj": "%kapi.kept.id.0"}
+_MEETING = re.compile(r"call .*@_Z\d+(?:__spirv_\w*(?:Barrier|Group)|(?:work|sub)_group_|barrier)")
 _UNIFORM_CALLS = ("get_global_size", "get_local_size", "get_group_id", "get_num_groups", "get_work_dim")
 
 
 def keep_conditions_in_loops(text: str) -> str:
-    """LLVM IR text in which no loop of unknown length holds a condition that is the same in each turn of it.
+    """LLVM IR text in which loops of unknown length have no ways that the compiler of a CPU takes for all work-items.
 
     Intel's OpenCL CPU compiler (2026.2) takes such a condition out of the loop, a loop for each outcome, and then lets
     all work-items of a vector go the way of one of them, from OpenCL C as well (`while(k < 6) {k += n; if (c) x++;}`).
     Loops that count by a constant are right. The condition is combined with a zero that the compiler cannot know to be
-    one, of a value that changes in the loop. Remove this when `test_driver_limits` says that the driver is mended.
+    one, of a value that changes in the loop.
+
+    It does the same where the author wrote the two loops, each in an arm of an `if` or in an `if` of its own: a value
+    that is the same for all work-items on either way is then taken to be the same after both, and is one work-item's.
+    Where such ways meet, one of the values is combined with a zero that might, for all the compiler knows, differ
+    between work-items. `test_driver_limits` records which drivers have the faults.
     """
     lines = text.split("\n")
     added: dict[int, list[str]] = {}
@@ -43,8 +59,11 @@ def keep_conditions_in_loops(text: str) -> str:
     for number, line in enumerate(lines):
         result += added.get(number, [])
         result.append(line)
-    if not any(line.startswith("declare") and "@_Z15get_global_sizej(" in line for line in lines):
-        result.append("declare spir_func i64 @_Z15get_global_sizej(i32) nounwind memory(none)")
+    code = [line for block in added.values() for line in block]
+    for function, name in _FUNCTIONS.items():
+        is_declared = any(line.startswith("declare") and f"@{function}(" in line for line in lines)
+        if not is_declared and any(line.startswith(f"  {name} =") for line in code):
+            result.append(f"declare spir_func i64 @{function}(i32) nounwind memory(none)")
     return "\n".join(result)
 
 
@@ -61,7 +80,10 @@ class _Function:
             if label:
                 block = f'%"{label.group(2)}"' if label.group(2) is not None else f"%{label.group(1)}"
                 self._blocks[block] = []
-            elif block and lines[number]:
+            elif lines[number]:
+                if not block:  # the first one, whose label LLVM leaves out if it has no name
+                    block = "%"
+                    self._blocks[block] = []
                 self._blocks[block].append(number)
                 made = _MADE.match(lines[number])
                 if made:
@@ -75,18 +97,25 @@ class _Function:
             for target in targets:
                 self._before[target].add(block)
 
+        self._forward: dict[str, set[str]] = {block: set() for block in self._blocks}
+        self._forward_before: dict[str, set[str]] = {block: set() for block in self._blocks}
+        self._find_forward()
+
     def keep(self, added: dict[int, list[str]]) -> None:
         """Change the conditions, and note the lines to be added before others."""
         changed = False
-        for header, loop, inner in self._loops(set(self._blocks)):
+        loops = self._loops(set(self._blocks))
+        is_parted = self._is_parted(loops)  # as the conditions are now
+        for header, loop, inner in loops:
             for block in loop - inner:
                 for number in self._blocks[block]:
                     condition = _CONDITION.match(self._lines[number])
                     if condition and self._is_at_risk(condition.group(1), loop):
                         changed |= self._change(number, condition, header, added)
-        if changed:
+        parted = is_parted and self._differ_where_ways_meet(added)
+        if changed or parted:
             entry = next(iter(self._blocks.values()))
-            added[entry[0]] = [*_ZERO, *added.get(entry[0], [])]
+            added[entry[0]] = [*_ZERO, *(_DIFFERENT if parted else ()), *added.get(entry[0], [])]
 
     def _change(self, number: int, condition: re.Match[str], header: str, added: dict[int, list[str]]) -> bool:
         for each in self._blocks[header]:
@@ -114,6 +143,16 @@ class _Function:
         return True
 
     # -- loops
+
+    def _find_forward(self) -> None:
+        """Leave out the edges by which a block is come to again."""
+        order = _finished([next(iter(self._blocks))], self._next, set(self._blocks))
+        place = {block: number for number, block in enumerate(order)}  # a block after those that it leads to
+        for block, targets in self._next.items():
+            for target in targets:
+                if block in place and place[target] < place[block]:
+                    self._forward[block].add(target)
+                    self._forward_before[target].add(block)
 
     def _loops(self, blocks: set[str], is_uncounted: bool = False) -> list[tuple[str, set[str], set[str]]]:
         """Header, blocks, and blocks of inner loops, of each loop that is of unknown length or in one that is."""
@@ -170,6 +209,62 @@ class _Function:
         steps = [self._made.get(each, ("", ""))[1] for each in incoming]
         return any(re.match(rf"(?:add|sub) .*?{re.escape(name)}, -?\d+$", each) for each in steps)
 
+    # -- ways
+
+    def _is_parted(self, loops: list[tuple[str, set[str], set[str]]]) -> bool:
+        """Whether some work-items may come to one loop of unknown length while others come to another one."""
+        ways = [self._ways(header) for header, loop, _inner in loops if not self._meets(loop)]
+        return len(ways) > 1 and any(each != ways[0] for each in ways)
+
+    def _meets(self, loop: set[str]) -> bool:
+        """Whether work-items meet in a loop, which therefore all of them come to."""
+        return any(_MEETING.search(self._lines[number]) for block in loop for number in self._blocks[block])
+
+    def _differ_where_ways_meet(self, added: dict[int, list[str]]) -> bool:
+        """Let one of the values that meet in a block be, for all that a compiler knows, of each work-item's own."""
+        changed = False
+        for block, numbers in self._blocks.items():
+            if len(self._forward_before[block]) < 2:
+                continue
+            for number in numbers:
+                phi = _JOINED.match(self._lines[number])
+                if phi is None:
+                    break
+                incoming = [each for each in _INCOMING.finditer(phi.group(2)) if self._is_only(each.group(2), block)]
+                if not incoming:
+                    continue
+                # A constant rather than a value, which may be known to differ already.
+                chosen = min(incoming, key=lambda each: each.group(1).startswith("%"))
+                value, before = chosen.groups()
+                name, code = _different(f"%kapi.kept.{number}.met", phi.group(1), value)
+                if code:
+                    added.setdefault(self._terminator(before), []).extend(code)
+                    line, start = self._lines[number], phi.start(2)
+                    self._lines[number] = line[: start + chosen.start(1)] + name + line[start + chosen.end(1) :]
+                    changed = True
+        return changed
+
+    def _is_only(self, before: str, block: str) -> bool:
+        """Whether a block leads to another forwards, by one edge: by two, a phi must have one value for both."""
+        edges = [each for number in self._blocks.get(before, ()) for each in _targets(self._lines[number])]
+        return before in self._forward_before[block] and edges.count(block) == 1
+
+    def _terminator(self, block: str) -> int:
+        return next(each for each in self._blocks[block] if _TERMINATOR.match(self._lines[each]))
+
+    def _ways(self, header: str) -> set[tuple[str, str]]:
+        """The branches on what may differ between work-items that lead to a block on one of their sides alone."""
+        leading = set(_finished([header], self._forward_before, set(self._blocks)))
+        ways = set()
+        for block in leading - {header}:
+            targets = self._forward[block]
+            taken = targets & leading
+            if taken != targets:
+                condition = _CONDITION.match(self._lines[self._blocks[block][-1]])
+                if condition is None or not self._is_uniform(condition.group(1), 12):
+                    ways |= {(block, each) for each in taken}
+        return ways
+
     # -- conditions
 
     def _is_at_risk(self, name: str, loop: set[str]) -> bool:
@@ -193,6 +288,24 @@ class _Function:
         if " call " in f" {made}" and not any(each in made for each in _UNIFORM_CALLS):
             return False
         return all(self._is_uniform(each, depth - 1) for each in _NAME.findall(made))
+
+
+def _different(name: str, type_: str, value: str) -> tuple[str, list[str]]:
+    """Code that gives a value another name, as if it might differ between work-items; none for other types."""
+    bits = _BITS.get(type_, type_)
+    unknown, code = "%kapi.kept.different", []
+    if type_.startswith("ptr"):
+        return name, [f"  {name} = getelementptr i8, {type_} {value}, i64 {unknown}"]
+    if not re.fullmatch(r"i\d+", bits):
+        return value, []
+    if bits != "i64":
+        code.append(f"  {name}.zero = trunc i64 {unknown} to {bits}")
+        unknown = f"{name}.zero"
+    if bits == type_:
+        return name, [*code, f"  {name} = xor {bits} {value}, {unknown}"]
+    code.append(f"  {name}.bits = bitcast {type_} {value} to {bits}")
+    code.append(f"  {name}.sum = xor {bits} {name}.bits, {unknown}")
+    return name, [*code, f"  {name} = bitcast {bits} {name}.sum to {type_}"]
 
 
 def _finished(starts: list[str], edges: dict[str, set[str]], within: set[str]) -> list[str]:
