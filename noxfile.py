@@ -60,11 +60,11 @@ def demo(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
-    """Everything that must hold: all the sessions below but bench and nightly, the quick ones first."""
+    """Everything that must hold: all the sessions below but bench, sizes and nightly, the quick ones first."""
     quick = ["lint", "imports", "house", "types"]
     # The longest first, so that no lane is left alone with one at the end.
     latest = [f"isolated({dist})" for dist in PACKAGES]
-    names = [*quick, "integration", *reversed(latest), "minimums", "docs", "build"]
+    names = [*quick, "integration", *reversed(latest), "minimums", "docs", "without_dpnp", "build"]
     run_sessions(session, {name: nox_command(name) for name in names} | on_other_pythons(session))
 
 
@@ -139,6 +139,15 @@ def isolated(session: nox.Session, dist: str) -> None:
 
 
 @nox.session
+def without_dpnp(session: nox.Session) -> None:
+    """kapi-runtime[cpu] alone: kernels over arrays of its own and of others by DLPack, without dpnp; its size."""
+    install(session, "--group", "without-dpnp")
+    session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpnp")
+    run_tests(session, ROOT / "packages" / "kapi-runtime" / "tests" / "test_without_dpnp.py", *session.posargs)
+    measure_sizes(session, "kapi-runtime[cpu]")
+
+
+@nox.session
 def minimums(session: nox.Session) -> None:
     """All five packages with the lowest versions that they declare: their tests of what versions decide."""
     # As requirements files the projects' dependencies count as direct, which is what "lowest-direct" lowers.
@@ -191,6 +200,12 @@ def bench(session: nox.Session) -> None:
     """The benchmarks: times against the peers, as a table (arguments after -- go to benchmarks/run.py)."""
     install(session, "--group", "bench")
     session.run("python", "benchmarks/run.py", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def sizes(session: nox.Session) -> None:
+    """What each line of installation brings, in megabytes and distributions: the rows of the README's table."""
+    measure_sizes(session, *session.posargs)
 
 
 @nox.session
@@ -273,6 +288,12 @@ def keep(built: Path) -> Path:
 def install(session: nox.Session, *arguments: str) -> None:
     """Make the environment hold what `arguments` ask for and nothing else, kapi-* as wheels of this tree."""
     session.install("--exact", "--constraints", str(wheels(session)), *arguments)
+
+
+def measure_sizes(session: nox.Session, *lines: str) -> None:
+    """Print what each line installs into an empty environment, all lines if none is given."""
+    command = [sys.executable, "tools/installed_sizes.py", "--uv", bootstrap.program("uv")]
+    session.run(*command, "--constraints", str(wheels(session)), *lines, external=True)
 
 
 def run_package(session: nox.Session, dist: str) -> None:

@@ -1,7 +1,7 @@
 """Check that this environment holds a kapi package as a wheel, and nothing that the package must do without.
 
 Run with the environment's interpreter: ``python tools/isolation.py kapi-sim``. With ``--exactly``, the
-distributions named after it must be all that is installed.
+distributions named after it must be all that is installed; with ``--without``, modules named after it must be absent.
 """
 
 from __future__ import annotations
@@ -53,13 +53,14 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("distribution")
     parser.add_argument("--exactly", nargs="+", metavar="DISTRIBUTION")
+    parser.add_argument("--without", nargs="+", metavar="MODULE", default=[])
     options = parser.parse_args(arguments)
 
     module = options.distribution.replace("-", "_")
     below = LAYERS[: LAYERS.index(module) + 1]
     # Of the layers below only what the package depends on is there; what is there must be a wheel.
     problems = misplaced({module, *present(below)}, Path(sys.prefix))
-    for name in present(unwanted(module)):
+    for name in present((*unwanted(module), *options.without)):
         problems.append(f"{name} must be absent where {module} is tested, but it is there")
     if options.exactly:
         found = {re.sub(r"[-_.]+", "-", each.name).lower() for each in importlib.metadata.distributions()}

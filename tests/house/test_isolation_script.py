@@ -49,3 +49,10 @@ def test_main_refuses_more_than_what_is_exactly_wanted(capsys):
 def test_main_needs_a_known_package():
     with pytest.raises(ValueError, match="not in tuple"):
         isolation.main(["kapi-unknown"])
+
+
+def test_main_refuses_a_module_that_is_to_be_absent_by_name(tmp_path, monkeypatch, capsys):
+    (tmp_path / "dpnp.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert isolation.main(["kapi-runtime", "--without", "dpnp"]) == 1
+    assert "dpnp must be absent where kapi_runtime is tested" in capsys.readouterr().out

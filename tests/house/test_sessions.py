@@ -7,7 +7,7 @@ import sys
 import pytest
 
 SESSIONS = """
-    demo tests pythons lint imports house types build isolated minimums integration brief docs bench nightly
+    demo tests pythons lint imports house types build isolated without_dpnp minimums integration brief docs bench sizes nightly
 """.split()
 
 

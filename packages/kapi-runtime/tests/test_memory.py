@@ -268,14 +268,14 @@ def test_kernel_refuses_what_is_on_the_host_by_dlpack():
         add[3](Foreign(np.zeros(3)), dpnp.zeros(3), dpnp.zeros(3))
 
 
-def test_missing_dpnp_is_an_error_that_says_what_to_install(monkeypatch):
+def test_broken_dpnp_is_an_error_that_says_what_to_install(monkeypatch):
     imports = builtins.__import__
 
     def refuse(name, *args, **kwargs):
         if name == "dpnp":
-            raise ImportError(name)
+            raise ImportError("libmkl_sycl_blas.so: no such file")
         return imports(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(kapi.DriverError, match="dpnp must be installed, whose arrays kapi_runtime.memory returns, got"):
+    with pytest.raises(kapi.DriverError, match="dpnp must be importable where it is installed, .* got: libmkl"):
         memory.device_array(3)

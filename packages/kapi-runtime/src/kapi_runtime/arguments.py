@@ -11,10 +11,11 @@ from typing import Any
 import dpctl
 import numpy as np
 
-from kapi_runtime.dlpack import is_on_sycl_device, shared_array_of
+from kapi_runtime.dlpack import is_on_sycl_device
 from kapi_runtime.host_arrays import HostArrays, Place
 from kapi_runtime.placement import placement_error
 from kapi_runtime.queues import describe_queue, queue_of
+from kapi_runtime.usm_array import copy_call, shared_array_of
 from kapi_sim import DtypeError, LocalAccessor
 from kapi_sim.usm_fields import UsmArrayFields, array_fields, is_usm_array
 from kapi_spirv import SpirvModule
@@ -211,18 +212,18 @@ def _require_place(kernel: str, leaves: Sequence[tuple[str, Any]], place: Place)
                 f"arguments `{name}` and `{host}` of kernel `{kernel}` must share one queue, got\n"
                 f"  `{name}` on {describe_queue(queue)}\n"
                 f"  `{host}`, a numpy.ndarray, moved by device_context to {describe_queue(place.queue)}\n"
-                f"Copy it to the other: `{host} = dpnp.asarray({host}, sycl_queue={name}.sycl_queue)`"
+                f"Copy it to the other: `{host} = {copy_call(host, f'{name}.sycl_queue')}`"
             )
 
 
 def _no_device(kernel: str, name: str, value: Any, names: Sequence[str], given: Sequence[Any]) -> str:
     other = next((n for n, each in zip(names, given, strict=True) if is_usm_array(each)), None)
     beside = f", while `{other}` is one on its device" if other else ""
-    place = f", sycl_queue={other}.sycl_queue" if other else ""
+    copied = copy_call(name, f"{other}.sycl_queue" if other else "")
     return (
         f"argument `{name}` of kernel `{kernel}` must be a USM array, got a numpy.ndarray of {value.dtype} "
         f"{value.shape}, which lives on no device{beside}.\n"
-        f"Copy it there: `{name} = dpnp.asarray({name}{place})`; or let each launch copy: "
+        f"Copy it there: `{name} = {copied}`; or let each launch copy: "
         "`with kapi.device_context(device): ...`"
     )
 

@@ -24,6 +24,7 @@ from kapi_runtime._copying import copy_bytes
 from kapi_runtime.device import Device
 from kapi_runtime.discovery import find_device
 from kapi_runtime.queues import Queue, default_queue, external_queue
+from kapi_runtime.usm_array import copy_call
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, ImplicitCopyWarning
 from kapi_sim.usm_fields import UsmArrayFields
 
@@ -207,7 +208,7 @@ class HostArrays:
         if self.place.warn:
             warnings.warn(
                 f"argument `{name}` of kernel `{self.kernel}` is copied to the device and back, {array.nbytes} bytes: "
-                f"keep it there with `dpnp.asarray({name}, sycl_queue=queue)`",
+                f"keep it there with `{copy_call(name, 'queue')}`",
                 ImplicitCopyWarning,
                 stacklevel=2,
             )

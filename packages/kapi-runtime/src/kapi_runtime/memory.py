@@ -1,4 +1,7 @@
-"""Arrays in unified shared memory (USM), of the kind that is wanted, and copies: dpnp arrays in and out.
+"""Arrays in unified shared memory (USM), of the kind that is wanted, and copies.
+
+The arrays are dpnp's where dpnp is installed.  Without it they are of kapi's own class `UsmArray`, which kernels take
+as well, and which can be sliced, copied and handed on by DLPack, but does not compute.
 
 =========  =================================  ======================  =============================
 kind       lives                              host reads it           use
@@ -17,22 +20,29 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from dpctl.memory import USMAllocationError
 
 from kapi_runtime._copying import copy_array
 from kapi_runtime._waiting import wait_for
-from kapi_runtime.dlpack import is_on_sycl_device, shared_array_of
+from kapi_runtime.dlpack import is_on_sycl_device
 from kapi_runtime.queues import default_queue, describe_queue
+from kapi_runtime.usm_array import (
+    UsmArray,
+    UsmType,
+    coerced_kind,
+    has_dpnp,
+    memory_of,
+    new_usm_array,
+    shared_array_of,
+    usm_array_of,
+)
 from kapi_sim.errors import DriverError, DtypeError, ExecutionPlacementError, LimitError, UsmAllocationError
 
-__all__ = ["asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array"]
-
-UsmType = Literal["device", "shared", "host"]
+__all__ = ["UsmArray", "asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array"]
 
 
 def device_array(shape: int | tuple[int, ...], dtype: Any = "float64", *, queue: Any = None, fill: Any = None) -> Any:
@@ -51,7 +61,7 @@ def device_array(shape: int | tuple[int, ...], dtype: Any = "float64", *, queue:
 
     Returns
     -------
-    dpnp.ndarray
+    dpnp.ndarray or UsmArray
 
     Raises
     ------
@@ -63,7 +73,7 @@ def device_array(shape: int | tuple[int, ...], dtype: Any = "float64", *, queue:
     Examples
     --------
     >>> import kapi_runtime as kapi
-    >>> kapi.memory.device_array((2, 3), "float32", fill=1)
+    >>> kapi.memory.device_array((2, 3), "float32", fill=1)  # a dpnp array, where dpnp is installed
     array([[1., 1., 1.],
            [1., 1., 1.]], dtype=float32)
     """
@@ -115,7 +125,7 @@ def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = 
 
     Returns
     -------
-    dpnp.ndarray
+    dpnp.ndarray or UsmArray
 
     Raises
     ------
@@ -130,7 +140,6 @@ def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = 
     >>> result.usm_type, result.shape, result.dtype
     ('shared', (2, 3), dtype('float64'))
     """
-    dpnp = _dpnp()
     for array in arrays:
         if not hasattr(array, "sycl_queue"):
             raise ExecutionPlacementError(
@@ -142,7 +151,7 @@ def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = 
         raise ExecutionPlacementError(
             f"arrays must be on one queue, got {places}: copy them to one by `asarray(array, queue=queue)`"
         )
-    kind = dpnp.tensor.get_coerced_usm_type([array.usm_type for array in arrays])
+    kind = coerced_kind([array.usm_type for array in arrays])
     if shape is None:
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
     if dtype is None:
@@ -171,7 +180,7 @@ def asarray(
 
     Returns
     -------
-    dpnp.ndarray
+    dpnp.ndarray or UsmArray
 
     Raises
     ------
@@ -187,7 +196,6 @@ def asarray(
     >>> kapi.memory.asarray(np.arange(3), usm_type="shared")
     array([0, 1, 2])
     """
-    dpnp = _dpnp()
     array = _on_device(values)
     if array is None:
         host = np.asarray(_on_host(values), dtype, order="C")
@@ -208,8 +216,12 @@ def asarray(
             f"values must be {wanted[0]} in {wanted[1]} memory on {describe_queue(target)} if copy=False, got "
             f"{array.dtype} in {array.usm_type} memory on {describe_queue(array.sycl_queue)}: leave copy out"
         )
+    if isinstance(array, UsmArray):
+        copied = new_usm_array(array.shape, wanted[0], wanted[1], target)
+        copied[...] = array
+        return copied
     wait_for(array.sycl_queue)  # dpnp copies between queues without waiting for the one that it copies from
-    return dpnp.asarray(array, dtype=wanted[0], usm_type=wanted[1], sycl_queue=target, copy=True)
+    return _dpnp().asarray(array, dtype=wanted[0], usm_type=wanted[1], sycl_queue=target, copy=True)
 
 
 def asnumpy(array: Any) -> np.ndarray[Any, Any]:
@@ -232,6 +244,8 @@ def asnumpy(array: Any) -> np.ndarray[Any, Any]:
     source = _on_device(array)
     if source is None:
         return np.array(_on_host(array))
+    if isinstance(source, UsmArray):
+        return source.asnumpy()
     if not source.flags.c_contiguous:
         source = source.copy(order="C")
     host = np.empty(source.shape, source.dtype)
@@ -285,26 +299,37 @@ def _dpnp() -> ModuleType:
         import dpnp
     except ImportError as error:
         raise DriverError(
-            "dpnp must be installed, whose arrays kapi_runtime.memory returns, got none: "
-            '`pip install "kapi-runtime[dpnp]"` brings it'
+            f"dpnp must be importable where it is installed, whose arrays kapi_runtime.memory returns, got: {error}; "
+            '`pip install "kapi-runtime[cpu,dpnp]"` mends it, and `pip uninstall dpnp` leaves the arrays to kapi'
         ) from error
     return dpnp  # type: ignore[no-any-return]  # dpnp is Any for mypy
 
 
 def _new(shape: Any, dtype: Any, kind: UsmType, queue: Any, fill: Any) -> Any:
-    dpnp = _dpnp()
     queue = default_queue() if queue is None else queue
     nbytes = _nbytes(shape, dtype)
     if nbytes > np.iinfo(np.intp).max:  # dpnp would compute with what is left of it in 64 bits
         raise _too_large(nbytes, shape, kind, queue)
-    make: Callable[..., Any] = dpnp.empty
-    arguments = {"dtype": np.dtype(dtype), "usm_type": kind, "sycl_queue": queue}
-    if fill is not None:
-        make, arguments["fill_value"] = dpnp.full, fill
+    make = _new_of_dpnp if has_dpnp() else _new_of_ours
     try:
-        return make(shape, **arguments)
+        return make(shape, np.dtype(dtype), kind, queue, fill)
     except (MemoryError, USMAllocationError) as error:
         raise _too_large(nbytes, shape, kind, queue) from error
+
+
+def _new_of_dpnp(shape: Any, dtype: np.dtype[Any], kind: UsmType, queue: Any, fill: Any) -> Any:
+    dpnp = _dpnp()
+    if fill is None:
+        return dpnp.empty(shape, dtype=dtype, usm_type=kind, sycl_queue=queue)
+    return dpnp.full(shape, fill, dtype=dtype, usm_type=kind, sycl_queue=queue)
+
+
+def _new_of_ours(shape: Any, dtype: np.dtype[Any], kind: UsmType, queue: Any, fill: Any) -> UsmArray:
+    extents = tuple(map(operator.index, shape if isinstance(shape, (tuple, list)) else (shape,)))
+    array = new_usm_array(extents, dtype, kind, queue)
+    if fill is not None:
+        array[...] = np.full(extents, fill, dtype)
+    return array
 
 
 def _nbytes(shape: Any, dtype: Any) -> int:
@@ -326,13 +351,34 @@ def _too_large(nbytes: int, shape: Any, kind: str, queue: Any) -> UsmAllocationE
 
 
 def _on_device(values: Any) -> Any:
-    """The values as a dpnp array that shares their memory, or None if they are not in USM."""
+    """The values as an array that shares their memory, or None if they are not in USM."""
+    if not has_dpnp():
+        if isinstance(values, UsmArray):
+            return values
+        if hasattr(values, "__sycl_usm_array_interface__"):
+            return usm_array_of(values)
+        return shared_array_of(values) if is_on_sycl_device(values) else None
     dpnp = _dpnp()
     if isinstance(values, dpnp.ndarray):
         return values
-    if isinstance(values, dpnp.tensor.usm_ndarray) or hasattr(values, "__sycl_usm_array_interface__"):
+    if isinstance(values, dpnp.tensor.usm_ndarray):
         return dpnp.asarray(values)
+    if hasattr(values, "__sycl_usm_array_interface__"):
+        return _dpnp_array_of(values if isinstance(values, UsmArray) else usm_array_of(values))
     return shared_array_of(values) if is_on_sycl_device(values) else None
+
+
+def _dpnp_array_of(array: UsmArray) -> Any:
+    """A dpnp array of the same memory; `dpnp.asarray` would copy it, and takes no negative strides by the protocol."""
+    dpnp = _dpnp()
+    if array.size == 0:
+        return dpnp.empty(array.shape, dtype=array.dtype, usm_type=array.usm_type, sycl_queue=array.sycl_queue)
+    memory, offset = memory_of(array)
+    strides = tuple(stride // array.itemsize for stride in array.strides)
+    inner = dpnp.tensor.usm_ndarray(array.shape, dtype=array.dtype, buffer=memory, strides=strides, offset=offset)
+    if not array.flags.writable:
+        inner.flags["W"] = False
+    return dpnp.asarray(inner)
 
 
 def _on_host(values: Any) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kapi_runtime.queues import describe_queue, queue_of
+from kapi_runtime.usm_array import copy_call
 from kapi_sim.errors import ExecutionPlacementError
 
 __all__ = ["execution_queue", "placement_error"]
@@ -42,7 +43,7 @@ def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]], otherwise: A
     if not owners:
         raise placement_error(
             f"arguments of kernel `{kernel}` must hold a USM array, whose queue runs the kernel, got none: "
-            "pass an array made by dpnp, such as `dpnp.asarray(values)`"
+            f"pass one, such as `{copy_call('values')}`"
         )
     first, owner = owners[0]
     queue = _queue(kernel, first, owner)
@@ -89,7 +90,6 @@ def _queue(kernel: str, name: str, owner: Any) -> Any:
     if queue is None:
         raise placement_error(
             f"argument `{name}` of kernel `{kernel}` must name its queue, got {owner!r} as syclobj of its "
-            f"__sycl_usm_array_interface__: make it with a queue, as `dpnp.asarray({name}, "
-            "sycl_queue=queue)` does"
+            f"__sycl_usm_array_interface__: make it with a queue, as `{copy_call(name, 'queue')}` does"
         )
     return queue

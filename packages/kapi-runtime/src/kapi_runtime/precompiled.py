@@ -25,7 +25,6 @@ from kapi_runtime import _keep_alive, _reset, recording
 from kapi_runtime._build_log import build_log
 from kapi_runtime.arguments import Arguments, read_arguments
 from kapi_runtime.device_summary import describe_device
-from kapi_runtime.dlpack import shared_array_of
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.geometry import checked_range
 from kapi_runtime.host_arrays import place_of_host_arrays
@@ -34,6 +33,7 @@ from kapi_runtime.module_kernels import ModuleKernel
 from kapi_runtime.parameters import WORDS, Parameter, Parameters, described, parsed_parameters, scalar_argument
 from kapi_runtime.placement import execution_queue
 from kapi_runtime.queues import queue_of
+from kapi_runtime.usm_array import shared_array_of
 from kapi_sim import DriverError, DtypeError, KernelCompilationError, KernelLaunchError, LocalAccessor, NdRange, Range
 from kapi_sim.launchable import parameters_for_launch
 from kapi_sim.usm_fields import UsmArrayFields, is_usm_array

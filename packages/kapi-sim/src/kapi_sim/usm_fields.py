@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["UsmArrayFields", "array_fields", "is_usm_array", "is_usm_array_class"]
+__all__ = ["UsmArrayFields", "array_fields", "c_strides", "is_usm_array", "is_usm_array_class"]
 
 _PROTOCOL = "__sycl_usm_array_interface__"
 
@@ -114,14 +114,15 @@ def array_fields(value: Any) -> UsmArrayFields:
     return UsmArrayFields(
         pointer=base + interface.get("offset", 0) * dtype.itemsize,
         shape=shape,
-        strides=_c_strides(shape) if strides is None else tuple(strides),
+        strides=c_strides(shape) if strides is None else tuple(strides),
         dtype=dtype,
         readonly=bool(readonly),
         queue=interface["syclobj"],
     )
 
 
-def _c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the strides, in elements, of an array of this shape whose last axis is the fastest and has no gaps."""
     strides = [1] * len(shape)
     for axis in range(len(shape) - 1, 0, -1):
         strides[axis - 1] = strides[axis] * shape[axis]
