@@ -216,7 +216,8 @@ def test_augmented_division_evaluates_its_index_once():
         np.zeros(2, object),
         np.zeros(2, "U3"),
         np.zeros(2, ">i4"),
-        np.zeros(2, np.longdouble),
+        # Windows and Apple's processors have no floats wider than float64: longdouble is float64 there.
+        *([np.zeros(2, np.longdouble)] if np.dtype(np.longdouble).itemsize > 8 else []),
         np.datetime64("2020"),
         2**63,
     ],

@@ -177,7 +177,11 @@ def test_local_accessor_checks_its_shape(shape):
         kapi.LocalAccessor(shape, np.float32)
 
 
-@pytest.mark.parametrize("dtype", [object, "U4", ">f4", "nonsense", np.longdouble])
+# Windows and Apple's processors have no floats wider than float64: longdouble is float64 there.
+WIDE = [np.longdouble] if np.dtype(np.longdouble).itemsize > 8 else []
+
+
+@pytest.mark.parametrize("dtype", [object, "U4", ">f4", "nonsense", *WIDE])
 def test_local_accessor_checks_its_dtype(dtype):
     with pytest.raises(kapi.DtypeError, match="dtype of a LocalAccessor"):
         kapi.LocalAccessor(4, dtype)

@@ -89,7 +89,10 @@ def test_typeof_argument_refuses_scalars_that_are_no_numbers(value):
 
 
 def test_typeof_argument_refuses_wide_floats():
-    """No device has the extended floats of the host."""
+    """No device has the extended floats of the host; Windows and Apple's processors have none either."""
+    if np.dtype(np.longdouble).itemsize == 8:
+        assert str(typeof_argument(np.longdouble(1))) == "float64"
+        return
     with pytest.raises(DtypeError, match="dtype must be one that kernels have, got"):
         typeof_argument(np.longdouble(1))
 
