@@ -68,13 +68,19 @@ class _Course:
     """What happens in a loop, statement by statement."""
 
     kind: Callable[[ast.Call], Callee]
+    is_loop: bool = True
     exits: list[ast.expr] = field(default_factory=list)
     effects: list[ast.expr] = field(default_factory=list)
     changes: list[_Change] = field(default_factory=list)
     callees: set[Callee] = field(default_factory=set)
 
-    def walk(self, body: Iterable[ast.stmt], guards: list[ast.expr], is_inner: bool) -> None:
+    def walk(self, body: list[ast.stmt], guards: list[ast.expr], is_inner: bool) -> None:
         """Take note of statements; in an inner loop, `break` and `continue` are that one's."""
+        last = body[-1] if body and self.is_loop else None
+        if isinstance(last, (ast.Return, ast.Raise)) or (isinstance(last, ast.Break) and not is_inner):
+            # What is done on the way out is seen by no further turn.
+            self.exits += guards
+            return
         for statement in body:
             for value in _expressions(statement):
                 self._note_calls(value, guards)
@@ -93,11 +99,13 @@ class _Course:
                 self._assign(targets, [statement.value], guards)
             elif isinstance(statement, ast.AugAssign):
                 self._assign([statement.target], [statement.value], guards, goes_on=True)
-            elif isinstance(statement, ast.Return) or (
+            elif isinstance(statement, ast.Assert):
+                self.exits += [*guards, statement.test]
+            elif isinstance(statement, (ast.Return, ast.Raise)) or (
                 isinstance(statement, (ast.Break, ast.Continue)) and not is_inner
             ):
                 self.exits += guards
-            elif not isinstance(statement, (ast.Expr, ast.Pass, ast.Break, ast.Continue, ast.Assert, ast.Raise)):
+            elif not isinstance(statement, (ast.Expr, ast.Pass, ast.Break, ast.Continue)):
                 self.callees.add(Callee.UNKNOWN)
 
     def _assign(
@@ -194,7 +202,7 @@ def waiting_of(
 
 def names_from_memory(tree: ast.FunctionDef, kind: Callable[[ast.Call], Callee]) -> frozenset[str]:
     """Return the variables of a function that may have a value from an atomic operation or a function."""
-    course = _Course(kind)
+    course = _Course(kind, is_loop=False)
     course.walk(tree.body, [], True)
     found: set[str] = set()
     size = -1

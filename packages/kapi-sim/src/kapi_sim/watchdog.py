@@ -51,6 +51,9 @@ LOOP_NUMBER = CellType(count().__next__)
 IDLE_TURNS = 100
 """So many turns without any change, of a loop that depends on nothing else, are enough where nobody else runs."""
 
+_LOOKED_AT = 20_000
+"""So many turns of a loop over a range are enough for a second look."""
+
 RANGE_TURNS = 100
 """A `for` loop over a range may turn so many times as often as a `while` loop: it does have an end."""
 
@@ -107,15 +110,21 @@ def counted(bound: Bound, turns: range, loop: Loop, idles: bool) -> Iterable[int
     """
     most = bound.spin_limit * RANGE_TURNS
     is_endless = bool(turns[most:])
-    if idles and turns[IDLE_TURNS:] and (is_endless or bound.is_second_look):
-        return _watched(bound, turns[:most], loop, is_endless)
+    if (idles and turns[IDLE_TURNS:] and (is_endless or bound.is_second_look)) or (
+        bound.is_second_look and turns[_LOOKED_AT:]
+    ):
+        return _watched(bound, turns[:most], loop, idles, is_endless)
     return _given_up(turns[:most], loop) if is_endless else turns
 
 
-def _watched(bound: Bound, turns: range, loop: Loop, is_endless: bool) -> Iterator[int]:
+def _watched(bound: Bound, turns: range, loop: Loop, idles: bool, is_endless: bool) -> Iterator[int]:
     idle, seen = 0, -1
     for turn in turns:
         yield turn
+        if bound.is_second_look and turn - turns[0] == _LOOKED_AT * turns.step:
+            raise BoundedWaitError
+        if not idles:
+            continue
         now = bound.changes()
         idle = idle + 1 if now == seen else 0
         seen = now

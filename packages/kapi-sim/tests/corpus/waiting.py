@@ -85,6 +85,202 @@ class item_waits_for_an_earlier_item:
         kapi.AtomicRef(total, 0).fetch_add(1.0)
 
 
+def flag_and_out():
+    return np.zeros(1, i4), np.zeros(2, i4)
+
+
+@kapi.device_func
+def is_set(flag):
+    return kapi.AtomicRef(flag, 0, MO.ACQUIRE).load() != 0
+
+
+@kapi.device_func
+def wait_until_set(flag):
+    while kapi.AtomicRef(flag, 0, MO.ACQUIRE).load() == 0:  # named
+        pass
+
+
+class wait_that_adds_nothing:
+    error, space, arguments, says = kapi.DeadlockError, kapi.NdRange(4, 2), flag_and_out, "waits for another work-group"
+
+    def wrong(nd_item: kapi.NdItem, flag, out):
+        if nd_item.get_global_id(0) == 0:
+            kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)  # named
+        if nd_item.get_global_id(0) == 2:
+            while kapi.AtomicRef(flag, 0, MO.ACQ_REL).fetch_add(0) == 0:  # named
+                pass
+
+    def right(nd_item: kapi.NdItem, flag, out):
+        if nd_item.get_global_id(0) == 0:
+            kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)
+        if nd_item.get_global_id(0) == 1:
+            while kapi.AtomicRef(flag, 0, MO.ACQ_REL).fetch_add(0) == 0:
+                pass
+
+
+class wait_that_takes_a_token:
+    error, space, arguments, says = kapi.DeadlockError, kapi.NdRange(4, 2), flag_and_out, "waits for another work-group"
+
+    def wrong(nd_item: kapi.NdItem, tokens, out):
+        one = kapi.PrivateArray(1, np.int32)
+        one[0] = 1
+        if nd_item.get_global_id(0) == 0:
+            kapi.AtomicRef(tokens, 0, MO.RELEASE).store(1)  # named
+        if nd_item.get_global_id(0) == 3:
+            while not kapi.AtomicRef(tokens, 0, MO.ACQ_REL).compare_exchange(one, 0):  # named
+                one[0] = 1
+
+    def right(nd_item: kapi.NdItem, tokens, out):
+        none = kapi.PrivateArray(1, np.int32, fill_zeros=True)
+        if nd_item.get_local_id(0) == 0:
+            while not kapi.AtomicRef(tokens, 0, MO.ACQUIRE).compare_exchange(none, 1):
+                none[0] = 0
+            out[0] += 1
+            kapi.AtomicRef(tokens, 0, MO.RELEASE).store(0)
+
+
+class wait_that_counts_and_backs_off:
+    error, space, arguments, says = kapi.DeadlockError, kapi.NdRange(2, 1), flag_and_out, "waits for another work-group"
+
+    def wrong(nd_item: kapi.NdItem, flag, out):
+        if nd_item.get_global_id(0) == 0:
+            kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)  # named
+        else:
+            tries = 0
+            delay = 1
+            while kapi.AtomicRef(flag, 0, MO.ACQUIRE).load() == 0:  # named
+                tries += 1
+                for _ in range(delay):
+                    pass
+                delay = min(2 * delay, 32)
+            out[0] = tries
+
+    def right(nd_item: kapi.NdItem, flag, out):
+        if nd_item.get_global_id(0) == 0:
+            kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)
+        else:
+            tries = 0
+            while tries < 2000 and kapi.AtomicRef(flag, 0, MO.ACQUIRE).load() == 0:
+                tries += 1
+            out[0] = tries
+
+
+class wait_with_a_look_before:
+    error, space, says = kapi.DeadlockError, kapi.NdRange(6, 1), "waits for another work-group"
+
+    def arguments():
+        return np.ones(6, i4), np.zeros(6, i4), np.zeros(6, i4), np.zeros(1, i4)
+
+    def wrong(nd_item: kapi.NdItem, a, state, sums, tickets):
+        place = nd_item.get_group().get_group_id(0)
+        sums[place] = a[place]
+        if place > 0:
+            known = kapi.AtomicRef(state, place - 1, MO.ACQUIRE).load()  # named
+            while known == 0:
+                known = kapi.AtomicRef(state, place - 1, MO.ACQUIRE).load()
+            sums[place] += sums[place - 1]
+        kapi.AtomicRef(state, place, MO.RELEASE).store(1)  # named
+
+    def right(nd_item: kapi.NdItem, a, state, sums, tickets):
+        place = kapi.AtomicRef(tickets, 0).fetch_add(1)
+        sums[place] = a[place]
+        if place > 0:
+            known = kapi.AtomicRef(state, place - 1, MO.ACQUIRE).load()
+            while known == 0:
+                known = kapi.AtomicRef(state, place - 1, MO.ACQUIRE).load()
+            sums[place] += sums[place - 1]
+        kapi.AtomicRef(state, place, MO.RELEASE).store(1)
+
+
+class wait_that_a_function_tells:
+    error, space, arguments, says = kapi.DeadlockError, kapi.Range(2), flag_and_out, "waits for another work-item"
+
+    def wrong(item: kapi.Item, flag, out):
+        if item.get_id(0) == 0:
+            kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)  # named
+        else:
+            while not is_set(flag):
+                out[0] = 1
+
+    def right(item: kapi.Item, flag, out):
+        if item.get_id(0) == 0:
+            kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)
+        elif not is_set(flag):
+            out[0] = 1
+
+
+class wait_in_a_function:
+    error, space, arguments, says = kapi.DeadlockError, kapi.NdRange(2, 1), flag_and_out, "waits for another work-group"
+    calls = (wait_until_set.py_func,)
+
+    def wrong(nd_item: kapi.NdItem, flag, out):
+        if nd_item.get_global_id(0) == 0:
+            kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)  # named
+        else:
+            wait_until_set(flag)
+
+    def right(nd_item: kapi.NdItem, flag, out):
+        kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)
+        wait_until_set(flag)
+
+
+class wait_in_a_for_loop:
+    error, space, arguments, says = kapi.DeadlockError, kapi.NdRange(2, 1), flag_and_out, "waits for another work-group"
+
+    def wrong(nd_item: kapi.NdItem, flag, out):
+        if nd_item.get_global_id(0) == 0:
+            kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)  # named
+        else:
+            for _ in range(1 << 40):
+                if kapi.AtomicRef(flag, 0, MO.ACQUIRE).load() == 1:  # named
+                    break
+
+    def right(nd_item: kapi.NdItem, flag, out):
+        if nd_item.get_global_id(0) == 0:
+            kapi.AtomicRef(flag, 0, MO.RELEASE).store(1)
+        else:
+            for _ in range(1 << 20):
+                if kapi.AtomicRef(flag, 0, MO.ACQUIRE).load() == 1:
+                    break
+
+
+class all_groups_meet:
+    error, space, arguments = kapi.DeadlockError, kapi.NdRange(6, 2), flag_and_out
+
+    def wrong(nd_item: kapi.NdItem, came, out):
+        if nd_item.get_local_id(0) == 0:
+            kapi.AtomicRef(came, 0, MO.ACQ_REL).fetch_add(1)
+            while kapi.AtomicRef(came, 0, MO.ACQUIRE).load() < 3:  # named
+                pass
+
+    def right(nd_item: kapi.NdItem, came, out):
+        if nd_item.get_local_id(0) == 0 and kapi.AtomicRef(came, 0, MO.ACQ_REL).fetch_add(1) == 2:
+            out[0] = 3
+
+
+class lock_by_tickets_with_turns_by_id:
+    error, space, says = kapi.DeadlockError, kapi.NdRange(8, 2), "waits for another work-group"
+
+    def arguments():
+        return np.zeros(1, i4), np.zeros(1, i4), np.zeros(1)
+
+    def wrong(nd_item: kapi.NdItem, tickets, serving, total):
+        if nd_item.get_local_id(0) == 0:
+            mine = nd_item.get_group().get_group_id(0)
+            while kapi.AtomicRef(serving, 0, MO.ACQUIRE).load() != mine:  # named
+                pass
+            total[0] += 1
+            kapi.AtomicRef(serving, 0, MO.RELEASE).store(mine + 1)  # named
+
+    def right(nd_item: kapi.NdItem, tickets, serving, total):
+        if nd_item.get_local_id(0) == 0:
+            mine = kapi.AtomicRef(tickets, 0).fetch_add(1)
+            while kapi.AtomicRef(serving, 0, MO.ACQUIRE).load() != mine:
+                pass
+            total[0] += 1
+            kapi.AtomicRef(serving, 0, MO.RELEASE).store(mine + 1)
+
+
 class for_over_a_huge_range:
     error, space, controls = kapi.DeadlockError, kapi.Range(2), SHORT
 

@@ -1,0 +1,141 @@
+"""Locks of which one work-item, the first or the last in program order, leaves out what orders its part."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import kapi_sim as kapi
+
+MO, MS = kapi.MemoryOrder, kapi.MemoryScope
+i4 = np.int32
+BACKWARDS = "total[0]"
+
+
+def lock_and_total():
+    return np.zeros(1, i4), np.zeros(1)
+
+
+class taken_without_acquire_by_the_first:
+    error, space, arguments, says = kapi.DataRaceError, kapi.Range(3), lock_and_total, BACKWARDS
+
+    def wrong(item: kapi.Item, lock, total):
+        if item.get_id(0) == 0:
+            while kapi.AtomicRef(lock, 0).exchange(1) == 1:
+                pass
+        else:
+            while kapi.AtomicRef(lock, 0, MO.ACQUIRE).exchange(1) == 1:
+                pass
+        total[0] += 1.0  # named
+        kapi.AtomicRef(lock, 0, MO.RELEASE).store(0)
+
+    def right(item: kapi.Item, lock, total):
+        while kapi.AtomicRef(lock, 0, MO.ACQUIRE).exchange(1) == 1:
+            pass
+        total[0] += 1.0
+        kapi.AtomicRef(lock, 0, MO.RELEASE).store(0)
+
+
+class given_back_without_release_by_the_last:
+    error, space, arguments, says = kapi.DataRaceError, kapi.NdRange(6, 2), lock_and_total, BACKWARDS
+
+    def wrong(nd_item: kapi.NdItem, lock, total):
+        free = kapi.PrivateArray(1, np.int32, fill_zeros=True)
+        while not kapi.AtomicRef(lock, 0, MO.ACQUIRE).compare_exchange(free, 1):
+            free[0] = 0
+        total[0] += 1.0  # named
+        if nd_item.get_global_id(0) < 5:
+            kapi.AtomicRef(lock, 0, MO.RELEASE).store(0)
+        else:
+            kapi.AtomicRef(lock, 0).store(0)
+
+    def right(nd_item: kapi.NdItem, lock, total):
+        free = kapi.PrivateArray(1, np.int32, fill_zeros=True)
+        while not kapi.AtomicRef(lock, 0, MO.ACQUIRE).compare_exchange(free, 1):
+            free[0] = 0
+        total[0] += 1.0
+        kapi.AtomicRef(lock, 0, MO.RELEASE).store(0)
+
+
+class fence_of_the_first_too_narrow:
+    error, space, arguments, says = kapi.DataRaceError, kapi.NdRange(4, 2), lock_and_total, BACKWARDS
+
+    def wrong(nd_item: kapi.NdItem, lock, total):
+        if nd_item.get_local_id(0) == 0:
+            while kapi.AtomicRef(lock, 0).exchange(1) == 1:
+                pass
+            if nd_item.get_group().get_group_id(0) == 0:
+                kapi.atomic_fence(MO.ACQUIRE, MS.WORK_GROUP)
+            else:
+                kapi.atomic_fence(MO.ACQUIRE, MS.DEVICE)
+            total[0] += 1.0  # named
+            kapi.atomic_fence(MO.RELEASE, MS.DEVICE)
+            kapi.AtomicRef(lock, 0).exchange(0)
+
+    def right(nd_item: kapi.NdItem, lock, total):
+        if nd_item.get_local_id(0) == 0:
+            while kapi.AtomicRef(lock, 0).exchange(1) == 1:
+                pass
+            kapi.atomic_fence(MO.ACQUIRE, MS.DEVICE)
+            total[0] += 1.0
+            kapi.atomic_fence(MO.RELEASE, MS.DEVICE)
+            kapi.AtomicRef(lock, 0).exchange(0)
+
+
+class scope_of_the_first_too_narrow:
+    error, space, arguments, says = kapi.DataRaceError, kapi.NdRange(4, 2), lock_and_total, "memory_scope WORK_GROUP"
+
+    def wrong(nd_item: kapi.NdItem, lock, total):
+        if nd_item.get_local_id(0) == 0:
+            if nd_item.get_group().get_group_id(0) == 0:
+                while kapi.AtomicRef(lock, 0, MO.ACQUIRE, MS.WORK_GROUP).exchange(1) == 1:  # named
+                    pass
+            else:
+                while kapi.AtomicRef(lock, 0, MO.ACQUIRE).exchange(1) == 1:
+                    pass
+            total[0] += 1.0
+            kapi.AtomicRef(lock, 0, MO.RELEASE).store(0)  # named
+
+    right = fence_of_the_first_too_narrow.right
+
+
+class turn_awaited_without_acquire_by_the_first:
+    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), BACKWARDS
+
+    def arguments():
+        return np.zeros(1, i4), np.zeros(1, i4), np.zeros(1)
+
+    def wrong(nd_item: kapi.NdItem, tickets, serving, total):
+        mine = kapi.AtomicRef(tickets, 0).fetch_add(1)
+        if nd_item.get_local_id(0) == 0:
+            while kapi.AtomicRef(serving, 0).load() != mine:
+                pass
+        else:
+            while kapi.AtomicRef(serving, 0, MO.ACQUIRE).load() != mine:
+                pass
+        total[0] += 1.0  # named
+        kapi.AtomicRef(serving, 0, MO.RELEASE).store(mine + 1)
+
+    def right(nd_item: kapi.NdItem, tickets, serving, total):
+        mine = kapi.AtomicRef(tickets, 0).fetch_add(1)
+        while kapi.AtomicRef(serving, 0, MO.ACQUIRE).load() != mine:
+            pass
+        total[0] += 1.0
+        kapi.AtomicRef(serving, 0, MO.RELEASE).store(mine + 1)
+
+
+class total_read_before_the_lock_by_the_first:
+    error, space, arguments, says = kapi.DataRaceError, kapi.Range(2), lock_and_total, BACKWARDS
+
+    def wrong(item: kapi.Item, lock, total):
+        if item.get_id(0) == 0:
+            seen = total[0]  # named
+            while kapi.AtomicRef(lock, 0).exchange(1) == 1:
+                pass
+        else:
+            while kapi.AtomicRef(lock, 0, MO.ACQUIRE).exchange(1) == 1:
+                pass
+            seen = total[0]
+        total[0] = seen + 1.0  # named
+        kapi.AtomicRef(lock, 0, MO.RELEASE).store(0)
+
+    right = taken_without_acquire_by_the_first.right
