@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import os
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -15,7 +17,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime import cache, cache_folder, fingerprint
-from kapi_spirv import compiler
+from kapi_spirv import compiler, read_module, write_module
 
 
 def source(name="kernel", factor="2", unused="0"):
@@ -246,6 +248,33 @@ def test_swapped_files_are_refused(folder, compiled):
     assert [run(source(factor="3")), run(source(factor="5"))] == [3, 5]
     assert len(compiled) == 4
     assert "it is another file's content" in cache.info().trouble
+
+
+def broken(module):
+    """The module with code that is whole, and that no driver takes: of a version that there is not."""
+    words = list(struct.unpack(f"<{len(module.code) // 4}I", module.code))
+    words[1] = 0x00090900
+    return dataclasses.replace(module, code=struct.pack(f"<{len(words)}I", *words))
+
+
+def test_module_that_the_driver_refuses_is_compiled_anew(folder, compiled):
+    """Its checksum and its key are right, as if a compiler with a fault had written it."""
+    assert run(source()) == 2
+    (file,) = folder.iterdir()
+    key = file.stem
+    file.write_bytes(write_module(broken(read_module(file.read_bytes())), key))
+    assert [run(source()), run(source())] == [2, 2]
+    assert len(compiled) == 2
+    assert "was removed: a driver refused it" in cache.info().trouble
+
+
+def test_kernel_that_the_driver_refuses_is_compiled_once(folder, compiled, monkeypatch):
+    real = compiler.compile_kernel
+    monkeypatch.setattr(compiler, "compile_kernel", lambda *args, **options: broken(real(*args, **options)))
+    for _ in range(2):
+        with pytest.raises(kapi.DriverError, match="must be accepted by the driver"):
+            run(source())
+    assert len(compiled) == 2  # the second time it comes from the disk, and is compiled once more
 
 
 def test_link_in_the_place_of_an_entry_is_not_followed(folder, compiled, tmp_path):

@@ -21,7 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from kapi_runtime.outside_names import attribute_names, global_names, is_known_module, is_known_object
+from kapi_runtime.outside_names import (
+    attribute_names,
+    builtins_of,
+    global_names,
+    is_known_module,
+    is_known_object,
+    made_defaults,
+)
 from kapi_sim import DeviceFunction
 from kapi_sim.launchable import Launchable
 from kapi_sim.names import MISSING, attribute_of, has_constants
@@ -138,15 +145,15 @@ class _Description:
         elif value is None or value is Ellipsis or type(value) in (bool, int, str, bytes):
             self._text(type(value).__name__, repr(value))
         elif type(value) in (float, complex):
-            self._text(type(value).__name__, repr(value))
+            self._text(type(value).__name__, np.asarray(value).tobytes().hex())  # the sign of a zero and of a nan count
         elif isinstance(value, np.dtype):
             self._text("dtype", value.str)
         elif isinstance(value, (tuple, list)):
-            self._text(type(value).__name__, str(len(value)), *getattr(value, "_fields", ()))
+            self._text(_name(type(value)), str(len(value)), *getattr(value, "_fields", ()))
             for each in value:
                 self.add(each)
         elif isinstance(value, frozenset):
-            self._text("frozenset", *sorted(map(repr, value)))
+            self._text("frozenset", *sorted(f"{type(each)} {each!r}" for each in value))
         elif isinstance(value, np.ndarray):
             self._array(value)
         elif isinstance(value, types.CodeType):
@@ -175,11 +182,12 @@ class _Description:
     def _class(self, value: type) -> None:
         self._text("class", _name(value))
         if issubclass(value, enum.Enum):
-            for member in value:
-                self._text(member.name)
+            for name, member in value.__members__.items():  # second names of members, too
+                self._text(name)
                 self.add(member.value)
         elif issubclass(value, tuple) and hasattr(value, "_fields"):
             self._text(*value._fields)
+            self.add(made_defaults(value))
         elif not is_known_object(value):
             raise NoFingerprintError(f"the class {_name(value)}")
 
@@ -187,9 +195,12 @@ class _Description:
         if isinstance(value, types.ModuleType):
             self._text("module", value.__name__)
         elif isinstance(value, np.ufunc):
-            self._text("ufunc", value.__name__)
-        elif isinstance(value, (types.BuiltinFunctionType, types.MethodDescriptorType)):
-            self._text("builtin", value.__qualname__)
+            name = str(value.__name__)
+            if getattr(np, name, None) is not value:
+                raise NoFingerprintError(f"{value!r}, which is none of NumPy's")
+            self._text("ufunc", name)
+        elif hasattr(value, "__module__") and hasattr(value, "__qualname__") and is_known_object(value):
+            self._text("builtin", value.__module__ or "", value.__qualname__)  # also NumPy's functions for arrays
         elif is_known_object(type(value)) and " at 0x" not in repr(value):
             self._text("object", _name(type(value)), repr(value))
         else:
@@ -216,12 +227,15 @@ class _Description:
                 self._used(cell.cell_contents, function.__code__)
             except ValueError:  # the cell is empty
                 self._text("empty")
+        builtin = builtins_of(function)
         for name in sorted(set(global_names(function.__code__))):
             if name in function.__globals__:
                 self._text("global", name)
                 self._used(function.__globals__[name], function.__code__)
             else:
                 self._text("builtin", name)
+                if name in builtin:
+                    self._used(builtin[name], function.__code__)
 
     def _used(self, value: Any, code: types.CodeType) -> None:
         """Add a value from outside; of a module of the user's own, the attributes that the code may take."""
@@ -252,7 +266,9 @@ class _Description:
 
     def _code(self, code: types.CodeType) -> None:
         self._text("code", str(code.co_argcount), str(code.co_posonlyargcount), str(code.co_kwonlyargcount))
-        self._text(str(code.co_flags), *code.co_varnames, "|", *code.co_names, "|", *code.co_freevars)
+        self._text(str(code.co_flags), code.co_name)
+        for names in (code.co_varnames, code.co_names, code.co_freevars, code.co_cellvars):
+            self._text(str(len(names)), *names)
         if self._has_places:
             self._text(code.co_filename, str(list(code.co_lines())))
         self._digest.update(code.co_code)

@@ -127,13 +127,13 @@ class Kernel(DeviceLaunchable):
         self.renewals()
         if self._captures is None:
             self._captures = captures = Captures(self.py_func)
-            self._do_captures_hold = captures.hold if captures else None
+            self._do_captures_hold = captures.hold
         if len(given) < len(names):
             given = (*given, *(self.py_func.__defaults__ or ())[len(given) - len(names) :])
         arguments = read_arguments(self.__name__, names, given, place_of_host_arrays())
 
-        def compile_for(target: SpirvTarget) -> SpirvModule:
-            return self.modules.get(space, arguments, self.target or target)
+        def compile_for(target: SpirvTarget, refused: SpirvModule | None) -> SpirvModule:
+            return self.modules.get(space, arguments, self.target or target, refused)
 
         return prepare(self.__name__, space, arguments, compile_for)
 

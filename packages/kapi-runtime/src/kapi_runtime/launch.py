@@ -29,10 +29,13 @@ from kapi_runtime.plan import Plan, make_plan
 from kapi_runtime.program import DeviceKernel, device_kernel
 from kapi_runtime.queues import describe_queue
 from kapi_runtime.targets import target_of
-from kapi_sim import KernelLaunchError, NdRange, Range
+from kapi_sim import DriverError, KernelLaunchError, NdRange, Range
 from kapi_spirv import SpirvModule, SpirvTarget
 
 __all__ = ["Prepared", "prepare"]
+
+CompileFor = Callable[["SpirvTarget", "SpirvModule | None"], "SpirvModule"]
+"""From a target, and a module that a driver refused, to a module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +136,7 @@ class Prepared:
         )
 
 
-def prepare(
-    name: str, space: Range | NdRange, arguments: Arguments, compile_for: Callable[[SpirvTarget], SpirvModule]
-) -> Prepared:
+def prepare(name: str, space: Range | NdRange, arguments: Arguments, compile_for: CompileFor) -> Prepared:
     """Find the queue, compile the kernel if it is not yet, and validate a launch.
 
     Parameters
@@ -147,7 +148,8 @@ def prepare(
     arguments : Arguments
         What it is given.
     compile_for : callable
-        Gives the module for arguments of these types and a target.
+        Gives the module for arguments of these types and a target, and for a module that a driver refused the one that
+        was compiled anew, or the same.
 
     Raises
     ------
@@ -168,7 +170,7 @@ def prepare(
         queue = place.queue
     else:
         queue = execution_queue(name, arguments.owners)
-    kernel = device_kernel(compile_for(target_of(queue.sycl_device)), queue)
+    kernel = _built(compile_for, queue)
     require_apart(kernel.module, arguments)
     whole = _whole(space)
     global_range, local_range = None, None
@@ -176,6 +178,19 @@ def prepare(
         global_range, local_range = submitted_range(space, kernel, arguments.accessors)
     packed = packed_arguments(kernel.module, packed_extents(space, kernel.module), arguments)
     return Prepared(space, arguments, queue, kernel, packed, global_range, local_range)
+
+
+def _built(compile_for: CompileFor, queue: Any) -> DeviceKernel:
+    """Build the kernel; what the disk cache had and the driver refuses is compiled once more."""
+    target = target_of(queue.sycl_device)
+    module = compile_for(target, None)
+    try:
+        return device_kernel(module, queue)
+    except DriverError:
+        again = compile_for(target, module)
+        if again is module:
+            raise
+    return device_kernel(again, queue)
 
 
 def _whole(space: Range | NdRange) -> Range:

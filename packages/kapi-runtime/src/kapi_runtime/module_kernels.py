@@ -50,7 +50,7 @@ class ModuleKernel(DeviceLaunchable):
         arguments = read_arguments(self.__name__, names, given, place_of_host_arrays())
         self._check(arguments)
         before = device_events(dependent_events)
-        events = prepare(self.__name__, space, arguments, lambda target: module).submit(before)
+        events = prepare(self.__name__, space, arguments, lambda target, refused: module).submit(before)
         self.count_launch()
         return events
 

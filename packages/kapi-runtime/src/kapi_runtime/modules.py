@@ -43,9 +43,16 @@ class Modules:
         self._function: FunctionType = function
         self._options = options
         self._modules: OrderedDict[Hashable, SpirvModule] = OrderedDict()
+        self._from_disk: dict[int, str] = {}  # keys of modules that are held, by id
         self._lock = threading.Lock()
 
-    def get(self, space: Range | NdRange, arguments: Arguments, target: SpirvTarget) -> SpirvModule:
+    def get(
+        self,
+        space: Range | NdRange,
+        arguments: Arguments,
+        target: SpirvTarget,
+        refused: SpirvModule | None = None,
+    ) -> SpirvModule:
         """Return the module for arguments of these types.
 
         Parameters
@@ -56,6 +63,8 @@ class Modules:
             What it is given.
         target : SpirvTarget
             What to compile for.
+        refused : SpirvModule, optional
+            What a driver refused. If it came from the disk, it is removed there and compiled anew, once.
 
         Raises
         ------
@@ -67,10 +76,15 @@ class Modules:
         key = (type(space), space.ndim, arguments.key, target)
         with self._lock:
             module = self._modules.get(key)
+            if module is not None and module is refused and id(module) in self._from_disk:
+                cache.drop(self._from_disk.pop(id(module)), "a driver refused it")
+                del self._modules[key]
+                module = None
             if module is None:
                 module = self._modules[key] = self._from_disk_or_compiled(space, arguments, target)
                 while len(self._modules) > _CAPACITY:
-                    self._modules.popitem(last=False)
+                    _, forgotten = self._modules.popitem(last=False)
+                    self._from_disk.pop(id(forgotten), None)
             else:
                 self._modules.move_to_end(key)
             return module
@@ -98,6 +112,8 @@ class Modules:
         if module is None:
             module = compile_module(self._function, space, arguments, target, self._options)
             cache.store(key, module)
+        else:
+            self._from_disk[id(module)] = key
         return module
 
 

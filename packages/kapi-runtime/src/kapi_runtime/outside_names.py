@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from opcode import opmap
 from typing import Any
 
-__all__ = ["attribute_names", "global_names", "is_known_module", "is_known_object"]
+__all__ = [
+    "attribute_names",
+    "builtins_of",
+    "global_names",
+    "is_known_module",
+    "is_known_object",
+    "made_defaults",
+]
 
 # Their functions and constants are known by name, and change with their versions.
 _KNOWN = ("builtins", "cmath", "enum", "kapi_runtime", "kapi_sim", "math", "numpy", "operator", "typing")
@@ -52,3 +59,14 @@ def is_known_object(value: Any) -> bool:
     for part in value.__qualname__.split("."):
         found = getattr(found, part, None)
     return found is value
+
+
+def builtins_of(function: types.FunctionType) -> dict[str, Any]:
+    """Python's own names, as a function finds them where its module has none."""
+    found: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined]  # typeshed lacks it
+    return found
+
+
+def made_defaults(named_tuple: type) -> tuple[Any, ...]:
+    """The defaults of a named tuple's last fields, as a call of the class takes them."""
+    return getattr(named_tuple.__new__, "__defaults__", None) or ()

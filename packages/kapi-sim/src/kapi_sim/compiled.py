@@ -9,7 +9,7 @@ from typing import Any
 
 from kapi_sim.names import resolve
 
-__all__ = ["HOOKS", "Compiled", "Dependency", "with_code"]
+__all__ = ["HOOKS", "Compiled", "Dependency", "FunctionState", "with_code"]
 
 Dependency = tuple[Callable[..., Any], tuple[str, ...], object]
 """A function, a path as its source has it, and the object that the path led to."""
@@ -26,6 +26,35 @@ HOOKS = (
     "_kapi_spin_turn",
 )
 """Names in rewritten source whose meaning is each launch's own."""
+
+
+class FunctionState:
+    """What of a function may be replaced in place, as reloading does, and what it was.
+
+    Parameters
+    ----------
+    function : function
+        One of the user's.
+    owner : object
+        What leads to it by its `py_func`, or the function itself.
+    """
+
+    __slots__ = ("_code", "_defaults", "_function", "_keywords", "_owner")
+
+    def __init__(self, function: Callable[..., Any], owner: Any) -> None:
+        self._function, self._owner = function, owner
+        self._code, self._defaults = function.__code__, function.__defaults__
+        self._keywords = dict(function.__kwdefaults__ or {})
+
+    def holds(self) -> bool:
+        """Whether all is as it was."""
+        function = self._function
+        if function.__code__ is not self._code or function.__defaults__ is not self._defaults:
+            return False
+        if self._owner is not function and self._owner.py_func is not function:
+            return False
+        now = function.__kwdefaults__ or {}
+        return now.keys() == self._keywords.keys() and all(now[name] is self._keywords[name] for name in now)
 
 
 @dataclass(slots=True)
@@ -56,6 +85,8 @@ class Compiled:
         All functions that were made in place of the user's.
     without_source : list of code
         Functions that run as they are.
+    originals : list of FunctionState
+        The user's functions as they were: one that is patched in place is rewritten anew.
     """
 
     function: Callable[..., Any]
@@ -69,10 +100,13 @@ class Compiled:
     dependencies: list[Dependency] = field(default_factory=list)
     made: list[FunctionType] = field(default_factory=list)
     without_source: list[CodeType] = field(default_factory=list)
+    originals: list[FunctionState] = field(default_factory=list)
 
     def is_current(self) -> bool:
-        """Whether all names still lead where they led when the source was rewritten."""
-        return all(resolve(function, path) is value for function, path, value in self.dependencies)
+        """Whether the functions, and all names in them, still are and lead where they did at the rewriting."""
+        return all(each.holds() for each in self.originals) and all(
+            resolve(function, path) is value for function, path, value in self.dependencies
+        )
 
     def for_launch(self, hooks: Mapping[str, object]) -> Callable[..., Any]:
         """Return `function` with what is the launch's own.

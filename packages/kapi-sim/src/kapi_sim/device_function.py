@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from kapi_sim.errors import KernelCompilationError
+from kapi_sim.source import remember_source
 
 __all__ = ["DeviceFunction", "device_func"]
 
@@ -31,6 +32,7 @@ class DeviceFunction(Generic[P, R]):
     def __init__(self, py_func: Callable[P, R]) -> None:
         functools.update_wrapper(self, py_func)
         self.py_func = py_func
+        remember_source(py_func)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the plain Python function."""

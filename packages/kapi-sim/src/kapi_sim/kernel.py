@@ -9,6 +9,7 @@ from kapi_sim.errors import KernelLaunchError
 from kapi_sim.launch import execute
 from kapi_sim.launchable import Launchable, decorate, require_index_space, require_kernel
 from kapi_sim.rewrite import Instrumented
+from kapi_sim.source import remember_source
 from kapi_sim.spec import KernelOptions, NdRange, Range
 
 __all__ = ["Event", "Kernel", "call_kernel", "call_kernel_async", "kernel"]
@@ -38,6 +39,7 @@ class Kernel(Launchable):
     def __init__(self, py_func: Callable[..., None], options: KernelOptions | None = None) -> None:
         super().__init__(py_func, options)
         self.instrumented = Instrumented(py_func)
+        remember_source(py_func)
 
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         """Run the kernel for each work-item of `index_space`."""

@@ -17,7 +17,8 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from kapi_sim.arithmetic import checked_ring, floor_divide, remainder, wrapped_ring
-from kapi_sim.compiled import Compiled, Dependency, with_code
+from kapi_sim.compiled import Compiled, Dependency, FunctionState, with_code
+from kapi_sim.device_function import DeviceFunction
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.floats import may_make_floats
 from kapi_sim.language import find_problems
@@ -25,7 +26,7 @@ from kapi_sim.mathematics import SUBSTITUTES
 from kapi_sim.meetings import is_algorithm, is_meeting
 from kapi_sim.names import bound_names, called_function, dotted_path, resolve
 from kapi_sim.rewriter import Rewriter
-from kapi_sim.source import FUTURE_FLAGS, parse_function
+from kapi_sim.source import FUTURE_FLAGS, is_source_of, parse_function
 from kapi_sim.spec.atomics import AtomicRef, atomic_fence
 
 __all__ = ["Instrumented"]
@@ -112,6 +113,7 @@ class _Compilation:
         self.orders_memory = False
         self.waits = False
         self.dependencies: list[Dependency] = []
+        self.originals: list[FunctionState] = []
 
     def look_through(self, kernel: Callable[..., Any]) -> None:
         """Find out what words the kernel, and the functions that it calls, may come to."""
@@ -136,8 +138,10 @@ class _Compilation:
             if id(function) in reached:
                 continue
             reached[id(function)] = function
+            self.originals.append(FunctionState(function, function))
             tree = self._tree(function)
             called = _called_objects(function, tree) if tree is not None else _global_objects(function)
+            self.originals += [FunctionState(each.py_func, each) for each in called if isinstance(each, DeviceFunction)]
             pending += [inner for inner in map(called_function, called) if inner is not None]
         return list(reached.values())
 
@@ -179,6 +183,7 @@ class _Compilation:
             self.dependencies,
             self._made_functions,
             self._without_source,
+            self.originals,
         )
 
     def raise_problems(self, kernel: str) -> None:
@@ -261,7 +266,15 @@ class _Compilation:
 
     def _tree(self, function: Callable[..., Any]) -> ast.FunctionDef | None:
         if id(function) not in self._trees:
-            self._trees[id(function)] = parse_function(function)
+            tree = parse_function(function)
+            if tree is not None and not is_source_of(tree, function):
+                tree, code = None, function.__code__
+                self._problems.append(
+                    f"{code.co_filename}:{code.co_firstlineno}: the source of `{function.__name__}` must be what the "
+                    "function was made of, got another text: the file has been changed since; import it anew, or "
+                    "start the program again"
+                )
+            self._trees[id(function)] = tree
         return self._trees[id(function)]
 
     def _as_is(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -275,6 +288,9 @@ class _Compilation:
 
         code = function.__code__
         names = {name: replaced(function.__globals__[name]) for name in code.co_names if name in function.__globals__}
+        # The function gets globals and cells of its own, which are to be those of the next launch as well.
+        paths = [(name,) for name in (*code.co_names, *code.co_freevars)]
+        self.dependencies += [(function, path, resolve(function, path)) for path in paths]
         cells = tuple(CellType(replaced(cell.cell_contents)) for cell in function.__closure__ or ())
         return with_code(function, code, {**function.__globals__, **names}, cells)
 

@@ -6,29 +6,36 @@ import __future__
 import ast
 import inspect
 import linecache
+import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from itertools import islice
 from operator import or_
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 __all__ = [
     "FUTURE_FLAGS",
     "Site",
+    "is_source_of",
     "is_users_own",
     "line_of",
     "located_at",
     "parse_code",
     "parse_function",
     "place_of",
+    "remember_source",
     "site_of",
 ]
 
 FUTURE_FLAGS = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 """The bits of ``co_flags`` that stand for ``from __future__`` imports."""
+
+_LOADERS = ("_frozen_importlib", "_frozen_importlib_external", "zipimport")
+"""Where Python's own loaders are from, which compile a file as it is."""
 
 
 def parse_function(function: Callable[..., Any]) -> ast.FunctionDef | None:
@@ -39,10 +46,126 @@ def parse_function(function: Callable[..., Any]) -> ast.FunctionDef | None:
     return parse_code(function.__code__)
 
 
+_remembered: WeakKeyDictionary[CodeType, list[str]] = WeakKeyDictionary()
+
+
+def remember_source(function: Callable[..., Any]) -> None:
+    """Keep the lines of a function's file as they are now, when it is made: the file may be edited afterwards."""
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if lines:
+        _remembered[code] = lines  # one list for all functions of the file
+
+
+def _lines_of(code: CodeType) -> tuple[list[str], int]:
+    """The lines of a function, and the number of the first; OSError or TypeError where they cannot be had."""
+    lines = _remembered.get(code)
+    if lines is None:
+        return inspect.getsourcelines(code)
+    return inspect.getblock(lines[code.co_firstlineno - 1 :]), code.co_firstlineno
+
+
+def is_source_of(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool:
+    """Tell whether a tree compiles to the function's code, wherever in its file it stands.
+
+    What is rewritten as it is imported, as pytest does with asserts, has no source that does: it passes.
+    """
+    code = function.__code__
+    loader = getattr(function.__globals__.get("__spec__"), "loader", None) or function.__globals__.get("__loader__")
+    if loader is not None and type(loader).__module__.partition(".")[0] not in _LOADERS:
+        return True
+    names = {name for name in _names(code) if isinstance(function.__globals__.get(name), ModuleType)}
+    # How a method of a global is called depends on whether the file imports the global: most are guessed right.
+    return any(_is_made_of(tree, code, imported) for imported in (names, set())) or _is_made_of(
+        tree, code, _imported(code)
+    )
+
+
+def _is_made_of(tree: ast.FunctionDef, code: CodeType, imported: set[str]) -> bool:
+    """Whether a function's tree, in a module that imports these names, compiles to this code."""
+    given = tree.args
+    args = ast.arguments(
+        posonlyargs=[ast.arg(arg=each.arg) for each in given.posonlyargs],
+        args=[ast.arg(arg=each.arg) for each in given.args],
+        vararg=given.vararg and ast.arg(arg=given.vararg.arg),
+        kwonlyargs=[ast.arg(arg=each.arg) for each in given.kwonlyargs],
+        kw_defaults=[None for _ in given.kwonlyargs],
+        kwarg=given.kwarg and ast.arg(arg=given.kwarg.arg),
+        defaults=[],
+    )
+    free = [ast.arg(arg=name) for name in code.co_freevars]
+    scope = ast.arguments(posonlyargs=[], args=free, kwonlyargs=[], kw_defaults=[], defaults=[])
+    body = ast.FunctionDef(name=tree.name, args=args, body=tree.body, decorator_list=[])
+    own = [] if tree.name in code.co_freevars else [ast.Global(names=[tree.name])]
+    around = ast.FunctionDef(name="_kapi_around", args=scope, body=[*own, body], decorator_list=[])
+    for each in (body, around):
+        setattr(each, "type_params", [])  # noqa: B010  # a field of its own since Python 3.12
+        ast.copy_location(each, tree)
+    imports: list[ast.stmt] = [ast.Import(names=[ast.alias(name=name)]) for name in sorted(imported)]
+    for statement in imports:
+        ast.copy_location(statement, tree)
+    module = ast.fix_missing_locations(ast.Module(body=[*imports, around], type_ignores=[]))
+    try:
+        flags = code.co_flags & FUTURE_FLAGS
+        made = compile(module, code.co_filename, "exec", flags=flags, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    inner = next(each for each in made.co_consts if isinstance(each, CodeType))
+    return any(_is_same(each, code) for each in inner.co_consts if isinstance(each, CodeType))
+
+
+def _imported(code: CodeType) -> set[str]:
+    """The names that the file of a function imports for all of its functions."""
+    try:
+        lines = _remembered.get(code) or linecache.getlines(code.co_filename)
+        pending: list[ast.AST] = [ast.parse("".join(lines))]
+    except (SyntaxError, ValueError):
+        return set()
+    names = set()
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            pending.extend(ast.iter_child_nodes(node))
+    return names & _names(code)
+
+
+def _names(code: CodeType) -> set[str]:
+    """All names in a code and in the codes within it; a variable counts that has the name of something imported."""
+    own = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
+    return own.union(*(_names(each) for each in code.co_consts if isinstance(each, CodeType)))
+
+
+def _is_same(made: CodeType, given: CodeType) -> bool:
+    """Whether two codes do the same; where they stand does not count, nor a private name's class."""
+    if made.co_code != given.co_code or len(made.co_consts) != len(given.co_consts):
+        return False
+    for names in ("co_names", "co_varnames", "co_freevars", "co_cellvars"):
+        if list(map(_unmangled, getattr(made, names))) != list(map(_unmangled, getattr(given, names))):
+            return False
+    return all(
+        _is_same(one, other)
+        if isinstance(one, CodeType) and isinstance(other, CodeType)
+        else type(one) is type(other) and _spelled(one) == _spelled(other)
+        for one, other in zip(made.co_consts, given.co_consts, strict=True)
+    )
+
+
+def _spelled(constant: object) -> object:
+    # The order of a set's members is each object's own.
+    return sorted(map(repr, constant)) if isinstance(constant, frozenset) else repr(constant)
+
+
+def _unmangled(name: str) -> str:
+    return re.sub(r"^_[^_]\w*?(?=__)", "", name)
+
+
 def parse_code(code: CodeType) -> ast.FunctionDef | None:
     """Return the tree of the function of this code, or of what it was rewritten to; else `None`."""
     try:
-        lines, first = inspect.getsourcelines(code)
+        lines, first = _lines_of(code)
     except (OSError, TypeError):
         return None
     source = "".join(lines)

@@ -149,3 +149,8 @@ class EnumerationType(types.Type):
     def __init__(self, enumeration: type[Enum]) -> None:
         self.enumeration = enumeration
         super().__init__(f"enumeration({enumeration.__name__})")
+
+    @property
+    def key(self) -> type[Enum]:
+        """The class: two of one name, as after a module is loaded again, are two enumerations."""
+        return self.enumeration

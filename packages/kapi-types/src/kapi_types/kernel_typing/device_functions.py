@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from numba.extending import is_jitted
@@ -37,14 +37,18 @@ class DeviceFunctionType(types.Callable, types.Opaque):
 
     def __init__(self, function: FunctionType) -> None:
         self.function = function
+        # Defaults and code may be replaced in place. The objects live as long as the type, so ids are their own.
+        given = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+        self._key = (function, function.__code__, tuple(map(id, given)))
+        self._held = given
         self.parameters = inspect.signature(function)
         self._as_numba_binds = _by_position(self.parameters)
         super().__init__(f"device_function({function.__module__}.{function.__qualname__})")
 
     @property
-    def key(self) -> FunctionType:
-        """The Python function: two closures of one definition are two functions."""
-        return self.function
+    def key(self) -> tuple[FunctionType, CodeType, tuple[int, ...]]:
+        """The Python function as it is now: two closures of one definition are two functions."""
+        return self._key
 
     def get_call_type(self, context: Any, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         """The signature of a call, found by compiling the function for these argument types."""

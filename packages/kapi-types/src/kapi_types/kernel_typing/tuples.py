@@ -52,7 +52,9 @@ class NamedTupleClassType(types.Callable, types.Opaque):
     def get_call_type(self, context: Any, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         """The signature of making one, each field given by position or name."""
         class_: Any = self.class_
-        defaults = class_._field_defaults
+        # Where a call of the class finds them: `_field_defaults` only says what they were when it was made.
+        values = getattr(class_.__new__, "__defaults__", None) or ()
+        defaults = dict(zip(class_._fields[len(class_._fields) - len(values) :], values, strict=True))
         names = inspect.Signature(
             [
                 inspect.Parameter(
