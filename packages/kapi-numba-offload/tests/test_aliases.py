@@ -123,6 +123,24 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
+def numbers_stay(a, b):
+    s = np.sum(a)
+    t = s
+    s += 1
+    u = s + b[0]
+    c = grown(a)
+    v = c[1]
+    c += 100
+    w = np.max(b)
+    w *= 2
+    return s, t, u, v, w, c
+
+
+@numba.njit
+def grown(a):
+    return a * 2
+
+
 def values(found):
     if isinstance(found, tuple):
         return [values(each) for each in found]
@@ -157,3 +175,31 @@ def test_one_view_under_two_names_is_still_one_kernel(launches):
     x = dpnp.arange(3.0)
     assert numba.njit(stored_and_read)(x, x).asnumpy().tolist() == [1, 3, 5]
     assert len(launches) == 1
+
+
+def test_numbers_are_no_views():
+    """An element, and what a reduction gives, is a number: nothing changes it in place."""
+    found = numba.njit(numbers_stay)(dpnp.arange(3.0), dpnp.ones(3))
+    assert [float(each) for each in found[:5]] == [4, 3, 5, 2, 2]
+    assert values(found[5]) == [100, 102, 104]
+
+
+def rows_of_another_name(a, b):
+    for i in numba.prange(a.shape[0]):
+        a[i, 1:] = b[i, :-1] + 1
+
+
+def same_rows_of_another_name(a, b):
+    for i in numba.prange(a.shape[0]):
+        a[i, 1:] = b[i, 1:] + 1
+        a[i] += b[i]
+
+
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+@pytest.mark.parametrize("function", [rows_of_another_name, same_rows_of_another_name])
+def test_rows_of_one_array_under_two_names(function):
+    """A row is read before any of it is stored, as NumPy does, whichever name it has."""
+    a, expected = dpnp.reshape(dpnp.arange(8.0), (2, 4)), np.arange(8.0).reshape(2, 4)
+    numba.njit(function)(a, a)
+    function(expected, expected)
+    assert values(a) == expected.tolist()

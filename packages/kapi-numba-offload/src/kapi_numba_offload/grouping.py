@@ -47,6 +47,9 @@ class Body(Protocol):
     def loads(self, name: str) -> int:
         """How often the function reads the variable `name`."""
 
+    def rebinding(self, statement: ast.stmt) -> ast.stmt:
+        """`x = x + y` for `x += y` where `x` is a number that is a 0-d array; else the statement."""
+
     def may_be_usm(self, node: ast.expr) -> bool:
         """Whether the value may be a USM array."""
 
@@ -88,6 +91,7 @@ class Group:
         partition = self._partition
         if self._after or has_assignment_within(statement):  # nothing follows a return
             return False
+        statement = partition.rebinding(statement)
         if isinstance(statement, ast.Return) and statement.value is not None:
             return self._take_return(statement, statement.value)
         if isinstance(statement, ast.AugAssign):
@@ -182,8 +186,7 @@ class Group:
                 return False
             if isinstance(each, ast.Subscript) and not isinstance(kinds.kind(each.value), TupleKind):
                 axes = each.slice.elts if isinstance(each.slice, ast.Tuple) else [each.slice]
-                is_element = kinds.kind(each) == SCALAR
-                if is_element or not all(map(self._is_basic, axes)) or kinds.kind(each.value) == ANY:
+                if kinds.is_element(each) or not all(map(self._is_basic, axes)) or kinds.kind(each.value) == ANY:
                     return False
         return True
 

@@ -52,6 +52,8 @@ ANY = Other("value")
 
 Kind = ArrayKind | TupleKind | Other
 
+_UNKNOWN_RANK, _RANK_0 = ArrayKind(True), ArrayKind(True, 0)
+
 _SCALAR_ATTRIBUTES = {"size", "ndim", "itemsize", "nbytes", "dtype"}
 _TO_SCALAR = (len, int, float, bool, complex, round, min, max, range)
 _SAME_RANK_METHODS = {"astype", "copy", "conj", "conjugate", "transpose", "clip", "round", "cumsum"}
@@ -92,6 +94,15 @@ class Kinds:
     def kind(self, node: ast.expr) -> Kind:
         """The kind that `node` was found to have; `ANY` if it was not met."""
         return self.of.get(id(node), ANY)
+
+    def is_element(self, node: ast.expr) -> bool:
+        """Whether `node` is a subscript that may give one element of a USM array, which is a number and no view."""
+        if not isinstance(node, ast.Subscript) or self.kind(node) not in (SCALAR, ANY, _UNKNOWN_RANK, _RANK_0):
+            return False
+        owner = self.kind(node.value)
+        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        has_slices = any(_is_slice(each) or (isinstance(each, ast.Constant) and each.value is None) for each in axes)
+        return not has_slices and (owner == ANY or (isinstance(owner, ArrayKind) and owner.usm))
 
     def target(self, statement: ast.AugAssign) -> Kind:
         """The kind that the target of `target op= value` has before."""

@@ -42,6 +42,9 @@ class BodyRewriter:
     late_reads, stored_to : set of str
         Arrays whose elements are read later than the author says, and arrays that elements are stored to: no two of
         them may share memory.
+    row_reads : set of tuple
+        Array that elements of a row are made of, array that the row is stored to, and whether both are the same part:
+        if so, they may be the same view, and else they may share no memory.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class BodyRewriter:
         self._views = self._expressions.views
         self.stored_to = self._state.stored_to & set(arrays)
         self.late_reads: set[str] = set()
+        self.row_reads: set[tuple[str, str, bool]] = set()
 
     def run(self) -> list[ast.stmt]:
         """The body, rewritten.
@@ -200,6 +204,8 @@ class BodyRewriter:
         spelled = self._views.text(view)
         if rows is not None and any(name == view.array and text != spelled for name, text in rows.arrays):
             raise NotInKernelError("an assignment of one part of an array to another part of it", node)
+        if rows is not None:
+            self.row_reads |= {(name, view.array, text == spelled) for name, text in rows.arrays if name != view.array}
         counters = [self._state.new("k") for _ in view.order]
         at: list[ast.expr] = [variable(each) for each in counters]
         if rows is None:

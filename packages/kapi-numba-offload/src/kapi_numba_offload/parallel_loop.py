@@ -23,7 +23,7 @@ from kapi_numba_offload.numba_numbers import NumbaNumbers, strong_numbers
 from kapi_numba_offload.options import OffloadOptions
 from kapi_numba_offload.placement import one_queue
 from kapi_numba_offload.reasons import Refusal, fall_back
-from kapi_numba_offload.usm import allocate, may_overlap
+from kapi_numba_offload.usm import allocate, is_same_view, may_overlap
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_types import is_weak, typeof_argument
 from kapi_types.kernel_typing import ProblemsFound, as_strong, describe_problems, return_type
@@ -34,13 +34,14 @@ __all__ = ["ParallelLoop"]
 class _Made(NamedTuple):
     """A loop's kernel, the dtypes of its reductions, and which of them are Python's own numbers.
 
-    `apart` has pairs of captured arrays, by their positions, that may share no memory.
+    `apart` has pairs of captured arrays, by their positions, that may share no memory, and whether they may be one view
+    all the same.
     """
 
     kernel: kapi_runtime.Kernel
     dtypes: Sequence[np.dtype[Any]]
     weak: Sequence[bool]
-    apart: Sequence[tuple[int, int]]
+    apart: Sequence[tuple[int, int, bool]]
 
 
 class ParallelLoop:
@@ -115,7 +116,7 @@ class ParallelLoop:
         arrays = [each for each in captured if isinstance(each, dpnp_array)]
         if arrays:
             queue = one_queue(self.place, self.syntax.captured, captured)
-        if not arrays and any(isinstance(each, np.ndarray) for each in captured):
+        if not arrays and (not self.syntax.reductions or any(isinstance(each, np.ndarray) for each in captured)):
             return self.host.run(bounds, captured, initial)
         refusal = self.syntax.refusals[0] if self.syntax.refusals else self._array_reduction(initial)
         made = refusal or self._prepared(bounds, captured, initial)
@@ -170,9 +171,9 @@ class ParallelLoop:
         return None
 
     def _shared(self, made: _Made, captured: Sequence[Any]) -> Refusal | None:
-        for read, stored in made.apart:
+        for read, stored, may_be_one in made.apart:
             one, other = captured[read], captured[stored]
-            if one is other or may_overlap(one, other) or one._array_obj._pointer == other._array_obj._pointer:
+            if may_overlap(one, other) or (not may_be_one and is_same_view(one, other)):
                 return Refusal("shared-memory", self.place.line, self.syntax.captured[stored])
         return None
 
@@ -210,8 +211,12 @@ class ParallelLoop:
             }
             rewriter = self._functions.rewriter(facts, lower)
             body = rewriter.run()
-            apart = [(names.index(one), names.index(other)) for one in sorted(rewriter.late_reads & arrays.keys())
-                     for other in sorted(rewriter.stored_to)]  # fmt: skip
+            pairs = {(one, other, False) for one in rewriter.late_reads for other in rewriter.stored_to}
+            apart = [
+                (names.index(one), names.index(other), may_be_one)
+                for one, other, may_be_one in sorted(pairs | rewriter.row_reads)
+                if {one, other} <= arrays.keys()
+            ]
             if self._numba_types:
                 body = [NumbaNumbers(arrays).visit(each) for each in body]
             if not self.syntax.reductions:

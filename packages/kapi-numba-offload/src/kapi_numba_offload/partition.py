@@ -117,6 +117,7 @@ class Partition:
 
     def _other(self, statement: ast.stmt) -> list[ast.stmt]:
         """A statement that is no part of a region, its expressions and blocks rewritten."""
+        statement = self.rebinding(statement)
         loop = rewrite_loop(self, statement)
         if loop is not None:
             return loop
@@ -165,15 +166,11 @@ class Partition:
         reduction = self._reduction(node) if is_fusible else None
         if reduction is not None:
             return reduction
-        kind = self.kinds.kind(node)
         rewritten = self._children(node)
         if isinstance(rewritten, ast.Call):
             return self._call(rewritten)
-        if isinstance(rewritten, ast.Subscript) and isinstance(rewritten.ctx, ast.Load):
-            owner = self.kinds.kind(node.value) if isinstance(node, ast.Subscript) else ANY
-            is_element = kind == SCALAR and isinstance(owner, ArrayKind) and owner.usm
-            if is_element:
-                return self._helper_call("element", element, [rewritten], node)
+        if isinstance(rewritten, ast.Subscript) and isinstance(rewritten.ctx, ast.Load) and self.kinds.is_element(node):
+            return self._helper_call("element", element, [rewritten], node)
         return rewritten
 
     def _reduction(self, node: ast.expr) -> ast.expr | None:
@@ -261,6 +258,22 @@ class Partition:
         return self._loads[name]
 
     # ---------------------------------------------------------------------------------------- classification
+
+    def rebinding(self, statement: ast.stmt) -> ast.stmt:
+        """`x = x + y` for `x += y` where `x` is a number that is a 0-d array on the device; else the statement.
+
+        Whoever else has that number keeps it, as numbers are not changed in place. Only parameters are 0-d arrays.
+        """
+        if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
+            return statement
+        name, kind = statement.target.id, self.kinds.target(statement)
+        if name in self.names.parameters or kind != ArrayKind(True, 0):
+            return statement
+        before = loaded(name, statement.target)
+        self.kinds.of[id(before)] = kind
+        value = ast.copy_location(ast.BinOp(before, statement.op, statement.value), statement)
+        made: ast.stmt = ast.Assign([statement.target], value)
+        return ast.copy_location(made, statement)
 
     def may_be_usm(self, node: ast.expr) -> bool:
         """Whether the value may be a USM array."""
