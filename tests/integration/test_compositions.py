@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-SAMPLE, BATCH = 600, 150
+SAMPLE, BATCH = 200, 100
 PARTS = 60
 
 

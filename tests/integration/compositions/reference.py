@@ -47,9 +47,9 @@ def converted(value: Any, code: str) -> Any:
     if isinstance(value, (tuple, np.ndarray)):
         raise TypeError("several values are no element")
     is_complex = isinstance(value, (complex, np.complexfloating))
-    if is_complex and dtype.kind not in "c?":
+    if is_complex and dtype.kind not in "cb":
         raise TypeError("an imaginary part would be lost")
-    if dtype.kind == "?" or dtype.kind == "b":
+    if dtype.kind == "b":
         return np.bool_(bool(value))
     if isinstance(value, (float, np.floating)) and dtype.kind in "iu":
         return dtype.type(_held(value, dtype))

@@ -286,8 +286,8 @@ def ulp(x):
     size = math.fabs(x)
     if not math.isfinite(size):
         return size
-    following = np.nextafter(size, math.inf)
-    return following - size if math.isfinite(following) else size - np.nextafter(size, 0.0)
+    following = math.nextafter(size, math.inf)
+    return following - size if math.isfinite(following) else size - math.nextafter(size, 0.0)
 
 
 def log_of_base(x, base):
