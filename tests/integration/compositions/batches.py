@@ -8,6 +8,7 @@ import linecache
 import math
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,10 +65,17 @@ class Batch:
         self.statements = list(statements)
         self.has_groups = any(each.consumer and each.consumer.group for each in statements)
         self.witnesses: dict[int, list[int]] = {}
+        seen: dict[str, int] = {}
         for number, each in enumerate(statements):
-            for part in filter(None, each.witness.split("; ")):
-                self.witnesses.setdefault(number, []).append(len(self.statements))
-                self.statements.append(Statement(f"part of {each.name}", (), part, _witness_code(part)))
+            for part in each.inexact:
+                if part not in seen:
+                    seen[part] = len(self.statements)
+                    shared = () if each.consumer and each.consumer.group else (part,)
+                    made = Statement(f"part of {each.name}", (), part, _witness_code(part), parts=shared)
+                    self.statements.append(made)
+                self.witnesses.setdefault(number, []).append(seen[part])
+        used = Counter(part for each in self.statements for part in each.parts)
+        self._shared = {part: place for place, part in enumerate(used) if used[part] > 1}
         self.arrays = inputs()
         self.launched: list[tuple[Any, list[int]]] = []  # kernels that ran on the device, and their statements
 
@@ -132,10 +140,13 @@ class Batch:
             counts[name] = rows[number][1] + 1
         return rows
 
-    def written(self, chosen: Sequence[int], is_guarded: bool) -> tuple[str, list[str], dict[int, int]]:
-        """The kernel of some statements, its parameters, and the statement of each line."""
+    def written(self, chosen: Sequence[int], is_guarded: bool) -> tuple[str, list[str], dict[int, list[int]]]:
+        """The kernel of some statements, its parameters, and the statements of each line."""
         rows = self._rows(chosen)
         names = sorted({name for number in chosen for name in self.statements[number].variables})
+        shared = dict.fromkeys(
+            part for number in chosen for part in self.statements[number].parts if part in self._shared
+        )
         arrays = sorted({prelude(name)[1] for name in names})
         parameters = [*arrays, *sorted({name for name, _ in rows.values()}), "table"]
         lines = [f"def kernel(item, {', '.join(parameters)}):"]
@@ -144,7 +155,15 @@ class Batch:
         else:
             lines.append("    i = item.get_id(0)")
         lines += ["    c = i % 3 == 1", *(f"    {name} = {prelude(name)[0]}" for name in names)]
-        statement_of: dict[int, int] = {}
+        statements_of: dict[int, list[int]] = {}
+        for part in shared:
+            line = f"v{self._shared[part]} = {part}"
+            if is_guarded:
+                failed = f"    v{self._shared[part]} = note({-1 - self._shared[part]}, i, error)"
+                lines += [f"    {each}" for each in ("try:", f"    {line}", "except Exception as error:", failed)]
+            else:
+                lines.append(f"    {line}")
+                statements_of[len(lines)] = [number for number in chosen if part in self.statements[number].parts]
         for number in chosen:
             each, (name, row) = self.statements[number], rows[number]
             text = [*each.lines]
@@ -158,6 +177,9 @@ class Batch:
                 text.append(f"{name}[{row}, i] = {result}")
             # Names of a statement's own, so that no variable has two types.
             text = [re.sub(r"(?<![\w.])([rktpej])(?![\w(.'])", rf"\g<1>_{number}", line) for line in text]
+            for part in each.parts:
+                if part in shared:
+                    text = [line.replace(part, f"v{self._shared[part]}") for line in text]
             if is_guarded:
                 text = [
                     "try:",
@@ -167,8 +189,8 @@ class Batch:
                 ]
             for line in text:
                 lines.append(f"    {line}")
-                statement_of[len(lines)] = number
-        return "\n".join(lines) + "\n", parameters, statement_of
+                statements_of[len(lines)] = [number]
+        return "\n".join(lines) + "\n", parameters, statements_of
 
     def run_on_host(self, wanted: Outcome, optimised: bool = True) -> Outcome:
         """Run what was compiled for the device on the host, by the IR that its SPIR-V was made of."""
@@ -254,26 +276,33 @@ class Batch:
                 kapi_sim.call_kernel(self._decorated(kapi_sim, function), self._space(kapi_sim), *given.values())
         finally:
             kapi_sim.rewrite.find_problems = found
+        for number in chosen:
+            # What a part raises, the statement raises.
+            for part in self.statements[number].parts:
+                raised = outcome.raised.get(-1 - self._shared[part], {}) if part in self._shared else {}
+                if raised:
+                    outcome.raised[number] = outcome.raised.get(number, {}) | raised
         self._collected(outcome, chosen, given)
         return outcome
 
     def _checked(self, chosen: list[int], outcome: Outcome) -> list[int]:
         """Without the statements that the simulator's check of the source refuses."""
-        source, _, statement_of = self.written(chosen, is_guarded=False)
+        source, _, statements_of = self.written(chosen, is_guarded=False)
         function, filename = self._function(source, kapi_sim)
         tree = kapi_sim.rewrite.parse_function(function)
         for problem in kapi_sim.rewrite.find_problems(tree, function, True):
             line = int(problem.removeprefix(filename + ":").split(":")[0])
-            outcome.refused[statement_of[line]] = problem
+            outcome.refused |= dict.fromkeys(statements_of.get(line, ()), problem)
         return [number for number in chosen if number not in outcome.refused]
 
     def _simulated_groups(self, chosen: list[int], wanted: Outcome, outcome: Outcome) -> Outcome:
-        pending = [chosen]
+        doubtful = [number for number in chosen if wanted.raised[number]]
+        pending = [*([number] for number in doubtful), [n for n in chosen if not wanted.raised[n]]]
         while pending:
             part = pending.pop()
             if not part:
                 continue
-            source, parameters, statement_of = self.written(part, is_guarded=False)
+            source, parameters, statements_of = self.written(part, is_guarded=False)
             given = self._given(part, parameters, wanted)
             function, filename = self._function(source, kapi_sim)
             try:
@@ -281,7 +310,7 @@ class Batch:
                     warnings.simplefilter("ignore")
                     kapi_sim.call_kernel(self._decorated(kapi_sim, function), self._space(kapi_sim), *given.values())
             except Exception as error:
-                number = _statement_that_raised(error, filename, statement_of)
+                number = _statement_that_raised(error, filename, statements_of)
                 number = part[0] if number is None and len(part) == 1 else number
                 if number is None:
                     pending += [part[: len(part) // 2], part[len(part) // 2 :]]
@@ -305,7 +334,7 @@ class Batch:
             part = pending.pop()
             if not part:
                 continue
-            source, parameters, statement_of = self.written(part, is_guarded=False)
+            source, parameters, statements_of = self.written(part, is_guarded=False)
             given = self._given(part, parameters, wanted)
             function, filename = self._function(source, kapi_runtime)
             kernel = self._decorated(kapi_runtime, function)
@@ -313,7 +342,7 @@ class Batch:
             try:
                 kapi_runtime.call_kernel(kernel, self._space(kapi_runtime), *arrays.values())
             except KernelCompilationError as error:
-                found = dict(_refusals(str(error), filename, statement_of))
+                found = dict(_refusals(str(error), filename, statements_of))
                 if not found and len(part) == 1:
                     found = {part[0]: str(error)}
                 outcome.refused |= found
@@ -367,18 +396,19 @@ def _witness_code(part: str) -> str:
     return as_strong(kind_of_expression((), part) or "f8")
 
 
-def _refusals(message: str, filename: str, statement_of: dict[int, int]) -> Iterator[tuple[int, str]]:
+def _refusals(message: str, filename: str, statements_of: dict[int, list[int]]) -> Iterator[tuple[int, str]]:
     for line in message.splitlines():
         found = re.match(rf"\s*{re.escape(filename)}:(\d+): (.*)", line)
-        if found and int(found.group(1)) in statement_of:
-            yield statement_of[int(found.group(1))], found.group(2)
+        if found and int(found.group(1)) in statements_of:
+            for number in statements_of[int(found.group(1))]:
+                yield number, found.group(2)
 
 
-def _statement_that_raised(error: BaseException, filename: str, statement_of: dict[int, int]) -> int | None:
+def _statement_that_raised(error: BaseException, filename: str, statements_of: dict[int, list[int]]) -> int | None:
     trace = error.__traceback__
     found = None
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == filename:
-            found = statement_of.get(trace.tb_lineno, found)
+            (found,) = statements_of.get(trace.tb_lineno, (found,))
         trace = trace.tb_next
     return found

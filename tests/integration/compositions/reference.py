@@ -116,7 +116,7 @@ def _of_floats(name: str) -> Callable[..., Any]:
         if name in ("nextafter", "ulp"):
             of = np.float64 if kind is float else kind
             given = [of(number) for number in numbers]
-            return kind(np.nextafter(*given) if name == "nextafter" else abs(np.spacing(abs(given[0]))))
+            return kind(np.nextafter(*given) if name == "nextafter" else _ulp(given[0]))
         if name == "log" and len(numbers) == 2:
             x, base = (np.log(np.longdouble(number)) for number in numbers)
             return kind(x / base)
@@ -128,6 +128,13 @@ def _of_floats(name: str) -> Callable[..., Any]:
             return kind(_BEYOND[name](*map(float, numbers)))
 
     return function
+
+
+def _ulp(x: Any) -> Any:
+    """As Python has it of its floats: infinity of infinity, and of the largest number the distance below it."""
+    size, kind = abs(x), type(x)
+    above, below = np.nextafter(size, kind(np.inf)) - size, size - np.nextafter(size, kind(0))
+    return above if np.isfinite(above) else below if np.isfinite(size) else size
 
 
 def _gamma_beyond(x: float) -> float:

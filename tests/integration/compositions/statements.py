@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -31,7 +31,7 @@ from compositions.kinds import (
 from compositions.operations import OPERATIONS, Operation
 from compositions.reference import NAMESPACE
 
-__all__ = ["LEVELS", "Statement", "count", "environments", "statement"]
+__all__ = ["LEVELS", "Statement", "count", "environments", "statement", "variables_of"]
 
 KINDS = (*STRONG, *WEAK, *LITERALS)
 LEVELS = ("operations", "consumers", "operations of results", "consumers of results", "groups", "groups of results")
@@ -57,8 +57,10 @@ class Statement:
         Allowed error of real and of complex results; 0 for what is exact.
     consumer : Consumer or None
         The last consumer, which may be a group algorithm or an atomic operation.
-    witness : str
-        An inexact part, whose value decides whether the rest can be compared.
+    parts : tuple of str
+        Expressions in it that other statements may have as well.
+    inexact : tuple of str
+        Those of them whose value decides whether the rest can be compared.
     plain : str
         The result as plain Python has it.
     is_mixed : bool
@@ -74,7 +76,8 @@ class Statement:
     ulp: float = 0.0
     complex_ulp: float = 0.0
     consumer: Consumer | None = None
-    witness: str = ""
+    parts: tuple[str, ...] = ()
+    inexact: tuple[str, ...] = ()
     plain: str = ""
     is_mixed: bool = False
     may_turn_zero: bool = False
@@ -87,7 +90,12 @@ class Statement:
     @property
     def variables(self) -> set[str]:
         """The variables that it reads."""
-        return set(_NAME.findall(f"{self.text}\n{self.witness}"))
+        return variables_of(self.text)
+
+
+def variables_of(text: str) -> set[str]:
+    """The variables that an expression reads."""
+    return set(_NAME.findall(text))
 
 
 @dataclass(frozen=True)
@@ -97,11 +105,11 @@ class Value:
     operation: Operation
     operands: tuple[str, ...]
     kind: str
-    places: tuple[int, ...] = field(default=(), compare=False)
+    serial: int
 
-    def spelled(self, serial: int, letters: str = "xy", small: bool = False, plain: bool = False) -> str:
-        """The expression, with literals that `serial` picks."""
-        return _call(self.operation, self.operands, serial, letters, small, plain)
+    def spelled(self, letters: str = "xy", small: bool = False, plain: bool = False) -> str:
+        """The expression."""
+        return _call(self.operation, self.operands, self.serial, letters, small, plain)
 
     @property
     def is_mixed(self) -> bool:
@@ -224,7 +232,7 @@ def values() -> tuple[Value, ...]:
     made = []
     for number, ((_, kind), ways) in enumerate(found.items()):
         operation, kinds = ways[number * 7919 % len(ways)]
-        made.append(Value(operation, kinds, kind))
+        made.append(Value(operation, kinds, kind, number))
     return tuple(made)
 
 
@@ -260,13 +268,16 @@ def _pairs() -> tuple[tuple[Operation, tuple[Value, ...]], ...]:
         for group in _by_class().values():
             half = (len(group) + 1) // 2
             for n in range(half):
-                # The partner moves from operation to operation, so that all sorts of kinds meet.
-                other = group[half + (n + number * 5) % (len(group) - half)] if len(group) > 1 else group[n]
+                other = group[half + n % (len(group) - half)] if len(group) > 1 else group[n]
                 pair = (group[n], other) if (n + number) % 2 else (other, group[n])
                 made.append((operation, pair if operation.arity == 2 else (*pair, group[n])))
-    # Neighbours share operations of one kind, which are compiled once for a kernel.
+    # Neighbours share values, and operations of one kind, which are compiled once for a kernel.
     order = {operation.name: number for number, operation in enumerate(OPERATIONS)}
-    return tuple(sorted(made, key=lambda pair: (pair[1][0].kind, order[pair[0].name])))
+    place: dict[Value, int] = {}
+    for kind in sorted({value.kind for value in values()}):
+        alike = [value for value in values() if value.kind == kind]
+        place.update((value, len(place) // 3) for value in alike)
+    return tuple(sorted(made, key=lambda each: (min(place[v] for v in each[1]), order[each[0].name])))
 
 
 def count(level: str) -> int:
@@ -303,29 +314,23 @@ def statement(level: str, number: int) -> Statement:
         value, place = values()[number // per], number % per
         # Atomics take turns: all of them meet all kinds.
         consumer = CONSUMERS[place] if place < len(CONSUMERS) else ATOMICS[(number // per * 2 + place) % len(ATOMICS)]
-    text = value.spelled(number, small=level == "groups of results")
-    plain = value.spelled(number, small=level == "groups of results", plain=True)
+    text = value.spelled(small=level == "groups of results")
+    plain = value.spelled(small=level == "groups of results", plain=True)
     name = f"{consumer.name} of {value.operation.name} of {', '.join(value.operands)}"
     return _consumed(name, consumer, (text, plain), value.kind, number, value)
 
 
 def _stored(
-    name: str, text: str, plain: str, operation: Operation, witness: str = "", is_mixed: bool = False
+    name: str,
+    text: str,
+    plain: str,
+    operation: Operation,
+    parts: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
+    is_mixed: bool = False,
 ) -> Statement:
     out = as_strong(kind_of_expression((), plain) or "f8")
-    return Statement(
-        name,
-        (),
-        text,
-        out,
-        operation.ulp,
-        operation.complex_ulp,
-        None,
-        witness,
-        plain,
-        is_mixed,
-        operation.may_turn_zero,
-    )
+    ulp, of_complex = operation.ulp, operation.complex_ulp
+    return Statement(name, (), text, out, ulp, of_complex, None, *parts, plain, is_mixed, operation.may_turn_zero)
 
 
 def _is_inexact(value: Value) -> bool:
@@ -335,10 +340,11 @@ def _is_inexact(value: Value) -> bool:
 
 def _of_results(number: int) -> Statement:
     operation, parts = _pairs()[number]
-    given, plain, inexact = [], [], []
+    given, plain, shared, inexact = [], [], [], []
     for place, value in enumerate(parts):
         letters = "xy" if place % 2 == 0 else "yx"
-        texts = [value.spelled(number + place, letters, plain=each) for each in (False, True)]
+        texts = [value.spelled(letters, plain=each) for each in (False, True)]
+        shared.append(texts[0])
         if _is_inexact(value):
             inexact.append(texts[0])
         if operation.is_small and _class(value.kind) == "integer":
@@ -348,7 +354,9 @@ def _of_results(number: int) -> Statement:
     name = f"{operation.name} of " + ", ".join(f"({v.operation.name} of {', '.join(v.operands)})" for v in parts)
     is_mixed = any(value.is_mixed for value in parts) or _is_mixed(operation, (value.kind for value in parts))
     form = operation.plain or operation.form
-    return _stored(name, operation.form.format(*given), form.format(*plain), operation, "; ".join(inexact), is_mixed)
+    return _stored(
+        name, operation.form.format(*given), form.format(*plain), operation, (tuple(shared), tuple(inexact)), is_mixed
+    )
 
 
 def _consumed(
@@ -373,24 +381,14 @@ def _consumed(
     elif out == "own":
         found = as_strong(_of_literal(kind)) if consumer.name == "private array" else kind_of_expression(lines, result)
         out = as_strong(found or "f8")
-    witness = text if value is not None and _is_inexact(value) else ""
     is_own = consumer.name == "value" and value is not None
     ulp, of_complex = (value.operation.ulp, value.operation.complex_ulp) if is_own else (consumer.ulp, consumer.ulp)
     is_mixed = value is not None and value.is_mixed
     turns = is_own and value is not None and value.operation.may_turn_zero
-    return Statement(
-        name,
-        lines,
-        result,
-        out,
-        ulp,
-        of_complex,
-        consumer,
-        "" if is_own else witness,
-        result.replace(text, plain),
-        is_mixed,
-        turns,
-    )
+    parts: tuple[str, ...] = () if value is None or is_own else (text,)
+    inexact = parts if value is not None and _is_inexact(value) else ()
+    stored = result.replace(text, plain)
+    return Statement(name, lines, result, out, ulp, of_complex, consumer, parts, inexact, stored, is_mixed, turns)
 
 
 def _of_literal(kind: str) -> str:

@@ -127,7 +127,17 @@ def _caught(module: ModuleType, name: str) -> Callable[..., Any]:
     return caught
 
 
-_PLACES: dict[str, Callable[..., Any]] = {"nextafter": np.nextafter, "ulp": lambda x: abs(np.spacing(abs(x)))}
+
+def _ulp(x: Any) -> Any:
+    size = abs(x)
+    if not np.isfinite(size):
+        return size
+    kind = size.__class__
+    following = np.nextafter(size, kind(np.inf))
+    return following - size if np.isfinite(following) else size - np.nextafter(size, kind(0))
+
+
+_PLACES: dict[str, Callable[..., Any]] = {"nextafter": np.nextafter, "ulp": _ulp}
 
 
 def _plain(cast: type, value: Any) -> Any:
