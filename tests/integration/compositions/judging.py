@@ -145,7 +145,7 @@ def _judged(
         if each.is_mixed and who == "simulator":
             counts["left open in the simulator: the type in Python depends on values"] += ITEMS
             continue
-        where = there & _agreed(parts, wanted, outcome)
+        where = there & _agreed(parts, wanted, outcome, each.reads_sign)
         counts["left open: an inexact part differs"] += int((there & ~where).sum())
         counts["comparisons"] += int(where.sum())
         is_same = agreement(outcome.values[number], wanted.values[number], each.ulp, each.complex_ulp)
@@ -164,7 +164,7 @@ def _judged(
     return found
 
 
-def _agreed(parts: list[int], wanted: Outcome, outcome: Outcome) -> Any:
+def _agreed(parts: list[int], wanted: Outcome, outcome: Outcome, reads_sign: bool) -> Any:
     """The work-items whose inexact parts are, bit by bit, the ones that plain Python has."""
     agreed = np.ones(ITEMS, bool)
     for part in parts:
@@ -172,6 +172,8 @@ def _agreed(parts: list[int], wanted: Outcome, outcome: Outcome) -> Any:
             return np.zeros(ITEMS, bool)
         agreed &= agreement(outcome.values[part], wanted.values[part], 0.0, 0.0)
         agreed &= [i not in wanted.raised[part] for i in range(ITEMS)]
+        if reads_sign:
+            agreed &= ~np.isnan(wanted.values[part])
     return agreed
 
 

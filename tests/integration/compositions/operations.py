@@ -58,6 +58,11 @@ class Operation:
         """Whether the sign of a zero is not defined: of two zeros either one is the larger."""
         return self.name.removeprefix("np.") in ("maximum", "minimum", "fmax", "fmin", "clip")
 
+    @property
+    def reads_sign(self) -> bool:
+        """Whether the sign of nan shows, which is not defined of what is computed."""
+        return self.name.split(".")[-1] in ("copysign", "signbit")
+
 
 _POWERS, _COMPLEX = 16.0, 16.0
 _UNBOUNDED = {"factorial", "comb", "perm", "power", "float_power", "left_shift", "pow", "lcm"}

@@ -16,7 +16,7 @@ from compositions.statements import LEVELS, Statement, count, statement
 
 __all__ = ["main", "run_in_processes", "total"]
 
-BATCH = 300
+BATCH = 600
 _SECONDS = 3.0  # for a statement, on a machine that does much else
 
 

@@ -67,6 +67,8 @@ class Statement:
         Whether a part of it has another type in Python for other values: the simulator, which is Python, differs there.
     may_turn_zero : bool
         Whether the sign of zero is not defined.
+    reads_sign : bool
+        Whether it shows the sign of nan, which is not defined.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Statement:
     plain: str = ""
     is_mixed: bool = False
     may_turn_zero: bool = False
+    reads_sign: bool = False
 
     @property
     def text(self) -> str:
@@ -276,7 +279,7 @@ def _pairs() -> tuple[tuple[Operation, tuple[Value, ...]], ...]:
     place: dict[Value, int] = {}
     for kind in sorted({value.kind for value in values()}):
         alike = [value for value in values() if value.kind == kind]
-        place.update((value, len(place) // 3) for value in alike)
+        place.update((value, len(place) // 5) for value in alike)
     return tuple(sorted(made, key=lambda each: (min(place[v] for v in each[1]), order[each[0].name])))
 
 
@@ -330,7 +333,20 @@ def _stored(
 ) -> Statement:
     out = as_strong(kind_of_expression((), plain) or "f8")
     ulp, of_complex = operation.ulp, operation.complex_ulp
-    return Statement(name, (), text, out, ulp, of_complex, None, *parts, plain, is_mixed, operation.may_turn_zero)
+    return Statement(
+        name,
+        (),
+        text,
+        out,
+        ulp,
+        of_complex,
+        None,
+        *parts,
+        plain,
+        is_mixed,
+        operation.may_turn_zero,
+        operation.reads_sign,
+    )
 
 
 def _is_inexact(value: Value) -> bool:
@@ -345,7 +361,7 @@ def _of_results(number: int) -> Statement:
         letters = "xy" if place % 2 == 0 else "yx"
         texts = [value.spelled(letters, plain=each) for each in (False, True)]
         shared.append(texts[0])
-        if _is_inexact(value):
+        if _is_inexact(value) or operation.reads_sign:
             inexact.append(texts[0])
         if operation.is_small and _class(value.kind) == "integer":
             texts = [f"({text} % 9)" for text in texts]

@@ -127,7 +127,6 @@ def _caught(module: ModuleType, name: str) -> Callable[..., Any]:
     return caught
 
 
-
 def _ulp(x: Any) -> Any:
     size = abs(x)
     if not np.isfinite(size):
