@@ -118,7 +118,7 @@ def _conversions(type_: str, width: int) -> Iterator[Case]:
         for how in ("sitofp", "uitofp"):
             value = f"%v = {how} {type_} %a to {real}"
             # Past half's largest: the same on both sides only where the number fits.
-            if bits == 16 and width > 16:
+            if bits == 16 and width > 8:
                 value = f"%m = and {type_} %a, 1023\n%v = {how} {type_} %m to {real}"
             ends = _bits_of("w", "%v", real) + "\n" + _to_64("r", "%w", f"i{max(bits, 32)}", max(bits, 32))
             yield Case(f"{how} {type_} to {real}", f"{operands}\n{value}\n{ends}")

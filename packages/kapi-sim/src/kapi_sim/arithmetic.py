@@ -20,6 +20,7 @@ __all__ = [
     "conversion",
     "floor_divide",
     "fused_to_odd",
+    "power",
     "remainder",
     "saturated",
     "stored_integer",
@@ -36,7 +37,7 @@ def floor_divide(left: Any, right: Any) -> Any:
     """Return ``left // right``; two integers with ``right`` zero are an error."""
     if not right and isinstance(right, _INTEGERS) and isinstance(left, _INTEGERS):
         raise ZeroDivisionError(f"divisor of // must not be zero, got {left!r} // {right!r}")
-    return left // right
+    return checked_ring(left // right)
 
 
 def remainder(left: Any, right: Any) -> Any:
@@ -61,6 +62,16 @@ def fused_to_odd(x: float, y: float, z: float) -> float:
     if lost and int(math.frexp(total)[0] * 2.0**53) % 2 == 0:
         return math.nextafter(total, math.copysign(math.inf, lost))
     return total
+
+
+def power(left: Any, right: Any) -> Any:
+    """Return ``left ** right``; an integer to the power of a negative one, known at run time, is an error."""
+    if isinstance(right, _INTEGERS) and right < 0 and isinstance(left, _INTEGERS):
+        raise ValueError(
+            f"exponent of ** must not be negative where both are integers, got {left!r} ** {right!r}: "
+            "write the base as a float, such as 2.0"
+        )
+    return left**right
 
 
 def checked_ring(value: Any) -> Any:
@@ -114,6 +125,6 @@ def conversion(kind: type[Any]) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
         if value.__class__ in _COMPLEX:
             raise TypeError(f"argument of {kind.__name__}() must be a real number, got {value!r}: use .real")
-        return kind(saturated(value, dtype))
+        return checked_ring(kind(saturated(value, dtype)))
 
     return convert

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from kapi_sim.fitting import choices_beside_literals
+
 __all__ = ["ArithmeticRewriter"]
 
 _RING = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.LShift)
+_FOLDED = (ast.Add, ast.Sub, ast.Mult, ast.Pow)
+_LITTLE = 2**64
 _GROWING = (ast.Mult, ast.Pow, ast.LShift)
 _DIVISIONS: dict[type[ast.operator], str] = {ast.FloorDiv: "_kapi_floor_divide", ast.Mod: "_kapi_remainder"}
 
@@ -36,31 +40,52 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return ast.copy_location(ast.Call(function, arguments, []), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if _is_constant_in_range(node):
+            return node
         self.generic_visit(node)
         if self._is_checked and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
             return self._call("_kapi_ring", [node], node)
         return node
 
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        return self._choice(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        return self._choice(node)
+
+    def _choice(self, node: ast.IfExp | ast.BoolOp) -> ast.expr:
+        before = len(list(ast.walk(node)))
+        choices_beside_literals(node)
+        self.has_changed |= len(list(ast.walk(node))) > before
+        self.generic_visit(node)
+        return node
+
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        if _is_constant_in_range(node):
+            return node
         if _may_divide_by_zero(node.op, node.right):
             return self._call(_DIVISIONS[type(node.op)], [self.visit(node.left), self.visit(node.right)], node)
         if isinstance(node.op, _RING):
             needs_look = self._needs_look(node)
-            self._visit_chain(node)
-            return self._call("_kapi_ring", [node], node) if needs_look else node
+            made = self._visit_chain(node)
+            return self._call("_kapi_ring", [made], node) if needs_look else made
         self.generic_visit(node)
         return node
 
-    def _visit_chain(self, node: ast.BinOp) -> None:
+    def _visit_chain(self, node: ast.BinOp) -> ast.expr:
         """Visit a chain of ring operations: wrapping its end wraps its inner results as well."""
         for side in ("left", "right"):
             operand = getattr(node, side)
             is_inner = isinstance(operand, ast.BinOp) and isinstance(operand.op, _RING)
             # An exponent or a shift count is no ring operand: it has to be right by itself.
-            if is_inner and not (side == "right" and isinstance(node.op, (ast.Pow, ast.LShift))):
-                self._visit_chain(operand)
+            if is_inner and not _is_constant_in_range(operand) and not (side == "right" and isinstance(node.op, (ast.Pow, ast.LShift))):
+                setattr(node, side, self._visit_chain(operand))
             else:
                 setattr(node, side, self.visit(operand))
+        # A number says itself whether it is negative.
+        if isinstance(node.op, ast.Pow) and not isinstance(_without_sign(node.right), ast.Constant):
+            return self._call("_kapi_power", [node.left, node.right], node)
+        return node
 
     def _needs_look(self, node: ast.expr) -> bool:
         """Tell whether a chain of ring operations may leave 64 bits and has to be looked at."""
@@ -86,8 +111,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
             node.elts = [self._index(element) for element in node.elts]
             return node
         if isinstance(node, ast.BinOp) and isinstance(node.op, _RING):
-            self._visit_chain(node)
-            return node
+            return self._visit_chain(node)
         made: ast.expr = self.visit(node)
         return made
 
@@ -123,6 +147,44 @@ def _may_divide_by_zero(operation: ast.operator, right: ast.expr) -> bool:
     if type(operation) not in _DIVISIONS:
         return False
     return not (isinstance(right, ast.Constant) and isinstance(right.value, (int, float)) and right.value != 0)
+
+
+def _is_constant_in_range(node: ast.expr) -> bool:
+    """Tell whether an expression of literals alone, which is worked out once, is an integer of 64 bits: `-2**63`."""
+    pending: list[ast.AST] = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ast.BinOp) and isinstance(part.op, _FOLDED):
+            pending += [part.left, part.right]
+        elif isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub):
+            pending.append(part.operand)
+        elif not (isinstance(part, ast.Constant) and type(part.value) is int and abs(part.value) < _LITTLE):
+            return False
+    value = _folded(node)
+    return value is not None and -(2**63) <= value < 2**63
+
+
+def _folded(node: ast.expr) -> int | None:
+    """The value of such an expression; None if it is large on its way."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.UnaryOp):
+        value = _folded(node.operand)
+        return None if value is None else -value
+    if not isinstance(node, ast.BinOp):
+        return None
+    left, right = _folded(node.left), _folded(node.right)
+    if left is None or right is None:
+        return None
+    if isinstance(node.op, ast.Pow):
+        return left**right if 0 <= right <= 64 and abs(left) < 2**16 else None
+    if isinstance(node.op, ast.Mult):
+        return left * right
+    return left + right if isinstance(node.op, ast.Add) else left - right
+
+
+def _without_sign(node: ast.expr) -> ast.expr:
+    return node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
 
 
 def _load(name: ast.Name) -> ast.Name:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder
+from kapi_sim.builtin_functions import BUILTINS, shared_type
 from kapi_sim.spec.intrinsics import Intrinsic, rows
 
 __all__ = ["MATH", "SUBSTITUTES"]
@@ -212,6 +213,9 @@ class _KernelModule(ModuleType):
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
+    kinds = type(x), type(y)
+    if kinds[0] is not kinds[1] and all(issubclass(kind, (int, float, np.generic)) for kind in kinds):
+        x, y = map(shared_type(kinds), (x, y))
     # Of NumPy's own, which is an array without axes, the element.
     return np.where(condition, x, y)[()]
 
@@ -264,6 +268,6 @@ _, _OF_CMATH = _module(cmath)
 SUBSTITUTES: dict[int, Any] = {
     **_OF_MATH,
     **_OF_CMATH,
-    **{id(function): substitute for function, substitute in _NUMPY.items()},
+    **{id(function): substitute for function, substitute in (_NUMPY | BUILTINS).items()},
 }
 """What a kernel gets in place of the object with this `id`; the originals live as long as their modules."""

@@ -16,10 +16,11 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from kapi_sim.arithmetic import checked_ring, floor_divide, remainder, wrapped_ring
+from kapi_sim.arithmetic import checked_ring, floor_divide, power, remainder, wrapped_ring
 from kapi_sim.compiled import Compiled, Dependency, FunctionState, with_code
 from kapi_sim.device_function import DeviceFunction
 from kapi_sim.errors import KernelCompilationError
+from kapi_sim.fitting import BESIDE, beside
 from kapi_sim.floats import may_make_floats
 from kapi_sim.language import find_problems
 from kapi_sim.mathematics import SUBSTITUTES
@@ -163,6 +164,8 @@ class _Compilation:
         injected = {
             "_kapi_floor_divide": CellType(floor_divide),
             "_kapi_remainder": CellType(remainder),
+            "_kapi_power": CellType(power),
+            BESIDE: CellType(beside),
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
             **rewriter.cells,
         }

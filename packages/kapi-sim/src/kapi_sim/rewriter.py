@@ -13,6 +13,7 @@ import numpy as np
 from kapi_sim.arithmetic import conversion
 from kapi_sim.arithmetic_rewriter import ArithmeticRewriter
 from kapi_sim.debugging import stops
+from kapi_sim.fitting import values_beside_literals
 from kapi_sim.mathematics import SUBSTITUTES
 from kapi_sim.meetings import ALGORITHM, defaults_of, is_meeting, parameters_of
 from kapi_sim.names import MISSING, bound_names, called_function, dotted_path, resolve
@@ -112,6 +113,7 @@ class Rewriter(ArithmeticRewriter):
         # A device function may be given private memory.
         calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
         self._is_plain = self._is_kernel and all(self._lookup(call) is not PrivateArray for call in calls)
+        self.has_changed |= values_beside_literals(tree)
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
         if self._marks_lines:
             self.has_changed = True

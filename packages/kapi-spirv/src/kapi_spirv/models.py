@@ -109,10 +109,11 @@ class RangeModel(models.StructModel):
 
 
 class RangeIteratorModel(models.StructModel):
-    """The `next` value, in a variable, and where the loop ends."""
+    """The `last` value and whether the loop has `turned`, in variables, and where it ends."""
 
     def __init__(self, manager: Any, type_: RangeIteratorType) -> None:
-        members = [("last", types.EphemeralPointer(weak_int)), ("stop", weak_int), ("step", weak_int)]
+        members = [(name, types.EphemeralPointer(weak_int)) for name in ("last", "turned")]
+        members += [(name, weak_int) for name in ("stop", "step")]
         super().__init__(manager, type_, members)
 
 

@@ -44,6 +44,7 @@ _MISUSES = tuple(
         (rf" = (mul|shl|[al]shr|[us]div|[us]rem) (?:[a-z]+ )*{_BOOLS} ", "{0} of bools"),
         (rf"@llvm\.(fsh[lr])\.(?:v\d+)?i1\(", "{0} of bools"),
         (r"^  (switch) i1 ", "{0} on a bool"),
+        (r"^  %\S+ = (alloca) (?:\[\d+ x )?i1\b", "memory of bools ({0} of i1)"),
         (rf" = (getelementptr) .*, {_BOOLS} ", "{0} with a bool for an index"),
     )
 )
@@ -52,7 +53,8 @@ _MISUSES = tuple(
 def misused_bools(text: str) -> list[str]:
     """What LLVM IR text does with bools that the back end makes invalid SPIR-V of, which may crash a driver.
 
-    LLVM's passes leave none of it behind: a product of bools is their `and`, a switch on one is a branch.
+    Bools in memory are valid, and lost on their way. LLVM's passes leave none of all this behind: a product of bools is
+    their `and`, a switch on one is a branch, and a variable is no memory.
     """
     lines = text.split("\n")
     found = [

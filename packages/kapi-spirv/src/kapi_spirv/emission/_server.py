@@ -19,6 +19,7 @@ from ._linear_groups import inline_all, linear_groups
 from ._negations import hide_negations
 from ._powers import name_ldexp
 from ._recurrences import break_recurrences
+from ._round_trips import keep_round_trips
 from ._unswitching import keep_conditions_in_loops
 from ._validation import forbidden_constructs
 
@@ -73,7 +74,7 @@ def answer(request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return {"problems": problems}, text.encode()
-    text = hide_negations(break_recurrences(keep_conditions_in_loops(text)))
+    text = keep_round_trips(hide_negations(break_recurrences(keep_conditions_in_loops(text))))
     code = machine.emit_object(llvm.parse_assembly(text))
     return {"problems": [], "code": len(code)}, code + text.encode()
 

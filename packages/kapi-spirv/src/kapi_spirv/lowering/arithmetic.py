@@ -33,6 +33,8 @@ def _binary(function: Any, kind: type) -> Callable[[Emit], Emit]:
         def implement(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
             if kind is types.Integer and function in _DIVISIONS and context.options.debug:
                 _check_divisor(context, builder, _DIVISIONS[function], args[1])
+            if kind is types.Integer and function is operator.pow and sig.args[1].signed and context.options.debug:
+                _check_exponent(context, builder, args[1])
             return emit(builder, sig.args[0], args[0], args[1])
 
         for key in filter(None, (function, _IN_PLACE_OF.get(function))):
@@ -46,6 +48,13 @@ def _check_divisor(context: Any, builder: ir.IRBuilder, sign: str, divisor: ir.V
     """End the work-item if it divides an integer by zero."""
     with cgutils.if_unlikely(builder, builder.icmp_unsigned("==", divisor, divisor.type(0))):
         context.call_conv.return_user_exc(builder, ZeroDivisionError, (f"divisor of {sign} must not be zero, got 0",))
+
+
+def _check_exponent(context: Any, builder: ir.IRBuilder, exponent: ir.Value) -> None:
+    """End the work-item if it raises an integer to the power of a negative one."""
+    with cgutils.if_unlikely(builder, builder.icmp_signed("<", exponent, exponent.type(0))):
+        text = "exponent of ** must not be negative where both are integers"
+        context.call_conv.return_user_exc(builder, ValueError, (text,))
 
 
 def _unary(function: Any, kind: type) -> Callable[[Callable[..., ir.Value]], Callable[..., ir.Value]]:

@@ -34,7 +34,22 @@ def _getiter(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
     # A step of zero ends where it starts.
     stop = builder.select(builder.icmp_signed("==", loop.step, I64(0)), loop.start, loop.stop)
     iterator.last, iterator.stop, iterator.step = variable, stop, loop.step
+    iterator.turned = cgutils.alloca_once(builder, I64)
+    builder.store(I64(0), iterator.turned)
     return iterator._getvalue()
+
+
+def _has_not_wrapped(builder: ir.IRBuilder, iterator: Any, value: ir.Value) -> ir.Value:
+    """Whether a value is one that 64 bits hold: a step of more than 1 may go from one end of them to the other."""
+    # Folded away for the steps that nearly all loops have.
+    is_unit = builder.icmp_unsigned("<=", builder.add(iterator.step, I64(1)), I64(2))
+    before = builder.load(iterator.last)
+    crossed = builder.and_(builder.xor(before, value), builder.xor(iterator.step, value))
+    is_inside = builder.icmp_signed(">=", crossed, I64(0))
+    # What is before the start may lie beyond the ends itself.
+    is_first = builder.icmp_signed("==", builder.load(iterator.turned), I64(0))
+    builder.store(I64(1), iterator.turned)
+    return builder.or_(is_unit, builder.or_(is_inside, is_first))
 
 
 @registry.lower("iternext", RangeIteratorType)
@@ -43,7 +58,8 @@ def _iternext(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
     value = builder.add(builder.load(iterator.last), iterator.step)
     # Complements have the opposite order: one comparison serves both directions, whatever the step turns out to be.
     direction = builder.ashr(iterator.step, I64(63))
-    is_valid = builder.icmp_signed("<", builder.xor(value, direction), builder.xor(iterator.stop, direction))
+    is_before_end = builder.icmp_signed("<", builder.xor(value, direction), builder.xor(iterator.stop, direction))
+    is_valid = builder.and_(is_before_end, _has_not_wrapped(builder, iterator, value))
     builder.store(value, iterator.last)
     pair = context.make_helper(builder, sig.return_type)
     pair.first, pair.second = value, is_valid

@@ -74,8 +74,10 @@ def _length_of_range(builder: ir.IRBuilder, loop: Any) -> ir.Value:
     is_down = builder.icmp_signed("<", loop.step, I64(0))
     span = builder.select(is_down, builder.sub(loop.start, loop.stop), builder.sub(loop.stop, loop.start))
     size = builder.select(is_down, builder.neg(loop.step), loop.step)
-    # A step of zero, which Python refuses, is a loop that does not run; SPIR-V has no division by it.
-    is_empty = builder.or_(builder.icmp_signed("<=", span, I64(0)), builder.icmp_signed("==", size, I64(0)))
+    # The span may have all 64 bits, so the ends are compared themselves. A step of zero, which Python refuses, is a loop
+    # that does not run; SPIR-V has no division by it.
+    first, end = builder.select(is_down, loop.stop, loop.start), builder.select(is_down, loop.start, loop.stop)
+    is_empty = builder.or_(builder.icmp_signed(">=", first, end), builder.icmp_signed("==", size, I64(0)))
     divisor = builder.select(is_empty, I64(1), size)
     count = builder.add(builder.udiv(builder.sub(span, I64(1)), divisor), I64(1))
     return builder.select(is_empty, I64(0), count)
@@ -159,8 +161,9 @@ def _in_range(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
     size = builder.select(builder.icmp_signed("==", size, I64(0)), I64(1), size)
     place = builder.udiv(offset, size)
     is_step = builder.icmp_signed("==", builder.mul(place, size), offset)
-    is_before_end = builder.icmp_signed("<", place, _length(context, builder, type_, value))
-    is_after_start = builder.icmp_signed(">=", offset, I64(0))
+    is_before_end = builder.icmp_unsigned("<", place, _length(context, builder, type_, value))
+    above, below = builder.icmp_signed(">=", number, loop.start), builder.icmp_signed("<=", number, loop.start)
+    is_after_start = builder.select(is_down, below, above)
     return builder.and_(is_after_start, builder.and_(is_step, is_before_end))
 
 

@@ -11,10 +11,11 @@ from kapi_types.kernel_api import KernelApiType
 from kapi_types.kernel_typing.iteration import RangeType
 from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE
 from kapi_types.kernel_typing.problems import Problem, problem_at, spell_type
+from kapi_types.kernel_typing.views import SliceType
 from kapi_types.usm_array import UsmArrayType
 from kapi_types.weak import is_weak
 
-__all__ = ["constant_problems"]
+__all__ = ["constant_problems", "is_negative_literal"]
 
 
 def constant_problems(state: Any) -> list[Problem]:
@@ -26,7 +27,7 @@ def constant_problems(state: Any) -> list[Problem]:
         A compilation after type inference.
     """
     definitions = _definitions(state.func_ir)
-    problems: list[Problem] = list(_taken_apart(state))
+    problems: list[Problem] = [*_taken_apart(state), *_chosen_out_of_range(definitions, state)]
     for expression, signature in state.calltypes.items():
         if signature is None:
             continue
@@ -38,7 +39,12 @@ def constant_problems(state: Any) -> list[Problem]:
         elif kind == "call" and isinstance(state.typemap.get(expression.func.name), types.NumberClass):
             problems += _cast_out_of_range(definitions, expression, signature.return_type)
         elif kind == "call" and isinstance(signature.return_type, RangeType):
-            problems += _steps_of_zero(definitions, expression)
+            problems += _steps_of_zero(definitions, expression, "range()")
+        elif kind == "call" and isinstance(signature.return_type, SliceType):
+            problems += _steps_of_zero(definitions, expression, "a slice")
+        elif kind == "call":
+            problems += _arguments_out_of_range(definitions, expression, signature)
+            problems += _negative_exponents(definitions, state.typemap.get(expression.func.name), expression, signature)
         elif isinstance(expression, (ir.SetItem, ir.StaticSetItem)) or kind in ("getitem", "static_getitem"):
             if isinstance(signature.args[0], UsmArrayType):
                 problems += _negative_indices(definitions, expression)
@@ -128,9 +134,66 @@ def _negative_indices(definitions: dict[str, Any], expression: Any) -> Iterator[
             yield problem_at(expression.loc, text)
 
 
-def _steps_of_zero(definitions: dict[str, Any], expression: Any) -> Iterator[Problem]:
+def is_negative_literal(func_ir: Any, variable: Any) -> bool:
+    """Whether an operand is written as a negative whole number in its place, and is not a name for one."""
+    # What is written in its place is in a variable of the compiler's own.
+    if not variable.name.startswith("$"):
+        return False
+    made = func_ir._definitions.get(variable.name, ())
+    return (
+        len(made) == 1 and isinstance(made[0], ir.Const) and type(made[0].value) is int and made[0].value < 0
+    )
+
+
+def _steps_of_zero(definitions: dict[str, Any], expression: Any, subject: str) -> Iterator[Problem]:
     if len(expression.args) == 3 and _constant(definitions, expression.args[2]) == 0:
-        yield problem_at(expression.loc, "step of range() must not be zero")
+        yield problem_at(expression.loc, f"step of {subject} must not be zero")
+
+
+def _does_not_fit(definitions: dict[str, Any], variable: Any, type_: Any) -> int | None:
+    """The number that a variable always holds, if it is to be of a NumPy integer type that does not hold it."""
+    if not isinstance(type_, types.Integer) or is_weak(type_):
+        return None
+    value = variable.value if isinstance(variable, ir.Const) else _constant(definitions, variable)
+    return value if type(value) is int and not type_.minval <= value <= type_.maxval else None
+
+
+def _arguments_out_of_range(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[Problem]:
+    """What a function takes as another type: `min(uint8_array[i], -1)`."""
+    if expression.kws or len(expression.args) != len(signature.args):
+        return
+    for variable, type_ in zip(expression.args, signature.args, strict=True):
+        value = _does_not_fit(definitions, variable, type_)
+        if value is not None:
+            yield problem_at(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
+
+
+def _chosen_out_of_range(definitions: dict[str, Any], state: Any) -> Iterator[Problem]:
+    """What a variable is assigned on one of several ways: `x = a[i] if c else -3`."""
+    for block in state.func_ir.blocks.values():
+        for statement in block.find_insts(ir.Assign):
+            value = statement.value
+            if isinstance(value, ir.Expr) and value.op == "phi":
+                sources = [each for each in value.incoming_values if isinstance(each, ir.Var)]
+            elif isinstance(value, ir.Expr) and value.op == "cast":
+                sources = [value.value]
+            else:
+                sources = [value] if isinstance(value, (ir.Var, ir.Const)) else []
+            type_ = state.typemap.get(statement.target.name)
+            for source in sources:
+                number = _does_not_fit(definitions, source, type_)
+                if number is not None:
+                    yield problem_at(statement.loc, f"literal must fit {spell_type(type_)}, got {number}")
+
+
+def _negative_exponents(definitions: dict[str, Any], function: Any, expression: Any, signature: Any) -> Iterator[Problem]:
+    """`pow(n, -1)` of integers, which has one type for all exponents."""
+    is_power = getattr(function, "typing_key", None) in (pow, operator.pow)
+    if is_power and len(expression.args) == 2 and isinstance(signature.return_type, types.Integer):
+        exponent = _constant(definitions, expression.args[1])
+        if exponent is not None and exponent < 0:
+            text = f"exponent of pow() must not be negative where both are integers, got {exponent}; write `**`"
+            yield problem_at(expression.loc, text)
 
 
 def _stored_out_of_range(definitions: dict[str, Any], expression: Any, array: UsmArrayType) -> Iterator[Problem]:

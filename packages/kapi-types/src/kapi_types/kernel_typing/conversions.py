@@ -176,7 +176,9 @@ class _NumberClassAttributes(templates.AttributeTemplate):
         strong = class_type.instance_type
 
         def typer(value: types.Type) -> types.Type | None:
-            return strong if (is_scalar if isinstance(strong, types.Complex) else is_real)(value) else None
+            # Of a complex number only whether it is zero can be told in a real type.
+            takes = is_scalar if isinstance(strong, (types.Complex, types.Boolean)) else is_real
+            return strong if takes(value) else None
 
         return types.Function(templates.make_callable_template(key=class_type, typer=typer))
 

@@ -14,10 +14,10 @@ import operator
 from typing import Any
 
 from kapi_types._numba_compat import FunctionPass, errors, ir, register_pass, typeinfer, types
-from kapi_types.kernel_typing.constants import constant_problems
+from kapi_types.kernel_typing.constants import constant_problems, is_negative_literal
 from kapi_types.kernel_typing.context import KernelTypingContext
 from kapi_types.kernel_typing.names import Unknown
-from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
+from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE, UNARY, negative_power
 from kapi_types.kernel_typing.private_lifetimes import private_array_problems
 from kapi_types.kernel_typing.problems import (
     CONSEQUENCE,
@@ -186,6 +186,11 @@ class _AssumingInferer(typeinfer.TypeInferer):
             cure = f"; write {_INSTEAD[sign]}" if sign in _INSTEAD else ""
             raise KernelTypeProblem(f"operator {sign} is none that kernels have{cure}")
         return super().resolve_value_type(inst, val)
+
+    def typeof_intrinsic_call(self, inst: Any, target: Any, func: Any, *args: Any) -> None:
+        if func in (operator.pow, operator.ipow) and is_negative_literal(self.func_ir, args[1]):
+            func = negative_power
+        super().typeof_intrinsic_call(inst, target, func, *args)
 
     def add_type(self, var: str, tp: types.Type, loc: Any, unless_locked: bool = False) -> None:
         if var in self._assumed:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_typing.library.complex_functions import complex_power
+from kapi_types.kernel_typing.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.promotion import (
     Loop,
     is_number,
@@ -19,7 +20,16 @@ from kapi_types.kernel_typing.promotion import (
 )
 from kapi_types.weak import is_weak, weak_bool, weak_complex, weak_float, weak_int
 
-__all__ = ["BINARY", "COMPARISONS", "IN_PLACE", "UNARY", "comparison_loop", "operator_loop", "registry"]
+__all__ = [
+    "BINARY",
+    "COMPARISONS",
+    "IN_PLACE",
+    "UNARY",
+    "comparison_loop",
+    "negative_power",
+    "operator_loop",
+    "registry",
+]
 
 BINARY = {
     operator.add: np.add,
@@ -116,6 +126,27 @@ class _OperatorTemplate(templates.AbstractTemplate):
         if loop and self.function is operator.pow and isinstance(loop.result, types.Complex):
             self.context.type_device_function(complex_power, loop.operands)
         return templates.signature(loop.result, *loop.operands) if loop else None
+
+
+def negative_power(base: Any, exponent: Any) -> Any:
+    """`base ** exponent` where the exponent is a negative literal: a float of a Python int, as in Python."""
+    raise NotImplementedError("this stands for an operator in type inference, and is never called")
+
+
+@registry.register_global(negative_power)
+class _NegativePower(templates.AbstractTemplate):
+    key = negative_power
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        base, _ = args
+        if base in (weak_int, weak_bool):
+            return templates.signature(weak_float, weak_float, weak_float)
+        if isinstance(base, (types.Integer, types.Boolean)):
+            raise KernelTypeProblem(
+                f"exponent of ** must not be negative where the base is of {spell_type(base)}: convert the base, "
+                "as in `float(...)`"
+            )
+        return self.context.resolve_function_type(operator.pow, args, kws)
 
 
 class _ComparisonTemplate(templates.AbstractTemplate):

@@ -1,0 +1,142 @@
+"""Literals beside strong integers: where one of two is chosen, a literal must fit the type of the other.
+
+On a device both are of one type. Here each is what it is, so the other one is looked at where it is chosen.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.errors import DtypeError
+
+__all__ = ["BESIDE", "beside", "choices_beside_literals", "values_beside_literals"]
+
+BESIDE = "_kapi_beside"
+"""The name of `beside` in a rewritten kernel."""
+_SMALLEST_RANGE = range(128)
+"""What fits every integer type."""
+
+Place = tuple[int, int]
+
+
+def beside(value: Any, lowest: int, highest: int) -> Any:
+    """Return `value`, which shares a place with literals, unless it is an integer of a type that holds not all of them.
+
+    Parameters
+    ----------
+    value : object
+        What was chosen, or assigned.
+    lowest, highest : int
+        The ends of the literals.
+
+    Raises
+    ------
+    DtypeError
+        If a literal does not fit the type of `value`.
+    """
+    if isinstance(value, np.integer):
+        limits = np.iinfo(value.dtype)
+        for literal in (lowest, highest):
+            if not limits.min <= literal <= limits.max:
+                raise DtypeError(
+                    f"literal must fit {value.dtype}, got {literal}: where one of two is taken, both are of one type; "
+                    f"convert the other, as in `int(...)` or `numpy.int64(...)`"
+                )
+    return value
+
+
+def _literal(node: ast.expr) -> int | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _literal(node.operand)
+        return None if value is None else -value
+    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+
+
+def _leaves(node: ast.expr) -> Iterator[tuple[ast.AST, str, int | None]]:
+    """The places of the expressions of which a choice takes one: holder, field, and index in a list."""
+    if isinstance(node, ast.IfExp):
+        fields: list[tuple[str, int | None]] = [("body", None), ("orelse", None)]
+    elif isinstance(node, ast.BoolOp):
+        fields = [("values", position) for position in range(len(node.values))]
+    else:
+        return
+    for name, position in fields:
+        inner = getattr(node, name) if position is None else getattr(node, name)[position]
+        if isinstance(inner, (ast.IfExp, ast.BoolOp)):
+            yield from _leaves(inner)
+        else:
+            yield node, name, position
+
+
+def choices_beside_literals(node: ast.expr) -> None:
+    """Put a call of `beside` around each expression of a choice in which there are literals that may not fit it."""
+    places = list(_leaves(node))
+    values = [_at(*place) for place in places]
+    literals = [literal for literal in map(_literal, values) if literal is not None and literal not in _SMALLEST_RANGE]
+    if not literals:
+        return
+    for (holder, name, position), value in zip(places, values, strict=True):
+        if not isinstance(value, (ast.Constant, ast.Compare)) and _literal(value) is None:
+            made = _call(value, min(literals), max(literals))
+            if position is None:
+                setattr(holder, name, made)
+            else:
+                getattr(holder, name)[position] = made
+
+
+def _at(holder: ast.AST, name: str, position: int | None) -> ast.expr:
+    found = getattr(holder, name)
+    made: ast.expr = found if position is None else found[position]
+    return made
+
+
+def _call(value: ast.expr, lowest: int, highest: int) -> ast.expr:
+    parts: list[ast.expr] = [value, ast.Constant(lowest), ast.Constant(highest)]
+    call = ast.Call(ast.Name(BESIDE, ast.Load()), parts, [])
+    for node in ast.walk(call):
+        if not hasattr(node, "lineno") and isinstance(node, ast.expr):
+            ast.copy_location(node, value)
+    return ast.copy_location(call, value)
+
+
+def values_beside_literals(tree: ast.FunctionDef) -> bool:
+    """Put `beside` around what is assigned to a name that another branch gives a literal, which may not fit it.
+
+    Returns
+    -------
+    bool
+        Whether there was any.
+    """
+    assigned: dict[str, list[tuple[int, ast.Assign]]] = {}
+    for number, block in enumerate(_blocks(tree)):
+        for statement in block:
+            if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+                target = statement.targets[0]
+                if isinstance(target, ast.Name):
+                    assigned.setdefault(target.id, []).append((number, statement))
+    has_changed = False
+    for places in assigned.values():
+        known = [(number, _literal(statement.value)) for number, statement in places]
+        far = [(n, literal) for n, literal in known if literal is not None and literal not in _SMALLEST_RANGE]
+        for number, statement in places:
+            # One after the other in a block, the second is another variable to the compiler.
+            literals = [literal for n, literal in far if n != number]
+            if literals and not isinstance(statement.value, ast.Constant) and _literal(statement.value) is None:
+                statement.value = _call(statement.value, min(literals), max(literals))
+                has_changed = True
+    return has_changed
+
+
+def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Each list of statements of a function, without those of functions in it."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(tree, name, None)
+        if isinstance(block, list):
+            yield block
+            for statement in block:
+                if not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+                    yield from _blocks(statement)
