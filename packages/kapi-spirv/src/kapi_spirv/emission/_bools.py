@@ -42,7 +42,7 @@ _MISUSES = tuple(
     (re.compile(pattern), description)
     for pattern, description in (
         (rf" = (mul|shl|[al]shr|[us]div|[us]rem) (?:[a-z]+ )*{_BOOLS} ", "{0} of bools"),
-        (rf"@llvm\.(fsh[lr])\.(?:v\d+)?i1\(", "{0} of bools"),
+        (r"@llvm\.(fsh[lr])\.(?:v\d+)?i1\(", "{0} of bools"),
         (r"^  (switch) i1 ", "{0} on a bool"),
         (r"^  %\S+ = (alloca) (?:\[\d+ x )?i1\b", "memory of bools ({0} of i1)"),
         (rf" = (getelementptr) .*, {_BOOLS} ", "{0} with a bool for an index"),
