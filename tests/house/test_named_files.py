@@ -24,7 +24,9 @@ def tracked(root):
     found = set()
     for folder, folders, files in os.walk(root):
         made = root / "docs" / "gallery" == Path(folder)
-        folders[:] = [] if made else [name for name in folders if name not in MADE and not name.endswith("_cache")]
+        folders[:] = (
+            [] if made else [name for name in folders if name not in MADE and not re.match(r"\.venv|.*_cache$", name)]
+        )
         found |= {Path(folder, name).relative_to(root).as_posix() for name in (*folders, *([] if made else files))}
     return found
 

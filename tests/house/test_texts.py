@@ -17,7 +17,7 @@ def texts(root: Path) -> list[Path]:
     """Every text file of the tree but what tools and caches wrote."""
     result = []
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED and not name.endswith("_cache"))
+        folders[:] = sorted(name for name in folders if name not in SKIPPED and not re.match(r"\.venv|.*_cache$", name))
         # In a second work tree of git, `.git` is a file.
         named = sorted(name for name in files if name not in SKIPPED)
         result += [Path(folder, name) for name in named if Path(name).suffix in SUFFIXES]
