@@ -3,6 +3,8 @@
 ``KAPI_NIGHTLY``
     ``1`` runs the tests marked ``nightly`` and no others, ``all`` runs every test. Without it, only those marked
     ``nightly(one_in=N)`` run, one in N of a test's parameters: another sample each day, and each one within N days.
+``KAPI_ONE_IN``
+    A number; one in so many of the parameters of every other test run, too.
 ``KAPI_TEST_SEED``
     A number that decides the sample, and what Hypothesis draws. It is the day's if it is not given, and is printed.
 """
@@ -42,17 +44,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if wanted == "1":
         kept = set(nightly)
     else:
-        kept = set(items).difference(nightly) | _sample(nightly, int(os.environ["KAPI_TEST_SEED"]))
+        others = [item for item in items if not item.get_closest_marker("nightly")]
+        seed, one_in = int(os.environ["KAPI_TEST_SEED"]), int(os.environ.get("KAPI_ONE_IN", "1"))
+        kept = _sample(nightly, seed) | (_sample(others, seed, one_in) if one_in > 1 else set(others))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 
 
-def _sample(items: list[pytest.Item], seed: int) -> set[pytest.Item]:
-    """One in N of each test's items, as its mark says; at least one."""
+def _sample(items: list[pytest.Item], seed: int, one_in_any: int | None = None) -> set[pytest.Item]:
+    """One in N of each test's items, as its mark says or for any test; at least one."""
     tests: dict[str, list[pytest.Item]] = {}
     shares: dict[str, int] = {}
     for item in items:
-        one_in = item.get_closest_marker("nightly").kwargs.get("one_in")
+        one_in = one_in_any or item.get_closest_marker("nightly").kwargs.get("one_in")
         if one_in:
             test = item.nodeid.partition("[")[0]
             tests.setdefault(test, []).append(item)

@@ -11,6 +11,8 @@ import os
 import shutil
 import sys
 import tempfile
+import time
+from datetime import datetime, timezone
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -22,6 +24,7 @@ if __name__ == "__main__":
     sys.exit(bootstrap.main(Path(__file__).resolve(), sys.argv[1:]))
 
 import nox
+from tools import instruction_sets as sets_of_instructions
 from tools import lanes, places
 from tools import pythons as interpreters
 
@@ -45,6 +48,38 @@ DECIDED_BY_VERSIONS = {
     "kapi-numba-offload": ["test_array_expression.py"],
 }
 WHEELS = ROOT / ".nox" / "wheels"
+# Seconds of processor time for each session of `tests`, a third more than it took. Being over is reported and fails
+# nothing: time is the machine's as well, and a slow one is not at fault.
+BUDGETS = {
+    "lint": 10,
+    "imports": 30,
+    "house": 90,
+    "types": 90,
+    "integration": 240,
+    "isolated(kapi-numba-offload)": 160,
+    "isolated(kapi-runtime)": 150,
+    "isolated(kapi-spirv)": 90,
+    "isolated(kapi-types)": 60,
+    "isolated(kapi-sim)": 60,
+    "instruction_sets": 120,
+    "minimums": 90,
+    "docs": 180,
+    "without_dpnp": 60,
+    "build": 40,
+    "brief on 3.11": 120,
+    "brief on 3.12": 120,
+    "brief on 3.13": 120,
+}
+# What the nightly session is made of, by pytest's arguments; "packages" and "integration" hold all that no other does.
+ALONE = {
+    "random-kernels": ["tests/integration/test_random_kernels.py"],
+    "differential": ["tests/integration/test_simulator_against_device.py"],
+    "isolated-stress": ["packages/kapi-runtime/tests/test_life_cycle.py"],
+    "numba": ["packages/kapi-numba-offload/tests/test_numba_parfors.py"],
+    "mutants": ["packages/kapi-spirv/tests/test_mutants.py"],
+}
+REST = {"packages": [f"packages/{dist}/tests" for dist in PACKAGES], "integration": ["tests/integration"]}
+RANDOM_PROCESSES = 2  # a thousand random kernels each: every kernel stays in its process's memory, 1.7 MB
 BUILT = "KAPI_BUILT_WHEELS"  # tells a session run by another which constraints file that one has written
 
 
@@ -64,7 +99,7 @@ def tests(session: nox.Session) -> None:
     quick = ["lint", "imports", "house", "types"]
     # The longest first, so that no lane is left alone with one at the end.
     latest = [f"isolated({dist})" for dist in PACKAGES]
-    names = [*quick, "integration", *reversed(latest), "minimums", "docs", "without_dpnp", "build"]
+    names = [*quick, "integration", *reversed(latest), "instruction_sets", "minimums", "docs", "without_dpnp", "build"]
     run_sessions(session, {name: nox_command(name) for name in names} | on_other_pythons(session))
 
 
@@ -182,6 +217,13 @@ def brief(session: nox.Session) -> None:
 
 
 @nox.session
+def instruction_sets(session: nox.Session) -> None:
+    """A sample of what runs on the device, under each instruction set of the processor; a table of driver faults."""
+    install(session, "--group", "integration")
+    under_each_instruction_set(session, {"KAPI_ONE_IN": "12"})
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """The documentation, built strictly from nothing, and every code block of its pages and the READMEs."""
     install(session, "--group", "docs")
@@ -209,15 +251,28 @@ def sizes(session: nox.Session) -> None:
 
 
 @nox.session
-def nightly(session: nox.Session) -> None:
+@nox.parametrize("part", [nox.param(part, id=part) for part in (*ALONE, "instruction-sets", *REST)])
+def nightly(session: nox.Session, part: str) -> None:
     """Long fuzzing and stress: the tests marked nightly, full stack (arguments after -- go to pytest)."""
     install(session, "--group", "integration")
-    folders = [ROOT / "packages" / dist / "tests" for dist in PACKAGES] + [ROOT / "tests" / "integration"]
-    run_tests(session, *folders, *session.posargs, env={"KAPI_NIGHTLY": "1"})
+    start = time.monotonic()
+    whole = {"KAPI_NIGHTLY": "1"}
+    if part == "instruction-sets":
+        under_each_instruction_set(session, {"KAPI_NIGHTLY": "0"})
+    elif part in REST:
+        ignored = [f"--ignore={ROOT / path}" for paths in ALONE.values() for path in paths]
+        run_tests(session, *(ROOT / path for path in REST[part]), *ignored, *session.posargs, env=whole)
+    else:
+        seed = int(os.environ.get("KAPI_TEST_SEED", f"{datetime.now(timezone.utc):%Y%m%d}"))
+        for turn in range(RANDOM_PROCESSES if part == "random-kernels" else 1):
+            # A thousand days apart, so that no process of another day draws the same.
+            seeds = {"KAPI_TEST_SEED": str(seed + turn * 10_000_000)}
+            run_tests(session, *(ROOT / path for path in ALONE[part]), *session.posargs, env=whole | seeds)
+    FIGURES.append(f"| {part} | {time.monotonic() - start:.0f} s |")
+    print("\n".join(["| part of nightly | took |", "|---|---|", *FIGURES]))
 
 
 # --------------------------------------------------------------------------------------------- how they do it
-
 
 def nox_command(name: str, version: str = "", python: Path | None = None) -> list[str]:
     """Return the command that runs one session, on another Python if one is given."""
@@ -230,7 +285,7 @@ def nox_command(name: str, version: str = "", python: Path | None = None) -> lis
 
 def run_sessions(session: nox.Session, commands: dict[str, list[str]]) -> None:
     """Run commands of nox side by side on the same wheels, print how each ended, and fail if one did."""
-    outcomes = lanes.run(commands, {BUILT: str(wheels(session))})
+    outcomes = lanes.run(commands, {BUILT: str(wheels(session))}, budgets=BUDGETS)
     print("\n" + "\n".join(map(str, outcomes)))
     failed = [each.name for each in outcomes if each.status]
     if failed:
@@ -256,6 +311,7 @@ def on_other_pythons(session: nox.Session) -> dict[str, list[str]]:
     return {f"brief on {version}": nox_command("brief", version, path) for version, path in others.items()}
 
 
+FIGURES: list[str] = []  # of the parts of nightly that this run has done
 _constraints: list[Path] = []  # the file that `wheels` wrote, once it has
 
 
@@ -312,6 +368,27 @@ def run_tests(session: nox.Session, *arguments: str | Path, env: dict[str, str] 
         options = ["--config-file", ROOT / "pyproject.toml", "--rootdir", ROOT]
         cache = ["-o", f"cache_dir={folder}/pytest-cache"]
         session.run("pytest", *map(str, [*options, *cache, *arguments]), env=env or {})
+
+
+def under_each_instruction_set(session: nox.Session, env: dict[str, str]) -> None:
+    """Run what runs on the device under each instruction set, and print which faults of the driver were there."""
+    files = [
+        "packages/kapi-runtime/tests/test_conformance.py",
+        "tests/integration/test_simulator_against_device.py",
+        "tests/integration/test_driver_limits.py",
+        "tests/integration/test_loops_in_branches.py",
+        *(["tests/integration/test_random_kernels.py"] if "KAPI_ONE_IN" not in env else []),
+    ]
+    faults = Path(session.create_tmp()).resolve() / "driver-faults.json"
+    faults.unlink(missing_ok=True)
+    names = sets_of_instructions.available()
+    if not names:
+        session.log("This processor does not say which instruction sets it has: the driver's default alone is tested.")
+    for name in (names if "KAPI_ONE_IN" in env else ["", *names]) or [""]:
+        chosen = {sets_of_instructions.VARIABLE: name} if name else {}
+        more = {"KAPI_DRIVER_FAULTS": str(faults)} | chosen
+        run_tests(session, *(ROOT / file for file in files), "-q", *session.posargs, env=env | more)
+    print(sets_of_instructions.table(faults))
 
 
 def run_examples(session: nox.Session, dist: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -28,18 +29,38 @@ class Outcome:
         Its exit status.
     seconds : float
         How long it took.
+    processor_seconds : float
+        Processor time of the command and of the processes that it waited for; not a number where a system does not say.
+    budget : float, optional
+        Processor time that it may take. It is reported, and decides nothing: a busy machine takes longer, and a slow
+        one is not at fault.
     """
 
     name: str
     status: int
     seconds: float
+    processor_seconds: float = math.nan
+    budget: float | None = None
+
+    @property
+    def is_over_budget(self) -> bool:
+        """Whether it took more processor time than it may."""
+        return self.budget is not None and self.processor_seconds > self.budget
 
     def __str__(self) -> str:
-        return f"{self.name:<34}{'ok' if self.status == 0 else 'FAILED':<8}{self.seconds:6.0f} s"
+        text = f"{self.name:<34}{'ok' if self.status == 0 else 'FAILED':<8}{self.seconds:6.0f} s"
+        if not math.isnan(self.processor_seconds):
+            text += f"{self.processor_seconds:8.0f} s of processor time"
+        if self.budget is not None:
+            text += f", budget {self.budget:.0f} s" + (": OVER BUDGET" if self.is_over_budget else "")
+        return text
 
 
 def run(
-    commands: Mapping[str, Sequence[str]], environment: Mapping[str, str] | None = None, lanes: int | None = None
+    commands: Mapping[str, Sequence[str]],
+    environment: Mapping[str, str] | None = None,
+    lanes: int | None = None,
+    budgets: Mapping[str, float] | None = None,
 ) -> list[Outcome]:
     """Run every command, whatever becomes of the others, and return how each ended.
 
@@ -52,6 +73,8 @@ def run(
     lanes : int, optional
         How many run at a time; if not given one more than there are processors, for sessions wait now and then, and
         at most four.
+    budgets : mapping of str to float, optional
+        Processor seconds that commands may take, by their names.
 
     Returns
     -------
@@ -64,19 +87,31 @@ def run(
 
     def one(name: str) -> Outcome:
         start = time.monotonic()
-        done = subprocess.run(
+        with subprocess.Popen(
             commands[name],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=everything,
-            check=False,
+        ) as process:
+            printed = process.stdout.read() if process.stdout else b""
+            status, processor_seconds = _wait(process)
+        outcome = Outcome(
+            name, status, time.monotonic() - start, processor_seconds, budgets.get(name) if budgets else None
         )
-        outcome = Outcome(name, done.returncode, time.monotonic() - start)
         with printing:
-            sys.stdout.buffer.write(b"\n" + done.stdout)
+            sys.stdout.buffer.write(b"\n" + printed)
             print(f"==== {outcome}", flush=True)
         return outcome
 
     with ThreadPoolExecutor(lanes) as pool:
         return list(pool.map(one, commands))
+
+
+def _wait(process: subprocess.Popen[bytes]) -> tuple[int, float]:
+    """Wait for a process; its exit status, and its processor time with that of the processes that it waited for."""
+    if not hasattr(os, "wait4"):
+        return process.wait(), math.nan
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, used.ru_utime + used.ru_stime

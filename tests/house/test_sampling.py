@@ -86,6 +86,12 @@ def test_nightly_tests_are_run_whole(run):
     assert set(everything) == {*alone, "test_mixed[0]"}
 
 
+def test_any_test_is_sampled_where_that_is_asked_for(run):
+    ((_, _, ran),), _ = run({"KAPI_ONE_IN": "2"})
+    assert [name for name in ran if "mixed" in name] == ["test_mixed[0]"]
+    assert len(ran) == 2 + 1 + 1
+
+
 def test_unknown_choice_is_refused(run):
     ((status, _, _),), printed = run({"KAPI_NIGHTLY": "yes"})
     assert status == pytest.ExitCode.USAGE_ERROR
