@@ -26,7 +26,7 @@ from kapi_sim.undefined import Undefined
 from kapi_sim.watchdog import SPIN, Loop, deadlock
 
 if TYPE_CHECKING:
-    from kapi_sim.schedule import Shuffler
+    from kapi_sim.order import Shuffler
 
 __all__ = ["GroupRun", "end_phase", "endless"]
 

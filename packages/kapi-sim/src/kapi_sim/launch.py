@@ -34,9 +34,10 @@ from kapi_sim.errors import (
 from kapi_sim.hooks import hooks_of, words_of
 from kapi_sim.launchable import parameters_for_launch
 from kapi_sim.memory import View
+from kapi_sim.order import Order
 from kapi_sim.report import LaunchRecord
 from kapi_sim.rewrite import Instrumented
-from kapi_sim.schedule import Order, Schedule
+from kapi_sim.schedule import Schedule
 from kapi_sim.second_look import SecondLook
 from kapi_sim.source import Site, is_users_own
 from kapi_sim.spec.index_space import NdRange, Range

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress, islice, product, repeat
-from typing import Any, Protocol
+from typing import Any
 
 from kapi_sim.arguments import Bound
 from kapi_sim.clock import Clock
@@ -19,53 +19,11 @@ from kapi_sim.errors import KernelLaunchError
 from kapi_sim.group_run import GroupRun, end_phase, endless
 from kapi_sim.items import Cluster, SimItem, SimNdItem, linear
 from kapi_sim.memory import poison
+from kapi_sim.order import Order, Shuffler
 from kapi_sim.spec.index_space import NdRange, Range
 from kapi_sim.watchdog import turn_of
 
-__all__ = ["Order", "Schedule"]
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """The order in which work-items run.
-
-    Attributes
-    ----------
-    seed : int or None
-        Permutes groups, and work-items between barriers; `None` is program order.
-    is_reversed : bool
-        Whether the last ones come first.
-    only : int or None
-        The number of the one group that runs, or of the one work-item of a `Range`; `None` for all.
-    """
-
-    seed: int | None = None
-    is_reversed: bool = False
-    only: int | None = None
-
-    def shuffler(self) -> Shuffler | None:
-        """Return what permutes lists in place; `None` for program order."""
-        if self.is_reversed:
-            return _Reverser()
-        if self.seed is None:
-            return None
-        # Imported when first asked for: most launches run in program order.
-        from random import Random
-
-        return Random(self.seed)
-
-
-class Shuffler(Protocol):
-    """What permutes a list in place."""
-
-    def shuffle(self, x: list[Any]) -> None:
-        """Permute."""
-        ...
-
-
-class _Reverser:
-    def shuffle(self, x: list[Any]) -> None:
-        x.reverse()
+__all__ = ["Schedule"]
 
 
 @dataclass(slots=True)

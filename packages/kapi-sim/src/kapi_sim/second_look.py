@@ -14,7 +14,7 @@ from kapi_sim.checks.ordered_races import Hearing, OrderedTrail
 from kapi_sim.compiled import Compiled
 from kapi_sim.debugging import is_debugged
 from kapi_sim.errors import DeadlockError
-from kapi_sim.schedule import Order
+from kapi_sim.order import Order
 from kapi_sim.watchdog import BoundedWaitError, waiting_for_another_group
 
 __all__ = ["SecondLook"]

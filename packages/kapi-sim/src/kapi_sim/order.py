@@ -1,0 +1,51 @@
+"""The orders in which work-items run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+__all__ = ["Order", "Shuffler"]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order in which work-items run.
+
+    Attributes
+    ----------
+    seed : int or None
+        Permutes groups, and work-items between barriers; `None` is program order.
+    is_reversed : bool
+        Whether the last ones come first.
+    only : int or None
+        The number of the one group that runs, or of the one work-item of a `Range`; `None` for all.
+    """
+
+    seed: int | None = None
+    is_reversed: bool = False
+    only: int | None = None
+
+    def shuffler(self) -> Shuffler | None:
+        """Return what permutes lists in place; `None` for program order."""
+        if self.is_reversed:
+            return _Reverser()
+        if self.seed is None:
+            return None
+        # Imported when first asked for: most launches run in program order.
+        from random import Random
+
+        return Random(self.seed)
+
+
+class Shuffler(Protocol):
+    """What permutes a list in place."""
+
+    def shuffle(self, x: list[Any]) -> None:
+        """Permute."""
+        ...
+
+
+class _Reverser:
+    def shuffle(self, x: list[Any]) -> None:
+        x.reverse()
