@@ -113,6 +113,8 @@ def _of_floats(name: str) -> Callable[..., Any]:
         if any(isinstance(number, (complex, np.complexfloating)) for number in numbers):
             raise TypeError("must be real number, not complex")
         kind = _common(numbers)
+        if kind is not float:  # Python's numbers take the type of the strong ones that they meet
+            numbers = tuple(number if isinstance(number, np.generic) else kind(number) for number in numbers)
         if name in ("nextafter", "ulp"):
             of = np.float64 if kind is float else kind
             given = [of(number) for number in numbers]
@@ -217,6 +219,8 @@ def _cmath() -> _Module:
         if any(isinstance(each, (complex, np.complexfloating)) for each in (r, phi)):
             raise TypeError("must be real number, not complex")
         part = _common([r, phi])
+        if part is not float:
+            r, phi = (each if isinstance(each, np.generic) else part(each) for each in (r, phi))
         kind = complex if part is float else np.complex128 if part is np.float64 else np.complex64
         r, phi = float(r), float(phi)
         return kind(complex(r * np.cos(phi), r * np.sin(phi)))

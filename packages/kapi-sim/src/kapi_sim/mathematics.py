@@ -106,6 +106,13 @@ def _whole(value: Any) -> int:
     return int(value)
 
 
+def _met(kind: type, numbers: tuple[Any, ...]) -> Any:
+    """Numbers of which Python's have taken the float type of the strong ones, as in NumPy's own functions."""
+    if len(numbers) == 1 or kind is float or kind is np.float64:
+        return numbers
+    return [number if isinstance(number, np.generic) else _plain(kind, number) for number in numbers]
+
+
 def _common_complex(*numbers: Any) -> type:
     kind = _common_float(*numbers)
     if kind is float:
@@ -154,7 +161,8 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
     has_floats = any(word != "integer" for _, word, _ in row.parameters)
 
     def of_floats(*numbers: Any) -> Any:
-        return _plain(_common_float(*numbers), caught(*numbers))
+        kind = _common_float(*numbers)
+        return _plain(kind, caught(*_met(kind, numbers)))
 
     def fused(*numbers: Any) -> Any:
         # The bound is no error at all, so a weak number has to become what it is on a device first.
@@ -172,7 +180,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
         return _plain(kind, _PLACES[row.name](*places))
 
     def of_complex(*numbers: Any) -> Any:
-        return _plain(_common_complex(*numbers), caught(*numbers))
+        return _plain(_common_complex(*numbers), caught(*_met(_common_float(*numbers), numbers)))
 
     def of_two(*numbers: Any) -> Any:
         kind = _common_float(*numbers)

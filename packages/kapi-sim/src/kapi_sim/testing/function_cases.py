@@ -138,7 +138,30 @@ def _case(owner: str, dtype: str) -> Case:
     )
 
 
+def _weak_operand_case() -> Case:
+    """Python's numbers beside strong ones have their type before a function is computed."""
+    lines = ("math.fmod(x[i], 0.1)", "math.fmod(n, x[i])", "math.remainder(x[i], 0.3)", "math.ulp(float(x[i]))")
+    source = "def kernel(item: kapi.Item, x, n, out):\n    i = item.get_id(0)\n"
+    source += "".join(f"    out[{place}, i] = {line}\n" for place, line in enumerate(lines))
+    x = np.array([7.0, 0.5, 12.25, 3.0], np.float32)
+
+    def expected(given: list[Any]) -> dict[int, Any]:
+        x, n = given[0], np.float32(given[1])
+        remainders = [math.remainder(each, np.float32(0.3)) for each in x]
+        ulps = [math.ulp(each) for each in x]
+        return {2: np.array([np.fmod(x, np.float32(0.1)), np.fmod(n, x), remainders, ulps], np.float64)}
+
+    return Case(
+        "functions/math-weak-operands",
+        lambda kapi: kernel_from_source(kapi, source, math=math),
+        ((4,),),
+        lambda: [x.copy(), 100, np.zeros((4, 4))],
+        expected,
+    )
+
+
 CASES: tuple[Case, ...] = (
+    _weak_operand_case(),
     *(_case("math", dtype) for dtype in ("float16", "float32", "float64")),
     *(_case("cmath", dtype) for dtype in ("float32", "complex64", "complex128")),
     *(_case("numpy", dtype) for dtype in ("int32", "float32", "float64", "complex64")),
