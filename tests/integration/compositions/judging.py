@@ -107,7 +107,7 @@ def _judged(
     if number in device.refused:
         counts["refused"] += 1
         # Python refuses what it comes to: a branch that no work-item takes refuses nothing.
-        if in_simulator or set(raised.values()) & {"TypeError", "AttributeError", "DtypeError"}:
+        if in_simulator or each.is_mixed or set(raised.values()) & {"TypeError", "AttributeError", "DtypeError"}:
             return []
         return [("refused by the device alone", device.refused[number])]
     if number in simulated.refused:

@@ -71,6 +71,11 @@ def outcome(
         If the operator is none.
     """
     if word in _TESTS:
+        for value in values:
+            if isinstance(value, (complex, np.complexfloating)):
+                raise DtypeError(
+                    f"pred of {word.__name__} must be a bool, or a number to be compared with 0, got {value!r}"
+                )
         return [_TESTS[word](map(bool, values))] * len(values)
     values = _unified(word.__name__, values)
     count = len(values)
