@@ -20,7 +20,7 @@ import pytest
 
 def pytest_configure(config: pytest.Config) -> None:
     """Fix the seed, for the processes that tests start as well."""
-    today = datetime.datetime.now(datetime.timezone.utc).date()
+    today = datetime.datetime.now(datetime.UTC).date()
     seed = int(os.environ.setdefault("KAPI_TEST_SEED", f"{today:%Y%m%d}"))
     if getattr(config.option, "hypothesis_seed", 0) is None:  # Hypothesis is there, and no seed was asked for
         config.option.hypothesis_seed = str(seed)

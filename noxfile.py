@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -263,7 +263,7 @@ def nightly(session: nox.Session, part: str) -> None:
         ignored = [f"--ignore={ROOT / path}" for paths in ALONE.values() for path in paths]
         run_tests(session, *(ROOT / path for path in REST[part]), *ignored, *session.posargs, env=whole)
     else:
-        seed = int(os.environ.get("KAPI_TEST_SEED", f"{datetime.now(timezone.utc):%Y%m%d}"))
+        seed = int(os.environ.get("KAPI_TEST_SEED", f"{datetime.now(UTC):%Y%m%d}"))
         for turn in range(RANDOM_PROCESSES if part == "random-kernels" else 1):
             # A thousand days apart, so that no process of another day draws the same.
             seeds = {"KAPI_TEST_SEED": str(seed + turn * 10_000_000)}

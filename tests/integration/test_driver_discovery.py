@@ -16,7 +16,7 @@ ORDERS = [(first, *(each for each in MODULES if each != first)) for first in MOD
 def run(program: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name not in GOVERNING}
     command = [sys.executable, "-c", program]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.parametrize(

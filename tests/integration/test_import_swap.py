@@ -50,7 +50,7 @@ def name(path: Path) -> str:
 def output(script: Path) -> str:
     """What a script prints; this process has told its children where the driver is."""
     command = [sys.executable, "-W", "error", "-W", "ignore::UserWarning", str(script)]
-    result = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, timeout=120, check=False)
+    result = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

@@ -213,7 +213,7 @@ def test_module_runs_in_another_runtime(tmp_path, program):
     done = subprocess.run(
         [sys.executable, "-W", "error", str(path)],
         env=os.environ | {"OCL_ICD_VENDORS": driver(), "PYOPENCL_NO_CACHE": "1"},
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("equal on ")

@@ -64,7 +64,7 @@ def test_code_blocks_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     if OWN_PROCESS.search(page.read_text("utf-8")):
-        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, done.stderr
         printed = done.stdout
     else:

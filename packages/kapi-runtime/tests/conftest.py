@@ -29,7 +29,7 @@ def run_python():
         inherited = {name: value for name, value in os.environ.items() if name not in GOVERNING}
         command = [sys.executable, *arguments] if arguments else [sys.executable, "-c", program]
         return subprocess.run(
-            command, env=inherited | environment, capture_output=True, text=True, timeout=120, check=False
+            command, env=inherited | environment, capture_output=True, text=True, timeout=300, check=False
         )
 
     return run

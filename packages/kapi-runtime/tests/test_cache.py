@@ -485,7 +485,7 @@ def test_second_process_needs_neither_numba_nor_llvm(folder, run_python):
 def test_processes_at_once_share_the_folder(folder):
     command = [sys.executable, "-c", PROGRAM]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [each.communicate(timeout=120)[0].split()[0] for each in running] == ["2"] * 3
+    assert [each.communicate(timeout=300)[0].split()[0] for each in running] == ["2"] * 3
     assert [file.suffix for file in folder.iterdir()] == [".spirv"]
 
 
@@ -509,7 +509,7 @@ def test_killed_writer_leaves_a_cache_that_works(folder, compiled, run_python):
 
 
 def test_kernel_is_ready_soon_in_a_second_process(folder, run_python):
-    """At most 15 ms of the processor's time beyond imports and the driver's build; on the clock, load comes on top."""
+    """Beyond imports and the driver's build, a small part of the processor time that those imports take."""
     text = source() + (
         "import time, dpnp\n"
         "from kapi_runtime import kernels, targets\n"
@@ -518,10 +518,11 @@ def test_kernel_is_ready_soon_in_a_second_process(folder, run_python):
         "from kapi_runtime.arguments import read_arguments\n"
         "start = time.thread_time()\n"
         "kernel.modules.get(kapi.Range(4), read_arguments('kernel', ['a'], [a]), targets.target_of(a.sycl_device))\n"
-        "print((time.thread_time() - start) * 1e3)\n"
+        "print((time.thread_time() - start) / start)\n"
     )
     run_python(text)
-    assert min(float(run_python(text).stdout) for _ in range(3)) < 15
+    # Some 6 ms of 700; compiling the kernel takes 200.
+    assert min(float(run_python(text).stdout) for _ in range(3)) < 0.05
 
 
 def test_fingerprint_is_the_same_in_every_process(run_python):

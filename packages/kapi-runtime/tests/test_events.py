@@ -43,15 +43,15 @@ def busy(queue, rounds=100_000):
 
 
 def test_elapsed_time_is_that_of_the_work_between(queue):
+    begin = time.perf_counter()  # a mark on an idle queue is as early as the end of the work before
     busy(queue, 10)[0].wait()
     start, end = kapi.Event(), kapi.Event()
     start.record(queue)
-    begin = time.perf_counter()
     busy(queue)
     end.record(queue)
     end.synchronize()
     host = (time.perf_counter() - begin) * 1e3
-    assert 0.5 * host < start.elapsed_time(end) < 1.1 * host
+    assert 0 < start.elapsed_time(end) < 1.01 * host  # the host may wait for a core at any time
     assert kapi.event_elapsed_time(start, end) == start.elapsed_time(end)
     assert end.elapsed_time(start) == -start.elapsed_time(end)
 

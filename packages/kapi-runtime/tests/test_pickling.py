@@ -73,7 +73,7 @@ print(values.asnumpy().tolist())
 
 def test_kernel_runs_in_a_process_that_knows_nothing_of_it():
     done = subprocess.run(
-        [sys.executable, "-c", LOADS], input=pickle.dumps(made_inside(1)), capture_output=True, check=False, timeout=120
+        [sys.executable, "-c", LOADS], input=pickle.dumps(made_inside(1)), capture_output=True, check=False, timeout=300
     )
     assert done.stdout.decode().strip() == "[1, 4, 7, 10, 13]", done.stderr.decode()
 

@@ -219,10 +219,10 @@ for _ in range(3):
     spin[2](values, 1)  # the first ones compile
 while elapsed < 0.2:
     rounds *= 2
-    begin = time.perf_counter()
+    begin = time.process_time()  # what a clock says is the machine's load as well
     spin[2](values, rounds)
-    elapsed = time.perf_counter() - begin
-rounds *= 8
+    elapsed = time.process_time() - begin
+rounds *= 40
 host_event, event = kapi.call_kernel_async(spin, kapi.Range(2), [], values, rounds)
 def profiled():
     with kapi.profiling():
@@ -235,12 +235,13 @@ for wait in host_event.wait, kapi.default_queue().synchronize, profiled, copied:
     try:
         wait()
     except KeyboardInterrupt:
-        print(event.execution_status.name)
+        print(event.execution_status.name, flush=True)
+os._exit(0)  # without waiting for the rest of the work
 """
 
 
 def test_ctrl_c_is_heard_during_a_wait(run_python):
-    """Of some two seconds of work, which is still running when the wait has ended."""
+    """Of many seconds of work, which is still running when the wait has ended."""
     done = run_python(INTERRUPTED)
     assert (done.returncode, done.stdout.split()) == (0, ["running"] * 4), done.stderr
 
@@ -283,7 +284,7 @@ def test_callback_may_use_kapi_and_dpnp(queue):
 
     queue.add_callback(callback)
     queue.synchronize()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while len(sums) < 2 and time.monotonic() < deadline:
         time.sleep(0.001)
     assert sums == [SIZE, "again"]
@@ -291,7 +292,7 @@ def test_callback_may_use_kapi_and_dpnp(queue):
 
 def test_callbacks_that_wait_for_each_other_s_queues_do_not_lock_up():
     one, other = kapi.queue(), kapi.queue()
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=300)
     done = []
 
     def callback(queue, status, another):
@@ -387,7 +388,7 @@ def test_threads_launch_call_back_and_wait_at_once(is_recorded):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(120)
+            thread.join(300)
     assert found == dict.fromkeys(range(4), (True, {100}))
 
 
@@ -405,7 +406,7 @@ def test_callbacks_are_called_before_the_interpreter_ends(run_python):
 def test_no_thread_is_left_when_all_is_called(queue):
     queue.add_callback(lambda *_: None)
     queue.synchronize()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while any(each.name == "kapi-callbacks" for each in threading.enumerate()) and time.monotonic() < deadline:
         time.sleep(0.001)
     assert not any(each.name == "kapi-callbacks" for each in threading.enumerate())

@@ -63,7 +63,7 @@ except kapi.DataRaceError as error:
 
 
 def test_whole_simulator_needs_no_threads_and_no_files():
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert textwrap.dedent(done.stdout).startswith("data race on tile[")
     assert "cell 1>:17: `tile[k] = a[k]`" in done.stdout

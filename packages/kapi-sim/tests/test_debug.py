@@ -104,7 +104,7 @@ def test_pdb_shows_the_users_own_lines(tmp_path):
     path.write_text(textwrap.dedent(PROGRAM), encoding="utf-8")
     commands = "p 'i is', i\nlist\nnext\nwhere\np 'tile holds', tile[0]\ncontinue\n"
     result = subprocess.run(
-        [sys.executable, str(path)], input=commands, capture_output=True, text=True, check=False, timeout=30
+        [sys.executable, str(path)], input=commands, capture_output=True, text=True, check=False, timeout=300
     )
     assert result.returncode == 0, result.stderr
     output = result.stdout

@@ -444,16 +444,18 @@ def test_import_brings_numpy_and_nothing_else():
 
 def test_import_is_quick(tmp_path):
     code = """
-        import numpy, subprocess, sys, time
+        import subprocess, sys, time
         start = time.process_time()
+        import numpy
+        between = time.process_time()
         import kapi_sim
-        print((time.process_time() - start) * 1e3)
+        print((time.process_time() - between) / (between - start))
     """
     # Compiled once, as an installed package is: a test run may be told to keep no compiled files.
     environment = {"PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
     times = [float(in_a_fresh_python(code, **environment)) for _ in range(3)]
-    # The aim is 30 ms; a busy machine gets twice that.
-    assert min(times) < 60
+    # The aim is 30 ms, where NumPy takes some 70; no machine's speed is in this.
+    assert min(times) < 1
 
 
 def test_environment_changes_the_default_checks():

@@ -66,7 +66,7 @@ def run_python(tmp_path):
         path.write_text(program)
         done = subprocess.run(
             [sys.executable, "-W", "error", str(path), *arguments],
-            capture_output=True, text=True, timeout=120, check=False,
+            capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

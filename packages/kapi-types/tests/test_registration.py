@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("registered")
 
 
 def run(code):
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -59,18 +59,20 @@ def test_registration_leaves_other_values_to_those_who_knew_them():
 
 
 def test_registration_by_the_entry_point_is_cheap():
-    """What Numba runs in every njit program takes at most 5 ms, imports nothing of kapi, and warns of nothing."""
-    milliseconds, loaded = run(
-        "import sys, time, numba\n"
+    """What Numba runs in every njit program costs little beside its import, imports nothing of kapi, does not warn."""
+    share, loaded = run(
+        "import sys, time\n"
+        "first = time.process_time()\n"
+        "import numba\n"
         "before = set(sys.modules)\n"
         "start = time.process_time()\n"
         "import _kapi_types_hooks; _kapi_types_hooks.init()\n"
         "spent = time.process_time() - start\n"
         "numba.njit(lambda a: a + 1)(1)\n"
         "tops = {'kapi_sim', 'kapi_types', 'kapi_runtime', 'kapi_numba_offload', 'dpctl', 'dpnp'}\n"
-        "print(1000 * spent, sorted(tops & set(sys.modules)))"
+        "print(spent / (start - first), sorted(tops & set(sys.modules)))"
     ).split(" ", 1)
-    assert float(milliseconds) <= 5
+    assert float(share) <= 0.05  # some 5 ms of 250
     assert loaded == "[]"
 
 

@@ -61,7 +61,7 @@ def test_third_party_package_reuses_the_types(site, tmp_path):
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
