@@ -22,7 +22,7 @@ from kapi_sim.spec.convergence import group_barrier
 from kapi_sim.spec.memory import PrivateArray
 from kapi_sim.statements import TURN, counted_loop, holds_meeting, mark_lines, numbered_loop
 from kapi_sim.undefined import passing
-from kapi_sim.waiting import Callee, Waiting, kind_of_method, names_from_memory, waiting_of
+from kapi_sim.waiting import Callee, Waiting, kind_of_method, names_from_memory, private_names, waiting_of
 from kapi_sim.watchdog import LOOP_NUMBER, spin
 
 __all__ = ["Callees", "Rewriter"]
@@ -82,7 +82,7 @@ class Rewriter(ArithmeticRewriter):
         super().__init__(is_checked)
         self._is_kernel = is_kernel
         self._from_memory: frozenset[str] = frozenset()
-        self._is_plain = False
+        self._private: frozenset[str] | None = None
         self._function = function
         self._callees = callees
         self._scopes: list[set[str]] = []
@@ -110,9 +110,9 @@ class Rewriter(ArithmeticRewriter):
         self._scopes.append(bound_names(tree))
         self._once = _assigned_once(tree)
         self._from_memory = names_from_memory(tree, self._callee)
-        # A device function may be given private memory.
-        calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-        self._is_plain = self._is_kernel and all(self._lookup(call) is not PrivateArray for call in calls)
+        if self._is_kernel:
+            # A device function may be given private memory.
+            self._private = private_names(tree, self._callee, lambda call: self._lookup(call.func) is PrivateArray)
         self.has_changed |= values_beside_literals(tree)
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
         if self._marks_lines:
@@ -320,7 +320,7 @@ class Rewriter(ArithmeticRewriter):
         return made
 
     def _waiting(self, node: ast.While | ast.For) -> Waiting:
-        waiting = waiting_of(node, self._callee, self._from_memory, self._is_plain)
+        waiting = waiting_of(node, self._callee, self._from_memory, self._private)
         self._callees.waits |= waiting.reads_shared
         return waiting
 

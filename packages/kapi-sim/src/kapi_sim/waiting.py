@@ -14,7 +14,7 @@ from enum import Enum
 
 from kapi_sim.spec.atomics import ATOMIC_KINDS
 
-__all__ = ["Callee", "Waiting", "kind_of_method", "names_from_memory", "waiting_of"]
+__all__ = ["Callee", "Waiting", "kind_of_method", "names_from_memory", "private_names", "waiting_of"]
 
 _ATOMIC = frozenset({"load", "store", "exchange", "compare_exchange", *ATOMIC_KINDS})
 _QUIET = frozenset({"append", "conjugate", "item", "astype", "type"})
@@ -73,6 +73,7 @@ class _Course:
     effects: list[ast.expr] = field(default_factory=list)
     changes: list[_Change] = field(default_factory=list)
     callees: set[Callee] = field(default_factory=set)
+    given: set[str] = field(default_factory=set)
 
     def walk(self, body: list[ast.stmt], guards: list[ast.expr], is_inner: bool) -> None:
         """Take note of statements; in an inner loop, `break` and `continue` are that one's."""
@@ -134,6 +135,8 @@ class _Course:
                 given = [*node.args, *(keyword.value for keyword in node.keywords)]
                 # An array that is given may be changed: the `expected` of a compare_exchange is.
                 self.changes.append(_Change(frozenset(_names(given)), [node], guards, False))
+                if kind is Callee.FUNCTION:
+                    self.given |= _names(given)
 
     def parts(self, roots: list[ast.expr]) -> tuple[set[str], list[ast.expr]]:
         """Return the names and expressions that `roots` depend on, from turn to turn."""
@@ -165,7 +168,10 @@ class _Course:
 
 
 def waiting_of(
-    loop: ast.While | ast.For, kind: Callable[[ast.Call], Callee], from_memory: Iterable[str], is_plain: bool
+    loop: ast.While | ast.For,
+    kind: Callable[[ast.Call], Callee],
+    from_memory: Iterable[str],
+    private: frozenset[str] | None,
 ) -> Waiting:
     """Look through a loop.
 
@@ -177,8 +183,8 @@ def waiting_of(
         Tells what a call does.
     from_memory : iterable of str
         Variables of the function that have a value from an atomic operation or a function.
-    is_plain : bool
-        Whether a function that is called can change no memory but what is shared.
+    private : frozenset of str, or None
+        Variables that may be private arrays, which functions can change; `None` if that is not known.
     """
     course = _Course(kind)
     if isinstance(loop, ast.While):
@@ -195,13 +201,36 @@ def waiting_of(
         return Waiting(reads_shared, False, None)
     names, _ = course.parts([*course.exits, *course.effects])
     reads = reads_shared or any(isinstance(node, ast.Subscript) for node in nodes)
-    is_known = is_plain or Callee.FUNCTION not in course.callees
+    is_known = not course.given if private is None else private.isdisjoint(course.given)
     idles = reads and is_known and not loop.orelse and not course.carries_on(names)
     return Waiting(reads_shared, idles, tuple(sorted(names)))
 
 
 def names_from_memory(tree: ast.FunctionDef, kind: Callable[[ast.Call], Callee]) -> frozenset[str]:
     """Return the variables of a function that may have a value from an atomic operation or a function."""
+    return _variables_from(tree, kind, lambda call: kind(call) is not Callee.QUIET)
+
+
+def private_names(
+    tree: ast.FunctionDef, kind: Callable[[ast.Call], Callee], is_private: Callable[[ast.Call], bool]
+) -> frozenset[str]:
+    """Return the variables of a kernel that may be private arrays, or have something of one.
+
+    Parameters
+    ----------
+    tree : ast.FunctionDef
+        The kernel, as written.
+    kind : callable
+        Tells what a call does.
+    is_private : callable
+        Tells whether a call makes a private array.
+    """
+    return _variables_from(tree, kind, is_private)
+
+
+def _variables_from(
+    tree: ast.FunctionDef, kind: Callable[[ast.Call], Callee], begins: Callable[[ast.Call], bool]
+) -> frozenset[str]:
     course = _Course(kind, is_loop=False)
     course.walk(tree.body, [], True)
     found: set[str] = set()
@@ -210,7 +239,7 @@ def names_from_memory(tree: ast.FunctionDef, kind: Callable[[ast.Call], Callee])
         size = len(found)
         for change in course.changes:
             nodes = [node for value in change.reads for node in ast.walk(value)]
-            calls = any(isinstance(node, ast.Call) and kind(node) is not Callee.QUIET for node in nodes)
+            calls = any(isinstance(node, ast.Call) and begins(node) for node in nodes)
             if change.is_variable and (calls or not _names(change.reads).isdisjoint(found)):
                 found |= change.targets
     return frozenset(found)
