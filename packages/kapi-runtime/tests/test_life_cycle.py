@@ -207,6 +207,38 @@ def test_interrupt_ends_a_launch_at_once(run_python):
     assert done.stdout.split() == ["interrupted", "running"], done.stderr
 
 
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import dpnp
+import kapi_runtime as kapi
+
+@kapi.kernel
+def add(item: kapi.Item, a, n):
+    a[item.get_id(0)] += n
+
+a = dpnp.zeros(4)
+heard = False
+threading.Timer({delay}, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    kapi.call_kernel(add, kapi.Range(4), a, 1)
+    kapi.call_kernel(add, kapi.Range(4), dpnp.zeros(4, dtype="float32"), 1)
+    time.sleep(30)
+except KeyboardInterrupt:
+    heard = True
+a = dpnp.zeros(4)
+for _ in range(3):
+    kapi.call_kernel(add, kapi.Range(4), a, 1)
+print(heard, a.asnumpy().tolist())
+"""
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.2, 0.5, 1, 2, 4])
+def test_interrupt_of_the_first_compilation_leaves_a_process_that_works(delay, run_python):
+    """It may come in the middle of Numba's import, of the compilation, or of the driver's build."""
+    run = run_python(INTERRUPTED.format(delay=delay), KAPI_CACHE="0")
+    assert run.stdout.splitlines()[-1] == "True [3.0, 3.0, 3.0, 3.0]", run.stderr
+
+
 def resident_memory():
     """Bytes of this process in memory."""
     fields = Path("/proc/self/statm").read_text().split()

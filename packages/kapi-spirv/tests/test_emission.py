@@ -227,3 +227,40 @@ def test_helper_process_is_started_when_first_needed(run_python):
     """Importing the package starts nothing."""
     program = "from kapi_spirv.emission import client\nimport kapi_spirv\nprint(client._current)\n"
     assert run_python(program).split() == ["None"]
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", "got its end by SIGKILL, and so did the one after it"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", "got its end by SIGTERM, and so did the one after it"),
+        ("sys.stderr.write('LLVM ERROR: out of memory'); sys.exit(1)", "got its end for want of memory"),
+        ("raise MemoryError", "got its end for want of memory"),
+        (
+            "os.kill(os.getpid(), signal.SIGSEGV)",
+            "must use only what SPIR-V can express, got LLVM ended without a word",
+        ),
+        ("sys.exit(3)", "must use only what SPIR-V can express, got LLVM ended"),
+    ],
+)
+def test_helper_that_is_ended_again_and_again_says_by_what(end, words, monkeypatch):
+    """Nothing is wrong with the kernel where the system, or somebody, ends the helper."""
+
+    def double(item, a):
+        a[item.get_id(0)] *= 2
+
+    client._stop()
+    monkeypatch.setattr(client, "_START", f"import os, signal, sys\nsys.stdin.readline()\n{end}\n# {{path}} {{folder}}")
+    with pytest.raises(KernelCompilationError, match=words):
+        compile_kernel(double, [ItemType(1), ARRAY])
+    monkeypatch.undo()
+    client._stop()
+    assert compile_kernel(double, [ItemType(1), ARRAY]).code
+
+
+def test_helper_does_not_hear_the_terminal_s_ctrl_c():
+    emit([EMPTY], "k", SpirvTarget())
+    before = helper_id()
+    os.kill(before, signal.SIGINT)
+    assert emit([EMPTY], "k", SpirvTarget()).code
+    assert helper_id() == before

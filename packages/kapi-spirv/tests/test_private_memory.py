@@ -9,7 +9,8 @@ import pytest
 from numba import types
 
 import kapi_sim as kapi
-from kapi_sim.errors import KernelCompilationError
+from kapi_sim.errors import KernelCompilationError, LimitError
+from kapi_sim.spec import MAX_PRIVATE_BYTES
 from kapi_spirv import compile_kernel
 from kapi_types import ItemType, UsmArrayType
 
@@ -135,3 +136,45 @@ def test_private_array_of_each_turn_alone_is_allowed(validated_compile):
 def numbered_lines(function):
     lines, start = inspect.getsourcelines(function)
     return enumerate(lines, start)
+
+
+def test_private_arrays_have_a_limit():
+    """Of all together, with the line of each: drivers take minutes for more, or crash."""
+    half = MAX_PRIVATE_BYTES // 8
+
+    def helper(x):
+        scratch = kapi.PrivateArray(half, np.float32)
+        scratch[0] = x
+        return scratch[0]
+
+    def both(item, a):
+        scratch = kapi.PrivateArray((2, half // 2), np.float32)
+        scratch[0, 0] = helper(a[0])
+        a[0] = scratch[0, 0]
+
+    def one_more(item, a):
+        scratch = kapi.PrivateArray(1, np.int8)
+        scratch[0] = helper(helper(a[0]))
+        more = kapi.PrivateArray(half, np.float32)
+        more[0] = scratch[0]
+        a[0] = more[0]
+
+    compile_kernel(both, [ItemType(1), F32])
+    line = one_more.__code__.co_firstlineno
+    with pytest.raises(LimitError) as caught:
+        compile_kernel(one_more, [ItemType(1), F32])
+    assert f"must have at most {MAX_PRIVATE_BYTES} bytes in all" in str(caught.value)
+    assert f"got {MAX_PRIVATE_BYTES + 1}" in str(caught.value)
+    assert f"{__file__}:{line + 1}: 1 bytes" in str(caught.value)
+    assert f"{__file__}:{line + 3}: {half * 4} bytes" in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [10**7, 10**9, 10**12, 2**62])
+def test_private_array_of_any_size_is_refused_at_once(size):
+    def large(item, a):
+        scratch = kapi.PrivateArray(size, np.float32)
+        scratch[0] = a[0]
+        a[0] = scratch[0]
+
+    with pytest.raises(LimitError, match=f"got {4 * size};"):
+        compile_kernel(large, [ItemType(1), F32])

@@ -21,6 +21,7 @@ import dpctl
 from dpctl import _sycl_event
 
 from kapi_runtime._submission_code import submission_code
+from kapi_runtime._whole import done_whole
 
 __all__ = ["ADD_EVENTS", "DONE", "GET_EVENTS", "Submission", "submission"]
 
@@ -115,6 +116,10 @@ def submission(at_once: bool = False) -> Submission | None:
     _asked += 1
     if not at_once and "llvmlite.binding" not in sys.modules and _asked <= _LAUNCHES_WITHOUT:
         return None
+    return done_whole(_made_once)
+
+
+def _made_once() -> Submission | None:
     with _lock:
         if not _made:
             _made.append(_make() if _is_as_known() else None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from kapi_runtime._whole import done_whole
 from kapi_runtime.arguments import Arguments, read_arguments
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.host_arrays import place_of_host_arrays
@@ -62,9 +63,7 @@ class ModuleKernel(DeviceLaunchable):
         return 1
 
     def _check(self, arguments: Arguments) -> None:
-        from kapi_types import typeof_argument  # brings Numba, which making the kernel does without
-        from kapi_types.usm_array import array_type
-
+        typeof_argument, array_type = done_whole(_typing)
         expected = tuple(each.name for each in self.module.parameters)
         if arguments.names != expected:
             raise DtypeError(
@@ -84,3 +83,11 @@ class ModuleKernel(DeviceLaunchable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.module,)
+
+
+def _typing() -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """What gives the types of arguments; it brings Numba, which making the kernel does without."""
+    from kapi_types import typeof_argument
+    from kapi_types.usm_array import array_type
+
+    return typeof_argument, array_type

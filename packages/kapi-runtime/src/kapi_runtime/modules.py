@@ -12,6 +12,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from kapi_runtime import cache
+from kapi_runtime._whole import done_whole
 from kapi_runtime.arguments import Arguments
 from kapi_runtime.fingerprint import NoFingerprintError, compiler_fingerprint, fingerprint
 from kapi_sim import DtypeError, NdRange, Range
@@ -129,6 +130,12 @@ def compile_module(
     KernelCompilationError
         If the kernel cannot be compiled.
     """
+    return done_whole(lambda: _compiled(function, space, arguments, target, options))
+
+
+def _compiled(
+    function: FunctionType, space: Range | NdRange, arguments: Arguments, target: SpirvTarget, options: KernelOptions
+) -> SpirvModule:
     from kapi_spirv.compiler import compile_kernel
     from kapi_types import ItemType, NdItemType, typeof_argument
 

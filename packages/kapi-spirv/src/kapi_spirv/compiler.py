@@ -13,7 +13,7 @@ from kapi_sim.spec import KernelOptions
 from kapi_spirv import contraction
 from kapi_spirv._numba_compat import global_compiler_lock, types
 from kapi_spirv.binary import read_header
-from kapi_spirv.emission import EmissionError, Emitted, emit, prepare
+from kapi_spirv.emission import EmissionError, Emitted, HelperEndedError, emit, prepare
 from kapi_spirv.entry_point import build_entry_point, describe_parameters, packed_layout, with_writes
 from kapi_spirv.exported_function import build_exported_function
 from kapi_spirv.lowered_function import LoweredFunction, lower_function
@@ -61,7 +61,7 @@ def compile_kernel(
         If the function is not in the kernel language, with every problem and its line; or if LLVM cannot make SPIR-V
         of it.
     LimitError
-        If the options ask for sub-groups of a size that the target does not have.
+        If the options ask for sub-groups of a size that the target does not have, or the private arrays are too large.
     TypeError
         If `signature` does not fit the function's parameters.
 
@@ -278,6 +278,13 @@ def _emitted(
 ) -> Emitted:
     try:
         emitted = emit(modules, entry_point, target, passes="all" if optimise else "needed")
+    except HelperEndedError as error:
+        place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+        raise KernelCompilationError(
+            f"{kind} {function.__name__} ({place}) was not compiled: the helper process that runs LLVM must be left "
+            f"alone, got {error}, and so did the one after it; as a rule the machine is short of memory. Nothing is "
+            "wrong with the kernel: free some memory, and launch it again"
+        ) from error
     except EmissionError as error:
         spelled = ", ".join(f"{name}: {type_}" for name, type_ in zip(names, args, strict=True))
         place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"

@@ -50,16 +50,27 @@ class SpirvTargetContext(BaseContext):
         self.options = KernelOptions()
         self.failures = FailureTable()
         self.site = Site("", 0)
+        self._private_memory: list[tuple[int, Site]] = []
         self._is_in_kernel = True
 
     @contextmanager
     def compiling(self, target: SpirvTarget, options: KernelOptions) -> Iterator[None]:
         """Lower one module: for this target, with these options, and a table of failures of its own."""
         self.spirv_target, self.options, self.failures = target, options, FailureTable()
+        self._private_memory = []
         try:
             yield
         finally:
             self.spirv_target, self.options = KAPI_DEFAULT_TARGET, KernelOptions()
+
+    @property
+    def private_memory(self) -> list[tuple[int, Site]]:
+        """The private arrays of what was lowered: the bytes of each, and its place."""
+        return self._private_memory
+
+    def note_private_memory(self, nbytes: int) -> None:
+        """Note a private array that the statement being lowered makes."""
+        self._private_memory.append((nbytes, self.site))
 
     def refusal(self, text: str) -> ProblemsFound:
         """The problem that the statement being lowered cannot be, for a reason that its types do not tell."""

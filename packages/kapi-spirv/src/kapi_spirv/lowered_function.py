@@ -8,8 +8,8 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any, TypeVar
 
-from kapi_sim.errors import KernelCompilationError
-from kapi_sim.spec import KernelOptions
+from kapi_sim.errors import KernelCompilationError, LimitError
+from kapi_sim.spec import MAX_PRIVATE_BYTES, KernelOptions
 from kapi_spirv._numba_compat import Lower, NativeLowering, numba_ir, register_pass, types
 from kapi_spirv.codegen import SpirvCodeLibrary
 from kapi_spirv.context import SpirvTargetContext
@@ -117,6 +117,8 @@ def lower_function(
     ------
     KernelCompilationError
         With every problem of the function, and of what it calls.
+    LimitError
+        If its private arrays, and those of what it calls, are too large in all.
     """
     typing_context, context = _contexts()
 
@@ -160,6 +162,7 @@ def lower_function(
         with typing_context.compiling(compile_device_function), context.compiling(target, options):
             state = _compile(function, args, returns)
             lowered = LoweredFunction(context, state, lacking, writes[function, args], bool(sub_groups))
+            _require_private_memory(function, context.private_memory)
             return lowered, finish(lowered)
     except ProblemsFound as found:
         kind = "kernel" if returns is not None else "function"
@@ -172,6 +175,16 @@ def lower_function(
     finally:
         for key in registered:
             context.remove_user_function(key)
+
+
+def _require_private_memory(function: FunctionType, arrays: list[tuple[int, Site]]) -> None:
+    """Raise if a work-item would have more private memory than kernels may: drivers compile for minutes, or crash."""
+    if (total := sum(nbytes for nbytes, _ in arrays)) > MAX_PRIVATE_BYTES:
+        places = "".join(f"\n  {site.filename}:{site.line}: {nbytes} bytes" for nbytes, site in arrays)
+        raise LimitError(
+            f"private arrays of kernel `{function.__name__}` must have at most {MAX_PRIVATE_BYTES} bytes in all for a "
+            f"work-item, got {total}; make them smaller, or pass an array that has a row for each work-item{places}"
+        )
 
 
 @lru_cache(maxsize=1)

@@ -20,6 +20,7 @@ from kapi_sim.spec.group_algorithms import (
 from kapi_sim.spec.index_space import MAX_DIMENSIONS, Group, Item, NdItem, NdRange, Range, SubGroup, as_range
 from kapi_sim.spec.intrinsics import INTRINSICS, Intrinsic, rows
 from kapi_sim.spec.memory import (
+    MAX_PRIVATE_BYTES,
     MAX_RANK,
     AddressSpace,
     LocalAccessor,
@@ -52,6 +53,7 @@ __all__ = [
     "FAST_MATH_FLAGS",
     "INTRINSICS",
     "MAX_DIMENSIONS",
+    "MAX_PRIVATE_BYTES",
     "MAX_RANK",
     "OPERATORS",
     "AddressSpace",

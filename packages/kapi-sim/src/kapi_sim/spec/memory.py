@@ -18,6 +18,7 @@ from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError
 from kapi_sim.spec.outside import carry_out
 
 __all__ = [
+    "MAX_PRIVATE_BYTES",
     "MAX_RANK",
     "AddressSpace",
     "LocalAccessor",
@@ -30,6 +31,12 @@ __all__ = [
 
 MAX_RANK = 6
 """Axes that an array in a kernel may have."""
+
+MAX_PRIVATE_BYTES = 1 << 18
+"""Bytes that the private arrays of a kernel, and of what it calls, may have in all for a work-item.
+
+They are on the work-item's stack, which is no place for more, and drivers take minutes to compile for it.
+"""
 
 _KERNEL_KINDS = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8), "c": (8, 16)}
 
@@ -194,7 +201,8 @@ class PrivateArray:
     Raises
     ------
     LimitError
-        In the simulator, if the shape is no constant shape.
+        In the simulator, if the shape is no constant shape. In both worlds, if the private arrays of a kernel, and of
+        the functions that it calls, have more than `MAX_PRIVATE_BYTES` in all for a work-item.
     DtypeError
         In the simulator, if kernels do not know the dtype.
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from kapi_spirv.emission.client import EmissionError, Emitted, disassemble, emit, prepare
+from kapi_spirv.emission.client import EmissionError, Emitted, HelperEndedError, disassemble, emit, prepare
 
-__all__ = ["EmissionError", "Emitted", "disassemble", "emit", "prepare"]
+__all__ = ["EmissionError", "Emitted", "HelperEndedError", "disassemble", "emit", "prepare"]

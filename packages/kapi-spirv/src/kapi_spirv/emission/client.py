@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -17,13 +18,14 @@ from kapi_spirv import contraction
 from kapi_spirv.binary import has_duplicate_ids
 from kapi_spirv.target import SpirvTarget
 
-__all__ = ["EmissionError", "Emitted", "disassemble", "emit", "prepare"]
+__all__ = ["EmissionError", "Emitted", "HelperEndedError", "disassemble", "emit", "prepare"]
 
 Passes = Literal["all", "needed", "none"]
 
 # What the helper runs: the folder alone as a package, since importing all of `kapi_spirv` takes Numba's time.
 _START = """
-import sys, types
+import signal, sys, types
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the helper as well
 sys.path[:] = {path!r}
 package = sys.modules["emission"] = types.ModuleType("emission")
 package.__path__ = [{folder!r}]
@@ -31,6 +33,9 @@ from emission._server import main
 main()
 """
 _LAST_WORDS = 4000  # characters kept of what a dying helper says
+_CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
+"""Signals by which a program ends itself; of the others, somebody else ended it."""
+_WITHOUT_MEMORY = ("out of memory", "bad_alloc", "MemoryError")
 
 
 class EmissionError(Exception):
@@ -48,6 +53,10 @@ class EmissionError(Exception):
         self.problems = tuple(problems)
         self.llvm_ir = llvm_ir
         super().__init__("; ".join(self.problems))
+
+
+class HelperEndedError(Exception):
+    """The helper process was ended, again and again, by somebody else or by a lack of memory; the message says how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +90,8 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, passe
     ------
     EmissionError
         If the IR holds what the back end cannot lower, whether found before or by the helper's death.
+    HelperEndedError
+        If the helper was ended from outside, and so was the one after it.
     """
     sources = [module.encode() for module in modules]
     request = _request(sources, entry_point, target) | {"passes": passes}
@@ -92,7 +103,7 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, passe
                 _stop()
                 header, body = _ask(request, b"".join(sources))
         except _HelperDied as death:
-            raise EmissionError([death.last_words], "\n".join(modules)) from None
+            raise death.error("\n".join(modules)) from None
     if header["problems"]:
         raise EmissionError(header["problems"], body.decode())
     size = header["code"]
@@ -119,6 +130,8 @@ def disassemble(llvm_ir: str, entry_point: str, target: SpirvTarget) -> str:
     ------
     EmissionError
         If the back end cannot lower it.
+    HelperEndedError
+        As `emit`.
     """
     source = llvm_ir.encode()
     request = _request([source], entry_point, target) | {"passes": "none", "assembly": True}
@@ -126,7 +139,7 @@ def disassemble(llvm_ir: str, entry_point: str, target: SpirvTarget) -> str:
         try:
             header, body = _ask(request, source)
         except _HelperDied as death:
-            raise EmissionError([death.last_words], llvm_ir) from None
+            raise death.error(llvm_ir) from None
     if header["problems"]:
         raise EmissionError(header["problems"], llvm_ir)
     return body.decode()
@@ -155,9 +168,15 @@ def _ask(request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 class _HelperDied(Exception):
-    def __init__(self, last_words: str, was_heard: bool) -> None:
-        self.last_words, self.was_heard = last_words, was_heard
+    """A helper's end: what it said last, whether it said what the IR is to blame for, and whether others ended it."""
+
+    def __init__(self, last_words: str, was_heard: bool, was_ended: bool = False) -> None:
+        self.last_words, self.was_heard, self.was_ended = last_words, was_heard, was_ended
         super().__init__(last_words)
+
+    def error(self, llvm_ir: str) -> Exception:
+        """The exception for the caller."""
+        return HelperEndedError(self.last_words) if self.was_ended else EmissionError([self.last_words], llvm_ir)
 
 
 class _Helper:
@@ -205,6 +224,11 @@ class _Helper:
         assert self._process.stderr is not None
         said = self._process.stderr.read().decode(errors="replace").strip()
         self.stop()
+        name = _signal_name(status)
+        if name and name not in _CRASHES:
+            return _HelperDied(f"its end by {name}", False, True)
+        if any(words in said for words in _WITHOUT_MEMORY):
+            return _HelperDied("its end for want of memory", False, True)
         for line in said.splitlines():
             if "LLVM ERROR" in line:
                 return _HelperDied(line.split("LLVM ERROR:", 1)[-1].strip(), True)
@@ -222,6 +246,14 @@ class _Helper:
                     pipe.close()
                 except BrokenPipeError:  # what was never sent need not arrive
                     pass
+
+
+def _signal_name(status: int) -> str:
+    """The signal that ended a process, if one did."""
+    try:
+        return signal.Signals(-status).name if status < 0 else ""
+    except ValueError:
+        return f"signal {-status}"
 
 
 _lock = threading.Lock()

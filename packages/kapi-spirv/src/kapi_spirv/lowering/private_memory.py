@@ -7,7 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from kapi_spirv._numba_compat import LoweringRegistry, cgutils, types
+from kapi_spirv._numba_compat import LoweringRegistry, as_dtype, cgutils, types
 from kapi_spirv.lowering.builtins import I64
 from kapi_types.kernel_api import ConstantType
 
@@ -23,6 +23,7 @@ def _private_array(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> 
     given = sig.args[0].value
     shape = given if isinstance(given, tuple) else (given,)
     element = context.get_data_type(sig.return_type.dtype)
+    context.note_private_memory(prod(shape) * as_dtype(sig.return_type.dtype).itemsize)
     # In the entry block, whatever loop the array is made in: the back end has no memory of varying size.
     memory = cgutils.alloca_once(builder, ir.ArrayType(element, prod(shape)))
     data = builder.bitcast(memory, element.as_pointer())
