@@ -30,7 +30,7 @@ import json, sys
 sys.path.insert(0, {folder!r})
 import dpnp
 import kapi_runtime as kapi
-from tests.integration.outside_changes import CASES, expected, made
+from outside_changes import CASES, expected, made
 
 found = {{}}
 for name in CASES:

@@ -109,6 +109,7 @@ def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any], plac
     if moved is not None and any(isinstance(value, np.ndarray) for _, value in leaves):
         _require_place(kernel, leaves, moved.place)
     for name, value in leaves:
+        _require_kind(kernel, name, value)
         if is_usm_array(value) or is_on_sycl_device(value):
             fields = array_fields(value if is_usm_array(value) else shared_array_of(value))
             read.append(fields)
@@ -196,6 +197,22 @@ def _nested(value: Any, leaves: Iterator[Any]) -> Any:
         return next(leaves)
     members = [_nested(member, leaves) for member in value]
     return type(value)(*members) if hasattr(value, "_fields") else tuple(members)
+
+
+_UNKNOWN = (type(None), str, bytes, list, dict, set, np.matrix, np.ma.MaskedArray)
+
+
+def _require_kind(kernel: str, name: str, value: Any) -> None:
+    """Raise for what is no argument on any device, whatever else there is."""
+    if isinstance(value, _UNKNOWN):
+        what = repr(value) if value is None or isinstance(value, str) else f"a {type(value).__name__}"
+        cure = f": pass np.asarray({name})" if isinstance(value, np.ndarray) else ""
+        raise DtypeError(
+            f"argument `{name}` of kernel `{kernel}` must be a plain array, a number, a bool, a LocalAccessor or a "
+            f"tuple of these, got {what}{cure}"
+        )
+    if type(value) is int and not -(2**63) <= value < 2**64:
+        raise DtypeError(f"argument `{name}` of kernel `{kernel}` must fit 64 bits as a Python integer, got {value}")
 
 
 def _array_key(fields: UsmArrayFields) -> tuple[Hashable, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from kapi_runtime.arguments import Arguments
 from kapi_sim import KernelLaunchError
-from kapi_sim.usm_fields import UsmArrayFields
+from kapi_sim.usm_fields import OVERLAPPING, UsmArrayFields
 from kapi_spirv import SpirvModule
 
 __all__ = ["require_apart"]
@@ -22,7 +22,7 @@ _MAX_WORK = 100_000  # steps of NumPy's search for an address that two views hav
 
 
 def require_apart(module: SpirvModule, arguments: Arguments) -> None:
-    """Raise if two arguments, one of them written, share memory without being the same view.
+    """Raise if two arguments, one of them written, or two elements of one, share memory without being the same view.
 
     Parameters
     ----------
@@ -41,6 +41,9 @@ def require_apart(module: SpirvModule, arguments: Arguments) -> None:
         for name, value, parameter in zip(arguments.names, arguments.read, module.parameters, strict=True)
         if isinstance(value, UsmArrayFields)
     ]
+    for name, value, is_written, _ in arrays:
+        if is_written and value.overlaps_itself:
+            raise KernelLaunchError(f"argument `{name}` of kernel `{module.name}` must be {OVERLAPPING}")
     for (first, a, writes_first, a_span), (second, b, writes_second, b_span) in combinations(arrays, 2):
         if not (writes_first or writes_second) or a_span[0] >= b_span[1] or b_span[0] >= a_span[1]:
             continue

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kapi_runtime import _keep_alive
@@ -28,6 +28,7 @@ from kapi_runtime.events import HostEvent
 from kapi_runtime.host_arrays import place_of_host_arrays
 from kapi_runtime.program import DeviceKernel
 from kapi_sim import LocalAccessor, NdRange, Range
+from kapi_sim.usm_fields import array_fields
 
 __all__ = ["Plan", "PlanTable", "make_plan"]
 
@@ -63,6 +64,7 @@ class Plan:
         "_pack",
         "_packed",
         "_send",
+        "_written_views",
         "address",
         "is_plain",
         "kernel",
@@ -85,7 +87,13 @@ class Plan:
         self._fields = tuple((type_, type_._fields) for type_ in _types(given) if hasattr(type_, "_fields"))
         # Without arrays, the queue is that of the `device_context`.
         self._is_placed = any(parameter.kind == "array" for parameter in kernel.module.parameters)
-        self.is_plain = self._is_placed and not self._accessors and not self._fields
+        # Views may be of any strides: whether elements share memory is asked each time, where they are written.
+        self._written_views = tuple(
+            position
+            for position, parameter in enumerate(kernel.module.parameters)
+            if parameter.kind == "array" and parameter.is_written and parameter.has_strides
+        )
+        self.is_plain = self._is_placed and not (self._accessors or self._fields or self._written_views)
         self.pace = Pace()
         self._pack, self._send, self._launch = made.pack, made.send, made.launch
         self._packed = (ctypes.c_char * len(packed)).from_buffer_copy(packed)
@@ -112,6 +120,10 @@ class Plan:
         if not self._is_placed:
             place = place_of_host_arrays()
             if place is None or place.queue != self.queue:
+                return False
+        if self._written_views:
+            leaves = list(_leaves(given))
+            if any(array_fields(leaves[position]).overlaps_itself for position in self._written_views):
                 return False
         return all(given[index] == accessor for index, accessor in self._accessors) and all(
             type_._fields == fields for type_, fields in self._fields
@@ -268,6 +280,15 @@ def _slots() -> dict[str, int] | None:
 def _table(rows: Sequence[dict[str, int]], words: Sequence[str]) -> Any:
     flat = [row[name] for row in rows for name in words]
     return (_WORD * max(1, len(flat)))(*flat)
+
+
+def _leaves(given: Sequence[Any]) -> Iterator[Any]:
+    """The arguments, and in the place of a tuple its members."""
+    for value in given:
+        if isinstance(value, tuple):
+            yield from _leaves(value)
+        else:
+            yield value
 
 
 def _types(given: Sequence[Any]) -> list[Any]:

@@ -19,11 +19,15 @@ from kapi_sim.memory import SaturatingArray, View
 from kapi_sim.profile import Profile
 from kapi_sim.spec import MAX_RANK, LocalAccessor, NdRange, Range, is_kernel_dtype
 from kapi_sim.usm import HostCopy, copy_in, copy_out_changed, is_usm_array
+from kapi_sim.usm_fields import OVERLAPPING, array_fields, overlaps_itself
 
 if TYPE_CHECKING:
     from kapi_sim.tracing.recorder import Recorder
 
-__all__ = ["Bound", "bind"]
+__all__ = ["READ_ONLY", "Bound", "bind"]
+
+READ_ONLY = "writable, for the kernel stores to it, got a read-only array: pass a copy"
+"""What an array must be that a kernel stores to; of views that overlap themselves, see `OVERLAPPING`."""
 
 _KINDS = "an array, a number, a bool, a LocalAccessor or a tuple of these"
 
@@ -66,6 +70,8 @@ class Bound:
         Abilities of the pretended device.
     profile : Profile or None
         The pretended device, if launches are held to it.
+    unwritable : dict of str to str
+        What is said of the arrays that a kernel may only read, by name.
     """
 
     clock: Clock
@@ -89,6 +95,7 @@ class Bound:
     has_atomic64: bool = True
     profile: Profile | None = None
     _unrecorded: int = 0
+    unwritable: dict[str, str] = field(default_factory=dict)
 
     def values_of(self, makes_floats: bool) -> list[Any]:
         """Return the values for a kernel that does, or does not, make floats itself."""
@@ -274,16 +281,28 @@ class _Binder:
             check_dtype(f"argument `{name}`", dtype, self._profile)
 
     def _inspect_array(self, name: str, array: np.ndarray[Any, Any]) -> None:
+        if isinstance(array, (np.matrix, np.ma.MaskedArray)):
+            # Its operators, or its mask, would be lost without a word.
+            raise DtypeError(
+                f"argument `{name}` must be a plain array, got a {type(array).__name__}: pass np.asarray({name}), and "
+                "a mask as an array of its own"
+            )
         self._inspect_dtype(name, array.dtype)
         if array.ndim > MAX_RANK:
             raise LimitError(f"argument `{name}` must have at most {MAX_RANK} axes, got {array.ndim}")
         self.bound.arrays[name] = array.view(np.ndarray)
+        if overlaps_itself(array.shape, array.strides, array.itemsize):
+            self.bound.unwritable[name] = OVERLAPPING
+        elif not array.flags.writeable:
+            self.bound.unwritable[name] = READ_ONLY
 
     def _inspect_usm(self, name: str, value: Any) -> None:
         if id(value) in self.bound.usm:
             return
-        host = copy_in(value, name)
+        host, fields = copy_in(value, name), array_fields(value)
         self._inspect_array(name, host)
+        if fields.readonly or fields.overlaps_itself:
+            self.bound.unwritable[name] = READ_ONLY if fields.readonly else OVERLAPPING
         self.bound.usm[id(value)] = HostCopy(name, value, host, host.copy())
 
     def wrap(self, name: str, value: Any) -> Any:
@@ -307,6 +326,9 @@ class _Binder:
         self, array: np.ndarray[Any, Any], name: str, trail: Trail | None, granule: int, is_marked: bool = False
     ) -> Any:
         bound = self.bound
+        if name in bound.unwritable:
+            array = array.view()
+            array.flags.writeable = False  # `launch` says of a store whose it is, and why
         is_local = any(array is local for local in bound.local_arrays)
         starts_unwritten = is_marked or is_local or (self._unwritten is not None and self._unwritten.holds(array))
         places = (name, self._clock, trail, bound.has_bounds, granule, bound.has_fp64)

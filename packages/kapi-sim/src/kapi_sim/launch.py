@@ -27,6 +27,7 @@ from kapi_sim.errors import (
     DeadlockError,
     DtypeError,
     KapiError,
+    KernelLaunchError,
     OutOfBoundsError,
     ScheduleDependenceWarning,
     UninitializedReadError,
@@ -226,6 +227,13 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         ).with_traceback(error.__traceback__)
         raised.add_note(note)
         raise raised from error
+    if isinstance(error, ValueError) and bound.unwritable and "read-only" in str(error):
+        name = _stored_to(error, bound)
+        refused = KernelLaunchError(
+            f"argument `{name}` of kernel `{kernel.name}` must be {bound.unwritable[name]}"
+        ).with_traceback(error.__traceback__)
+        attach_note(refused, note)
+        raise refused from None
     if isinstance(error, AttributeError) and isinstance(error.obj, View) and hasattr(np.ndarray, str(error.name)):
         cure = "write a loop over its elements, or use NumPy outside of the kernel"
         if error.name in _OTHER_FORMS:
@@ -237,6 +245,21 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         raise missing from None
     if not isinstance(error, _NAME_WORK_ITEMS):
         error.add_note(note)
+
+
+def _stored_to(error: Exception, bound: Bound) -> str:
+    """Return the argument whose array NumPy refused to store to."""
+    memory = {array.__array_interface__["data"][0]: name for name, array in bound.arrays.items()}
+    found = next(iter(bound.unwritable))
+    traceback = error.__traceback__
+    while traceback is not None:
+        for value in traceback.tb_frame.f_locals.values():
+            if isinstance(value, View) and value.name.partition("[")[0] in bound.unwritable:
+                found = value.name.partition("[")[0]
+            elif isinstance(value, np.ndarray) and not value.flags.writeable and value.base is not None:
+                found = memory.get(value.__array_interface__["data"][0], found)
+        traceback = traceback.tb_next
+    return found if found in bound.unwritable else next(iter(bound.unwritable))
 
 
 def _user_site(error: Exception) -> Site | None:

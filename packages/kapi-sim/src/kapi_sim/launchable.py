@@ -127,8 +127,13 @@ class ConfiguredKernel:
         self.kernel = kernel
         self.index_space = index_space
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Any, **named: Any) -> None:
         """Launch with these arguments and wait."""
+        if named:
+            raise KernelLaunchError(
+                f"arguments of kernel `{self.kernel.__name__}` must be given by their places, got {', '.join(named)} "
+                "by name: leave the names out"
+            )
         self.kernel.run(self.index_space, args)
 
     def __repr__(self) -> str:

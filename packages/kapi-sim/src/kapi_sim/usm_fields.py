@@ -12,9 +12,24 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["UsmArrayFields", "array_fields", "c_strides", "is_usm_array", "is_usm_array_class"]
+__all__ = [
+    "OVERLAPPING",
+    "UsmArrayFields",
+    "array_fields",
+    "c_strides",
+    "is_usm_array",
+    "is_usm_array_class",
+    "overlaps_itself",
+]
 
 _PROTOCOL = "__sycl_usm_array_interface__"
+
+
+OVERLAPPING = (
+    "without elements that share memory, for the kernel stores to it, got a view that overlaps itself, as broadcast_to "
+    "makes: pass a copy"
+)
+"""What an array must be that a kernel stores to, in both worlds, where its elements share memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +67,12 @@ class UsmArrayFields:
         if _is_contiguous(self.shape[::-1], self.strides[::-1]):
             return "F"
         return "A"
+
+    @property
+    def overlaps_itself(self) -> bool:
+        """Whether two of its elements share memory, as in what `broadcast_to` gives."""
+        size = self.dtype.itemsize
+        return overlaps_itself(self.shape, tuple(stride * size for stride in self.strides), size)
 
     @property
     def span(self) -> tuple[int, int]:
@@ -139,3 +160,60 @@ def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
             return False
         step *= length
     return True
+
+
+def overlaps_itself(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    """Whether two elements of an array share a byte; exact for any strides.
+
+    Parameters
+    ----------
+    shape, strides : tuple of int
+        Extents in elements, steps in bytes.
+    itemsize : int
+        Bytes of an element.
+
+    Examples
+    --------
+    >>> overlaps_itself((4, 4), (32, 8), 8)
+    False
+    >>> overlaps_itself((4,), (0,), 8)
+    True
+    >>> overlaps_itself((3, 3), (16, 8), 8)  # a window that slides over a vector
+    True
+    """
+    if 0 in shape:
+        return False
+    axes = sorted(((abs(stride), extent) for stride, extent in zip(strides, shape, strict=True) if extent > 1))
+    reach = itemsize
+    reaches = []  # of each axis with all whose steps are shorter, in bytes
+    is_nested = True
+    for stride, extent in axes:
+        is_nested = is_nested and stride >= reach
+        reaches.append(reach)
+        reach += stride * (extent - 1)
+    return not is_nested and _meets(tuple(axes), tuple(reaches), len(axes) - 1, 0, False, set())
+
+
+def _meets(
+    axes: tuple[tuple[int, int], ...],
+    reaches: tuple[int, ...],
+    axis: int,
+    distance: int,
+    has_moved: bool,
+    seen: set[tuple[int, int, bool]],
+) -> bool:
+    """Whether steps along this axis and the shorter ones come back to less than an element from the start."""
+    if axis < 0:
+        return has_moved  # the last axis let through only what is near enough
+    if (axis, distance, has_moved) in seen:
+        return False
+    seen.add((axis, distance, has_moved))
+    stride, extent = axes[axis]
+    reach = reaches[axis]  # what the shorter axes can make good, and an element
+    if stride == 0:
+        return True if abs(distance) < reach else False
+    low, high = -((reach - 1 + distance) // stride), (reach - 1 - distance) // stride
+    return any(
+        _meets(axes, reaches, axis - 1, distance + step * stride, has_moved or step != 0, seen)
+        for step in range(max(low, 1 - extent), min(high, extent - 1) + 1)
+    )

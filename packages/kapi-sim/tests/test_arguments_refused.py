@@ -1,0 +1,122 @@
+"""What is no argument is refused by its name; what may only be read is, where the kernel stores to it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.lib.stride_tricks import as_strided
+
+import kapi_sim as kapi
+from kapi_sim.usm_fields import overlaps_itself
+
+
+@kapi.kernel
+def add(item: kapi.Item, source, target):
+    i = item.get_id(0)
+    target[i] += source[i]
+
+
+def memory_map(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros(4))
+    return np.load(tmp_path / "a.npy", mmap_mode="r")
+
+
+def flagged(tmp_path):
+    array = np.zeros(4)
+    array.flags.writeable = False
+    return array
+
+
+READ_ONLY = [memory_map, flagged, lambda path: np.broadcast_to(np.zeros(1), (4,))]
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+@pytest.mark.parametrize("make", READ_ONLY, ids=["memmap", "flag", "broadcast_to"])
+def test_store_to_an_array_that_may_only_be_read(make, checks, tmp_path):
+    array, other = make(tmp_path), np.ones(4)
+    with kapi.simulation(checks=checks):
+        add[4](array, other)  # reading is no store
+        assert other.tolist() == [1] * 4
+        with pytest.raises(kapi.KernelLaunchError, match=r"argument `target` of kernel `add` must be ") as caught:
+            add[4](other, array)
+    assert "pass a copy" in str(caught.value)
+    assert "test_arguments_refused.py" in "".join((str(caught.value), *getattr(caught.value, "__notes__", ())))
+    assert np.asarray(array).tolist() == [0] * 4
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+@pytest.mark.parametrize(
+    ("shape", "strides"), [((4,), (0,)), ((4,), (4,)), ((3, 3), (16, 8)), ((2, 3), (8, 4)), ((2, 2), (8, -8))]
+)
+def test_store_to_a_view_that_overlaps_itself(shape, strides, checks):
+    """NumPy lets one be written."""
+    view = as_strided(np.zeros(64)[32:], shape, strides)
+    assert view.flags.writeable
+
+    @kapi.kernel
+    def fill(item: kapi.Item, out, a):
+        out[0] = a[(0,) * 1] if a.ndim == 1 else a[0, 0]
+        if out[0] >= 0:
+            if a.ndim == 1:
+                a[0] = 1
+            else:
+                a[0, 0] = 1
+
+    with (
+        kapi.simulation(checks=checks),
+        pytest.raises(kapi.KernelLaunchError, match="argument `a` .* got a view that overlaps itself"),
+    ):
+        fill[1](np.zeros(1), view)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.zeros((1, 2)).view(np.matrix), "must be a plain array, got a matrix: pass np.asarray"),
+        (np.ma.array([1.0], mask=[True]), "must be a plain array, got a MaskedArray: pass np.asarray"),
+        (None, "got None of type NoneType"),
+        ("abc", "got 'abc' of type str"),
+        ([1, 2], "got .* of type list"),
+        (2**70, "must fit 64 bits as a Python integer, got 1180591620717411303424"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_what_is_no_argument_is_named(value, words):
+    with pytest.raises(kapi.DtypeError, match=f"argument `source` must .*{words}|`source` {words}"):
+        add[1](value, np.zeros(1))
+
+
+def test_arguments_have_no_names():
+    with pytest.raises(kapi.KernelLaunchError, match="`add` must be given by their places, got target by name"):
+        add[1](np.zeros(1), target=np.zeros(1))
+
+
+def shares(shape, strides, size):
+    """By looking at each byte."""
+    seen = set()
+    for index in itertools.product(*map(range, shape)):
+        start = sum(i * stride for i, stride in zip(index, strides, strict=True))
+        element = set(range(start, start + size))
+        if element & seen:
+            return True
+        seen |= element
+    return False
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(-40, 40)), min_size=0, max_size=4), st.sampled_from([1, 2, 4, 8])
+)
+def test_overlap_is_told_exactly(axes, size):
+    shape, strides = tuple(extent for extent, _ in axes), tuple(stride for _, stride in axes)
+    assert overlaps_itself(shape, strides, size) == shares(shape, strides, size)
+
+
+def test_overlap_of_large_arrays_is_told_at_once():
+    assert not overlaps_itself((10**6, 10**6, 100), (8 * 10**8, 800, 8), 8)
+    assert overlaps_itself((10**6, 10**6, 101), (8 * 10**8, 800, 8), 8)
+    assert not overlaps_itself((10**6, 10**6), (24, 24 * 10**6 + 8), 8)
