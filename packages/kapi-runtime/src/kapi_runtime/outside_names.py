@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 # Their functions and constants are known by name, and change with their versions.
-_KNOWN = ("builtins", "cmath", "enum", "kapi_runtime", "kapi_sim", "math", "numpy", "operator", "typing")
+_KNOWN = ("_operator", "builtins", "cmath", "enum", "kapi_runtime", "kapi_sim", "math", "numpy", "operator", "typing")
 
 _LOAD_GLOBAL, _EXTENDED_ARG = opmap["LOAD_GLOBAL"], opmap["EXTENDED_ARG"]
 
