@@ -5,7 +5,9 @@ import numba
 import numpy as np
 import pytest
 
+import kapi_runtime
 from kapi_numba_offload import usm
+from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 
 OFFSET = 3
 
@@ -344,3 +346,54 @@ def test_function_decorated_before_registration_and_eager_signature(assert_same)
     assert len(eager.signatures) == 1
     assert_same(eager(a, b), temporary(a, b))
     assert len(eager.signatures) == 1
+
+
+@numba.njit
+def made_on_the_host(n):
+    return np.arange(n)
+
+
+def test_statements_of_several_places_run_apart(assert_same):
+    """Arrays that never meet need no common queue, and NumPy's stay NumPy's; those that meet are refused by line."""
+
+    @numba.njit
+    def apart(a, c):
+        e = a + 1
+        g = c * 2
+        return e, g
+
+    @numba.njit
+    def beside(a, n):
+        w = made_on_the_host(n)
+        v = np.exp(w * 2)
+        return a * 2, v
+
+    @numba.njit
+    def meeting(a, c):
+        e = a + 1
+        g = c * e
+        return e, g
+
+    other = kapi_runtime.queue()
+    a, c = dpnp.arange(3.0), dpnp.arange(4.0, sycl_queue=other)
+    assert_same(apart(a, c), (a + 1, c * 2))
+    found, on_host = beside(a, 3)
+    assert_same(found, a * 2)
+    assert isinstance(on_host, np.ndarray)
+    np.testing.assert_allclose(on_host, np.exp(np.arange(3) * 2))
+    with pytest.raises(ExecutionPlacementError, match=r"(?s)must share one queue.*g = c \* e"):
+        meeting(a, dpnp.arange(3.0, sycl_queue=other))
+
+
+def test_variable_of_the_function_around_is_not_assigned():
+    """It would not be: Numba takes what is outside for constants."""
+    t = 0
+
+    def f(a):
+        nonlocal t
+        t = a * 2
+        return a
+
+    with pytest.raises(KernelCompilationError, match=r"function f must assign variables of its own only.*nonlocal t"):
+        numba.njit(f)(dpnp.ones(3))
+    assert t == 0

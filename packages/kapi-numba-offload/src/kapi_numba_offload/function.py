@@ -12,6 +12,7 @@ from typing import Any
 from dpnp.dpnp_array import dpnp_array
 
 from kapi_numba_offload._numba_compat import types
+from kapi_numba_offload.control_flow import own_nodes
 from kapi_numba_offload.diagnostics import report_of
 from kapi_numba_offload.grouping import PREFIX
 from kapi_numba_offload.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
@@ -23,6 +24,7 @@ from kapi_numba_offload.partition import Partition
 from kapi_numba_offload.placement import mixed_error
 from kapi_numba_offload.source import function_definition
 from kapi_numba_offload.usm import as_dpnp, like
+from kapi_sim.errors import KernelCompilationError
 from kapi_types import UsmArrayType, is_usm_array
 
 __all__ = ["OffloadedFunction"]
@@ -49,7 +51,7 @@ class OffloadedFunction:
     ExecutionPlacementError
         If NumPy and USM arrays meet in one expression.
     KernelCompilationError
-        If the function has neither source nor straight-line bytecode.
+        If the function has neither source nor straight-line bytecode, or assigns variables of another function.
     """
 
     def __init__(
@@ -67,6 +69,13 @@ class OffloadedFunction:
         self._has_run = False
         self._usm_positions = tuple(number for number, each in enumerate(self.arguments) if _holds_usm(each))
         definition = normalised(function_definition(function, func_ir))
+        for node in own_nodes(definition):
+            if isinstance(node, (ast.Nonlocal, ast.Global)):
+                place = f"{function.__code__.co_filename}:{node.lineno}"
+                raise KernelCompilationError(
+                    f"function {function.__name__} must assign variables of its own only, since Numba takes others for "
+                    f"constants, got `{ast.unparse(node)}` at {place}: return the value"
+                )
         names = Names(function, definition)
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
         kinds.run(definition.body)
