@@ -403,6 +403,11 @@ def _consumed(
     turns = is_own and value is not None and value.operation.may_turn_zero
     parts: tuple[str, ...] = () if value is None or is_own else (text,)
     inexact = parts if value is not None and _is_inexact(value) else ()
+    if value is not None and inexact and consumer.group:
+        # What a work-item gets comes from others: each of them is as inexact.
+        inexact = ()
+        ulp, of_complex = max(ulp, value.operation.ulp), max(ulp, value.operation.complex_ulp)
+        turns = value.operation.may_turn_zero
     stored = result.replace(text, plain)
     return Statement(name, lines, result, out, ulp, of_complex, consumer, parts, inexact, stored, is_mixed, turns)
 
