@@ -73,7 +73,7 @@ class _Writer(Statements):
             self.write("sub = item.get_sub_group()")
             self.write("lane = item.get_local_linear_id()")
             self.write("i = item.get_global_linear_id()")
-            self._weak += ["lane", "group.get_group_linear_id()"]
+            self._weak += ["lane", "group.get_group_linear_id()", "sub.get_local_id()", "sub.get_group_id()"]
             self._weak += [f"item.{each}({d})" for d in axes for each in ("get_global_id", "get_local_range")]
             self._weak += [f"group.{each}({d})" for d in axes for each in ("get_group_id", "get_group_range")]
         else:
@@ -203,8 +203,7 @@ def programs(draw: Any, depth: int = 2) -> Program:
     writer = _Writer(draw, depth)
     program = writer.program
     program.has_groups = draw(st.integers(0, 2)) == 0
-    spaces = [each for each in SPACES if not program.has_groups or each[1][-1] % SUB_GROUP == 0]
-    program.spaces = spaces[draw(st.integers(0, len(spaces) - 1))]
+    program.spaces = SPACES[draw(st.integers(0, len(SPACES) - 1))]
     program.tile = SHARED[draw(st.integers(0, len(SHARED) - 1))]
     writer.declare()
     for _ in range(draw(st.integers(0, 2))):

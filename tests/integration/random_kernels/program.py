@@ -39,9 +39,10 @@ SERIALS = itertools.count()
 
 SPACES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
     ((64,), (16,)), ((8, 8), (2, 8)), ((4, 16), (1, 16)), ((4, 16), (4, 4)), ((2, 4, 8), (1, 2, 8)),
-    ((4, 4, 4), (2, 2, 4)), ((1, 64), (1, 16)), ((64, 1), (16, 1)),
+    ((4, 4, 4), (2, 2, 4)), ((1, 64), (1, 16)), ((64, 1), (16, 1)), ((8, 8), (4, 4)), ((8, 8), (8, 2)),
+    ((4, 4, 4), (4, 2, 2)), ((4, 4, 4), (4, 4, 1)), ((8, 2, 4), (8, 2, 1)),
 )  # fmt: skip
-"""Global and local ranges; in rows of eight, sub-groups are neighbours."""
+"""Global and local ranges; a sub-group is eight neighbours by the local linear id, whatever the group's shape."""
 
 
 @dataclass(frozen=True)
