@@ -19,6 +19,9 @@ import kapi_runtime
 import kapi_sim
 from kapi_sim.spec import COMMON_NAMES
 
+# dpnp 0.20 does it in `int(array)`; NumPy 2.5, which Python 3.12 and later get, tells of it.
+OF_DPNP = ["-W", "ignore:Setting the shape on a NumPy array:DeprecationWarning"]
+
 ROOT = Path(__file__).parents[2]
 IMPORT = "import {} as kapi\n"
 USED = re.compile(r"\bkapi\.([A-Za-z]\w*)")
@@ -49,7 +52,7 @@ def name(path: Path) -> str:
 
 def output(script: Path) -> str:
     """What a script prints; this process has told its children where the driver is."""
-    command = [sys.executable, "-W", "error", "-W", "ignore::UserWarning", str(script)]
+    command = [sys.executable, "-W", "error", *OF_DPNP, "-W", "ignore::UserWarning", str(script)]
     result = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stderr
     return result.stdout
