@@ -134,7 +134,8 @@ def _conversions(type_: str, width: int) -> Iterator[Case]:
             # A whole number that every one of these types holds: 0 or 1, and -1 for a signed bool.
             sign = "sitofp" if (how, width) == ("fptosi", 1) else "uitofp"
             yield Case(f"{how} {real} to {type_}", "\n".join((
-                f"%c = trunc i64 %x to i8\n%o = and i8 %c, 1\n%l = {'sub i8 0, %o' if sign == 'sitofp' else 'or i8 %o, 0'}",
+                "%c = trunc i64 %x to i8\n%o = and i8 %c, 1",
+                "%l = " + ("sub i8 0, %o" if sign == "sitofp" else "or i8 %o, 0"),
                 f"%f = sitofp i8 %l to {real}\n%v = {how} {real} %f to {type_}",
                 _to_64("r", "%v", type_, width))))  # fmt: skip
             if width > 7:
@@ -246,7 +247,9 @@ def _vectors(type_: str, width: int, lanes: int) -> Iterator[Case]:
     made = [_operands(type_, width), f"%n = xor {type_} %a, -1"]
     previous = "undef"
     for lane in range(lanes):
-        made.append(f"%u{lane} = insertelement {vector} {previous}, {type_} {('%a', '%b', '%n', '%b')[lane]}, i32 {lane}")
+        made.append(
+            f"%u{lane} = insertelement {vector} {previous}, {type_} {('%a', '%b', '%n', '%b')[lane]}, i32 {lane}"
+        )
         previous = f"%u{lane}"
     made.append(f"%w = shufflevector {vector} {previous}, {vector} poison, <{lanes} x i32> <"
                 + ", ".join(f"i32 {lane}" for lane in reversed(range(lanes))) + ">")  # fmt: skip
@@ -273,16 +276,19 @@ def _vectors(type_: str, width: int, lanes: int) -> Iterator[Case]:
         yield Case(f"icmp {predicate} {vector}", f"{whole}\n%v = icmp {predicate} {vector} {previous}, %w\n"
                    + folded("int", "i1", 1))  # fmt: skip
     yield Case(f"select {vector}", f"{whole}\n%c = icmp ult {vector} {previous}, %w\n"
-               f"%v = select <{lanes} x i1> %c, {vector} {previous}, {vector} %w\n{folded('int', type_, width)}")  # fmt: skip
+               f"%v = select <{lanes} x i1> %c, {vector} {previous}, {vector} %w\n"
+               + folded("int", type_, width))  # fmt: skip
     for how in ("sext", "zext"):
         for wide in (8, 16, 32, 64):
             if wide > width:
-                yield Case(f"{how} {vector} to i{wide}", f"{whole}\n%v = {how} {vector} {previous} to <{lanes} x i{wide}>\n"
+                yield Case(f"{how} {vector} to i{wide}", f"{whole}\n"
+                           f"%v = {how} {vector} {previous} to <{lanes} x i{wide}>\n"
                            + folded("int", f"i{wide}", wide))  # fmt: skip
     for narrow in (1, 8, 16, 32):
         if narrow < width:
             yield Case(f"trunc {vector} to i{narrow}", f"{whole}\n"
-                       f"%v = trunc {vector} {previous} to <{lanes} x i{narrow}>\n{folded('int', f'i{narrow}', narrow)}")  # fmt: skip
+                       f"%v = trunc {vector} {previous} to <{lanes} x i{narrow}>\n"
+                       + folded("int", f"i{narrow}", narrow))  # fmt: skip
     for real, bits in _FLOATS.items():
         if bits == 16 and width > 8:
             continue
@@ -291,10 +297,12 @@ def _vectors(type_: str, width: int, lanes: int) -> Iterator[Case]:
                        + folded("float", real, bits))  # fmt: skip
     for name in ("ctpop", "smax", "umin", "usub.sat"):
         operands = f"{vector} {previous}" + ("" if name == "ctpop" else f", {vector} %w")
+        given = vector if name == "ctpop" else f"{vector}, {vector}"
         yield Case(f"{name} {vector}", f"{whole}\n%v = call {vector} @llvm.{name}.v{lanes}{type_}({operands})\n"
                    + folded("int", type_, width),
-                   (f"declare {vector} @llvm.{name}.v{lanes}{type_}({vector}" + ("" if name == "ctpop" else f", {vector}") + ")",))  # fmt: skip
+                   (f"declare {vector} @llvm.{name}.v{lanes}{type_}({given})",))  # fmt: skip
     for name in ("and", "or", "xor", "add", "umax", "smin"):
-        yield Case(f"reduce.{name} {vector}", f"{whole}\n%v = call {type_} @llvm.vector.reduce.{name}.v{lanes}{type_}({vector} {previous})\n"
+        yield Case(f"reduce.{name} {vector}", f"{whole}\n"
+                   f"%v = call {type_} @llvm.vector.reduce.{name}.v{lanes}{type_}({vector} {previous})\n"
                    + _to_64("r", "%v", type_, width),
                    (f"declare {type_} @llvm.vector.reduce.{name}.v{lanes}{type_}({vector})",))  # fmt: skip

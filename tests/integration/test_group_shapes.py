@@ -59,7 +59,12 @@ def _expected(form, name, values):
     if form == "reduce":
         return np.full_like(values, scanned[-1])
     limits = np.iinfo(values.dtype)
-    first = {"minimum": limits.max, "maximum": limits.min, "bit_and": np.array(-1).astype(values.dtype), "multiplies": 1}
+    first = {
+        "minimum": limits.max,
+        "maximum": limits.min,
+        "bit_and": np.array(-1).astype(values.dtype),
+        "multiplies": 1,
+    }
     return np.concatenate([[np.array(first.get(name, 0)).astype(values.dtype)], scanned[:-1]])
 
 
@@ -69,7 +74,9 @@ def _expected(form, name, values):
 def test_group_algorithms_of_every_shape(tmp_path, ndim, dtype, query):
     """Reductions and scans over a work-group are NumPy's, beside a query of the sub-group as well."""
     lines = [query] if query else []
-    lines += [f"o[{1 + k}, i] = kapi.{form}_over_group(group, a[i], kapi.{name})" for k, (form, name) in enumerate(ROWS)]
+    lines += [
+        f"o[{1 + k}, i] = kapi.{form}_over_group(group, a[i], kapi.{name})" for k, (form, name) in enumerate(ROWS)
+    ]
     kernel = _made(tmp_path, lines)
     for local in (shape for shape in SHAPES if len(shape) == ndim):
         groups = (2, 1, 3)[:ndim]
@@ -93,7 +100,8 @@ QUERIES = [
     "o[i, 3] = kapi.group_broadcast(group, i, 1)",
     "o[i, 4] = 0",
     "for d in range(a.shape[0]):",
-    "    o[i, 4] += (item.get_global_id(d) - group.get_group_id(d) * item.get_local_range(d) - item.get_local_id(d)) * 100",
+    "    start = group.get_group_id(d) * item.get_local_range(d)",
+    "    o[i, 4] += (item.get_global_id(d) - start - item.get_local_id(d)) * 100",
     "    o[i, 4] += item.get_local_id(d) * a[d]",
     "o[i, 5] = item.get_global_range(0) * 100 + item.get_global_range(item.dimensions - 1)",
     "o[i, 6] = group.get_group_range(0) * 100 + group.get_group_range(item.dimensions - 1)",
@@ -150,7 +158,12 @@ def test_a_repeated_launch_of_another_shape_has_its_own_extents(tmp_path):
 
 def test_a_failure_names_the_work_item_of_linear_groups(tmp_path):
     """The record of failures has the ids of the kernel's own dimensions."""
-    lines = ["s = item.get_sub_group()", "o[i, s.get_local_id() * 0] = 1", "if item.get_global_id(1) == 3:", "    a[i + 99] = 1"]
+    lines = [
+        "s = item.get_sub_group()",
+        "o[i, s.get_local_id() * 0] = 1",
+        "if item.get_global_id(1) == 3:",
+        "    a[i + 99] = 1",
+    ]
     kernel = _made(tmp_path, lines, "(debug=True)")
     with pytest.raises(kapi.OutOfBoundsError, match="index") as caught:
         kapi.call_kernel(kernel, kapi.NdRange((2, 4), (1, 4)), dpnp.zeros(8), dpnp.zeros((8, 1)))

@@ -78,7 +78,11 @@ class ArithmeticRewriter(ast.NodeTransformer):
             operand = getattr(node, side)
             is_inner = isinstance(operand, ast.BinOp) and isinstance(operand.op, _RING)
             # An exponent or a shift count is no ring operand: it has to be right by itself.
-            if is_inner and not _is_constant_in_range(operand) and not (side == "right" and isinstance(node.op, (ast.Pow, ast.LShift))):
+            if (
+                is_inner
+                and not _is_constant_in_range(operand)
+                and not (side == "right" and isinstance(node.op, (ast.Pow, ast.LShift)))
+            ):
                 setattr(node, side, self._visit_chain(operand))
             else:
                 setattr(node, side, self.visit(operand))

@@ -232,7 +232,7 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         refused = KernelLaunchError(
             f"argument `{name}` of kernel `{kernel.name}` must be {bound.unwritable[name]}"
         ).with_traceback(error.__traceback__)
-        attach_note(refused, note)
+        refused.add_note(note)
         raise refused from None
     if isinstance(error, AttributeError) and isinstance(error.obj, View) and hasattr(np.ndarray, str(error.name)):
         cure = "write a loop over its elements, or use NumPy outside of the kernel"

@@ -89,7 +89,9 @@ def _answers(local: list[str], groups: list[str]) -> tuple[list[str], dict[str, 
                 divisor = f"{name}.extent"
                 code.append(f"  {divisor} = trunc i64 {extent} to i32")
             is_last = dim == len(extents) - 1
-            code.append(f"  {name}.own = " + (f"or {type_} {rest}, 0" if is_last else f"urem {type_} {rest}, {divisor}"))
+            code.append(
+                f"  {name}.own = " + (f"or {type_} {rest}, 0" if is_last else f"urem {type_} {rest}, {divisor}")
+            )
             if not is_last:
                 code.append(f"  {name}.rest = udiv {type_} {rest}, {divisor}")
                 rest = f"{name}.rest"

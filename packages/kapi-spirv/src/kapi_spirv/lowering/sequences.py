@@ -74,8 +74,8 @@ def _length_of_range(builder: ir.IRBuilder, loop: Any) -> ir.Value:
     is_down = builder.icmp_signed("<", loop.step, I64(0))
     span = builder.select(is_down, builder.sub(loop.start, loop.stop), builder.sub(loop.stop, loop.start))
     size = builder.select(is_down, builder.neg(loop.step), loop.step)
-    # The span may have all 64 bits, so the ends are compared themselves. A step of zero, which Python refuses, is a loop
-    # that does not run; SPIR-V has no division by it.
+    # The span may have all 64 bits, so the ends are compared themselves. A step of zero, which Python refuses, is a
+    # loop that does not run; SPIR-V has no division by it.
     first, end = builder.select(is_down, loop.stop, loop.start), builder.select(is_down, loop.start, loop.stop)
     is_empty = builder.or_(builder.icmp_signed(">=", first, end), builder.icmp_signed("==", size, I64(0)))
     divisor = builder.select(is_empty, I64(1), size)

@@ -140,9 +140,7 @@ def is_negative_literal(func_ir: Any, variable: Any) -> bool:
     if not variable.name.startswith("$"):
         return False
     made = func_ir._definitions.get(variable.name, ())
-    return (
-        len(made) == 1 and isinstance(made[0], ir.Const) and type(made[0].value) is int and made[0].value < 0
-    )
+    return len(made) == 1 and isinstance(made[0], ir.Const) and type(made[0].value) is int and made[0].value < 0
 
 
 def _steps_of_zero(definitions: dict[str, Any], expression: Any, subject: str) -> Iterator[Problem]:
@@ -186,7 +184,9 @@ def _chosen_out_of_range(definitions: dict[str, Any], state: Any) -> Iterator[Pr
                     yield problem_at(statement.loc, f"literal must fit {spell_type(type_)}, got {number}")
 
 
-def _negative_exponents(definitions: dict[str, Any], function: Any, expression: Any, signature: Any) -> Iterator[Problem]:
+def _negative_exponents(
+    definitions: dict[str, Any], function: Any, expression: Any, signature: Any
+) -> Iterator[Problem]:
     """`pow(n, -1)` of integers, which has one type for all exponents."""
     is_power = getattr(function, "typing_key", None) in (pow, operator.pow)
     if is_power and len(expression.args) == 2 and isinstance(signature.return_type, types.Integer):

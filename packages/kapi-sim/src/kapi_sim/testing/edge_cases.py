@@ -1,0 +1,213 @@
+# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# The kernels are written as users write them.
+"""Cases at the edges of the number rules: bools as numbers, negative exponents, the ends of 64 bits, signs of zero.
+
+What is expected was worked out by hand, or is NumPy's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.testing.case import Case
+
+__all__ = ["CASES"]
+
+
+def _truths(kapi: Any) -> Any:
+    @kapi.kernel
+    def truths(item: kapi.Item, a, b, out):
+        i = item.get_id(0)
+        out[0, i] = np.where(a[i] > 0.5, -1, 0)
+        out[1, i] = -1 if a[i] > 0.5 else 0
+        out[2, i] = (a[i] > 0.5) * -1
+        out[3, i] = -int(b[i])
+        out[4, i] = -np.int32(b[i])
+        out[5, i] = np.int8(-1) * b[i] * 0.5
+        out[6, i] = np.float32(-np.int32(b[i])) + a[i]
+        out[7, i] = (-np.int32(b[i])) >> 1
+        out[8, i] = (a[i] > 0.5) - 1
+        out[9, i] = 1 if b[i] else 0
+
+    return truths
+
+
+def _powers(kapi: Any) -> Any:
+    @kapi.kernel
+    def powers(item: kapi.Item, n, a, out):
+        i = item.get_id(0)
+        out[0, i] = (i + 2) ** -1
+        out[1, i] = n**-2 + 2**n
+        out[2, i] = a[i] ** -1
+        out[3, i] = pow(i, n)
+
+    return powers
+
+
+def _beside(kapi: Any) -> Any:
+    @kapi.kernel
+    def beside(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        out[0, i] = min(a[i], 100) + np.uint8(200)
+        out[1, i] = a[i] and 7
+        out[2, i] = a[i] if i > 1 else 255
+        out[3, i] = np.where(i > 1, a[i], 255)
+        out[4, i] = a[i] > -1
+
+    return beside
+
+
+def _ends(kapi: Any) -> Any:
+    @kapi.kernel
+    def ends(item: kapi.Item, a, step, out):
+        i = item.get_id(0)
+        out[0, i] = int(a[i])
+        out[1, i] = abs(-(2**63) + 1 + i)
+        for k in range(2**63 - 8, 2**63 - 1, 5):
+            out[2, i] += k - (2**63 - 9)
+        for k in range(-(2**63) + 8, -(2**63), -5):
+            out[3, i] += k + (2**63 - 1)
+        for _ in range(2**63 - 8 + i, 2**63 - 1, step):
+            out[4, i] += 1
+        for _ in range(-(2**63), 2**63 - 1, 2**62):
+            out[5, i] += 1
+        for _ in range(2**63 - 1, -(2**63), -(2**62) - i):
+            out[6, i] += 1
+        out[7, i] = len(range(-(2**63) + i, 2**63 - 1, 2**62))
+
+    return ends
+
+
+def _round_trips(kapi: Any) -> Any:
+    @kapi.kernel
+    def round_trips(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        out[0, i] = 1.0 / np.float64(np.int32(a[i]))
+        out[1, i] = 1.0 / np.float64(np.int64(a[i]))
+        out[2, i] = 1.0 / np.float64(np.int8(a[i]))
+        out[3, i] = np.copysign(1.0, float(int(a[i])))
+        out[4, i] = np.copysign(1.0, np.float32(np.int32(np.float32(a[i]))))
+
+    return round_trips
+
+
+def _rounded(kapi: Any) -> Any:
+    @kapi.kernel
+    def rounded(item: kapi.Item, x, a, out):
+        i = item.get_id(0)
+        out[0, i] = round(x, 2)
+        out[1, i] = round(a[i], 2)
+        out[2, i] = round(float(a[i]) * 1000, -2)
+
+    return rounded
+
+
+def _complex_truth(kapi: Any) -> Any:
+    @kapi.kernel
+    def complex_truth(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        out[i] = np.bool_(a[i])
+
+    return complex_truth
+
+
+_ROUNDED = [2.675, -2.675, 0.125, 1.005]
+
+CASES: tuple[Case, ...] = (
+    *(
+        Case(
+            f"edges/bools-as-{name}",
+            _truths,
+            ((3,),),
+            lambda dtype=dtype: [
+                np.array([0.0, 1.0, 2.0], np.float32),
+                np.array([False, True, True]),
+                np.zeros((10, 3), dtype),
+            ],
+            lambda given: {
+                2: np.array(
+                    [
+                        [0, -1, -1],
+                        [0, -1, -1],
+                        [0, -1, -1],
+                        [0, -1, -1],
+                        [0, -1, -1],
+                        [0, -0.5, -0.5],
+                        [0, 0, 1],
+                        [0, -1, -1],
+                        [-1, 0, 0],
+                        [0, 1, 1],
+                    ]
+                ).astype(given[2].dtype)
+            },
+        )
+        for name, dtype in (("float32", np.float32), ("float64", np.float64), ("int32", np.int32))
+    ),
+    Case(
+        "edges/negative-exponents",
+        _powers,
+        ((3,),),
+        lambda: [2, np.array([1.0, 2.0, -4.0], np.float32), np.zeros((4, 3))],
+        lambda given: {2: np.array([[1 / 2, 1 / 3, 1 / 4], [4.25, 4.25, 4.25], [1.0, 0.5, -0.25], [0.0, 1.0, 4.0]])},
+        ulp={2: 16.0},
+        precision=np.float32,
+    ),
+    Case(
+        "edges/literals-beside-narrow-integers",
+        _beside,
+        ((4,),),
+        lambda: [np.array([0, 50, 120, 255], np.uint8), np.zeros((5, 4), np.int64)],
+        lambda given: {
+            1: np.array([[200, 250, 44, 44], [0, 7, 7, 7], [255, 255, 120, 255], [255, 255, 120, 255], [1, 1, 1, 1]])
+        },
+    ),
+    Case(
+        "edges/ends-of-64-bits",
+        _ends,
+        ((2,),),
+        lambda: [np.array([2**63 - 1, 5], np.uint64), 3, np.zeros((8, 2), np.int64)],
+        # Ranges from 2**63 - 8 by 5: the first number and one 5 above; by 3, up to 2**63 - 2.
+        lambda given: {
+            2: np.array(
+                [
+                    [2**63 - 1, 5],
+                    [2**63 - 1, 2**63 - 2],
+                    [1 + 6, 1 + 6],
+                    [7 + 2, 7 + 2],
+                    [3, 2],
+                    [4, 4],
+                    [4, 4],
+                    [4, 4],
+                ],
+                np.int64,
+            )
+        },
+    ),
+    Case(
+        "edges/zero-has-no-sign-as-an-integer",
+        _round_trips,
+        ((4,),),
+        lambda: [np.array([-0.6, -0.0, 0.5, -2.5]), np.zeros((5, 4))],
+        lambda given: {
+            1: np.array([[np.inf, np.inf, np.inf, -0.5]] * 3 + [[1.0, 1.0, 1.0, -1.0]] * 2),
+        },
+    ),
+    Case(
+        "edges/rounding-to-digits",
+        _rounded,
+        ((4,),),
+        lambda: [2.675, np.array(_ROUNDED), np.zeros((3, 4))],
+        lambda given: {
+            2: np.array([np.full(4, np.round(2.675, 2)), np.round(given[1], 2), np.round(given[1] * 1000, -2)])
+        },
+    ),
+    Case(
+        "edges/complex-truth",
+        _complex_truth,
+        ((4,),),
+        lambda: [np.array([0, 1j, -1, np.nan], np.complex128), np.zeros(4, np.bool_)],
+        lambda given: {1: np.array([False, True, True, True])},
+    ),
+)
