@@ -269,3 +269,14 @@ def test_kernel_takes_each_work_items_way_in_a_loop_that_cannot_be_counted():
     kapi.call_kernel(uncounted, kapi.Range(64), dpnp.asarray([2]), out)
     expected = [3 * (i % 2) + 30 * (i > 4), 3 * (i > 2), 6 * (i % 4 > 1), 6 * (i % 2)]
     np.testing.assert_array_equal(out.asnumpy(), np.stack(expected))
+
+
+def test_driver_gives_an_integer_the_sign_of_the_float_that_it_was():
+    """Of a double through an int, and back: -0.6 is 0 as an int. While it does, kapi_spirv keeps the two apart."""
+    code = """
+body = "double x = -0.6 * (i + 1 - n / 64); o[i] = 1.0 / (double)(int)x;"
+print(run(body, 1)[0])
+"""
+    said = in_opencl_c(code)
+    assert said.returncode == 0, said.stderr
+    assert said.stdout.split() == ["-inf"], "the driver converts doubles to integers and back: `_round_trips` may go"
