@@ -74,7 +74,7 @@ def linear_groups(text: str) -> str:
 def _answers(local: list[str], groups: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     """Code that works out every id once, and what each query has for an answer, by dimension."""
     code: list[str] = []
-    ids = {}
+    ids: dict[str, list[str]] = {}
     for kind, extents, width in (("local", local, 32), ("group", groups, 64)):
         # A work-group has fewer than 2**31 work-items, and a division of 32 bits is the faster one.
         type_, rest = f"i{width}", f"%kapi.{kind}.rest"
