@@ -7,6 +7,7 @@ What is expected was worked out by hand, or is NumPy's.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,10 @@ def _complex_truth(kapi: Any) -> Any:
     return complex_truth
 
 
+def _truth_inputs(dtype: Any) -> Callable[[], list[Any]]:
+    return lambda: [np.array([0.0, 1.0, 2.0], np.float32), np.array([False, True, True]), np.zeros((10, 3), dtype)]
+
+
 _ROUNDED = [2.675, -2.675, 0.125, 1.005]
 
 CASES: tuple[Case, ...] = (
@@ -121,11 +126,7 @@ CASES: tuple[Case, ...] = (
             f"edges/bools-as-{name}",
             _truths,
             ((3,),),
-            lambda dtype=dtype: [
-                np.array([0.0, 1.0, 2.0], np.float32),
-                np.array([False, True, True]),
-                np.zeros((10, 3), dtype),
-            ],
+            _truth_inputs(dtype),
             lambda given: {
                 2: np.array(
                     [
