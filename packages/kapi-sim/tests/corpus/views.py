@@ -65,7 +65,7 @@ class every_other_element:
 
 
 class broadcast_column:
-    error, space, says = kapi.DataRaceError, R(3, 4), "b["
+    error, space, says = kapi.KernelLaunchError, R(3, 4), "`b` of kernel `wrong` must be without elements that share"
 
     def arguments():
         return (np.lib.stride_tricks.as_strided(np.zeros(3), (3, 4), (8, 0)), np.zeros((3, 4)))
