@@ -274,6 +274,7 @@ def nightly(session: nox.Session, part: str) -> None:
 
 # --------------------------------------------------------------------------------------------- how they do it
 
+
 def nox_command(name: str, version: str = "", python: Path | None = None) -> list[str]:
     """Return the command that runs one session, on another Python if one is given."""
     command = [sys.executable, "-m", "nox", "--noxfile", str(ROOT / "noxfile.py"), "--session", name]

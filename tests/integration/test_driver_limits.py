@@ -141,7 +141,8 @@ def test_driver_is_asked_for_a_loop_that_swaps_variables(observe):
 
 SUMS = """
 program = cl.Program(context, "kernel void k(global const float* a, global float* o) {"
-    "const size_t i = get_global_id(0); float s = 0; for (long k = 0; k < 1000; k++) s += a[1000 * i + k]; o[i] = s; }").build()
+    "const size_t i = get_global_id(0); float s = 0;"
+    "for (long k = 0; k < 1000; k++) s += a[1000 * i + k]; o[i] = s; }").build()
 values = np.random.default_rng(0).random((ITEMS, 1000), np.float32)
 result = np.zeros(ITEMS, np.float32)
 buffers = [cl.Buffer(context, cl.mem_flags.READ_WRITE, each.nbytes) for each in (values, result)]
