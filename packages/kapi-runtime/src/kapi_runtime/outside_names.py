@@ -63,7 +63,7 @@ def is_known_object(value: Any) -> bool:
 
 def builtins_of(function: types.FunctionType) -> dict[str, Any]:
     """Python's own names, as a function finds them where its module has none."""
-    found: dict[str, Any] = function.__builtins__
+    found: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined, unused-ignore]  # newer typeshed has it
     return found
 
 
