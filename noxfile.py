@@ -12,7 +12,6 @@ import shutil
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -73,13 +72,15 @@ BUDGETS = {
 # What the nightly session is made of, by pytest's arguments; "packages" and "integration" hold all that no other does.
 ALONE = {
     "random-kernels": ["tests/integration/test_random_kernels.py"],
+    "random-functions": ["tests/integration/test_random_functions.py", "tests/integration/test_threaded_calls.py"],
+    "compositions": ["tests/integration/test_compositions.py", "tests/integration/test_host_jit.py"],
     "differential": ["tests/integration/test_simulator_against_device.py"],
+    "oracles": [f"packages/kapi-sim/tests/test_{name}.py" for name in ("order_oracle", "race_oracle", "random_loops")],
     "isolated-stress": ["packages/kapi-runtime/tests/test_life_cycle.py"],
     "numba": ["packages/kapi-numba-offload/tests/test_numba_parfors.py"],
     "mutants": ["packages/kapi-spirv/tests/test_mutants.py"],
 }
 REST = {"packages": [f"packages/{dist}/tests" for dist in PACKAGES], "integration": ["tests/integration"]}
-RANDOM_PROCESSES = 2  # a thousand random kernels each: every kernel stays in its process's memory, 1.7 MB
 BUILT = "KAPI_BUILT_WHEELS"  # tells a session run by another which constraints file that one has written
 
 
@@ -263,11 +264,7 @@ def nightly(session: nox.Session, part: str) -> None:
         ignored = [f"--ignore={ROOT / path}" for paths in ALONE.values() for path in paths]
         run_tests(session, *(ROOT / path for path in REST[part]), *ignored, *session.posargs, env=whole)
     else:
-        seed = int(os.environ.get("KAPI_TEST_SEED", f"{datetime.now(UTC):%Y%m%d}"))
-        for turn in range(RANDOM_PROCESSES if part == "random-kernels" else 1):
-            # A thousand days apart, so that no process of another day draws the same.
-            seeds = {"KAPI_TEST_SEED": str(seed + turn * 10_000_000)}
-            run_tests(session, *(ROOT / path for path in ALONE[part]), *session.posargs, env=whole | seeds)
+        run_tests(session, *(ROOT / path for path in ALONE[part]), *session.posargs, env=whole)
     FIGURES.append(f"| {part} | {time.monotonic() - start:.0f} s |")
     print("\n".join(["| part of nightly | took |", "|---|---|", *FIGURES]))
 
