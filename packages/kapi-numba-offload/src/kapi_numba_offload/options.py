@@ -70,7 +70,9 @@ class OffloadOptions:
         flags : numba.core.compiler.Flags
             What Numba made of them.
         """
-        checks = flags.boundscheck if config.BOUNDSCHECK is None else config.BOUNDSCHECK
+        # Numba means `debug` to check indices, and misses it where `boundscheck` is left to its default.
+        asked = flags.boundscheck or flags.debuginfo
+        checks = asked if config.BOUNDSCHECK is None else config.BOUNDSCHECK
         given = frozenset(flags.fastmath.flags)
         own = "fast" in given or given & FAST_MATH_FLAGS.keys()
         fastmath = self.fastmath or (frozenset(own) if isinstance(own, Set) and own else own is True)
