@@ -25,9 +25,12 @@ def binary(*instructions, bound=100):
 
 def test_entry_points_are_the_kernels_by_name():
     kernel, vertex = struct.unpack("<2I", b"kernel\0\0"), struct.unpack("<1I", b"v\0\0\0")
-    code = binary((15, 6, 1, *kernel, 9), (15, 0, 2, *vertex), (15, 6, 3, *vertex), (54, 1, 2, 3, 4), (56,))
+    points = [(15, 6, 1, *kernel, 9), (15, 0, 2, *vertex), (15, 6, 3, *vertex)]
+    code = binary(*points, (54, 1, 1, 3, 4), (56,), (54, 1, 3, 3, 4), (56,))
     assert entry_points(code) == ("kernel", "v")
     assert entry_points(binary()) == ()
+    with pytest.raises(ValueError, match="code must hold the function of each of its kernels, got one without it"):
+        entry_points(binary(*points, (54, 1, 1, 3, 4), (56,)))
     with pytest.raises(ValueError, match="code must be whole SPIR-V functions, got one without an end"):
         entry_points(binary((54, 1, 2, 3, 4)))
     with pytest.raises(ValueError, match="code must be whole SPIR-V instructions, got one of 3 words at word 5"):

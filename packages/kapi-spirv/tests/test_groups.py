@@ -21,7 +21,9 @@ SHUFFLES = ("shift_group_left", "shift_group_right", "permute_group_by_xor", "se
 
 
 def kernel(lines):
-    source = "def kernel(item, a):\n    group = item.get_group()\n    sub = item.get_sub_group()\n"
+    source = "def kernel(item, a):\n    group = item.get_group()\n"
+    if any("sub" in line for line in lines):
+        source += "    sub = item.get_sub_group()\n"
     source += "    i = item.get_global_linear_id()\n" + "".join(f"    {line}\n" for line in lines)
     namespace = {"kapi": kapi}
     exec(source, namespace)
@@ -81,10 +83,13 @@ def test_votes_are_operations(validated_compile, group):
 @pytest.mark.parametrize("ndim", [1, 2, 3])
 def test_broadcast_finds_the_place_of_a_linear_id(validated_compile, ndim):
     """In groups of any number of dimensions."""
-    lines = ["a[i] = kapi.group_broadcast(group, a[i], 3)", "a[i] = kapi.group_broadcast(sub, a[i])"]
-    module = validated_compile(kernel(lines), signature("float32", ndim))
-    assert {"work_group_broadcast", "sub_group_broadcast"} <= called(module)
+    of_group, of_sub = "a[i] = kapi.group_broadcast(group, a[i], 3)", "a[i] = kapi.group_broadcast(sub, a[i])"
+    module = validated_compile(kernel([of_group]), signature("float32", ndim))
+    assert {"work_group_broadcast"} <= called(module)
     assert len(re.findall(r"= udiv ", module.optimized_llvm_ir)) <= ndim - 1
+    # Sub-groups make linear work-groups of it, whose ids are divided as well.
+    both = validated_compile(kernel([of_group, of_sub]), signature("float32", ndim))
+    assert {"work_group_broadcast", "sub_group_broadcast"} <= called(both)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -285,6 +285,12 @@ class _FieldReader:
         self._next += 1
         return self._builder.load(pointer)
 
+    def next_extent(self) -> ir.Value:
+        """The value of the next field, which is an extent of an array: with an id added to it, it still has 64 bits."""
+        extent = self.next()
+        extent.set_metadata("range", self._builder.module.add_metadata([I64(0), I64(2**62)]))
+        return extent
+
 
 def _return_outside(builder: ir.IRBuilder, extents: Sequence[ir.Value]) -> None:
     """Return at once in work-items that rounding the launch up has added."""
@@ -312,7 +318,7 @@ def _unpack(
         return convert(builder, value, types.uint8, types.boolean) if isinstance(type_, types.Boolean) else value
     array = context.make_helper(builder, type_)
     array.data = fields.next() if local_pointer is None else local_pointer
-    extents = [fields.next() for _ in range(type_.ndim)]
+    extents = [fields.next_extent() for _ in range(type_.ndim)]
     if type_.extents is not None:
         extents = [I64(extent) for extent in type_.extents]
     array.shape = _integers(context, builder, extents)
