@@ -199,11 +199,16 @@ def _nested(value: Any, leaves: Iterator[Any]) -> Any:
     return type(value)(*members) if hasattr(value, "_fields") else tuple(members)
 
 
-_UNKNOWN = (type(None), str, bytes, list, dict, set, np.matrix, np.ma.MaskedArray)
+_UNKNOWN = (type(None), str, bytes, list, dict, set, np.matrix)
 
 
 def _require_kind(kernel: str, name: str, value: Any) -> None:
     """Raise for what is no argument on any device, whatever else there is."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise DtypeError(
+            f"argument `{name}` of kernel `{kernel}` must be an array without a mask, which kernels would not see, got a "
+            f"MaskedArray: pass `{name}.data`, or `{name}.filled(value)`"
+        )
     if isinstance(value, _UNKNOWN):
         what = repr(value) if value is None or isinstance(value, str) else f"a {type(value).__name__}"
         cure = f": pass np.asarray({name})" if isinstance(value, np.ndarray) else ""

@@ -25,7 +25,7 @@ from kapi_runtime.device import Device
 from kapi_runtime.discovery import find_device
 from kapi_runtime.queues import Queue, default_queue, external_queue
 from kapi_runtime.usm_array import copy_call
-from kapi_sim.errors import DtypeError, ExecutionPlacementError, ImplicitCopyWarning
+from kapi_sim.errors import ExecutionPlacementError, ImplicitCopyWarning
 from kapi_sim.usm_fields import UsmArrayFields
 
 __all__ = ["HostArrays", "Place", "device_context", "on_device_context", "place_of_host_arrays"]
@@ -164,14 +164,7 @@ class HostArrays:
         ------
         ExecutionPlacementError
             If it shares memory with another array that is copied, and one of them can be written.
-        DtypeError
-            If it is a masked array.
         """
-        if isinstance(array, np.ma.MaskedArray):
-            raise DtypeError(
-                f"argument `{name}` of kernel `{self.kernel}` must be an array without a mask, which kernels would not "
-                f"see, got a MaskedArray: pass `{name}.data`, or `{name}.filled(value)`"
-            )
         readonly = not array.flags.writeable
         queue = self.place.queue
         size = array.itemsize
