@@ -234,8 +234,14 @@ _BOUNDED: np.ufunc = vars(np._core.umath)["clip"]  # type: ignore[attr-defined] 
 def _clip(x: Any, low: Any, high: Any) -> Any:
     """As NumPy has it for integers; where the result is none, Python's ints are bounds whatever their size."""
     x = np.asarray(x)[()]
-    is_whole = all(isinstance(each, (int, np.integer)) for each in (x, low, high))
-    return np.clip(x, low, high) if is_whole else _BOUNDED(x, low, high)
+    if not all(isinstance(each, (int, np.integer)) for each in (x, low, high)):
+        return _BOUNDED(x, low, high)
+    # A bound beyond the type's own bounds nothing; NumPy 2.0 refuses it.
+    if isinstance(x, np.integer):
+        limits = np.iinfo(x.dtype)
+        low = max(low, int(limits.min)) if type(low) is int else low
+        high = min(high, int(limits.max)) if type(high) is int else high
+    return np.clip(x, low, high)
 
 
 def _checked(check: Callable[[Any, Any], Any], function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
