@@ -111,6 +111,7 @@ QUERIES = [
 ]
 
 
+@pytest.mark.nightly(one_in=11)
 @pytest.mark.parametrize("options", ["", "(inline='never')", "(debug=True)", "(sub_group_size=8)"])
 @pytest.mark.parametrize("local", SHAPES, ids=str)
 def test_sub_groups_follow_linear_ids(tmp_path, local, options):
