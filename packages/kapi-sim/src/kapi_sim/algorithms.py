@@ -127,11 +127,17 @@ def _combined(word: Callable[..., Any], values: list[Any], operator: Any, is_che
     def combine(x: Any, y: Any) -> Any:
         return ring(function(x, y))
 
+    first = _identity(row, values[0])
+    is_half = dtype == "float16"
+    if is_half:  # combined in float32, and rounded once
+        values = [np.float32(value) for value in values]
     if word is words.reduce_over_group:
-        return [reduce(combine, values)] * len(values)
-    if word is words.inclusive_scan_over_group:
-        return list(accumulate(values, combine))
-    return [_identity(row, values[0]), *list(accumulate(values, combine))[:-1]]
+        results = [reduce(combine, values)] * len(values)
+    else:
+        results = list(accumulate(values, combine))
+    if is_half:
+        results = [np.float16(result) for result in results]
+    return [first, *results[:-1]] if word is words.exclusive_scan_over_group else results
 
 
 def _identity(row: Operator, value: Any) -> Any:

@@ -323,7 +323,7 @@ def whole_sign(x):
     if x > 0:
         return 1
     if x < 0:
-        return -1
+        return ~(x - x)  # -1 of the type, which an unsigned one, of which none is negative, does not have
     return x
 
 
