@@ -19,7 +19,7 @@ def add(item: kapi.Item, source, target):
     ("value", "words"),
     [
         (np.zeros((1, 2)).view(np.matrix), "got a matrix: pass np.asarray"),
-        (np.ma.array([1.0], mask=[True]), "without a mask, which kernels would not see, got a MaskedArray: pass `source.data`"),
+        (np.ma.array([1.0], mask=[True]), "without a mask, .* got a MaskedArray: pass `source.data`"),
         (None, "got None"),
         ("abc", "got 'abc'"),
         ([1, 2], "got a list"),

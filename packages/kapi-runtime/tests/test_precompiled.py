@@ -145,7 +145,7 @@ def test_numbers_of_all_types_are_passed():
 @pytest.mark.parametrize(
     ("position", "value", "requirement"),
     [
-        (0, "1", "argument `a` of kernel `saxpy` must be a plain array, a number, a bool, a LocalAccessor or a tuple of"),
+        (0, "1", "argument `a` of kernel `saxpy` must be a plain array, a number, a bool, a LocalAccessor"),
         (0, 2j, "argument `a` of kernel `saxpy` must be a number that fits float32, got 2j"),
         (0, np.float64(1), "argument `a` of kernel `saxpy` must be a number that fits float32, got np.float64"),
         (1, 1.0, "argument `x` of kernel `saxpy` must be a C-contiguous USM array of float32, got 1.0"),

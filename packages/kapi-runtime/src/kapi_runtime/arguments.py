@@ -206,8 +206,8 @@ def _require_kind(kernel: str, name: str, value: Any) -> None:
     """Raise for what is no argument on any device, whatever else there is."""
     if isinstance(value, np.ma.MaskedArray):
         raise DtypeError(
-            f"argument `{name}` of kernel `{kernel}` must be an array without a mask, which kernels would not see, got a "
-            f"MaskedArray: pass `{name}.data`, or `{name}.filled(value)`"
+            f"argument `{name}` of kernel `{kernel}` must be an array without a mask, which kernels would not see, "
+            f"got a MaskedArray: pass `{name}.data`, or `{name}.filled(value)`"
         )
     if isinstance(value, _UNKNOWN):
         what = repr(value) if value is None or isinstance(value, str) else f"a {type(value).__name__}"
