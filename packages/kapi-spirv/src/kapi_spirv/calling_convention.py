@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from kapi_spirv._numba_compat import FIRST_USEREXC, MinimalCallConv, cgutils
 from kapi_spirv.failures import Failure
-from kapi_spirv.lowering.builtins import I32, I64
+from kapi_spirv.lowering.intrinsics import I32, I64
 
 __all__ = ["DETAILS", "KernelCallConv"]
 

@@ -8,15 +8,13 @@ from llvmlite import binding, ir
 
 from kapi_spirv._numba_compat import Codegen, CodeLibrary
 
-__all__ = ["SpirvCodeLibrary", "SpirvCodegen"]
-
-_DATA_LAYOUT = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64-G1"
+__all__ = ["KernelLibrary", "KernelCodegen"]
 
 
-class SpirvCodeLibrary(CodeLibrary):
+class KernelLibrary(CodeLibrary):
     """The LLVM modules of one function and, after linking, of all that it calls."""
 
-    def __init__(self, codegen: SpirvCodegen, name: str) -> None:
+    def __init__(self, codegen: KernelCodegen, name: str) -> None:
         super().__init__(codegen, name)
         self._modules: dict[str, str] = {}
 
@@ -29,7 +27,7 @@ class SpirvCodeLibrary(CodeLibrary):
         """Add one module's text."""
         self._modules[ir_module.name] = str(ir_module)
 
-    def add_linking_library(self, library: SpirvCodeLibrary) -> None:
+    def add_linking_library(self, library: KernelLibrary) -> None:
         """Add all that another library holds."""
         self._modules = {**library._modules, **self._modules}
 
@@ -49,17 +47,18 @@ class SpirvCodeLibrary(CodeLibrary):
         raise LookupError("assembly must be asked of the emitted module; this library holds text")
 
 
-class SpirvCodegen(Codegen):
-    """Makes empty modules for SPIR-V's data layout."""
+class KernelCodegen(Codegen):
+    """Makes empty modules for a data layout."""
 
-    _library_class = SpirvCodeLibrary
+    _library_class = KernelLibrary
 
-    def __init__(self) -> None:
-        self._target_data = binding.create_target_data(_DATA_LAYOUT)
+    def __init__(self, data_layout: str) -> None:
+        self._data_layout = data_layout
+        self._target_data = binding.create_target_data(data_layout)
 
     def _create_empty_module(self, name: str) -> ir.Module:
         module = ir.Module(name)
-        module.data_layout = _DATA_LAYOUT
+        module.data_layout = self._data_layout
         return module
 
     def _add_module(self, module: Any) -> None:

@@ -93,7 +93,7 @@ def compile_kernel(
     entry_point = "kapi_" + re.sub(r"\W", "_", function.__name__)
 
     def finish(lowered: LoweredFunction) -> tuple[PackedLayout, tuple[Parameter, ...]]:
-        is_linear = lowered.uses_sub_groups and args[0].ndim > 1
+        is_linear = target.needs_linear_groups and lowered.uses_sub_groups and args[0].ndim > 1
         packed = packed_layout(args[0], parameters, bool(lowered.failures), is_linear)
         build_entry_point(lowered.context, lowered.library, entry_point, lowered.fndesc, args, parameters, packed)
         return packed, with_writes(parameters, names, lowered.writes)

@@ -1,4 +1,4 @@
-"""Numba's target context for SPIR-V: data models, lowering and calling convention of kernel code."""
+"""Numba's target context for kernels: data models, lowering and calling convention of their code."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from llvmlite import ir
 from kapi_sim.spec import KernelOptions
 from kapi_spirv._numba_compat import BaseContext
 from kapi_spirv.calling_convention import KernelCallConv
-from kapi_spirv.codegen import SpirvCodegen, SpirvCodeLibrary
+from kapi_spirv.codegen import KernelCodegen, KernelLibrary
 from kapi_spirv.failures import FailureTable, Site
 from kapi_spirv.fast_math import allow_fast_math
 from kapi_spirv.lowering import REGISTRIES
 from kapi_spirv.models import kernel_data_models
-from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
+from kapi_spirv.target_interface import Target
 from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext, Problem, ProblemsFound
 
-__all__ = ["SpirvTargetContext"]
+__all__ = ["KernelTargetContext"]
 
 
-class SpirvTargetContext(BaseContext):
-    """Lowers typed IR of the kernel language to LLVM IR for SPIR-V.
+class KernelTargetContext(BaseContext):
+    """Lowers typed IR of the kernel language to LLVM IR for a target.
 
     Only kapi's own lowering is installed: Numba's is for other types and for a processor with Python in reach.
 
     Attributes
     ----------
-    spirv_target : SpirvTarget
-        What is compiled for at the moment; lowering may ask for its abilities.
+    kernel_target : Target
+        What is compiled for at the moment, which writes what targets do not have in common.
     options : KernelOptions
         How it is compiled.
     failures : FailureTable
@@ -44,9 +44,9 @@ class SpirvTargetContext(BaseContext):
     enable_nrt = False
     implement_powi_as_math_call = True
 
-    def __init__(self, typing_context: KernelTypingContext) -> None:
+    def __init__(self, typing_context: KernelTypingContext, data_layout: str) -> None:
+        self._codegen = KernelCodegen(data_layout)
         super().__init__(typing_context, TARGET_NAME)
-        self.spirv_target: SpirvTarget = KAPI_DEFAULT_TARGET
         self.options = KernelOptions()
         self.failures = FailureTable()
         self.site = Site("", 0)
@@ -54,14 +54,14 @@ class SpirvTargetContext(BaseContext):
         self._is_in_kernel = True
 
     @contextmanager
-    def compiling(self, target: SpirvTarget, options: KernelOptions) -> Iterator[None]:
+    def compiling(self, target: Target, options: KernelOptions) -> Iterator[None]:
         """Lower one module: for this target, with these options, and a table of failures of its own."""
-        self.spirv_target, self.options, self.failures = target, options, FailureTable()
+        self.kernel_target, self.options, self.failures = target, options, FailureTable()
         self._private_memory = []
         try:
             yield
         finally:
-            self.spirv_target, self.options = KAPI_DEFAULT_TARGET, KernelOptions()
+            self.options = KernelOptions()
 
     @property
     def private_memory(self) -> list[tuple[int, Site]]:
@@ -89,7 +89,6 @@ class SpirvTargetContext(BaseContext):
         """Part of Numba's interface, called by the constructor."""
         self.address_size = 64
         self.data_model_manager = kernel_data_models
-        self._codegen = SpirvCodegen()
         for registry in REGISTRIES:
             self.install_registry(registry)
 
@@ -106,7 +105,7 @@ class SpirvTargetContext(BaseContext):
         """LLVM's sizes and alignments."""
         return self._codegen.target_data
 
-    def codegen(self) -> SpirvCodegen:
+    def codegen(self) -> KernelCodegen:
         """The code generator."""
         return self._codegen
 
@@ -117,16 +116,16 @@ class SpirvTargetContext(BaseContext):
     def declare_env_global(self, module: ir.Module, envname: str) -> None:
         """Nothing: a kernel has no Python environment."""
 
-    def get_executable(self, library: SpirvCodeLibrary, fndesc: Any, env: Any) -> None:
+    def get_executable(self, library: KernelLibrary, fndesc: Any, env: Any) -> None:
         """Nothing: kernel code is not run from here."""
 
     def apply_target_attributes(self, llvm_func: ir.Function, argtypes: Any = None, restype: Any = None) -> None:
         """Every function is inlined into the entry point, if not told otherwise: calls are seldom worth their price."""
-        llvm_func.calling_convention = "spir_func"
+        llvm_func.calling_convention = self.kernel_target.function_convention
         llvm_func.attributes.add("alwaysinline")
         llvm_func.attributes.add("nounwind")
 
-    def post_lowering(self, module: ir.Module, library: SpirvCodeLibrary) -> None:
+    def post_lowering(self, module: ir.Module, library: KernelLibrary) -> None:
         """What holds for a whole function, once it is lowered."""
         allow_fast_math(module, self.options.fast_math_flags)
         if self.options.inline == "never" and not self._is_in_kernel:
@@ -136,7 +135,7 @@ class SpirvTargetContext(BaseContext):
                     function.attributes.add("noinline")
 
     def register_device_function(
-        self, function: FunctionType, args: tuple[Any, ...], fndesc: Any, library: SpirvCodeLibrary
+        self, function: FunctionType, args: tuple[Any, ...], fndesc: Any, library: KernelLibrary
     ) -> None:
         """Make a compiled function callable from kernel code compiled after it."""
         self.insert_user_function((function, args), fndesc, [library])

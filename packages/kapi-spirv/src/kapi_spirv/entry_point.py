@@ -1,10 +1,9 @@
-"""The SPIR-V entry point around a lowered kernel: unpacks the one by-value argument and guards the index space."""
+"""The entry point around a lowered kernel: unpacks the one by-value argument and guards the index space."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 from llvmlite import ir
@@ -13,13 +12,13 @@ from kapi_sim import AddressSpace, LimitError
 from kapi_sim.spec import MAX_RANK, KernelOptions
 from kapi_spirv._numba_compat import FIRST_USEREXC, cgutils, types
 from kapi_spirv.calling_convention import DETAILS
-from kapi_spirv.codegen import SpirvCodeLibrary
-from kapi_spirv.context import SpirvTargetContext
-from kapi_spirv.lowering.builtins import I32, I64
+from kapi_spirv.codegen import KernelLibrary
+from kapi_spirv.context import KernelTargetContext
 from kapi_spirv.lowering.complex_parts import join
 from kapi_spirv.lowering.conversion import convert
-from kapi_spirv.lowering.index_space import work_item_query
+from kapi_spirv.lowering.intrinsics import I32, I64
 from kapi_spirv.module import LINEAR_ROLES, PackedLayout, Parameter
+from kapi_spirv.target_interface import Target
 from kapi_types import ItemType, UsmArrayType
 from kapi_types.kernel_typing import Place
 from kapi_types.weak import weak_int
@@ -128,8 +127,8 @@ def _fields(index_type: types.Type, parameters: Sequence[Parameter]) -> Iterator
 
 
 def build_entry_point(
-    context: SpirvTargetContext,
-    library: SpirvCodeLibrary,
+    context: KernelTargetContext,
+    library: KernelLibrary,
     name: str,
     kernel: Any,
     args: Sequence[types.Type],
@@ -140,9 +139,9 @@ def build_entry_point(
 
     Parameters
     ----------
-    context : SpirvTargetContext
+    context : KernelTargetContext
         The target.
-    library : SpirvCodeLibrary
+    library : KernelLibrary
         Holds the kernel, and gets the module of the entry point.
     name : str
         Name of the entry point.
@@ -160,12 +159,8 @@ def build_entry_point(
         for each in parameters
         if each.kind == "local"
     ]
-    function = _EntryPoint(module, ir.FunctionType(ir.VoidType(), [struct.as_pointer(), *local_pointers]), name)
-    function.calling_convention = "spir_kernel"
-    packed = function.args[0]
-    packed.name = "packed"
-    packed.add_attribute("byval")
-    packed.attributes.align = 8
+    target = context.kernel_target
+    function, packed, local_values = target.begin_entry(module, name, struct, local_pointers)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
 
     fields = _FieldReader(builder, packed)
@@ -175,11 +170,11 @@ def build_entry_point(
         item = context.make_helper(builder, args[0])
         item.range = cgutils.pack_array(builder, extents)
         index_value = item._getvalue()
-        _return_outside(builder, extents)
+        _return_outside(target, builder, extents)
     is_linear = any(field.role in LINEAR_ROLES for field in layout.fields)
     if is_linear:
-        _name_extents(builder, context.options, [fields.next() for _ in range(2 * args[0].ndim)])
-    locals_ = iter(function.args[1:])
+        _linear_groups(target, builder, context.options, [fields.next() for _ in range(2 * args[0].ndim)])
+    locals_ = iter(local_values)
     values = [index_value]
     leaves = iter(parameters)
 
@@ -197,26 +192,15 @@ def build_entry_point(
     status, _ = context.call_conv.call_function(builder, callee, kernel.restype, kernel.argtypes, values, details)
     if context.failures.failures:
         with cgutils.if_unlikely(builder, status.is_error):
-            _record_failure(builder, fields.next(), status.code, args[0].ndim, details)
+            _record_failure(target, builder, fields.next(), status.code, args[0].ndim, details)
     builder.ret_void()
-    _set_work_groups(function, context.options, is_linear)
-    # Intel's CPU driver weighs whether to vectorise only in modules that call themselves OpenCL C; others it always
-    # vectorises, which costs a histogram half of its speed.
-    module.add_named_metadata("opencl.ocl.version", module.add_metadata([I32(2), I32(0)]))
-    if "contract" in context.options.fast_math_flags:
-        # Without this the back end declares that nothing is contracted.
-        module.add_named_metadata("opencl.enable.FP_CONTRACT")
+    target.finish_entry(function, context.options, is_linear)
     library.add_ir_module(module)
 
 
-class _EntryPoint(ir.Function):
-    """A function with more than one metadata node, which LLVM wants separated by spaces and llvmlite by commas."""
-
-    def _stringify_metadata(self, leading_comma: bool = False) -> str:
-        return str(super()._stringify_metadata(leading_comma=leading_comma)).replace(", !", " !")
-
-
-def _record_failure(builder: ir.IRBuilder, record: ir.Value, code: ir.Value, ndim: int, details: ir.Value) -> None:
+def _record_failure(
+    target: Target, builder: ir.IRBuilder, record: ir.Value, code: ir.Value, ndim: int, details: ir.Value
+) -> None:
     """Write to the launch's record which failure this work-item met, if it is the first to fail."""
     words = builder.bitcast(record, I64.as_pointer(int(AddressSpace.GLOBAL)))
     number = builder.sub(code, I32(FIRST_USEREXC - 1))
@@ -224,9 +208,8 @@ def _record_failure(builder: ir.IRBuilder, record: ir.Value, code: ir.Value, ndi
     claimed = builder.cmpxchg(claim, I32(0), number, "monotonic", "monotonic")
     with builder.if_then(builder.extract_value(claimed, 1), likely=False):
         for axis in range(ndim):
-            builder.store(
-                work_item_query(builder, "get_global_id", I32(ndim - 1 - axis)), _word(builder, words, 1 + axis)
-            )
+            global_id = target.work_item_query(builder, "global_id", I32(ndim - 1 - axis))
+            builder.store(global_id, _word(builder, words, 1 + axis))
         for position in range(3):
             detail = builder.load(builder.gep(details, [I32(0), I32(position)], inbounds=True))
             builder.store(detail, _word(builder, words, 4 + position))
@@ -236,30 +219,17 @@ def _word(builder: ir.IRBuilder, words: ir.Value, position: int) -> ir.Value:
     return builder.gep(words, [I64(position)], inbounds=True)
 
 
-def _name_extents(builder: ir.IRBuilder, options: KernelOptions, fields: Sequence[ir.Value]) -> None:
-    """Name the extents of linear work-groups, from which emission answers the queries of work-items."""
+def _linear_groups(
+    target: Target, builder: ir.IRBuilder, options: KernelOptions, fields: Sequence[ir.Value]
+) -> None:
+    """Tell the target the extents of work-groups that are launched as linear ones."""
     ndim = len(fields) // 2
     # What is fixed is divided by faster.
     local = fields[:ndim] if options.local_range is None else [I64(extent) for extent in options.local_range]
-    named = [*reversed(local), *reversed(fields[ndim:])]
-    type_ = ir.FunctionType(ir.VoidType(), [I64] * len(named))
-    marker = ir.Function(builder.module, type_, f"kapi.linear_groups.{ndim}")
-    marker.attributes.add("nounwind")
-    builder.call(marker, named)
+    target.linear_groups(builder, [*reversed(local)], [*reversed(fields[ndim:])])
 
 
-def _set_work_groups(function: ir.Function, options: KernelOptions, is_linear: bool) -> None:
-    """Tell the driver the sizes that every launch has, the fastest dimension first."""
-    if options.local_range is not None:
-        local_range = [prod(options.local_range)] if is_linear else reversed(options.local_range)
-        extents = [*local_range, 1, 1][:3]
-        function.set_metadata("reqd_work_group_size", function.module.add_metadata([I32(each) for each in extents]))
-    if options.sub_group_size is not None:
-        size = function.module.add_metadata([I32(options.sub_group_size)])
-        function.set_metadata("intel_reqd_sub_group_size", size)
-
-
-def _members(context: SpirvTargetContext, parameters: Sequence[Parameter], layout: PackedLayout) -> list[ir.Type]:
+def _members(context: KernelTargetContext, parameters: Sequence[Parameter], layout: PackedLayout) -> list[ir.Type]:
     """LLVM types of the fields; natural alignment puts each where the layout has it."""
     pointers = {
         each.name: context.get_data_type(each.type.dtype).as_pointer(int(AddressSpace.GLOBAL))
@@ -292,19 +262,19 @@ class _FieldReader:
         return extent
 
 
-def _return_outside(builder: ir.IRBuilder, extents: Sequence[ir.Value]) -> None:
+def _return_outside(target: Target, builder: ir.IRBuilder, extents: Sequence[ir.Value]) -> None:
     """Return at once in work-items that rounding the launch up has added."""
     ndim = len(extents)
     is_inside: ir.Value = ir.IntType(1)(1)
     for axis, extent in enumerate(extents):
-        position = work_item_query(builder, "get_global_id", I32(ndim - 1 - axis))
+        position = target.work_item_query(builder, "global_id", I32(ndim - 1 - axis))
         is_inside = builder.and_(is_inside, builder.icmp_unsigned("<", position, extent))
     with builder.if_then(builder.not_(is_inside), likely=False):
         builder.ret_void()
 
 
 def _unpack(
-    context: SpirvTargetContext,
+    context: KernelTargetContext,
     builder: ir.IRBuilder,
     parameter: Parameter,
     fields: _FieldReader,
@@ -327,5 +297,5 @@ def _unpack(
     return array._getvalue()
 
 
-def _integers(context: SpirvTargetContext, builder: ir.IRBuilder, values: Sequence[ir.Value]) -> ir.Value:
+def _integers(context: KernelTargetContext, builder: ir.IRBuilder, values: Sequence[ir.Value]) -> ir.Value:
     return context.make_tuple(builder, types.UniTuple(weak_int, len(values)), values)

@@ -1,4 +1,4 @@
-"""A device function under its own name, for other SPIR-V modules to be linked with."""
+"""A device function under its own name, for other modules to be linked with."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import types
-from kapi_spirv.codegen import SpirvCodeLibrary
-from kapi_spirv.context import SpirvTargetContext
+from kapi_spirv.codegen import KernelLibrary
+from kapi_spirv.context import KernelTargetContext
 from kapi_spirv.lowering.conversion import convert
 
 __all__ = ["build_exported_function"]
 
 
 def build_exported_function(
-    context: SpirvTargetContext, library: SpirvCodeLibrary, name: str, lowered: Any, names: Sequence[str]
+    context: KernelTargetContext, library: KernelLibrary, name: str, lowered: Any, names: Sequence[str]
 ) -> None:
     """Add to `library` a function `name` that calls the lowered one: plain arguments in, its value out.
 
     Parameters
     ----------
-    context : SpirvTargetContext
+    context : KernelTargetContext
         The target.
-    library : SpirvCodeLibrary
+    library : KernelLibrary
         Holds the lowered function, and gets the module of the exported one.
     name : str
         What other modules know it by.
@@ -37,7 +37,7 @@ def build_exported_function(
     packer = context.get_arg_packer(lowered.argtypes)
     result = ir.VoidType() if lowered.restype == types.none else context.get_data_type(lowered.restype)
     function = ir.Function(module, ir.FunctionType(result, list(packer.argument_types)), name)
-    function.calling_convention = "spir_func"
+    function.calling_convention = context.kernel_target.function_convention
     packer.assign_names(function.args, list(names))
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     callee = context.declare_function(module, lowered)

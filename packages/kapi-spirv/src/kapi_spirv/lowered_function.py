@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 from kapi_sim.errors import KernelCompilationError, LimitError
 from kapi_sim.spec import MAX_PRIVATE_BYTES, KernelOptions
 from kapi_spirv._numba_compat import Lower, NativeLowering, numba_ir, register_pass, types
-from kapi_spirv.codegen import SpirvCodeLibrary
-from kapi_spirv.context import SpirvTargetContext
+from kapi_spirv.codegen import KernelLibrary
+from kapi_spirv.context import KernelTargetContext
 from kapi_spirv.failures import Failure, Site
-from kapi_spirv.target import SpirvTarget
+from kapi_spirv.target_interface import Target
 from kapi_types import SubGroupType
 from kapi_types.kernel_typing import (
     KernelCompiler,
@@ -45,9 +45,9 @@ class LoweredFunction:
 
     Attributes
     ----------
-    context : SpirvTargetContext
+    context : KernelTargetContext
         What lowered it.
-    library : SpirvCodeLibrary
+    library : KernelLibrary
         Its LLVM modules.
     fndesc : numba function descriptor
         Its name and types in them.
@@ -65,7 +65,7 @@ class LoweredFunction:
 
     def __init__(
         self,
-        context: SpirvTargetContext,
+        context: KernelTargetContext,
         state: Any,
         lacking: dict[str, list[Problem]],
         writes: frozenset[Place],
@@ -75,7 +75,7 @@ class LoweredFunction:
         self.uses_sub_groups = uses_sub_groups
         self.lacking = lacking
         self.writes = writes
-        self.library: SpirvCodeLibrary = state.library
+        self.library: KernelLibrary = state.library
         self.fndesc, self.return_type = state.cr.fndesc, state.return_type
         self.typed_ir = typed_ir_text(state)
 
@@ -94,7 +94,7 @@ def lower_function(
     function: FunctionType,
     args: tuple[types.Type, ...],
     returns: types.Type | None,
-    target: SpirvTarget,
+    target: Target,
     options: KernelOptions,
     finish: Callable[[LoweredFunction], T],
 ) -> tuple[LoweredFunction, T]:
@@ -108,7 +108,7 @@ def lower_function(
         A type for each parameter.
     returns : numba.types.Type, optional
         What it must return; left out, what it does.
-    target, options : SpirvTarget, KernelOptions
+    target, options : Target, KernelOptions
         What is compiled for, and how.
     finish : callable
         Adds the module's entry point; its result is handed on.
@@ -120,7 +120,7 @@ def lower_function(
     LimitError
         If its private arrays, and those of what it calls, are too large in all.
     """
-    typing_context, context = _contexts()
+    typing_context, context = _contexts(target.data_layout)
 
     def compile_device_function(callee: FunctionType, callee_args: tuple[types.Type, ...]) -> types.Type:
         with context.lowering_device_function():
@@ -130,7 +130,7 @@ def lower_function(
         return state.return_type
 
     def _compile(python_function: FunctionType, types_: tuple[types.Type, ...], returns: Any = None) -> Any:
-        compiler = _SpirvCompiler(
+        compiler = _LoweringCompiler(
             typing_context, context, None, types_, returns, kernel_flags(), {}, debug=options.debug
         )
         if unfit := problems_of_form(python_function, is_kernel=returns is not None):
@@ -187,13 +187,13 @@ def _require_private_memory(function: FunctionType, arrays: list[tuple[int, Site
         )
 
 
-@lru_cache(maxsize=1)
-def _contexts() -> tuple[KernelTypingContext, SpirvTargetContext]:
+@lru_cache(maxsize=4)
+def _contexts(data_layout: str) -> tuple[KernelTypingContext, KernelTargetContext]:
     typing_context = KernelTypingContext()
-    return typing_context, SpirvTargetContext(typing_context)
+    return typing_context, KernelTargetContext(typing_context, data_layout)
 
 
-class _SpirvCompiler(KernelCompiler):
+class _LoweringCompiler(KernelCompiler):
     """The kernel front end, followed by Numba's lowering into kapi's target context."""
 
     def add_lowering(self, passes: Any) -> None:

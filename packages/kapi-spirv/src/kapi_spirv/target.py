@@ -1,18 +1,44 @@
-"""What a SPIR-V module is compiled for: a value, and part of every cache key."""
+"""SPIR-V as a target: what a module is compiled for, and what its code is made of.
+
+The code itself is written in `kapi_spirv.code`, which is imported when it is first asked for: a launch of a kernel that
+was compiled before needs the value alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from kapi_spirv.target_interface import (
+    AtomicUpdate,
+    Combination,
+    GroupKind,
+    ShuffleKind,
+    SubGroupQuery,
+    Target,
+    Way,
+    WorkItemQuery,
+)
+
+if TYPE_CHECKING:
+    from llvmlite import ir
+
+    from kapi_sim import MemoryOrder, MemoryScope
+    from kapi_sim.spec import KernelOptions
 
 __all__ = ["KAPI_DEFAULT_TARGET", "SpirvTarget"]
 
 _VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6")
 _FLOAT_WIDTHS = (16, 32, 64)
+_DATA_LAYOUT = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64-G1"
+
+UNKNOWN_TO_LLVM = ("SPV_INTEL_fp_fast_math_mode",)
+"""Extensions whose words are written into the module after LLVM is done (see `contraction`)."""
 
 
 @dataclass(frozen=True, slots=True)
-class SpirvTarget:
+class SpirvTarget(Target):
     """The SPIR-V dialect and the abilities of the devices that a module may need.
 
     Parameters
@@ -87,6 +113,170 @@ class SpirvTarget:
         if self.float_atomic_min_max:
             needed.append("SPV_EXT_shader_atomic_float_min_max")
         return tuple(dict.fromkeys((*self.extensions, *needed)))
+
+    # -- the module
+
+    @property
+    def data_layout(self) -> str:
+        return _DATA_LAYOUT
+
+    @property
+    def emission(self) -> str:
+        return "kapi_spirv.emission"
+
+    def emission_request(self) -> dict[str, Any]:
+        # LLVM says of an extension that it does not know that it is unknown, aloud.
+        return {"extensions": [name for name in self.all_extensions if name not in UNKNOWN_TO_LLVM]}
+
+    # -- functions
+
+    @property
+    def function_convention(self) -> str:
+        return "spir_func"
+
+    def begin_entry(
+        self, module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]
+    ) -> tuple[ir.Function, ir.Value, Sequence[ir.Value]]:
+        from kapi_spirv.code import entry
+
+        return entry.begin_entry(module, name, packed, local)
+
+    def finish_entry(self, function: ir.Function, options: KernelOptions, is_linear: bool) -> None:
+        from kapi_spirv.code import entry
+
+        entry.finish_entry(function, options, is_linear)
+
+    @property
+    def needs_linear_groups(self) -> bool:
+        return True
+
+    def linear_groups(
+        self, builder: ir.IRBuilder, local_size: Sequence[ir.Value], group_count: Sequence[ir.Value]
+    ) -> None:
+        from kapi_spirv.code import entry
+
+        entry.linear_groups(builder, local_size, group_count)
+
+    # -- work-items
+
+    def work_item_query(self, builder: ir.IRBuilder, query: WorkItemQuery, axis: ir.Value) -> ir.Value:
+        from kapi_spirv.code import work_items
+
+        return work_items.work_item_query(builder, query, axis)
+
+    def sub_group_query(self, builder: ir.IRBuilder, query: SubGroupQuery) -> ir.Value:
+        from kapi_spirv.code import work_items
+
+        return work_items.sub_group_query(builder, query)
+
+    # -- order
+
+    def barrier(self, builder: ir.IRBuilder, group: GroupKind, order: MemoryOrder, scope: MemoryScope) -> None:
+        from kapi_spirv.code import ordering
+
+        ordering.barrier(builder, group, order, scope)
+
+    def fence(self, builder: ir.IRBuilder, order: MemoryOrder, scope: MemoryScope) -> None:
+        from kapi_spirv.code import ordering
+
+        ordering.fence(builder, order, scope)
+
+    # -- atomics
+
+    def has_float_atomic(self, update: AtomicUpdate, width: int) -> bool:
+        return width in (self.float_atomic_add if update == "fadd" else self.float_atomic_min_max)
+
+    def atomic_load(self, builder: ir.IRBuilder, pointer: ir.Value, order: MemoryOrder, scope: MemoryScope) -> ir.Value:
+        from kapi_spirv.code import atomic_operations
+
+        return atomic_operations.atomic_load(builder, pointer, order, scope)
+
+    def atomic_store(
+        self, builder: ir.IRBuilder, pointer: ir.Value, value: ir.Value, order: MemoryOrder, scope: MemoryScope
+    ) -> None:
+        from kapi_spirv.code import atomic_operations
+
+        atomic_operations.atomic_store(builder, pointer, value, order, scope)
+
+    def atomic_update(
+        self,
+        builder: ir.IRBuilder,
+        update: AtomicUpdate,
+        pointer: ir.Value,
+        value: ir.Value,
+        order: MemoryOrder,
+        scope: MemoryScope,
+    ) -> ir.Value:
+        from kapi_spirv.code import atomic_operations
+
+        return atomic_operations.atomic_update(builder, update, pointer, value, order, scope)
+
+    def compare_exchange(
+        self,
+        builder: ir.IRBuilder,
+        pointer: ir.Value,
+        expected: ir.Value,
+        desired: ir.Value,
+        orders: tuple[MemoryOrder, MemoryOrder],
+        scope: MemoryScope,
+    ) -> ir.Value:
+        from kapi_spirv.code import atomic_operations
+
+        return atomic_operations.compare_exchange(builder, pointer, expected, desired, orders, scope)
+
+    # -- groups
+
+    @property
+    def has_shuffles(self) -> bool:
+        return self.version >= "1.3"
+
+    def broadcast(
+        self, builder: ir.IRBuilder, group: GroupKind, ndim: int, value: ir.Value, linear_id: ir.Value
+    ) -> ir.Value:
+        from kapi_spirv.code import group_operations
+
+        return group_operations.broadcast(builder, group, ndim, value, linear_id)
+
+    def shuffle(self, builder: ir.IRBuilder, kind: ShuffleKind, value: ir.Value, operand: ir.Value) -> ir.Value:
+        from kapi_spirv.code import group_operations
+
+        return group_operations.shuffle(builder, kind, value, operand)
+
+    def has_combination(self, combination: Combination) -> bool:
+        from kapi_spirv.code import group_operations
+
+        return combination in group_operations.COMBINATIONS or group_operations.EXTENSION in self.all_extensions
+
+    def combine(
+        self, builder: ir.IRBuilder, group: GroupKind, way: Way, combination: Combination, value: ir.Value
+    ) -> ir.Value:
+        from kapi_spirv.code import group_operations
+
+        return group_operations.combine(builder, group, way, combination, value)
+
+    def vote(self, builder: ir.IRBuilder, group: GroupKind, kind: Literal["any", "all"], value: ir.Value) -> ir.Value:
+        from kapi_spirv.code import group_operations
+
+        return group_operations.vote(builder, group, kind, value)
+
+    # -- functions of numbers, and print
+
+    def library_call(self, builder: ir.IRBuilder, name: str, result: ir.Type, args: Sequence[ir.Value]) -> ir.Value:
+        from kapi_spirv.code import builtins
+
+        return builtins.call_builtin(builder, name, result, args)
+
+    def text(self, builder: ir.IRBuilder, text: str) -> ir.Value:
+        from kapi_spirv.code import printing
+
+        return printing.text(builder, text)
+
+    def print_formatted(
+        self, builder: ir.IRBuilder, format_: str, values: Sequence[ir.Value], codes: Sequence[str]
+    ) -> None:
+        from kapi_spirv.code import printing
+
+        printing.print_formatted(builder, format_, values, codes)
 
 
 def _widths(name: str, given: Iterable[int]) -> tuple[int, ...]:

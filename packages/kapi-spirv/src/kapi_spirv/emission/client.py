@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from kapi_spirv import contraction
 from kapi_spirv.binary import has_duplicate_ids
 from kapi_spirv.target import SpirvTarget
 
@@ -151,8 +150,7 @@ def _request(sources: Sequence[bytes], entry_point: str, target: SpirvTarget) ->
         "size": sum(len(source) for source in sources),
         "entry_point": entry_point,
         "triple": target.triple,
-        # LLVM says of an unknown one that it is unknown, aloud.
-        "extensions": [name for name in target.all_extensions if name != contraction.EXTENSION],
+        **target.emission_request(),
         "assembly": False,
     }
 

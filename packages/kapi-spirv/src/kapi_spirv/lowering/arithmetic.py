@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, cgutils, types
-from kapi_spirv.lowering.builtins import call_intrinsic
+from kapi_spirv.lowering.intrinsics import call_intrinsic
 from kapi_types.kernel_typing.operators import IN_PLACE
 
 __all__ = ["registry"]

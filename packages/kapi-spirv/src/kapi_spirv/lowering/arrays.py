@@ -11,8 +11,8 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, cgutils, types
-from kapi_spirv.lowering.builtins import I64
 from kapi_spirv.lowering.conversion import convert
+from kapi_spirv.lowering.intrinsics import I64
 from kapi_types import UsmArrayType
 from kapi_types.weak import weak_int
 

@@ -1,9 +1,4 @@
-"""Atomic operations: SPIR-V's own where the target has them, else loops around compare-exchange.
-
-References
-----------
-SPIR-V specification, 3.52.18, "Atomic Instructions"; SPV_EXT_shader_atomic_float_add and _min_max.
-"""
+"""Atomic operations: the target's own where it has them, else loops around compare-exchange."""
 
 from __future__ import annotations
 
@@ -16,8 +11,8 @@ from kapi_sim import MemoryOrder
 from kapi_sim.spec.intrinsics import rows
 from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_spirv.lowering.arrays import element_pointer
-from kapi_spirv.lowering.builtins import I32, I64, call_builtin
-from kapi_spirv.lowering.memory_model import scope_operand, semantics_operand
+from kapi_spirv.lowering.intrinsics import I32, I64
+from kapi_spirv.target_interface import AtomicUpdate, Target
 from kapi_types import AtomicRefType
 from kapi_types.weak import weak_int
 
@@ -27,19 +22,24 @@ registry = LoweringRegistry("kapi atomics")
 
 LOWERED = {row.key for row in rows(family="atomic") if row.name != "atomic_fence"}
 
-_INTEGER = {
-    "exchange": ("Exchange", "Exchange"),
-    "fetch_add": ("IAdd", "IAdd"),
-    "fetch_sub": ("ISub", "ISub"),
-    "fetch_min": ("SMin", "UMin"),
-    "fetch_max": ("SMax", "UMax"),
-    "fetch_and": ("And", "And"),
-    "fetch_or": ("Or", "Or"),
-    "fetch_xor": ("Xor", "Xor"),
+_UPDATES: dict[str, tuple[AtomicUpdate, AtomicUpdate]] = {
+    "exchange": ("exchange", "exchange"),
+    "fetch_add": ("add", "add"),
+    "fetch_sub": ("sub", "sub"),
+    "fetch_min": ("min", "umin"),
+    "fetch_max": ("max", "umax"),
+    "fetch_and": ("and", "and"),
+    "fetch_or": ("or", "or"),
+    "fetch_xor": ("xor", "xor"),
 }
-"""Method, to the operation on signed and on unsigned integers."""
+"""Method, to what it does to signed and to unsigned integers."""
 
-_FLOAT = {"fetch_add": "FAddEXT", "fetch_sub": "FAddEXT", "fetch_min": "FMinEXT", "fetch_max": "FMaxEXT"}
+_OF_FLOATS: dict[str, AtomicUpdate] = {
+    "fetch_add": "fadd",
+    "fetch_sub": "fadd",  # of the negated value
+    "fetch_min": "fmin",
+    "fetch_max": "fmax",
+}
 
 _READ_PART = {MemoryOrder.RELEASE: MemoryOrder.RELAXED, MemoryOrder.ACQ_REL: MemoryOrder.ACQUIRE}
 _WRITE_PART = {MemoryOrder.ACQUIRE: MemoryOrder.RELAXED, MemoryOrder.ACQ_REL: MemoryOrder.RELEASE}
@@ -49,39 +49,37 @@ class _Reference:
     """One atomic reference in a function being lowered."""
 
     def __init__(self, context: Any, builder: ir.IRBuilder, type_: AtomicRefType, value: ir.Value) -> None:
+        self.target: Target = context.kernel_target
         self.builder, self.type = builder, type_
         self.pointer = context.make_helper(builder, type_, value).element
-        self._scope = scope_operand(type_.scope)
 
-    def call(self, operation: str, pointer: ir.Value, result: ir.Type, *values: ir.Value) -> ir.Value:
+    def update(self, update: AtomicUpdate, pointer: ir.Value, value: ir.Value) -> ir.Value:
         """One atomic operation that reads and writes."""
-        operands = [pointer, self._scope, semantics_operand(self.type.order), *values]
-        return self._call(operation, result, operands)
+        return self.target.atomic_update(self.builder, update, pointer, value, self.type.order, self.type.scope)
 
     def load(self, pointer: ir.Value, order: MemoryOrder) -> ir.Value:
         """Read the element; `order` counts only for what it acquires."""
-        semantics = semantics_operand(_READ_PART.get(order, order))
-        return self._call("Load", pointer.type.pointee, [pointer, self._scope, semantics])
+        return self.target.atomic_load(self.builder, pointer, _READ_PART.get(order, order), self.type.scope)
 
     def store(self, value: ir.Value) -> None:
         """Write the element."""
-        order = self.type.order
-        semantics = semantics_operand(_WRITE_PART.get(order, order))
+        order = _WRITE_PART.get(self.type.order, self.type.order)
         # As an integer, like `exchange`: Intel's CPU driver fails to link both for float64.
         bits = self.builder.bitcast(value, self.bits)
-        self._call("Store", ir.VoidType(), [self.bits_pointer(), self._scope, semantics, bits])
+        self.target.atomic_store(self.builder, self.bits_pointer(), bits, order, self.type.scope)
 
     def exchange(self, value: ir.Value) -> ir.Value:
         """Write the element; returns what it was."""
         bits = self.builder.bitcast(value, self.bits)
-        return self.builder.bitcast(self.call("Exchange", self.bits_pointer(), self.bits, bits), value.type)
+        return self.builder.bitcast(self.update("exchange", self.bits_pointer(), bits), value.type)
 
     def compare_exchange(self, expected: ir.Value, desired: ir.Value) -> ir.Value:
         """Write the integer `desired` if the element is `expected`; returns what the element was."""
         order = self.type.order
-        semantics = [semantics_operand(order), semantics_operand(_READ_PART.get(order, order))]
-        operands = [self.bits_pointer(), self._scope, *semantics, desired, expected]
-        return self._call("CompareExchange", desired.type, operands)
+        orders = order, _READ_PART.get(order, order)
+        return self.target.compare_exchange(
+            self.builder, self.bits_pointer(), expected, desired, orders, self.type.scope
+        )
 
     def bits_pointer(self) -> ir.Value:
         """The element's address as an integer's of the same size."""
@@ -91,10 +89,6 @@ class _Reference:
     def bits(self) -> ir.IntType:
         """The integer type of the element's size."""
         return I64 if self.type.dtype.bitwidth == 64 else I32
-
-    def _call(self, operation: str, result: ir.Type, operands: list[ir.Value]) -> ir.Value:
-        name = f"__spirv_Atomic{operation}"
-        return call_builtin(self.builder, name, result, operands, attributes=("nounwind",))
 
 
 def _method(name: str) -> Callable[[Callable[..., ir.Value]], None]:
@@ -111,7 +105,7 @@ def _method(name: str) -> Callable[[Callable[..., ir.Value]], None]:
 @registry.lower("AtomicRef", types.Any, types.Any, types.Any, types.Any, types.Any)
 def _make_reference(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     dtype = sig.return_type.dtype
-    if dtype.bitwidth == 64 and not context.spirv_target.has_atomic64:
+    if dtype.bitwidth == 64 and not context.kernel_target.has_atomic64:
         raise context.refusal(
             f"ref of AtomicRef() must have 32-bit elements for devices that lack atomic64, got {dtype}"
         )
@@ -147,15 +141,13 @@ def _register_fetch(name: str) -> None:
     def fetch(context: Any, reference: _Reference, types_: Any, args: Any) -> ir.Value:
         dtype, pointer, value = reference.type.dtype, reference.pointer, args[0]
         if isinstance(dtype, types.Integer):
-            return reference.call(_INTEGER[name][0 if dtype.signed else 1], pointer, value.type, value)
+            return reference.update(_UPDATES[name][0 if dtype.signed else 1], pointer, value)
         if name == "exchange":
             return reference.exchange(value)
         if name == "fetch_sub":
             value = reference.builder.fneg(value)
-        target = context.spirv_target
-        native = target.float_atomic_min_max if name in ("fetch_min", "fetch_max") else target.float_atomic_add
-        if dtype.bitwidth in native:
-            return reference.call(_FLOAT[name], pointer, value.type, value)
+        if reference.target.has_float_atomic(_OF_FLOATS[name], dtype.bitwidth):
+            return reference.update(_OF_FLOATS[name], pointer, value)
         return _by_compare_exchange(reference, name, value)
 
 
@@ -185,5 +177,5 @@ def _combined(builder: ir.IRBuilder, name: str, old: ir.Value, value: ir.Value) 
     return builder.select(is_kept, old, value)
 
 
-for _name in _INTEGER:
+for _name in _UPDATES:
     _register_fetch(_name)

@@ -14,9 +14,9 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, types
-from kapi_spirv.lowering.builtins import call_builtin, call_intrinsic
 from kapi_spirv.lowering.complex_parts import join, split
 from kapi_spirv.lowering.conversion import convert
+from kapi_spirv.lowering.intrinsics import call_intrinsic
 from kapi_types.kernel_typing.conversions import part_of
 from kapi_types.kernel_typing.library.complex_functions import complex_power
 from kapi_types.kernel_typing.library.parts import make_complex
@@ -106,7 +106,7 @@ def _positive(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
 @registry.lower(abs, types.Complex)
 def _absolute(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     real, imag = split(builder, args[0])
-    return call_builtin(builder, "hypot", real.type, [real, imag])
+    return context.kernel_target.library_call(builder, "hypot", real.type, [real, imag])
 
 
 def compare_complex(builder: ir.IRBuilder, symbol: str, left: ir.Value, right: ir.Value) -> ir.Value:

@@ -1,10 +1,7 @@
 """Index-space queries of Item, NdItem and Group, by the names of the intrinsic table.
 
-SYCL's last dimension is the fastest, and OpenCL's first: dimension `d` of `n` here is dimension `n - 1 - d` there.
-
-References
-----------
-OpenCL C 3.0 specification, section 6.15.1, "Work-Item Functions".
+SYCL's last dimension is the fastest. A target counts axes from the fastest one: dimension `d` of `n` here is its axis
+`n - 1 - d`.
 """
 
 from __future__ import annotations
@@ -16,25 +13,26 @@ from llvmlite import ir
 
 from kapi_sim.spec.intrinsics import rows
 from kapi_spirv._numba_compat import LoweringRegistry, types
-from kapi_spirv.lowering.builtins import I32, I64, call_builtin
+from kapi_spirv.lowering.intrinsics import I32, I64
+from kapi_spirv.target_interface import WorkItemQuery
 from kapi_types import GroupType, ItemType, NdItemType
 
-__all__ = ["LOWERED", "registry", "work_item_query"]
+__all__ = ["LOWERED", "registry"]
 
 registry = LoweringRegistry("kapi index space")
 
-_QUERIES = {
-    ("Item", "id"): "get_global_id",
-    ("NdItem", "global_id"): "get_global_id",
-    ("NdItem", "global_range"): "get_global_size",
-    ("NdItem", "local_id"): "get_local_id",
-    ("NdItem", "local_range"): "get_local_size",
-    ("Group", "group_id"): "get_group_id",
-    ("Group", "group_range"): "get_num_groups",
-    ("Group", "local_id"): "get_local_id",
-    ("Group", "local_range"): "get_local_size",
+_QUERIES: dict[tuple[str, str], WorkItemQuery] = {
+    ("Item", "id"): "global_id",
+    ("NdItem", "global_id"): "global_id",
+    ("NdItem", "global_range"): "global_size",
+    ("NdItem", "local_id"): "local_id",
+    ("NdItem", "local_range"): "local_size",
+    ("Group", "group_id"): "group_id",
+    ("Group", "group_range"): "group_count",
+    ("Group", "local_id"): "local_id",
+    ("Group", "local_range"): "local_size",
 }
-"""Owner and what is asked for, to the OpenCL function that answers it for one dimension."""
+"""Owner and what is asked for, to the target's query for one axis."""
 
 _TYPES = {"Item": ItemType, "NdItem": NdItemType, "Group": GroupType}
 
@@ -42,15 +40,6 @@ LOWERED: set[str] = set()
 """Keys of the table's rows that are lowered here; a test compares it with the table."""
 
 Query = Callable[[Any, ir.IRBuilder, Any, ir.Value, ir.Value], ir.Value]
-
-
-def work_item_query(builder: ir.IRBuilder, name: str, dim: ir.Value) -> ir.Value:
-    """One of OpenCL's work-item functions for OpenCL's dimension `dim`, a 32-bit value."""
-    answer = call_builtin(builder, name, I64, [dim], unsigned=True)
-    # No id is negative and no range is zero: the direction of loops and the signs of indices follow from it.
-    least, beyond = 0 if name.endswith("_id") else 1, 2**31 if "local" in name else 2**62
-    answer.set_metadata("range", builder.module.add_metadata([I64(least), I64(beyond)]))
-    return answer
 
 
 def _query(owner: str, what: str) -> Query:
@@ -67,11 +56,11 @@ def _query(owner: str, what: str) -> Query:
 
         return from_argument
 
-    name = _QUERIES[owner, what]
+    query = _QUERIES[owner, what]
 
     def from_hardware(context: Any, builder: ir.IRBuilder, type_: Any, this: ir.Value, dim: ir.Value) -> ir.Value:
-        opencl_dim = builder.trunc(builder.sub(I64(type_.ndim - 1), dim), I32)
-        return work_item_query(builder, name, opencl_dim)
+        axis = builder.trunc(builder.sub(I64(type_.ndim - 1), dim), I32)
+        return context.kernel_target.work_item_query(builder, query, axis)
 
     return from_hardware
 
@@ -128,7 +117,7 @@ def _leader(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) ->
     """Whether every local id is 0."""
     first: ir.Value = ir.IntType(1)(1)
     for axis in range(type_.ndim):
-        local_id = work_item_query(builder, "get_local_id", I32(axis))
+        local_id = context.kernel_target.work_item_query(builder, "local_id", I32(axis))
         first = builder.and_(first, builder.icmp_unsigned("==", local_id, I64(0)))
     return first
 

@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, cgutils, types
-from kapi_spirv.lowering.builtins import I64
+from kapi_spirv.lowering.intrinsics import I64
 from kapi_types.kernel_typing.iteration import RangeIteratorType, RangeType
 
 __all__ = ["registry"]

@@ -1,9 +1,4 @@
-"""The primitives of mathematics, as LLVM intrinsics where LLVM can fold them and as OpenCL built-ins elsewhere.
-
-References
-----------
-OpenCL C 3.0 specification, section 6.15.2, "Math Functions".
-"""
+"""The primitives of mathematics: LLVM's intrinsics where LLVM can fold them, else calls of the target's library."""
 
 from __future__ import annotations
 
@@ -13,8 +8,9 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, types
-from kapi_spirv.lowering.builtins import I32, I64, call_builtin, call_intrinsic
 from kapi_spirv.lowering.conversion import convert
+from kapi_spirv.lowering.intrinsics import I32, I64, call_intrinsic
+from kapi_spirv.target_interface import Target
 from kapi_types.kernel_typing.functions import primitive_key
 
 __all__ = ["PRIMITIVES", "registry"]
@@ -25,7 +21,7 @@ _INTRINSICS = {
     "fabs", "sqrt", "floor", "ceil", "trunc", "rint", "copysign", "exp", "exp2", "log", "log2", "log10", "pow", "sin",
     "cos", "fma",
 }  # fmt: skip
-_BUILTINS = {
+_LIBRARY = {
     "cbrt", "expm1", "log1p", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
     "hypot", "remainder", "nextafter", "erf", "erfc", "tgamma", "lgamma",
 }  # fmt: skip
@@ -33,13 +29,13 @@ _FACTORS = {"degrees": 180.0 / math.pi, "radians": math.pi / 180.0}
 _PREDICATES = {"isnan", "isinf", "isfinite", "signbit"}
 _EXACT_IN_HALF = {"fabs", "fma", "copysign", "floor", "ceil", "trunc", "rint", "nextafter", *_PREDICATES}
 
-PRIMITIVES = frozenset({*_INTRINSICS, *_BUILTINS, *_FACTORS, *_PREDICATES, "fmod", "ldexp", "ilogb", "same"})
+PRIMITIVES = frozenset({*_INTRINSICS, *_LIBRARY, *_FACTORS, *_PREDICATES, "fmod", "ldexp", "ilogb", "same"})
 """The primitives that are lowered here; a test compares them with the front end's."""
 
-_LARGEST_EXPONENT = 1 << 20  # beyond every float's; OpenCL takes a 32-bit exponent
+_LARGEST_EXPONENT = 1 << 20  # beyond every float's; libraries take a 32-bit exponent
 
 
-def _compute(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
+def _compute(target: Target, builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
     """The result of a primitive of floats, all operands being of one float type."""
     type_ = args[0].type
     if name in _PREDICATES:
@@ -51,8 +47,8 @@ def _compute(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value
     if name in _INTRINSICS:
         return call_intrinsic(builder, name, args)
     if name == "ilogb":
-        return builder.sext(call_builtin(builder, name, I32, args), I64)
-    return call_builtin(builder, name, type_, args)
+        return builder.sext(target.library_call(builder, name, I32, args), I64)
+    return target.library_call(builder, name, type_, args)
 
 
 def _classify(builder: ir.IRBuilder, name: str, value: ir.Value) -> ir.Value:
@@ -67,18 +63,18 @@ def _classify(builder: ir.IRBuilder, name: str, value: ir.Value) -> ir.Value:
     return builder.fcmp_ordered("==" if name == "isinf" else "<", magnitude, infinity)
 
 
-def _in_width(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
+def _in_width(target: Target, builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
     """The same, of float16 by way of float32, which is what its bounds are written for."""
     if str(args[0].type) != "half" or name in _EXACT_IN_HALF:
-        return _compute(builder, name, args)
-    value = _compute(builder, name, [builder.fpext(arg, ir.FloatType()) for arg in args])
+        return _compute(target, builder, name, args)
+    value = _compute(target, builder, name, [builder.fpext(arg, ir.FloatType()) for arg in args])
     return builder.fptrunc(value, ir.HalfType()) if str(value.type) == "float" else value
 
 
 def _register(name: str, count: int) -> None:
     @registry.lower(primitive_key(name), *[types.Float] * count)
     def implement(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
-        value = _in_width(builder, name, list(args))
+        value = _in_width(context.kernel_target, builder, name, list(args))
         if name in _PREDICATES or name == "ilogb" or sig.return_type == sig.args[0]:
             return value
         return convert(builder, value, sig.args[0], sig.return_type)
@@ -96,7 +92,7 @@ def _ldexp(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value
     for symbol, limit in (("<", -_LARGEST_EXPONENT), (">", _LARGEST_EXPONENT)):
         exponent = builder.select(builder.icmp_signed(symbol, exponent, I64(limit)), I64(limit), exponent)
     wide = convert(builder, value, sig.args[0], types.float32) if sig.args[0] == types.float16 else value
-    scaled = call_builtin(builder, "ldexp", wide.type, [wide, builder.trunc(exponent, I32)])
+    scaled = context.kernel_target.library_call(builder, "ldexp", wide.type, [wide, builder.trunc(exponent, I32)])
     return builder.fptrunc(scaled, value.type) if wide is not value else scaled
 
 

@@ -1,9 +1,4 @@
-"""Queries of SubGroup.
-
-References
-----------
-OpenCL C 3.0 specification, section 6.15.20, "Sub-group Functions".
-"""
+"""Queries of SubGroup, which the target answers."""
 
 from __future__ import annotations
 
@@ -13,37 +8,33 @@ from llvmlite import ir
 
 from kapi_sim.spec.intrinsics import rows
 from kapi_spirv._numba_compat import LoweringRegistry
-from kapi_spirv.lowering.builtins import I32, I64, call_builtin
+from kapi_spirv.lowering.intrinsics import I32, I64
+from kapi_spirv.target_interface import SubGroupQuery
 from kapi_types import NdItemType, SubGroupType
 
-__all__ = ["LOWERED", "registry", "sub_group_query"]
+__all__ = ["LOWERED", "registry"]
 
 registry = LoweringRegistry("kapi sub-groups")
 
 LOWERED = {"NdItem.get_sub_group", *(row.key for row in rows(owner="SubGroup"))}
 
-_QUERIES = {
-    "get_group_id": "get_sub_group_id",
-    "get_group_range": "get_num_sub_groups",
-    "get_local_id": "get_sub_group_local_id",
-    "get_local_range": "get_sub_group_size",
-    "get_max_local_range": "get_max_sub_group_size",
+_QUERIES: dict[str, SubGroupQuery] = {
+    "get_group_id": "sub_group_id",
+    "get_group_range": "sub_group_count",
+    "get_local_id": "local_id",
+    "get_local_range": "size",
+    "get_max_local_range": "max_size",
 }
 
 
-def sub_group_query(builder: ir.IRBuilder, name: str) -> ir.Value:
-    """One of OpenCL's sub-group functions without arguments, in 32 bits."""
-    return call_builtin(builder, name, I32, [])
-
-
-def _register_query(method: str, name: str) -> None:
+def _register_query(method: str, query: SubGroupQuery) -> None:
     @registry.lower(f"SubGroup.{method}", SubGroupType)
     def implement(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
-        return builder.zext(sub_group_query(builder, name), I64)
+        return builder.zext(context.kernel_target.sub_group_query(builder, query), I64)
 
 
-for _method, _name in _QUERIES.items():
-    _register_query(_method, _name)
+for _method, _asked in _QUERIES.items():
+    _register_query(_method, _asked)
 
 
 @registry.lower("NdItem.get_sub_group", NdItemType)
@@ -53,4 +44,4 @@ def _get_sub_group(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> 
 
 @registry.lower_getattr(SubGroupType, "leader")
 def _leader(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
-    return builder.icmp_unsigned("==", sub_group_query(builder, "get_sub_group_local_id"), I32(0))
+    return builder.icmp_unsigned("==", context.kernel_target.sub_group_query(builder, "local_id"), I32(0))

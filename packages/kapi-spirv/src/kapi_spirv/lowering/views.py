@@ -12,8 +12,8 @@ from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, cgutils, types
 from kapi_spirv.lowering.arrays import check_indices, element_pointer
-from kapi_spirv.lowering.builtins import I64
 from kapi_spirv.lowering.conversion import convert
+from kapi_spirv.lowering.intrinsics import I64
 from kapi_types import UsmArrayType
 from kapi_types.kernel_typing.views import SliceType, index_parts
 from kapi_types.weak import weak_int

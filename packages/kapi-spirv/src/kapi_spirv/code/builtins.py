@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-__all__ = ["I32", "I64", "call_builtin", "call_intrinsic"]
+from kapi_spirv.lowering.intrinsics import call_declared
 
-I32 = ir.IntType(32)
-I64 = ir.IntType(64)
+__all__ = ["call_builtin"]
 
 _MANGLED = {"i1": "b", "i8": "c", "i16": "s", "i32": "i", "i64": "l", "half": "Dh", "float": "f", "double": "d"}
 
@@ -41,14 +40,7 @@ def call_builtin(
         LLVM function attributes; a function with an effect must not have "readnone".
     """
     codes = "".join(_mangle(arg.type, unsigned) for arg in args)
-    return _call(builder, f"_Z{len(name)}{name}{codes or 'v'}", result, args, attributes, "spir_func")
-
-
-def call_intrinsic(builder: ir.IRBuilder, name: str, args: Sequence[ir.Value]) -> ir.Value:
-    """Call the LLVM intrinsic `llvm.<name>` of the first argument's float type, which it also returns."""
-    type_ = args[0].type
-    suffix = {"half": "f16", "float": "f32", "double": "f64"}[str(type_)]
-    return _call(builder, f"llvm.{name}.{suffix}", type_, args, (), "")
+    return call_declared(builder, f"_Z{len(name)}{name}{codes or 'v'}", result, args, attributes, "spir_func")
 
 
 def _mangle(type_: ir.Type, unsigned: bool) -> str:
@@ -56,21 +48,3 @@ def _mangle(type_: ir.Type, unsigned: bool) -> str:
         return f"PU3AS{type_.addrspace}{_mangle(type_.pointee, unsigned)}"
     code = _MANGLED[str(type_)]
     return {"c": "h", "s": "t", "i": "j", "l": "m"}.get(code, code) if unsigned else code
-
-
-def _call(
-    builder: ir.IRBuilder,
-    symbol: str,
-    result: ir.Type,
-    args: Sequence[ir.Value],
-    attributes: Sequence[str],
-    convention: str,
-) -> ir.Value:
-    module = builder.module
-    function = module.globals.get(symbol)
-    if function is None:
-        function = ir.Function(module, ir.FunctionType(result, [arg.type for arg in args]), symbol)
-        function.calling_convention = convention
-        for attribute in attributes:
-            function.attributes.add(attribute)
-    return builder.call(function, args, cconv=convention or None)

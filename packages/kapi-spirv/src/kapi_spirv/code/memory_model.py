@@ -13,9 +13,10 @@ from __future__ import annotations
 from llvmlite import ir
 
 from kapi_sim import MemoryOrder, MemoryScope
-from kapi_spirv.lowering.builtins import I32
+from kapi_spirv.lowering.intrinsics import I32
+from kapi_spirv.target_interface import GroupKind
 
-__all__ = ["IN_SUB_GROUP", "IN_WORK_GROUP", "scope_operand", "semantics_operand"]
+__all__ = ["execution_scope", "scope_operand", "semantics_operand"]
 
 _SCOPES = {
     MemoryScope.SYSTEM: 0,
@@ -33,8 +34,12 @@ _ORDERS = {
 }
 _LOCAL_MEMORY, _GLOBAL_MEMORY = 0x100, 0x200
 
-IN_WORK_GROUP, IN_SUB_GROUP = I32(2), I32(3)
-"""The scopes of execution."""
+_EXECUTION = {"work_group": I32(2), "sub_group": I32(3)}
+
+
+def execution_scope(group: GroupKind) -> ir.Constant:
+    """The operand for a scope of execution."""
+    return _EXECUTION[group]
 
 
 def scope_operand(scope: MemoryScope) -> ir.Constant:

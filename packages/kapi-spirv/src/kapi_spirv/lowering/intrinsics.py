@@ -1,0 +1,54 @@
+"""What every lowering writes with: integers of 32 and 64 bits, LLVM's intrinsics, and functions of another module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+__all__ = ["I32", "I64", "call_declared", "call_intrinsic"]
+
+I32 = ir.IntType(32)
+I64 = ir.IntType(64)
+
+
+def call_intrinsic(builder: ir.IRBuilder, name: str, args: Sequence[ir.Value]) -> ir.Value:
+    """Call the LLVM intrinsic `llvm.<name>` of the first argument's float type, which it also returns."""
+    type_ = args[0].type
+    suffix = {"half": "f16", "float": "f32", "double": "f64"}[str(type_)]
+    return call_declared(builder, f"llvm.{name}.{suffix}", type_, args)
+
+
+def call_declared(
+    builder: ir.IRBuilder,
+    symbol: str,
+    result: ir.Type,
+    args: Sequence[ir.Value],
+    attributes: Sequence[str] = (),
+    convention: str = "",
+) -> ir.Value:
+    """Call a function that this module only declares.
+
+    Parameters
+    ----------
+    builder : llvmlite.ir.IRBuilder
+        Where to call it.
+    symbol : str
+        Its name.
+    result : llvmlite.ir.Type
+        What it returns.
+    args : sequence of llvmlite.ir.Value
+        What it is given; their types are its parameters'.
+    attributes : sequence of str
+        LLVM's attributes of the function.
+    convention : str
+        LLVM's name of its calling convention; empty for the default.
+    """
+    module = builder.module
+    function = module.globals.get(symbol)
+    if function is None:
+        function = ir.Function(module, ir.FunctionType(result, [arg.type for arg in args]), symbol)
+        function.calling_convention = convention
+        for attribute in attributes:
+            function.attributes.add(attribute)
+    return builder.call(function, args, cconv=convention or None)
