@@ -133,7 +133,7 @@ def test_driver_does_group_operations_in_32_bits():
 
 
 def test_driver_is_asked_for_a_loop_that_swaps_variables(observe):
-    """`a, b = b, a + b`: `kapi_spirv.emission._recurrences`."""
+    """`a, b = b, a + b`: `kapi_spirv.emission.recurrences`."""
     swap = "long a = 0, b = 1; for (long k = 0; k < i; k++) { const long t = a + b; a = b; b = t; } o[i] = a;"
     done = in_opencl_c(f"print(run({swap!r}, 10).tolist() == [0, 1, 1, 2, 3, 5, 8, 13, 21, 34])")
     observe("loop that swaps variables", outcome(done, "True\n"))
@@ -175,7 +175,7 @@ print(np.array_equal(result, -values))
 
 
 def test_driver_is_asked_for_negated_floats_at_barriers(observe):
-    """`kapi_spirv.emission._negations`."""
+    """`kapi_spirv.emission.negations`."""
     observe("negated floats at barriers", outcome(in_opencl_c(NEGATED), "True\n"))
 
 
@@ -236,7 +236,7 @@ STEPS = {
 
 @pytest.mark.parametrize("fault", STEPS)
 def test_driver_is_asked_for_loops_it_cannot_count(fault, observe):
-    """`kapi_spirv.emission._unswitching`; in kernels here and in `test_loops_in_branches`."""
+    """`kapi_spirv.emission.unswitching`; in kernels here and in `test_loops_in_branches`."""
     done = in_opencl_c(f"print(run({STEPS[fault]!r}, 16).tolist() == [0, 4] * 8)")
     observe(fault, outcome(done, "True\n"))
 

@@ -20,7 +20,7 @@ import pytest
 
 from kapi_spirv import SpirvTarget
 from kapi_spirv.emission import EmissionError, emit
-from kapi_spirv.emission._validation import forbidden_constructs
+from kapi_spirv.emission.validation import forbidden_constructs
 
 
 def beside(name: str) -> Any:

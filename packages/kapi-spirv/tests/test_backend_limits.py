@@ -12,9 +12,10 @@ import sys
 
 import pytest
 
-from kapi_spirv import SpirvTarget
+from kapi_spirv import SpirvTarget, target
+from kapi_spirv import emission_client as client
 from kapi_spirv.binary import has_duplicate_ids
-from kapi_spirv.emission import EmissionError, client, emit
+from kapi_spirv.emission_client import EmissionError, emit
 
 RAW = """
 import sys
@@ -185,7 +186,7 @@ LDEXP = kernel(
 
 
 def test_emission_names_ldexp_as_opencl_does(validate):
-    """LLVM's passes make the intrinsic of powers of two. Fails when LLVM has mended it: then `_powers` may go."""
+    """LLVM's passes make the intrinsic of powers of two. Fails when LLVM has mended it: then `powers` may go."""
     assert raw(LDEXP).returncode != 0, "LLVM's SPIR-V back end has learned llvm.ldexp"
     assert validate(emit([LDEXP], "k", SpirvTarget()).code) == ""
 
@@ -368,9 +369,9 @@ def test_modules_without_duplicate_ids_are_valid(emitted_in_one_process, validat
 def test_emission_with_duplicate_ids_is_done_again_by_a_new_helper(monkeypatch):
     """A new process remembers nothing of earlier modules, and what it makes is taken."""
     asked = []
-    monkeypatch.setattr(client, "has_duplicate_ids", lambda code: asked.append(code) or True)
-    before = client._helper()
+    monkeypatch.setattr(target, "has_duplicate_ids", lambda code: asked.append(code) or True)
+    before = client._helper(SpirvTarget())
     assert emit([kernel("store i64 %n, ptr addrspace(1) %p")], "k", SpirvTarget()).code
     assert len(asked) == 1
-    assert client._helper() is not before
+    assert client._helper(SpirvTarget()) is not before
     assert not before.is_usable()

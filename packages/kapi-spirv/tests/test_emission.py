@@ -11,7 +11,8 @@ from numba import types
 
 from kapi_sim.errors import KernelCompilationError
 from kapi_spirv import SpirvTarget, compile_kernel
-from kapi_spirv.emission import EmissionError, client, emit
+from kapi_spirv import emission_client as client
+from kapi_spirv.emission_client import EmissionError, emit
 from kapi_types import ItemType, UsmArrayType
 
 EMPTY = "define spir_kernel void @k() {\n  ret void\n}\n"
@@ -26,7 +27,7 @@ ARRAY = UsmArrayType(types.float32, 1, "C")
 
 
 def helper_id():
-    return client._current._process.pid
+    return client._helpers["kapi_spirv.emission"]._process.pid
 
 
 def test_helper_process_serves_many_kernels(validated_compile):
@@ -45,7 +46,7 @@ def test_helper_process_serves_many_kernels(validated_compile):
 def test_emission_survives_the_end_of_its_helper(is_reaped):
     """Ended by another program, whether or not that is known yet, it is replaced without a word."""
     emit([EMPTY], "k", SpirvTarget())
-    ended = client._current._process
+    ended = client._helpers["kapi_spirv.emission"]._process
     os.kill(ended.pid, signal.SIGKILL)
     if is_reaped:
         ended.wait()
@@ -143,7 +144,7 @@ class _Interrupted:
 def test_interrupted_exchange_leaves_nothing_behind():
     """The answer that was not read is not the answer to the next request."""
     emit([EMPTY], "k", SpirvTarget())
-    interrupted = client._current._process
+    interrupted = client._helpers["kapi_spirv.emission"]._process
     interrupted.stdout = _Interrupted(interrupted.stdout)
     with pytest.raises(KeyboardInterrupt):
         emit([EMPTY.replace("@k", "@other")], "other", SpirvTarget())
@@ -169,12 +170,12 @@ FORK = (
     KERNEL
     + """
 import threading
-from kapi_spirv.emission import client
+from kapi_spirv import emission_client as client
 before = compiled()
 client._lock.acquire()  # as if another thread were in the middle of an exchange
 child = os.fork()
 if child == 0:
-    os._exit(0 if compiled() == before and client._current.owner == os.getpid() else 1)
+    os._exit(0 if compiled() == before and client._helpers["kapi_spirv.emission"].owner == os.getpid() else 1)
 client._lock.release()
 _, status = os.waitpid(child, 0)
 print(os.waitstatus_to_exitcode(status), compiled() == before)
@@ -209,9 +210,9 @@ def test_emission_in_a_process_pool(run_python, method):
 LEFT_BEHIND = (
     KERNEL
     + """
-from kapi_spirv.emission import client
+from kapi_spirv import emission_client as client
 compiled()
-print(client._current._process.pid)
+print(client._helpers["kapi_spirv.emission"]._process.pid)
 """
 )
 
@@ -225,8 +226,8 @@ def test_helper_process_ends_with_its_parent(run_python):
 
 def test_helper_process_is_started_when_first_needed(run_python):
     """Importing the package starts nothing."""
-    program = "from kapi_spirv.emission import client\nimport kapi_spirv\nprint(client._current)\n"
-    assert run_python(program).split() == ["None"]
+    program = "from kapi_spirv import emission_client as client\nimport kapi_spirv\nprint(client._helpers)\n"
+    assert run_python(program).split() == ["{}"]
 
 
 @pytest.mark.parametrize(
@@ -249,12 +250,12 @@ def test_helper_that_is_ended_again_and_again_says_by_what(end, words, monkeypat
     def double(item, a):
         a[item.get_id(0)] *= 2
 
-    client._stop()
-    monkeypatch.setattr(client, "_START", f"import os, signal, sys\nsys.stdin.readline()\n{end}\n# {{path}} {{folder}}")
+    client._stop_all()
+    monkeypatch.setattr(client, "_START", f"import os, signal, sys\nsys.stdin.readline()\n{end}\n# {{path}} {{server}} {{emission}} {{folder}}")
     with pytest.raises(KernelCompilationError, match=words):
         compile_kernel(double, [ItemType(1), ARRAY])
     monkeypatch.undo()
-    client._stop()
+    client._stop_all()
     assert compile_kernel(double, [ItemType(1), ARRAY]).code
 
 

@@ -13,7 +13,7 @@ from kapi_sim.spec import KernelOptions
 from kapi_spirv import contraction
 from kapi_spirv._numba_compat import global_compiler_lock, types
 from kapi_spirv.binary import read_header
-from kapi_spirv.emission import EmissionError, Emitted, HelperEndedError, emit, prepare
+from kapi_spirv.emission_client import EmissionError, Emitted, HelperEndedError, emit, prepare
 from kapi_spirv.entry_point import build_entry_point, describe_parameters, packed_layout, with_writes
 from kapi_spirv.exported_function import build_exported_function
 from kapi_spirv.lowered_function import LoweredFunction, lower_function
@@ -98,7 +98,7 @@ def compile_kernel(
         build_entry_point(lowered.context, lowered.library, entry_point, lowered.fndesc, args, parameters, packed)
         return packed, with_writes(parameters, names, lowered.writes)
 
-    prepare()
+    prepare(target)
     with global_compiler_lock:
         lowered, (layout, parameters) = lower_function(function, args, types.none, target, options, finish)
     emitted = _emitted("kernel", function, names, args, lowered.modules, entry_point, target, options, optimise)
@@ -192,7 +192,7 @@ def compile_spirv(
     def finish(lowered: LoweredFunction) -> None:
         build_exported_function(lowered.context, lowered.library, plain.__name__, lowered.fndesc, names)
 
-    prepare()
+    prepare(target)
     with global_compiler_lock:
         lowered, _ = lower_function(plain, args, None, target, options, finish)
     emitted = _emitted("function", plain, names, args, lowered.modules, plain.__name__, target, options, opt)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kapi_sim.spec import KernelOptions
-from kapi_spirv.emission import disassemble
+from kapi_spirv.emission_client import disassemble
 from kapi_spirv.failures import Failure
 from kapi_spirv.target import SpirvTarget
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from kapi_spirv.binary import has_duplicate_ids
 from kapi_spirv.target_interface import (
     AtomicUpdate,
     Combination,
@@ -127,6 +128,9 @@ class SpirvTarget(Target):
     def emission_request(self) -> dict[str, Any]:
         # LLVM says of an extension that it does not know that it is unknown, aloud.
         return {"extensions": [name for name in self.all_extensions if name not in UNKNOWN_TO_LLVM]}
+
+    def is_sound(self, code: bytes) -> bool:
+        return not has_duplicate_ids(code)
 
     # -- functions
 

@@ -90,6 +90,10 @@ class Target(ABC):
     def emission_request(self) -> dict[str, Any]:
         """What `emission` must know of this target, as JSON takes it."""
 
+    @abstractmethod
+    def is_sound(self, code: bytes) -> bool:
+        """Whether emitted code can be used; if not, a new helper process emits it again."""
+
     # -- functions
 
     @property

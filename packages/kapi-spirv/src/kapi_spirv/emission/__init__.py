@@ -1,7 +1,57 @@
-"""From LLVM IR text to SPIR-V, in a helper process: LLVM's back end ends the process it runs in when it gives up."""
+"""SPIR-V's part of the helper process: LLVM's options, repairs of the IR, validation, and the back end.
+
+The helper loads this folder alone: it may import llvmlite and its own modules, relatively, and nothing else.
+"""
 
 from __future__ import annotations
 
-from kapi_spirv.emission.client import EmissionError, Emitted, HelperEndedError, disassemble, emit, prepare
+from typing import Any
 
-__all__ = ["EmissionError", "Emitted", "HelperEndedError", "disassemble", "emit", "prepare"]
+import llvmlite.binding as llvm
+
+from .bools import choose_floats, misused_bools
+from .linear_groups import inline_all, linear_groups
+from .negations import hide_negations
+from .powers import name_ldexp
+from .recurrences import break_recurrences
+from .round_trips import keep_round_trips
+from .unswitching import keep_conditions_in_loops
+from .validation import forbidden_constructs
+
+__all__ = ["emit", "prepare", "repair", "start", "target_machine"]
+
+
+def start() -> None:
+    """Set LLVM's options of the process, once."""
+    # Otherwise induction variables are rewritten in odd widths, which the back end cannot lower.
+    llvm.set_option("", "-replexitval=never")
+    # The back end's own loop strength reduction counts in odd widths too, and then it widens them without their limits:
+    # wrong numbers, without a word.
+    llvm.set_option("", "-disable-lsr")
+
+
+def target_machine(request: dict[str, Any]) -> Any:
+    """LLVM's target machine for a request, which has what `SpirvTarget.emission_request` gave."""
+    # The option is captured when a target machine is made.
+    llvm.set_option("", "--spirv-ext=" + ",".join("+" + name for name in request["extensions"]))
+    return llvm.Target.from_triple(request["triple"]).create_target_machine(opt=2)
+
+
+def prepare(sources: list[str]) -> list[str]:
+    """The texts of IR as passes are to have them."""
+    return inline_all(sources)
+
+
+def repair(text: str) -> tuple[str, list[str]]:
+    """Optimised IR as the back end and the drivers take it rightly, and what the back end cannot lower at all."""
+    text = choose_floats(name_ldexp(linear_groups(text)))
+    problems = forbidden_constructs(text) + misused_bools(text)
+    if problems:
+        return text, problems
+    return keep_round_trips(hide_negations(break_recurrences(keep_conditions_in_loops(text)))), []
+
+
+def emit(machine: Any, text: str) -> bytes:
+    """The SPIR-V of repaired IR."""
+    code: bytes = machine.emit_object(llvm.parse_assembly(text))
+    return code

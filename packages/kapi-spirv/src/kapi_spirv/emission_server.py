@@ -1,7 +1,20 @@
 """The helper process: reads requests from standard input, writes answers to standard output, until either closes.
 
-It imports llvmlite and, of kapi, its own folder alone, so that it starts fast. Each message is a JSON header of one
-line, followed by the number of bytes that the header names.
+It imports llvmlite, this module and the target's `emission` package, which is loaded alone, so that it starts fast.
+Each message is a JSON header of one line, followed by the number of bytes that the header names.
+
+An `emission` package defines:
+
+``start()``
+    Sets LLVM's options, which are the whole process's, once.
+``target_machine(request)``
+    LLVM's target machine for a request; the request holds what `Target.emission_request` gave, and ``triple``.
+``prepare(sources)``
+    The texts of IR as passes are to have them.
+``repair(text)``
+    The text of optimised IR as the back end lowers it rightly, and a list of what it cannot lower at all.
+``emit(machine, text)``
+    The code, as bytes.
 """
 
 from __future__ import annotations
@@ -9,26 +22,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+from types import ModuleType
 from typing import Any, BinaryIO
 
 import llvmlite.binding as llvm
 
-# Relative, since the process that serves has this folder as a package of its own.
-from ._bools import choose_floats, misused_bools
-from ._linear_groups import inline_all, linear_groups
-from ._negations import hide_negations
-from ._powers import name_ldexp
-from ._recurrences import break_recurrences
-from ._round_trips import keep_round_trips
-from ._unswitching import keep_conditions_in_loops
-from ._validation import forbidden_constructs
 
-
-def optimise(request: dict[str, Any], sources: list[str]) -> tuple[Any, Any]:
+def optimise(emission: ModuleType, request: dict[str, Any], sources: list[str]) -> tuple[Any, Any]:
     """Link the sources and run LLVM's passes; returns the module and its target machine."""
-    # The option is captured when a target machine is made.
-    llvm.set_option("", "--spirv-ext=" + ",".join("+" + name for name in request["extensions"]))
-    machine = llvm.Target.from_triple(request["triple"]).create_target_machine(opt=2)
+    machine = emission.target_machine(request)
     module = llvm.parse_assembly(sources[0])
     for source in sources[1:]:
         module.link_in(llvm.parse_assembly(source))
@@ -57,48 +59,41 @@ def optimise(request: dict[str, Any], sources: list[str]) -> tuple[Any, Any]:
     return module, machine
 
 
-def answer(request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
-    """Serve one request: the SPIR-V and the optimised IR, or what stands in the way."""
+def answer(emission: ModuleType, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    """Serve one request: the code and the optimised IR, or what stands in the way."""
     sources, start = [], 0
     for size in request["sizes"]:
         sources.append(body[start : start + size].decode())
         start += size
     try:
-        module, machine = optimise(request, inline_all(sources))
-        text = linear_groups(str(module))
+        module, machine = optimise(emission, request, emission.prepare(sources))
+        text, problems = ("", []) if request["assembly"] else emission.repair(str(module))
     except RuntimeError as error:
         return {"problems": [f"LLVM IR that LLVM refuses: {error}"]}, b""
     if request["assembly"]:
         return {"problems": [], "code": 0}, machine.emit_assembly(module).encode()
-    text = choose_floats(name_ldexp(text))
-    problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return {"problems": problems}, text.encode()
-    text = keep_round_trips(hide_negations(break_recurrences(keep_conditions_in_loops(text))))
-    code = machine.emit_object(llvm.parse_assembly(text))
+    code = emission.emit(machine, text)
     return {"problems": [], "code": len(code)}, code + text.encode()
 
 
-def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+def serve(emission: ModuleType, requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer requests until the other end goes away."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    # Otherwise induction variables are rewritten in odd widths, which the back end cannot lower.
-    llvm.set_option("", "-replexitval=never")
-    # The back end's own loop strength reduction counts in odd widths too, and then it widens them without their limits:
-    # wrong numbers, without a word.
-    llvm.set_option("", "-disable-lsr")
+    emission.start()
     while line := requests.readline():
         request = json.loads(line)
-        header, body = answer(request, requests.read(request["size"]))
+        header, body = answer(emission, request, requests.read(request["size"]))
         answers.write(json.dumps({**header, "size": len(body)}).encode() + b"\n" + body)
         answers.flush()
 
 
-def main() -> None:
-    """Serve on this process's standard input and output."""
+def main(emission: ModuleType) -> None:
+    """Serve a target on this process's standard input and output."""
     # What LLVM says last goes to standard error; it must never wait there for a reader.
     os.set_blocking(2, False)
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    serve(sys.stdin.buffer, output)
+    serve(emission, sys.stdin.buffer, output)

@@ -1,8 +1,13 @@
-"""The parent's side of the helper process: starts it when first needed, and again after it died."""
+"""From LLVM IR text to code, in a helper process: LLVM's back end ends the process it runs in when it gives up.
+
+Each target has a helper of its own, since LLVM's options are a process's. It is started when first needed, and again
+after it died.
+"""
 
 from __future__ import annotations
 
 import atexit
+import importlib.util
 import json
 import os
 import signal
@@ -14,22 +19,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from kapi_spirv.binary import has_duplicate_ids
-from kapi_spirv.target import SpirvTarget
+from kapi_spirv.target_interface import Target
 
 __all__ = ["EmissionError", "Emitted", "HelperEndedError", "disassemble", "emit", "prepare"]
 
 Passes = Literal["all", "needed", "none"]
 
-# What the helper runs: the folder alone as a package, since importing all of `kapi_spirv` takes Numba's time.
+# What the helper runs: one module of kapi's and the target's folder alone, since importing packages takes Numba's time.
 _START = """
-import signal, sys, types
+import importlib.util, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the helper as well
 sys.path[:] = {path!r}
-package = sys.modules["emission"] = types.ModuleType("emission")
-package.__path__ = [{folder!r}]
-from emission._server import main
-main()
+def load(name, file, folder):
+    spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=folder)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+load("emission_server", {server!r}, None).main(load("emission", {emission!r}, [{folder!r}]))
 """
 _LAST_WORDS = 4000  # characters kept of what a dying helper says
 _CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
@@ -38,7 +44,7 @@ _WITHOUT_MEMORY = ("out of memory", "bad_alloc", "MemoryError")
 
 
 class EmissionError(Exception):
-    """LLVM cannot make SPIR-V of this.
+    """LLVM cannot make code of this.
 
     Parameters
     ----------
@@ -60,14 +66,14 @@ class HelperEndedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """The SPIR-V binary, and the optimised LLVM IR it was made of."""
+    """The code, and the optimised LLVM IR it was made of."""
 
     code: bytes
     llvm_ir: str
 
 
-def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, passes: Passes = "all") -> Emitted:
-    """Link LLVM IR, optimise it and emit SPIR-V.
+def emit(modules: Sequence[str], entry_point: str, target: Target, *, passes: Passes = "all") -> Emitted:
+    """Link LLVM IR, optimise it and emit code.
 
     Parameters
     ----------
@@ -75,8 +81,8 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, passe
         LLVM IR text.
     entry_point : str
         The one function that stays visible.
-    target : SpirvTarget
-        Version and extensions.
+    target : Target
+        What for.
     passes : {"all", "needed", "none"}
         LLVM's optimisation; only what makes functions and structures disappear, which the back end may end the process
         on; or nothing.
@@ -96,11 +102,11 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, passe
     request = _request(sources, entry_point, target) | {"passes": passes}
     with _lock:
         try:
-            header, body = _ask(request, b"".join(sources))
-            if not header["problems"] and has_duplicate_ids(body[: header["code"]]):
+            header, body = _ask(target, request, b"".join(sources))
+            if not header["problems"] and not target.is_sound(body[: header["code"]]):
                 # What the helper's LLVM remembers of earlier modules got into this one; a new helper remembers none.
-                _stop()
-                header, body = _ask(request, b"".join(sources))
+                _stop(target)
+                header, body = _ask(target, request, b"".join(sources))
         except _HelperDied as death:
             raise death.error("\n".join(modules)) from None
     if header["problems"]:
@@ -109,20 +115,20 @@ def emit(modules: Sequence[str], entry_point: str, target: SpirvTarget, *, passe
     return Emitted(body[:size], body[size:].decode())
 
 
-def prepare() -> None:
-    """Start the helper, if none runs, and return at once: it gets ready while IR is made for it."""
+def prepare(target: Target) -> None:
+    """Start the target's helper, if none runs, and return at once: it gets ready while IR is made for it."""
     with _lock:
-        _helper()
+        _helper(target)
 
 
-def disassemble(llvm_ir: str, entry_point: str, target: SpirvTarget) -> str:
-    """The SPIR-V of optimised LLVM IR as text, in LLVM's spelling.
+def disassemble(llvm_ir: str, entry_point: str, target: Target) -> str:
+    """The code of optimised LLVM IR as text, in LLVM's spelling.
 
     Parameters
     ----------
     llvm_ir : str
         What `emit` gave beside the binary.
-    entry_point, target : str, SpirvTarget
+    entry_point, target : str, Target
         As given to `emit`.
 
     Raises
@@ -136,7 +142,7 @@ def disassemble(llvm_ir: str, entry_point: str, target: SpirvTarget) -> str:
     request = _request([source], entry_point, target) | {"passes": "none", "assembly": True}
     with _lock:
         try:
-            header, body = _ask(request, source)
+            header, body = _ask(target, request, source)
         except _HelperDied as death:
             raise death.error(llvm_ir) from None
     if header["problems"]:
@@ -144,7 +150,7 @@ def disassemble(llvm_ir: str, entry_point: str, target: SpirvTarget) -> str:
     return body.decode()
 
 
-def _request(sources: Sequence[bytes], entry_point: str, target: SpirvTarget) -> dict[str, Any]:
+def _request(sources: Sequence[bytes], entry_point: str, target: Target) -> dict[str, Any]:
     return {
         "sizes": [len(source) for source in sources],
         "size": sum(len(source) for source in sources),
@@ -155,14 +161,14 @@ def _request(sources: Sequence[bytes], entry_point: str, target: SpirvTarget) ->
     }
 
 
-def _ask(request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+def _ask(target: Target, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
     """The helper's answer; of a second one if the first was ended without a word, as by another program."""
     try:
-        return _helper().ask(request, body)
+        return _helper(target).ask(request, body)
     except _HelperDied as death:
         if death.was_heard:
             raise
-    return _helper().ask(request, body)
+    return _helper(target).ask(request, body)
 
 
 class _HelperDied(Exception):
@@ -180,9 +186,15 @@ class _HelperDied(Exception):
 class _Helper:
     """One running helper process, owned by the process that started it."""
 
-    def __init__(self) -> None:
+    def __init__(self, emission: str) -> None:
+        found = importlib.util.find_spec(emission)
+        assert found is not None
+        assert found.origin is not None
+        server = Path(__file__).with_name("emission_server.py")
         # The helper finds llvmlite where this process does, and sees nothing else of the environment's Python settings.
-        start = _START.format(path=sys.path, folder=str(Path(__file__).parent))
+        start = _START.format(
+            path=sys.path, server=str(server), emission=found.origin, folder=str(Path(found.origin).parent)
+        )
         self.owner = os.getpid()
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", start],
@@ -255,29 +267,36 @@ def _signal_name(status: int) -> str:
 
 
 _lock = threading.Lock()
-_current: _Helper | None = None
+_helpers: dict[str, _Helper] = {}
 
 
-def _helper() -> _Helper:
-    global _current
-    if _current is None or not _current.is_usable():
-        _stop()
-        _current = _Helper()
-    return _current
+def _helper(target: Target) -> _Helper:
+    """The helper of a target's back end."""
+    helper = _helpers.get(target.emission)
+    if helper is None or not helper.is_usable():
+        _stop(target)
+        helper = _helpers[target.emission] = _Helper(target.emission)
+    return helper
 
 
-def _stop() -> None:
-    if _current is not None:
-        _current.stop()
+def _stop(target: Target) -> None:
+    helper = _helpers.pop(target.emission, None)
+    if helper is not None:
+        helper.stop()
+
+
+def _stop_all() -> None:
+    for helper in _helpers.values():
+        helper.stop()
 
 
 def _after_fork_in_child() -> None:
     """The child starts a helper of its own, and a lock that another thread held at the fork is never released."""
-    global _lock, _current
+    global _lock
     _lock = threading.Lock()
-    _current = None
+    _helpers.clear()
 
 
-atexit.register(_stop)
+atexit.register(_stop_all)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
