@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from kapi_spirv.binary import entry_points
 from kapi_spirv.failures import FAILURE_RECORD_SIZE, Failure, FailureRecord
-from kapi_spirv.module import Field, PackedLayout, Parameter, SpirvModule
+from kapi_spirv.module import SpirvModule
 from kapi_spirv.module_file import read_module, write_module
+from kapi_spirv.packed import Field, PackedLayout, Parameter
 from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from kapi_spirv.context import KernelTargetContext
 from kapi_spirv.lowering.complex_parts import join
 from kapi_spirv.lowering.conversion import convert
 from kapi_spirv.lowering.intrinsics import I32, I64
-from kapi_spirv.module import LINEAR_ROLES, PackedLayout, Parameter
+from kapi_spirv.packed import LINEAR_ROLES, PackedLayout, Parameter
 from kapi_spirv.target_interface import Target
 from kapi_types import ItemType, UsmArrayType
 from kapi_types.kernel_typing import Place
@@ -219,9 +219,7 @@ def _word(builder: ir.IRBuilder, words: ir.Value, position: int) -> ir.Value:
     return builder.gep(words, [I64(position)], inbounds=True)
 
 
-def _linear_groups(
-    target: Target, builder: ir.IRBuilder, options: KernelOptions, fields: Sequence[ir.Value]
-) -> None:
+def _linear_groups(target: Target, builder: ir.IRBuilder, options: KernelOptions, fields: Sequence[ir.Value]) -> None:
     """Tell the target the extents of work-groups that are launched as linear ones."""
     ndim = len(fields) // 2
     # What is fixed is divided by faster.

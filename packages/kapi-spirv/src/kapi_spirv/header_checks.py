@@ -16,7 +16,7 @@ from kapi_sim.errors import ModuleFileError
 from kapi_sim.spec import MAX_RANK
 from kapi_sim.spec.exceptions import made_exception
 from kapi_spirv.failures import Failure
-from kapi_spirv.module import Parameter
+from kapi_spirv.packed import Parameter
 
 __all__ = [
     "failures",

@@ -56,7 +56,7 @@ class LoweredFunction:
     typed_ir : str
         Numba's IR of the function itself, with the type of each variable.
     lacking : dict
-        For "Float64" and "Float16", where the target lacks them, the places that may have brought them in.
+        For "float64" and "float16", where the target lacks them, the places that may have brought them in.
     writes : frozenset of tuple of int
         The arguments, or members of tuples, that it may write to.
     uses_sub_groups : bool
@@ -152,8 +152,8 @@ def lower_function(
         sub_groups.extend(each for each in compiler.state.typemap.values() if isinstance(each, SubGroupType))
         return compiler.state
 
-    lacking_widths = {"Float64": 64} if not target.has_fp64 else {}
-    lacking_widths |= {"Float16": 16} if not target.has_fp16 else {}
+    lacking_widths = {"float64": 64} if not target.has_fp64 else {}
+    lacking_widths |= {"float16": 16} if not target.has_fp16 else {}
     lacking: dict[str, list[Problem]] = {capability: [] for capability in lacking_widths}
     registered: list[tuple[FunctionType, tuple[types.Type, ...]]] = []
     sub_groups: list[SubGroupType] = []

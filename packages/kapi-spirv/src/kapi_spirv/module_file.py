@@ -17,7 +17,8 @@ from kapi_sim.errors import KapiError, ModuleFileError
 from kapi_sim.spec import KernelOptions
 from kapi_spirv import header_checks as check
 from kapi_spirv.binary import entry_points
-from kapi_spirv.module import PackedLayout, Parameter, SpirvModule
+from kapi_spirv.module import SpirvModule
+from kapi_spirv.packed import PackedLayout, Parameter
 from kapi_spirv.target import SpirvTarget
 
 __all__ = ["read_module", "write_module"]

@@ -6,11 +6,11 @@ was compiled before needs the value alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from kapi_spirv.binary import has_duplicate_ids
+from kapi_spirv.binary import has_duplicate_ids, read_header
 from kapi_spirv.target_interface import (
     AtomicUpdate,
     Combination,
@@ -118,6 +118,10 @@ class SpirvTarget(Target):
     # -- the module
 
     @property
+    def name(self) -> str:
+        return "SPIR-V"
+
+    @property
     def data_layout(self) -> str:
         return _DATA_LAYOUT
 
@@ -131,6 +135,9 @@ class SpirvTarget(Target):
 
     def is_sound(self, code: bytes) -> bool:
         return not has_duplicate_ids(code)
+
+    def floats_of(self, code: bytes) -> Collection[str]:
+        return [each.lower() for each in read_header(code).capabilities if each in ("Float16", "Float64")]
 
     # -- functions
 

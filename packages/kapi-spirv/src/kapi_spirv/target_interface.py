@@ -9,7 +9,7 @@ to write code.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -70,6 +70,11 @@ class Target(ABC):
 
     @property
     @abstractmethod
+    def name(self) -> str:
+        """What messages call it, such as "SPIR-V"."""
+
+    @property
+    @abstractmethod
     def triple(self) -> str:
         """LLVM's name of the target."""
 
@@ -93,6 +98,10 @@ class Target(ABC):
     @abstractmethod
     def is_sound(self, code: bytes) -> bool:
         """Whether emitted code can be used; if not, a new helper process emits it again."""
+
+    @abstractmethod
+    def floats_of(self, code: bytes) -> Collection[str]:
+        """Which of "float16" and "float64" emitted code computes in."""
 
     # -- functions
 
