@@ -251,7 +251,11 @@ def test_helper_that_is_ended_again_and_again_says_by_what(end, words, monkeypat
         a[item.get_id(0)] *= 2
 
     client._stop_all()
-    monkeypatch.setattr(client, "_START", f"import os, signal, sys\nsys.stdin.readline()\n{end}\n# {{path}} {{server}} {{emission}} {{folder}}")
+    monkeypatch.setattr(
+        client,
+        "_START",
+        f"import os, signal, sys\nsys.stdin.readline()\n{end}\n# {{path}} {{server}} {{emission}} {{folder}}",
+    )
     with pytest.raises(KernelCompilationError, match=words):
         compile_kernel(double, [ItemType(1), ARRAY])
     monkeypatch.undo()
