@@ -273,7 +273,7 @@ def test_kernel_takes_each_work_items_way_in_a_loop_that_cannot_be_counted():
 
 
 def test_driver_is_asked_for_the_sign_of_an_integer_that_was_a_float(observe):
-    """A double through an int, and back: -0.6 is 0 as an int. `kapi_spirv.emission._round_trips`."""
+    """A double through an int, and back: -0.6 is 0 as an int. `kapi_spirv.emission.round_trips`."""
     code = """
 body = "double x = -0.6 * (i + 1 - n / 64); o[i] = 1.0 / (double)(int)x;"
 print(run(body, 1)[0])

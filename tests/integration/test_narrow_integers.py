@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from kapi_spirv import SpirvTarget
-from kapi_spirv.emission import EmissionError, emit
 from kapi_spirv.emission.validation import forbidden_constructs
+from kapi_spirv.emission_client import EmissionError, emit
 
 
 def beside(name: str) -> Any:

@@ -80,7 +80,7 @@ def test_emission_error_reaches_the_kernels_author(monkeypatch):
     def double(item, a):
         a[item.get_id(0)] *= 2
 
-    monkeypatch.setattr("kapi_spirv.compiler.emit", refuse)
+    monkeypatch.setattr("kapi_spirv.kernel_compilation.emit", refuse)
     line = double.__code__.co_firstlineno
     with pytest.raises(KernelCompilationError) as caught:
         compile_kernel(double, [ItemType(1), ARRAY])

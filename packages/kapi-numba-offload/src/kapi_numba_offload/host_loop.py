@@ -8,9 +8,11 @@ from types import FunctionType
 from typing import Any
 
 import numba
+import numpy as np
 
-from kapi_numba_offload._numba_compat import NumbaError
+from kapi_numba_offload._numba_compat import NumbaError, as_dtype, types
 from kapi_numba_offload.effects import has_effects
+from kapi_numba_offload.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
 from kapi_numba_offload.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.loop_exits import function_body
 from kapi_numba_offload.names import Names
@@ -72,6 +74,9 @@ class HostLoop:
         self.function: FunctionType = scope[name]
         self._compiled = numba.njit(**{**(options or {}), "parallel": parallel})(self.function)
         self._refused = False
+        self._loop, self._returned = loop, tuple(returned)
+        self._first = len(definition.body[-1].value.elts) - len(returned) - len(flagged)  # type: ignore[attr-defined]
+        self._dtypes: dict[frozenset[tuple[str, Dtypes]], dict[str, Dtypes]] = {}
         self.moved = 0
         subscripts = [each for each in ast.walk(loop) if isinstance(each, ast.Subscript)]
         stored = {
@@ -100,6 +105,7 @@ class HostLoop:
         self.moved = copies.size
         try:
             result = self._call([*bounds, *args])
+            result = self._with_numpy_s(result, [*bounds, *args], given)
         finally:  # what was stored before an exception stays stored
             for name, array in zip(self.given, given, strict=True):
                 if name not in self._only_read:
@@ -113,6 +119,29 @@ class HostLoop:
             except NumbaError:
                 self._refused = True  # Numba cannot compile it for NumPy arrays; Python runs anything
         return self.function(*args)
+
+    def _with_numpy_s(self, result: tuple[Any, ...], args: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
+        """The values with NumPy's numbers in the place of Numba's, where the loop in Python would leave such."""
+        if self._refused or not any(value.__class__ in (int, float, complex) for value in result):
+            return result
+        compiled = self._compiled.overloads.get(tuple(map(self._compiled.typeof_pyval, args)))
+        if compiled is None:
+            return result
+        before = frozenset(
+            (name, frozenset((value.dtype.name,)))
+            for name, value in zip(self.given, given, strict=True)
+            if isinstance(getattr(value, "dtype", None), np.dtype)
+        )
+        if before not in self._dtypes:
+            self._dtypes[before] = dtypes_after(self._loop, dict(before))
+        dtypes = self._dtypes[before]
+        values = list(result)
+        for number, name in enumerate(self._returned, self._first):
+            type_ = compiled.signature.return_type[number]
+            type_ = type_.type if isinstance(type_, types.Optional) else type_
+            if values[number].__class__ in (int, float, complex) and isinstance(type_, types.Number):
+                values[number] = as_numpy_has_it(values[number], as_dtype(type_), dtypes.get(name, frozenset()))
+        return tuple(values)
 
 
 def _has_aliases(loop: ast.AST) -> bool:

@@ -1,0 +1,104 @@
+"""Numbers that a loop on the host leaves are NumPy's or Python's, as the same loop in Python leaves them."""
+
+import dpnp
+import numba
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+
+
+def running_sum(a, b):
+    s = 0.0
+    for i in range(1, b.size):
+        b[i] += b[i - 1]
+        s += b[i]
+    return a * s
+
+
+def last_element(a, b):
+    x = b[0]
+    for i in range(1, b.size):
+        b[i] += b[i - 1]
+        x = b[i]
+    return a + x
+
+
+def count(a, b):
+    n = 0
+    for i in range(1, b.size):
+        b[i] += b[i - 1]
+        if b[i] > 2:
+            n += 1
+    return a * n
+
+
+def position(a, b):
+    k = 0
+    for i in range(1, b.shape[0]):
+        b[i] += b[i - 1]
+        k = i
+    return a * k
+
+
+def by_way_of_another(a, b):
+    s, t = 0.0, 0.0
+    for i in range(1, b.size):
+        b[i] += b[i - 1]
+        s = t * 2
+        t = b[i]
+    return a * s
+
+
+def python_s_own(a, b):
+    s = 0.0
+    for i in range(1, b.size):
+        b[i] += b[i - 1]
+        s += float(b[i]) * 0.5
+    return a * s
+
+
+def pairs(a, b):
+    x, n = b[0], 0
+    for i in range(1, b.size):
+        b[i] += b[i - 1]
+        x, n = b[i], i
+    return a * x, a * n
+
+
+FUNCTIONS = [running_sum, last_element, count, position, by_way_of_another, python_s_own, pairs]
+TYPES = [("float32", "float64"), ("float16", "float32"), ("int8", "uint8"), ("int32", "int64"), ("float32", "float32")]
+# A variable that holds Python's float first and an integer later has one type for Numba, and two in Python.
+CASES = [
+    (function, dtypes)
+    for function in FUNCTIONS
+    for dtypes in TYPES
+    if function is not by_way_of_another or "int" not in dtypes[1]
+]
+
+
+@pytest.mark.parametrize(("function", "dtypes"), CASES)
+def test_numbers_of_a_host_loop_have_the_type_that_they_have_in_python(function, dtypes):
+    """By the dtype of what is computed with them."""
+    arrays = [np.arange(1, 5).astype(dtype) for dtype in dtypes]
+    expected = function(*(array.copy() for array in arrays))
+    found = numba.njit(function)(*map(dpnp.asarray, arrays))
+    if not isinstance(expected, tuple):
+        expected, found = (expected,), (found,)
+    for wanted, got in zip(expected, found, strict=True):
+        assert got.dtype == wanted.dtype
+        np.testing.assert_array_equal(got.asnumpy(), wanted)
+
+
+def test_numbers_of_a_host_loop_keep_the_type_that_they_came_with():
+    """What is one of NumPy's numbers before a loop is one after it."""
+
+    def f(a, b):
+        s = np.float64(1.5)
+        for i in range(1, b.size):
+            b[i] += b[i - 1]
+            s += i
+        return a * s
+
+    a, b = np.ones(3, np.float32), np.ones(3, np.float32)
+    assert numba.njit(f)(dpnp.asarray(a), dpnp.asarray(b)).dtype == f(a, b).dtype == np.float64
