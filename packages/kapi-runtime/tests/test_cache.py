@@ -521,8 +521,8 @@ def test_kernel_is_ready_soon_in_a_second_process(folder, run_python):
         "print((time.thread_time() - start) / start)\n"
     )
     run_python(text)
-    # Some 6 ms of 700; compiling the kernel takes 200.
-    assert min(float(run_python(text).stdout) for _ in range(3)) < 0.05
+    # Some 6 ms of 700 on a quiet machine; compiling the kernel takes 200.
+    assert min(float(run_python(text).stdout) for _ in range(3)) < 0.15
 
 
 def test_fingerprint_is_the_same_in_every_process(run_python):

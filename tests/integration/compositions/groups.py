@@ -60,7 +60,9 @@ def _together(algorithm: str, what: str, values: list[Any], out: str) -> list[An
     array = np.array([converted(value, out) for value in values])
     if array.dtype.kind == "f" and np.isnan(array).any():
         raise ValueError("which of two is the smaller is not defined of nan")
-    scanned = operate.accumulate(array, dtype=array.dtype)
+    # float16 is combined in float32, and rounded once.
+    wide = array.astype(np.float32) if array.dtype == np.float16 else array
+    scanned = operate.accumulate(wide, dtype=wide.dtype).astype(array.dtype)
     if algorithm.startswith("reduce"):
         return [scanned[-1]] * count
     if algorithm.startswith("inclusive"):
