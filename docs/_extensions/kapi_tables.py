@@ -25,7 +25,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import kapi_numba_offload
-import kapi_sim.spec
+import kapi_sim.language
 from kapi_sim.errors import ERRORS
 from kapi_sim.testing.conformance import CASES
 
@@ -34,7 +34,7 @@ PACKAGES = Path(__file__).parents[2] / "packages"
 
 def intrinsics(family: str) -> tuple[Sequence[str], list[Sequence[str]]]:
     """All rows of one family of the language."""
-    found = kapi_sim.spec.rows(family=family)
+    found = kapi_sim.language.rows(family=family)
     if not found:
         raise ValueError(f"family must be one of the table's, got {family!r}")
     heads = ["name", "meaning", "gives", "SYCL 2020", "SPIR-V"]
@@ -51,7 +51,7 @@ def functions(owner: str) -> tuple[Sequence[str], list[Sequence[str]]]:
     checked = Counter(key for case in CASES for key in case.covers)
     has_ulp = owner != "cmath"
     cells = []
-    for row in kapi_sim.spec.rows(owner):
+    for row in kapi_sim.language.rows(owner):
         first, *others = row.parameters
         names = first[0] + "".join(f", {name}" if default is None else f"[, {name}]" for name, _, default in others)
         how = row.spirv.removeprefix("OpenCL.std ")
@@ -65,7 +65,7 @@ def operators() -> tuple[Sequence[str], list[Sequence[str]]]:
     """The operators of reductions and scans."""
     return ["operator", "identity", "for"], [
         [f"`{row.name}`", f"`{row.identity}`", ", ".join(row.kinds) if not isinstance(row.kinds, str) else row.kinds]
-        for row in kapi_sim.spec.OPERATORS
+        for row in kapi_sim.language.OPERATORS
     ]
 
 
@@ -83,7 +83,7 @@ def _to_section(error: str) -> str:
 def numpy_functions() -> tuple[Sequence[str], list[Sequence[str]]]:
     """NumPy's functions by what becomes of them."""
     found: dict[str, list[str]] = {status: [] for status in kapi_numba_offload.STATUSES}
-    for name in kapi_numba_offload.numpy_functions():
+    for name in kapi_numba_offload.analysis.numpy_functions():
         found[kapi_numba_offload.status(name)].append(f"`{name}`")
     return ["status", "meaning", "functions"], [
         [status, meaning, " ".join(found[status])] for status, meaning in kapi_numba_offload.STATUSES.items()

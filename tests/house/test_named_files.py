@@ -86,8 +86,8 @@ def test_names_that_are_not_there_are_found(root, tracked):
     assert is_there("tools/code_blocks.py", tracked)
     assert is_there("packages/*/README.md", tracked)
     assert not is_there("tools/code_boxes.py", tracked)
-    assert is_module_or_name(root, "kapi_sim.spec.KernelOptions", tracked)
-    assert not is_module_or_name(root, "kapi_sim.spec.KernelWishes", tracked)
+    assert is_module_or_name(root, "kapi_sim.language.KernelOptions", tracked)
+    assert not is_module_or_name(root, "kapi_sim.language.KernelWishes", tracked)
 
 
 def test_words_of_code_in_the_architecture_are_those_of_the_sources(root, tracked):

@@ -69,7 +69,7 @@ def test_all_compositions_agree(part, capsys):
 
 def test_every_row_is_composed():
     """A function, atomic operation or group algorithm of the table that no statement has would not be tested."""
-    from kapi_sim.spec.intrinsics import rows
+    from kapi_sim.language.table.intrinsics import rows
 
     operations = " ".join(operation.form for operation in sys.modules["compositions.operations"].OPERATIONS)
     modules = {"numpy": "np"}

@@ -14,7 +14,7 @@ import pytest
 import kapi_numba_offload
 import kapi_types
 from kapi_sim import KernelCompilationError
-from kapi_types import struct_layout, views
+from kapi_types.usm import struct_layout, views
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime
-from kapi_sim.spec import KernelOptions
+from kapi_sim.language import KernelOptions
 from kapi_sim.testing.conformance import CASES
 from kapi_spirv import compile_kernel
 from kapi_types import ItemType, UsmArrayType, typeof_argument

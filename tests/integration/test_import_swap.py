@@ -17,7 +17,7 @@ import pytest
 
 import kapi_runtime
 import kapi_sim
-from kapi_sim.spec import COMMON_NAMES
+from kapi_sim.language import COMMON_NAMES
 
 # dpnp 0.20 does it in `int(array)`; NumPy 2.5, which Python 3.12 and later get, tells of it.
 OF_DPNP = ["-W", "ignore:Setting the shape on a NumPy array:DeprecationWarning"]
@@ -146,6 +146,6 @@ def test_distances_in_the_simulator_take_arrays_of_a_device(points, tmp_path):
 
 
 def test_exported_kernel_language_is_the_same_in_both_worlds():
-    from kapi_sim.spec import COMMON_NAMES
+    from kapi_sim.language import COMMON_NAMES
 
     assert set(COMMON_NAMES) <= set(kapi_sim.__all__) & set(kapi_runtime.__all__)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_sim.spec.intrinsics import rows
+from kapi_sim.language.table.intrinsics import rows
 
 OPERATORS = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide, "%": np.remainder,

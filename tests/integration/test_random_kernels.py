@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import kapi_runtime
 import kapi_sim
-from kapi_sim.spec.math_functions import MATH_FUNCTIONS
-from kapi_sim.spec.operators import OPERATORS, identity
+from kapi_sim.language.table.math_functions import MATH_FUNCTIONS
+from kapi_sim.language.words.operators import OPERATORS, identity
 
 
 def beside(name: str) -> Any:
@@ -92,7 +92,7 @@ def run_on_host(program: Any, seed: int) -> list[np.ndarray[Any, Any]]:
     given = [array.seen(base) for array, base in zip(program.arrays.values(), bases, strict=True)]
     given += program.numbers(seed)
     extents, function = program.spaces[0], program.function(kapi_runtime)
-    host_jit.host_kernel(function, extents, given, kapi_sim.spec.KernelOptions())(extents, *given)
+    host_jit.host_kernel(function, extents, given, kapi_sim.language.KernelOptions())(extents, *given)
     return bases
 
 

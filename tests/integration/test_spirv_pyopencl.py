@@ -126,7 +126,7 @@ np.testing.assert_array_equal(ours, np.roll(np.arange(n).reshape(-1, group), -by
 CHECKED = (
     PRELUDE
     + """
-from kapi_sim.spec import KernelOptions
+from kapi_sim.language import KernelOptions
 from kapi_spirv import FAILURE_RECORD_SIZE, FailureRecord
 
 def shift(item, a, out, by):

@@ -12,8 +12,8 @@ import pytest
 from tools import code_blocks
 
 from kapi_runtime import cache
-from kapi_sim.spec import COMMON_NAMES
-from kapi_sim.spec.options import FAST_MATH_FLAGS, KernelOptions
+from kapi_sim.language import COMMON_NAMES
+from kapi_sim.language.options import FAST_MATH_FLAGS, KernelOptions
 
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "docs" / "model"

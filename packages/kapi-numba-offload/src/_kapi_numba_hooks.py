@@ -57,7 +57,7 @@ def _hook() -> None:
 
 def _offload_diagnostics(dispatcher: Any, level: int = 1, file: Any = None) -> None:
     """Print what became of each part of the function: see `kapi_numba_offload.offload_diagnostics`."""
-    from kapi_numba_offload.diagnostics import offload_diagnostics
+    from kapi_numba_offload.run.diagnostics import offload_diagnostics
 
     offload_diagnostics(dispatcher, level, file)
 
@@ -65,7 +65,7 @@ def _offload_diagnostics(dispatcher: Any, level: int = 1, file: Any = None) -> N
 def _define_pipelines_with_offload(compiler: Any) -> Any:
     # Only kapi-types makes these types, so a program without them has not imported the module that has them.
     if any(map(_holds_usm_array, compiler.state.args)) or _makes_arrays(compiler.state.func_id):
-        from kapi_numba_offload.pipeline import offload_pipelines
+        from kapi_numba_offload.frontend.pipeline import offload_pipelines
 
         return offload_pipelines(compiler.state)
     return _define_pipelines(compiler)

@@ -4,7 +4,7 @@ import dpnp
 import numpy as np
 import pytest
 
-import kapi_numba_offload.launching
+import kapi_numba_offload.run.launching
 
 
 @pytest.fixture(scope="session")
@@ -31,5 +31,5 @@ def assert_same():
 @pytest.fixture
 def launches():
     """The kernel launches of a test, in order."""
-    with kapi_numba_offload.launching.launches() as seen:
+    with kapi_numba_offload.run.launching.launches() as seen:
         yield seen

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 import pytest
 
-from kapi_numba_offload.functions import ELEMENTWISE
+from kapi_numba_offload.analysis.functions import ELEMENTWISE
 
 VALUES = [-3, -1, 0, 1, 2, 7]
 DTYPES = ["bool", "int8", "uint8", "int32", "int64", "float32", "float64"]

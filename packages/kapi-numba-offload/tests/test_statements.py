@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime
-from kapi_numba_offload import usm
+from kapi_numba_offload.run import usm
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 
 OFFSET = 3

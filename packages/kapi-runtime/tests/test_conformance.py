@@ -10,7 +10,7 @@ import pytest
 
 import kapi_runtime
 from kapi_runtime import Kernel
-from kapi_sim.spec import KernelOptions
+from kapi_sim.language import KernelOptions
 from kapi_sim.testing.conformance import CASES
 
 

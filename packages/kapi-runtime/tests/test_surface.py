@@ -9,7 +9,7 @@ import pytest
 import kapi_runtime as kapi
 import kapi_sim
 import kapi_sim.tracing.trace
-from kapi_sim.spec import COMMON_NAMES
+from kapi_sim.language import COMMON_NAMES
 
 HOST_API = {
     *("Context", "Device", "DeviceSummary", "Diagnosis", "Event", "HostEvent", "MemoryInfo", "Queue"),

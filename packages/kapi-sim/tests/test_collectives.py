@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim.spec.operators import OPERATORS, identity
+from kapi_sim.language.words.operators import OPERATORS, identity
 
 EIGHT = kapi.NdRange(8, 4)
 SUB_GROUPS_OF_4 = kapi.Profile(sub_group_sizes=(4,))

@@ -6,7 +6,7 @@ import pytest
 
 import kapi_sim
 from kapi_sim.checks import ALL_CHECKS
-from kapi_sim.spec import INTRINSICS
+from kapi_sim.language import INTRINSICS
 from kapi_sim.testing.conformance import CASES
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim.source import is_source_of, parse_function
+from kapi_sim.language.source import is_source_of, parse_function
 
 TEXT = """
 import math

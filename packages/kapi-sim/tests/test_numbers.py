@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kapi_sim as kapi
-from kapi_sim.arithmetic import checked_ring, fused_to_odd, wrapped_ring
-from kapi_sim.mathematics import SUBSTITUTES
-from kapi_sim.spec import rows
+from kapi_sim.language import rows
+from kapi_sim.numbers.arithmetic import checked_ring, fused_to_odd, wrapped_ring
+from kapi_sim.numbers.mathematics import SUBSTITUTES
 
 
 @kapi.kernel

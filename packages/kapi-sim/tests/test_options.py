@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim.spec import FAST_MATH_FLAGS, KernelOptions
+from kapi_sim.language import FAST_MATH_FLAGS, KernelOptions
 
 
 def test_options_are_a_value():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim.spec import MAX_PRIVATE_BYTES
+from kapi_sim.language import MAX_PRIVATE_BYTES
 
 TOO_MUCH = MAX_PRIVATE_BYTES // 4 + 1
 

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim import atomics, errors, items
-from kapi_sim.mathematics import SUBSTITUTES
-from kapi_sim.spec import ATOMIC_KINDS, COMMON_NAMES, INTRINSICS, OPERATORS, operator_row, rows
-from kapi_sim.spec import index_space as stubs
-from kapi_sim.spec.row import PARAMETER_WORDS, RESULT_WORDS
+from kapi_sim import errors
+from kapi_sim.items import items
+from kapi_sim.language import ATOMIC_KINDS, COMMON_NAMES, INTRINSICS, OPERATORS, operator_row, rows
+from kapi_sim.language.table.row import PARAMETER_WORDS, RESULT_WORDS
+from kapi_sim.language.words import index_space as stubs
+from kapi_sim.memory import atomics
+from kapi_sim.numbers.mathematics import SUBSTITUTES
 
 RUNNING = {
     "Item": (items.SimItem,),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-import kapi_sim.threads
+import kapi_sim.run.threads
 
 SOURCE = """
 @kapi.device_func
@@ -98,7 +98,7 @@ def prompt():
 def no_thread_is_left():
     before = threading.active_count()
     yield
-    assert kapi_sim.threads.CARRIED_OUT == {}
+    assert kapi_sim.run.threads.CARRIED_OUT == {}
     assert threading.active_count() == before
 
 
@@ -176,6 +176,6 @@ def test_place_without_threads_names_the_cure(prompt, monkeypatch):
     def refuse(*_):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(kapi_sim.threads, "start_new_thread", refuse)
+    monkeypatch.setattr(kapi_sim.run.threads, "start_new_thread", refuse)
     with pytest.raises(kapi.KernelCompilationError, match="source of `shows` must be available.*put it in a file"):
         kapi.call_kernel(prompt["shows"], kapi.NdRange(2, 2))

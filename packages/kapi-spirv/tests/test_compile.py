@@ -275,7 +275,7 @@ def test_every_intrinsic_row_is_lowered():
     lowered = set().union(*(module.LOWERED for module in modules))
     assert sum(len(module.LOWERED) for module in modules) == len(lowered)
     # Those of mathematics are primitives, or written in the kernel language: see test_functions.
-    assert lowered == {row.key for row in kapi_sim.spec.intrinsics.INTRINSICS if row.family != "math"}
+    assert lowered == {row.key for row in kapi_sim.language.table.intrinsics.INTRINSICS if row.family != "math"}
 
 
 def wrong(item, a, b):

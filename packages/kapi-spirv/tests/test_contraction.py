@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from numba import types
 
-from kapi_sim.spec import KernelOptions
+from kapi_sim.language import KernelOptions
 from kapi_spirv import SpirvTarget, contraction
 from kapi_types import ItemType, UsmArrayType
 

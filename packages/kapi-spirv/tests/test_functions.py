@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numba import from_dtype
 
-from kapi_sim.spec.intrinsics import rows
+from kapi_sim.language.table.intrinsics import rows
 from kapi_spirv.lowering import mathematics
 from kapi_types import ItemType, UsmArrayType
-from kapi_types.kernel_typing.functions import PRIMITIVES
+from kapi_types.kernel_typing.rules.functions import PRIMITIVES
 
 DTYPES = {"math": ("i4", "f2", "f4", "f8"), "cmath": ("f4", "c8", "c16"), "numpy": ("?", "i4", "f2", "f4", "f8", "c8")}
 MODULES = {"math": math, "cmath": cmath, "np": np}

@@ -22,8 +22,8 @@ from numba import types
 
 from kapi_sim import AddressSpace
 from kapi_sim.errors import ModuleFileError
-from kapi_sim.spec import KernelOptions
-from kapi_sim.spec.exceptions import RAISABLE
+from kapi_sim.language import KernelOptions
+from kapi_sim.language.exceptions import RAISABLE
 from kapi_spirv import compile_kernel, read_module, write_module
 from kapi_types import NdItemType, UsmArrayType, weak_int
 

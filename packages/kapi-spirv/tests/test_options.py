@@ -12,7 +12,7 @@ from numba import types
 
 from kapi_sim import device_func
 from kapi_sim.errors import KernelCompilationError, LimitError
-from kapi_sim.spec import KernelOptions
+from kapi_sim.language import KernelOptions
 from kapi_spirv import KAPI_DEFAULT_TARGET, Failure, FailureRecord, SpirvTarget, compile_kernel, compile_spirv
 from kapi_spirv.binary import read_header
 from kapi_types import ItemType, NdItemType, UsmArrayType

@@ -10,7 +10,7 @@ from numba import types
 
 import kapi_sim as kapi
 from kapi_sim.errors import KernelCompilationError, LimitError
-from kapi_sim.spec import MAX_PRIVATE_BYTES
+from kapi_sim.language import MAX_PRIVATE_BYTES
 from kapi_spirv import compile_kernel
 from kapi_types import ItemType, UsmArrayType
 

@@ -79,7 +79,7 @@ def _typeof_argument_with_usm_arrays(dispatcher: Any, value: Any) -> Any:
 
 def _load() -> Callable[[Any, Any], Any]:
     global _typeof_usm_array, _typeof_usm_value
-    from kapi_types.typeof import typeof_usm_array, typeof_usm_value
+    from kapi_types.usm.typeof import typeof_usm_array, typeof_usm_value
 
     _typeof_usm_array, _typeof_usm_value = typeof_usm_array, typeof_usm_value
     return typeof_usm_value

@@ -11,7 +11,7 @@ from numba import types
 import kapi_sim
 from kapi_types import UsmArrayType, weak_int
 from kapi_types.kernel_typing import ProblemsFound
-from kapi_types.kernel_typing.problems import KernelTypeProblem
+from kapi_types.kernel_typing.problems.problems import KernelTypeProblem
 
 F32 = UsmArrayType(types.float32, 1, "C")
 I32 = UsmArrayType(types.int32, 1, "C")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numba import from_dtype, types
 
-from kapi_sim.spec.intrinsics import rows
+from kapi_sim.language.table.intrinsics import rows
 from kapi_types import weak_bool, weak_complex, weak_float, weak_int
-from kapi_types.kernel_typing.functions import TableFunctionType, table_function
 from kapi_types.kernel_typing.library import complex_functions, number_functions
-from kapi_types.kernel_typing.problems import KernelTypeProblem
+from kapi_types.kernel_typing.problems.problems import KernelTypeProblem
+from kapi_types.kernel_typing.rules.functions import TableFunctionType, table_function
 
 DTYPES = ["?", "i1", "u1", "i4", "u8", "f2", "f4", "f8", "c8", "c16"]
 MODULES = {"math": math, "cmath": cmath, "numpy": np}

@@ -7,7 +7,7 @@ from numba import types
 
 import kapi_sim
 from kapi_sim import AddressSpace, MemoryOrder, MemoryScope, group_barrier
-from kapi_sim.spec.intrinsics import INTRINSICS
+from kapi_sim.language.table.intrinsics import INTRINSICS
 from kapi_types import (
     AtomicRefType,
     GroupType,
@@ -19,8 +19,8 @@ from kapi_types import (
     weak_int,
 )
 from kapi_types.kernel_api import ConstantType
-from kapi_types.kernel_typing.callables import parameters_of
-from kapi_types.kernel_typing.words import ACCEPTED, CONSTANT_WORDS, RETURNED
+from kapi_types.kernel_typing.calls.callables import parameters_of
+from kapi_types.kernel_typing.calls.words import ACCEPTED, CONSTANT_WORDS, RETURNED
 
 OWNERS = {"Item": ItemType, "NdItem": NdItemType, "Group": GroupType, "SubGroup": SubGroupType}
 RETURNS = {"weak int": weak_int, "bool": weak_bool, "weak bool": weak_bool, "none": types.none}

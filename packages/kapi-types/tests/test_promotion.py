@@ -12,9 +12,9 @@ import pytest
 from numba import from_dtype, types
 
 from kapi_types import is_weak, weak_bool, weak_float, weak_int
-from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
-from kapi_types.kernel_typing.problems import KernelTypeProblem
-from kapi_types.kernel_typing.promotion import as_strong, is_number, unify_scalars
+from kapi_types.kernel_typing.problems.problems import KernelTypeProblem
+from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
+from kapi_types.kernel_typing.rules.promotion import as_strong, is_number, unify_scalars
 
 STRONG = {
     from_dtype(np.dtype(name)): np.dtype(name).type(1)

@@ -9,7 +9,8 @@ import numba
 import numpy as np
 import pytest
 
-from kapi_types import EventType, QueueType, views
+from kapi_types import EventType, QueueType
+from kapi_types.usm import views
 
 pytestmark = pytest.mark.usefixtures("registered")
 

@@ -8,7 +8,8 @@ import numba
 import numpy as np
 import pytest
 
-from kapi_types import struct_layout, typeof_usm_array
+from kapi_types import typeof_usm_array
+from kapi_types.usm import struct_layout
 
 FIELDS = ("ndim", "_pointer", "shape", "strides", "dtype", "flags", "usm_data", "sycl_queue", "usm_type")
 

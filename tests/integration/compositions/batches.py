@@ -19,7 +19,7 @@ from host_jit import HostKernel, NotOnHost
 
 import kapi_runtime
 import kapi_sim
-import kapi_sim.rewrite
+import kapi_sim.instrument.rewrite
 from compositions.consumers import SUB_GROUP, WORK_GROUP
 from compositions.groups import combined
 from compositions.kinds import ITEMS, inputs, prelude
@@ -269,13 +269,13 @@ class Batch:
         given = self._given(chosen, parameters, wanted)
         function, _ = self._function(source, kapi_sim, note=note, Exception=Exception)
         # A kernel has no `try`; here it stands around what the kernel has, which was checked before.
-        found, kapi_sim.rewrite.find_problems = kapi_sim.rewrite.find_problems, lambda *_: []
+        found, kapi_sim.instrument.rewrite.find_problems = kapi_sim.instrument.rewrite.find_problems, lambda *_: []
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 kapi_sim.call_kernel(self._decorated(kapi_sim, function), self._space(kapi_sim), *given.values())
         finally:
-            kapi_sim.rewrite.find_problems = found
+            kapi_sim.instrument.rewrite.find_problems = found
         for number in chosen:
             # What a part raises, the statement raises.
             for part in self.statements[number].parts:
@@ -289,8 +289,8 @@ class Batch:
         """Without the statements that the simulator's check of the source refuses."""
         source, _, statements_of = self.written(chosen, is_guarded=False)
         function, filename = self._function(source, kapi_sim)
-        tree = kapi_sim.rewrite.parse_function(function)
-        for problem in kapi_sim.rewrite.find_problems(tree, function, True):
+        tree = kapi_sim.instrument.rewrite.parse_function(function)
+        for problem in kapi_sim.instrument.rewrite.find_problems(tree, function, True):
             line = int(problem.removeprefix(filename + ":").split(":")[0])
             outcome.refused |= dict.fromkeys(statements_of.get(line, ()), problem)
         return [number for number in chosen if number not in outcome.refused]

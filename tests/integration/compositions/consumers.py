@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compositions.kinds import DTYPES, STRONG
-from kapi_sim.spec import ATOMIC_DTYPES, ATOMIC_KINDS, OPERATORS
-from kapi_sim.spec.intrinsics import rows
+from kapi_sim.language import ATOMIC_DTYPES, ATOMIC_KINDS, OPERATORS
+from kapi_sim.language.table.intrinsics import rows
 
 __all__ = ["ATOMICS", "CONSUMERS", "GROUPS", "SUB_GROUP", "WORK_GROUP", "Consumer"]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from compositions.consumers import SUB_GROUP, WORK_GROUP
 from compositions.reference import converted
-from kapi_sim.spec import OPERATORS
-from kapi_sim.spec.operators import identity
+from kapi_sim.language import OPERATORS
+from kapi_sim.language.words.operators import identity
 
 __all__ = ["combined"]
 

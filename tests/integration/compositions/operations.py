@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass
 
-from kapi_sim.spec.intrinsics import rows
-from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, UNARY
+from kapi_sim.language.table.intrinsics import rows
+from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, UNARY
 
 __all__ = ["OPERATIONS", "Operation"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from compositions.kinds import kind_of, unify
-from kapi_sim.spec.intrinsics import rows
+from kapi_sim.language.table.intrinsics import rows
 
 __all__ = ["NAMESPACE", "converted", "updated"]
 

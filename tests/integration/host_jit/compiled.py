@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from host_jit.host_ir import NotOnHost, host_ir
-from kapi_sim.spec import KernelOptions
+from kapi_sim.language import KernelOptions
 from kapi_spirv import SpirvModule, compile_kernel
 from kapi_types import ItemType, UsmArrayType, typeof_argument
 from kapi_types.kernel_api import tuple_of

@@ -10,18 +10,18 @@ import kapi_runtime as _kapi_runtime  # for its one side effect: the driver is f
 from _kapi_numba_hooks import install as register
 from _kapi_numba_hooks import is_installed as is_registered
 from _kapi_numba_hooks import remove as unregister
-from kapi_numba_offload.decorator import dpjit, offload
-from kapi_numba_offload.diagnostics import (
+from kapi_numba_offload.analysis.numpy_functions import STATUSES, numpy_functions, status
+from kapi_numba_offload.frontend.decorator import dpjit, offload
+from kapi_numba_offload.frontend.host_calls import listen as _listen
+from kapi_numba_offload.run.diagnostics import (
     OffloadReport,
     PartReport,
     html_report,
     offload_diagnostics,
     offload_reports,
 )
-from kapi_numba_offload.host_calls import listen as _listen
-from kapi_numba_offload.numpy_functions import STATUSES, numpy_functions, status
-from kapi_numba_offload.options import OffloadOptions
-from kapi_numba_offload.reasons import REASONS, OffloadFallbackWarning, Reason
+from kapi_numba_offload.run.options import OffloadOptions
+from kapi_numba_offload.run.reasons import REASONS, OffloadFallbackWarning, Reason
 
 __all__ = [
     "REASONS",

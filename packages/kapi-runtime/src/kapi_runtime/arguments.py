@@ -17,7 +17,7 @@ from kapi_runtime.placement import placement_error
 from kapi_runtime.queues import describe_queue, queue_of
 from kapi_runtime.usm_array import copy_call, shared_array_of
 from kapi_sim import DtypeError, LocalAccessor
-from kapi_sim.usm_fields import UsmArrayFields, array_fields, is_usm_array
+from kapi_sim.language.usm_fields import UsmArrayFields, array_fields, is_usm_array
 from kapi_spirv import SpirvModule
 
 __all__ = ["Arguments", "native_arguments", "packed_arguments", "read_arguments"]

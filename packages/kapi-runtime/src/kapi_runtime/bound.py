@@ -10,7 +10,7 @@ from kapi_runtime.controls import note_launch, open_reports
 from kapi_runtime.events import HostEvent, device_events
 from kapi_runtime.launch import Prepared
 from kapi_sim import NdRange, Range
-from kapi_sim.launchable import BoundLaunch as _BoundLaunch
+from kapi_sim.language.launchable import BoundLaunch as _BoundLaunch
 
 if TYPE_CHECKING:
     from kapi_runtime.plan import Plan

@@ -22,7 +22,7 @@ from kapi_runtime.outside_names import (
     made_defaults,
 )
 from kapi_sim import DeviceFunction
-from kapi_sim.names import MISSING, attribute_of, has_constants
+from kapi_sim.language.attributes import MISSING, attribute_of, has_constants
 
 __all__ = ["Captures"]
 

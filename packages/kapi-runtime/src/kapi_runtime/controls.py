@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import kapi_sim
 from kapi_sim import KernelLaunchError, NdRange, Range, SimulatorOnlyWarning
-from kapi_sim.debugging import global_id
+from kapi_sim.settings.debugging import global_id
 from kapi_sim.tracing import require_limit
 
 __all__ = ["DeviceReport", "DeviceTrace", "Profile", "debug", "note_launch", "open_reports", "simulation", "trace"]

@@ -25,7 +25,7 @@ from kapi_sim import (
     Range,
 )
 from kapi_sim.errors import KapiWarning
-from kapi_sim.spec.exceptions import made_exception
+from kapi_sim.language.exceptions import made_exception
 from kapi_spirv import FAILURE_RECORD_SIZE, Failure, FailureRecord, SpirvModule
 
 __all__ = ["FailureWatch"]

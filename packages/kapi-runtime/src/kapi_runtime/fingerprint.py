@@ -30,8 +30,8 @@ from kapi_runtime.outside_names import (
     made_defaults,
 )
 from kapi_sim import DeviceFunction
-from kapi_sim.launchable import Launchable
-from kapi_sim.names import MISSING, attribute_of, has_constants
+from kapi_sim.language.attributes import MISSING, attribute_of, has_constants
+from kapi_sim.language.launchable import Launchable
 
 __all__ = ["NoFingerprintError", "compiler_fingerprint", "fingerprint"]
 

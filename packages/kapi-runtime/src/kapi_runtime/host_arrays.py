@@ -26,7 +26,7 @@ from kapi_runtime.discovery import find_device
 from kapi_runtime.queues import Queue, default_queue, external_queue
 from kapi_runtime.usm_array import copy_call
 from kapi_sim.errors import ExecutionPlacementError, ImplicitCopyWarning
-from kapi_sim.usm_fields import UsmArrayFields
+from kapi_sim.language.usm_fields import UsmArrayFields
 
 __all__ = ["HostArrays", "Place", "device_context", "on_device_context", "place_of_host_arrays"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from kapi_runtime.device_summary import describe_device
 from kapi_sim import Range
-from kapi_sim.spec import as_range
+from kapi_sim.language import as_range
 
 __all__ = ["KernelInformation", "Statistics", "information_of", "suggested_local_range"]
 

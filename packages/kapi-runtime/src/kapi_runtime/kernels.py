@@ -22,13 +22,13 @@ from kapi_runtime.plan import PlanTable
 from kapi_runtime.program import device_kernel
 from kapi_runtime.targets import target_of
 from kapi_sim import NdRange, Range
-from kapi_sim.launchable import (
+from kapi_sim.language import KernelOptions
+from kapi_sim.language.launchable import (
     decorate,
     parameters_for_launch,
     require_index_space,
     require_kernel,
 )
-from kapi_sim.spec import KernelOptions
 from kapi_spirv import SpirvModule, SpirvTarget
 
 __all__ = ["Kernel", "call_kernel", "call_kernel_async", "kernel"]
@@ -195,7 +195,7 @@ def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> An
     function : function
         A plain Python function.
     **options
-        Those of `kapi_sim.spec.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `fastmath`,
+        Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `fastmath`,
         `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`.
 
     Returns

@@ -14,8 +14,8 @@ from kapi_runtime.discovery import find_device
 from kapi_runtime.kernel_information import KernelInformation, Statistics, information_of, suggested_local_range
 from kapi_runtime.queues import default_queue
 from kapi_sim import KernelCompilationError, NdRange, Range
-from kapi_sim.launchable import Launchable
-from kapi_sim.spec import KernelOptions
+from kapi_sim.language import KernelOptions
+from kapi_sim.language.launchable import Launchable
 
 __all__ = ["DeviceLaunchable", "stand_in"]
 

@@ -13,8 +13,8 @@ from kapi_runtime.launch import prepare
 from kapi_runtime.launchables import DeviceLaunchable, stand_in
 from kapi_runtime.program import device_kernel
 from kapi_sim import DtypeError, KernelLaunchError, NdRange, Range
-from kapi_sim.launchable import parameters_for_launch
-from kapi_sim.usm_fields import UsmArrayFields
+from kapi_sim.language.launchable import parameters_for_launch
+from kapi_sim.language.usm_fields import UsmArrayFields
 from kapi_spirv import SpirvModule
 
 __all__ = ["ModuleKernel"]
@@ -88,6 +88,6 @@ class ModuleKernel(DeviceLaunchable):
 def _typing() -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     """What gives the types of arguments; it brings Numba, which making the kernel does without."""
     from kapi_types import typeof_argument
-    from kapi_types.usm_array import array_type
+    from kapi_types.usm.usm_array import array_type
 
     return typeof_argument, array_type

@@ -16,7 +16,7 @@ from kapi_runtime._whole import done_whole
 from kapi_runtime.arguments import Arguments
 from kapi_runtime.fingerprint import NoFingerprintError, compiler_fingerprint, fingerprint
 from kapi_sim import DtypeError, NdRange, Range
-from kapi_sim.spec import KernelOptions
+from kapi_sim.language import KernelOptions
 from kapi_spirv import SpirvModule, SpirvTarget
 
 if TYPE_CHECKING:

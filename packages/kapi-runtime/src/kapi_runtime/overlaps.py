@@ -13,7 +13,7 @@ import numpy as np
 
 from kapi_runtime.arguments import Arguments
 from kapi_sim import KernelLaunchError
-from kapi_sim.usm_fields import OVERLAPPING, UsmArrayFields
+from kapi_sim.language.usm_fields import OVERLAPPING, UsmArrayFields
 from kapi_spirv import SpirvModule
 
 __all__ = ["require_apart"]

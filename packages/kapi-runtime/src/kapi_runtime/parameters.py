@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kapi_sim import DtypeError, KernelCompilationError
-from kapi_sim.usm_fields import UsmArrayFields
+from kapi_sim.language.usm_fields import UsmArrayFields
 
 __all__ = ["WORDS", "Parameter", "Parameters", "described", "parsed_parameters", "scalar_argument"]
 

@@ -28,7 +28,7 @@ from kapi_runtime.events import HostEvent
 from kapi_runtime.host_arrays import place_of_host_arrays
 from kapi_runtime.program import DeviceKernel
 from kapi_sim import LocalAccessor, NdRange, Range
-from kapi_sim.usm_fields import array_fields
+from kapi_sim.language.usm_fields import array_fields
 
 __all__ = ["Plan", "PlanTable", "make_plan"]
 

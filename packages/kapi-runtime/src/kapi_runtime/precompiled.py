@@ -35,8 +35,8 @@ from kapi_runtime.placement import execution_queue
 from kapi_runtime.queues import queue_of
 from kapi_runtime.usm_array import shared_array_of
 from kapi_sim import DriverError, DtypeError, KernelCompilationError, KernelLaunchError, LocalAccessor, NdRange, Range
-from kapi_sim.launchable import parameters_for_launch
-from kapi_sim.usm_fields import UsmArrayFields, is_usm_array
+from kapi_sim.language.launchable import parameters_for_launch
+from kapi_sim.language.usm_fields import UsmArrayFields, is_usm_array
 from kapi_spirv import SpirvModule, entry_points
 
 __all__ = ["PrecompiledKernel", "load_opencl", "load_spirv"]

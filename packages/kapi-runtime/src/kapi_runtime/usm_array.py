@@ -22,7 +22,7 @@ from kapi_runtime._waiting import wait_for
 from kapi_runtime.dlpack import ONEAPI, capsule_of, read_capsule
 from kapi_runtime.queues import default_queue, queue_of
 from kapi_sim.errors import DtypeError, ExecutionPlacementError
-from kapi_sim.usm_fields import UsmArrayFields, array_fields, c_strides
+from kapi_sim.language.usm_fields import UsmArrayFields, array_fields, c_strides
 
 __all__ = [
     "UsmArray",

@@ -8,9 +8,6 @@ run unchanged on a device.
 
 from __future__ import annotations
 
-from kapi_sim.control import simulation
-from kapi_sim.debugging import debug
-from kapi_sim.device_function import DeviceFunction, device_func
 from kapi_sim.errors import (
     BarrierDivergenceError,
     BenignRaceWarning,
@@ -36,11 +33,9 @@ from kapi_sim.errors import (
     UninitializedReadError,
     UsmAllocationError,
 )
+from kapi_sim.items.profile import PROFILES, Profile
 from kapi_sim.kernel import Kernel, call_kernel, call_kernel_async, kernel
-from kapi_sim.launchable import DEFAULT_LOCAL_SIZE
-from kapi_sim.placement import device_context
-from kapi_sim.profile import PROFILES, Profile
-from kapi_sim.spec import (
+from kapi_sim.language import (
     AddressSpace,
     AtomicRef,
     Group,
@@ -76,6 +71,11 @@ from kapi_sim.spec import (
     shift_group_left,
     shift_group_right,
 )
+from kapi_sim.language.device_function import DeviceFunction, device_func
+from kapi_sim.language.launchable import DEFAULT_LOCAL_SIZE
+from kapi_sim.settings.control import simulation
+from kapi_sim.settings.debugging import debug
+from kapi_sim.settings.placement import device_context
 from kapi_sim.tracing import trace
 
 __version__ = "0.1.0"

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, overload
 
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.instrument.rewrite import Instrumented
+from kapi_sim.language import KernelOptions, NdRange, Range
+from kapi_sim.language.launchable import Launchable, decorate, require_index_space, require_kernel
+from kapi_sim.language.source import remember_source
 from kapi_sim.launch import execute
-from kapi_sim.launchable import Launchable, decorate, require_index_space, require_kernel
-from kapi_sim.rewrite import Instrumented
-from kapi_sim.source import remember_source
-from kapi_sim.spec import KernelOptions, NdRange, Range
 
 __all__ = ["Event", "Kernel", "call_kernel", "call_kernel_async", "kernel"]
 
@@ -86,7 +86,7 @@ def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> An
     function : function
         A plain Python function.
     **options
-        Those of `kapi_sim.spec.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `fastmath`,
+        Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `fastmath`,
         `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`. The simulator keeps to
         what they say of launches, checks indices where they ask for it, and has no use for the others.
 

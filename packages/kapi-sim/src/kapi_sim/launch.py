@@ -12,14 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kapi_sim.arguments import Bound, bind
 from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.checks.limits import check_index_space, check_sub_group_size
-from kapi_sim.clock import Clock
-from kapi_sim.compiled import Compiled
-from kapi_sim.control import Settings, current_settings
-from kapi_sim.debugging import is_debugged, start_clock
 from kapi_sim.errors import (
     BarrierDivergenceError,
     CollectiveMismatchError,
@@ -32,23 +27,28 @@ from kapi_sim.errors import (
     ScheduleDependenceWarning,
     UninitializedReadError,
 )
-from kapi_sim.hooks import hooks_of, words_of
-from kapi_sim.launchable import parameters_for_launch
-from kapi_sim.memory import View
-from kapi_sim.order import Order
-from kapi_sim.report import LaunchRecord
-from kapi_sim.rewrite import Instrumented
-from kapi_sim.schedule import Schedule
-from kapi_sim.second_look import SecondLook
-from kapi_sim.source import Site, is_users_own
-from kapi_sim.spec.index_space import NdRange, Range
-from kapi_sim.spec.options import KernelOptions
-from kapi_sim.spec.outside import CARRIED_OUT
+from kapi_sim.instrument.compiled import Compiled
+from kapi_sim.instrument.hooks import hooks_of, words_of
+from kapi_sim.instrument.rewrite import Instrumented
+from kapi_sim.items.clock import Clock
+from kapi_sim.language.launchable import parameters_for_launch
+from kapi_sim.language.options import KernelOptions
+from kapi_sim.language.source import Site, is_users_own
+from kapi_sim.language.words.index_space import NdRange, Range
+from kapi_sim.language.words.outside import CARRIED_OUT
+from kapi_sim.memory.arguments import Bound, bind
+from kapi_sim.memory.views import View
+from kapi_sim.memory.watchdog import SpinningError, deadlock
+from kapi_sim.run.order import Order
+from kapi_sim.run.schedule import Schedule
+from kapi_sim.run.second_look import SecondLook
+from kapi_sim.settings.control import Settings, current_settings
+from kapi_sim.settings.debugging import is_debugged, start_clock
+from kapi_sim.settings.report import LaunchRecord
 from kapi_sim.tracing.switch import active_trace
-from kapi_sim.watchdog import SpinningError, deadlock
 
 if TYPE_CHECKING:
-    from kapi_sim.tracing.recorder import Recorder
+    from kapi_sim.memory.recorder import Recorder
     from kapi_sim.tracing.trace import Trace
 
 __all__ = ["execute"]
@@ -152,7 +152,7 @@ def _sub_group_size(space: Range | NdRange, settings: Settings, options: KernelO
 
 
 def _recorder(trace: Trace, kernel: Instrumented, clock: Clock) -> Recorder:
-    from kapi_sim.tracing.recorder import Recorder
+    from kapi_sim.memory.recorder import Recorder
 
     return Recorder(trace.start(kernel.name, clock, clock.sub_group_size), clock)
 
@@ -203,7 +203,7 @@ def _counting(compiled: Compiled, bound: Bound) -> AbstractContextManager[None]:
     if not compiled.without_source:
         return _NOTHING
     # Most kernels have a source.
-    from kapi_sim.turn_counter import counting
+    from kapi_sim.instrument.turn_counter import counting
 
     return counting(compiled.without_source, bound.spin_limit)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 
 from kapi_sim.errors import KernelCompilationError
-from kapi_sim.spec import KernelOptions
+from kapi_sim.language import KernelOptions
 from kapi_spirv import contraction
 from kapi_spirv._numba_compat import types
 from kapi_spirv.binary import read_header
@@ -98,7 +98,7 @@ def compile_spirv(
     debug : bool
         Whether to compile asserts, raises and index checks in; for kernels only.
     fastmath : bool or iterable of str
-        As in `kapi_sim.spec.KernelOptions`.
+        As in `kapi_sim.language.KernelOptions`.
     opt : bool
         Whether LLVM's optimisation passes run.
     target : SpirvTarget, optional

@@ -9,7 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from kapi_sim.spec import KernelOptions
+from kapi_sim.language import KernelOptions
 from kapi_spirv._numba_compat import BaseContext
 from kapi_spirv.calling_convention import KernelCallConv
 from kapi_spirv.codegen import KernelCodegen, KernelLibrary

@@ -9,7 +9,7 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_sim import AddressSpace, LimitError
-from kapi_sim.spec import MAX_RANK, KernelOptions
+from kapi_sim.language import MAX_RANK, KernelOptions
 from kapi_spirv._numba_compat import FIRST_USEREXC, cgutils, types
 from kapi_spirv.calling_convention import DETAILS
 from kapi_spirv.codegen import KernelLibrary

@@ -25,7 +25,7 @@ def allow_fast_math(module: ir.Module, flags: Sequence[str]) -> None:
     module : llvmlite.ir.Module
         Changed in place.
     flags : sequence of str
-        Names from `kapi_sim.spec.FAST_MATH_FLAGS`; none changes nothing.
+        Names from `kapi_sim.language.FAST_MATH_FLAGS`; none changes nothing.
     """
     if not flags:
         return

@@ -13,8 +13,8 @@ from keyword import iskeyword
 from typing import Any, TypeVar
 
 from kapi_sim.errors import ModuleFileError
-from kapi_sim.spec import MAX_RANK
-from kapi_sim.spec.exceptions import made_exception
+from kapi_sim.language import MAX_RANK
+from kapi_sim.language.exceptions import made_exception
 from kapi_spirv.failures import Failure
 from kapi_spirv.packed import Parameter
 

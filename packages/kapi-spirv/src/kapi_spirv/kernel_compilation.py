@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from types import FunctionType
 
 from kapi_sim.errors import KernelCompilationError, LimitError
-from kapi_sim.spec import KernelOptions
+from kapi_sim.language import KernelOptions
 from kapi_spirv._numba_compat import global_compiler_lock, types
 from kapi_spirv.emission_client import EmissionError, Emitted, HelperEndedError, emit, prepare
 from kapi_spirv.entry_point import build_entry_point, describe_parameters, packed_layout, with_writes
@@ -19,7 +19,7 @@ from kapi_spirv.packed import PackedLayout, Parameter
 from kapi_spirv.target_interface import Target
 from kapi_types import ItemType, NdItemType, UsmArrayType
 from kapi_types.kernel_typing import describe_problems
-from kapi_types.kernel_typing.tuples import tuple_like
+from kapi_types.kernel_typing.rules.tuples import tuple_like
 
 __all__ = ["compiled_function", "compiled_kernel"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kapi_sim.spec import KernelOptions
+from kapi_sim.language import KernelOptions
 from kapi_spirv.failures import Failure
 from kapi_spirv.packed import LINEAR_ROLES, PackedLayout, Parameter
 from kapi_spirv.target_interface import Target

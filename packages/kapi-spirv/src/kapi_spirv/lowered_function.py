@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from kapi_sim.errors import KernelCompilationError, LimitError
-from kapi_sim.spec import MAX_PRIVATE_BYTES, KernelOptions
+from kapi_sim.language import MAX_PRIVATE_BYTES, KernelOptions
 from kapi_spirv._numba_compat import Lower, NativeLowering, numba_ir, register_pass, types
 from kapi_spirv.codegen import KernelLibrary
 from kapi_spirv.context import KernelTargetContext

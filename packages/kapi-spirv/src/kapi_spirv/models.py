@@ -20,11 +20,12 @@ from kapi_types import (
     WeakInt,
 )
 from kapi_types.kernel_api import ConstantType, EnumerationType, EnumMemberType
-from kapi_types.kernel_typing.callables import LanguageFunctionType, LanguageMethodType
-from kapi_types.kernel_typing.conversions import RoundType
-from kapi_types.kernel_typing.device_functions import DeviceFunctionType
-from kapi_types.kernel_typing.functions import TableFunctionType
-from kapi_types.kernel_typing.iteration import (
+from kapi_types.kernel_typing.calls.callables import LanguageFunctionType, LanguageMethodType
+from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.calls.prints import PrintType
+from kapi_types.kernel_typing.rules.conversions import RoundType
+from kapi_types.kernel_typing.rules.functions import TableFunctionType
+from kapi_types.kernel_typing.rules.iteration import (
     EnumerateType,
     PositionIteratorType,
     RangeIteratorType,
@@ -32,9 +33,8 @@ from kapi_types.kernel_typing.iteration import (
     ReversedType,
     ZipType,
 )
-from kapi_types.kernel_typing.prints import PrintType
-from kapi_types.kernel_typing.tuples import NamedTupleClassType
-from kapi_types.kernel_typing.views import SliceType
+from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType
+from kapi_types.kernel_typing.rules.views import SliceType
 from kapi_types.weak import weak_int
 
 __all__ = ["kernel_data_models"]

@@ -14,7 +14,7 @@ import zlib
 from typing import Any
 
 from kapi_sim.errors import KapiError, ModuleFileError
-from kapi_sim.spec import KernelOptions
+from kapi_sim.language import KernelOptions
 from kapi_spirv import header_checks as check
 from kapi_spirv.binary import entry_points
 from kapi_spirv.module import SpirvModule

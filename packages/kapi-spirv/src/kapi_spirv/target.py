@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from llvmlite import ir
 
     from kapi_sim import MemoryOrder, MemoryScope
-    from kapi_sim.spec import KernelOptions
+    from kapi_sim.language import KernelOptions
 
 __all__ = ["KAPI_DEFAULT_TARGET", "SpirvTarget"]
 

@@ -10,11 +10,11 @@ from _kapi_types_hooks import is_installed as is_registered
 from _kapi_types_hooks import remove as unregister
 from kapi_types.arguments import typeof_argument
 from kapi_types.kernel_api import AtomicRefType, GroupType, ItemType, NdItemType, SubGroupType
-from kapi_types.models import SyclObjectModel, UsmArrayModel
-from kapi_types.queue import EventType, QueueType
-from kapi_types.typeof import typeof_usm_array
-from kapi_types.usm_array import UsmArrayFields, UsmArrayType, array_fields, array_type, is_usm_array, usm_kind
-from kapi_types.views import UsmView
+from kapi_types.usm.models import SyclObjectModel, UsmArrayModel
+from kapi_types.usm.queue import EventType, QueueType
+from kapi_types.usm.typeof import typeof_usm_array
+from kapi_types.usm.usm_array import UsmArrayFields, UsmArrayType, array_fields, array_type, is_usm_array, usm_kind
+from kapi_types.usm.views import UsmView
 from kapi_types.weak import (
     WeakBool,
     WeakComplex,

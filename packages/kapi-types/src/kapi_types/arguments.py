@@ -11,7 +11,7 @@ from kapi_sim import AddressSpace, LocalAccessor
 from kapi_sim.errors import DtypeError
 from kapi_types._numba_compat import from_dtype, types
 from kapi_types.kernel_api import tuple_of
-from kapi_types.usm_array import UsmArrayFields, UsmArrayType, array_fields, array_type, is_usm_array
+from kapi_types.usm.usm_array import UsmArrayFields, UsmArrayType, array_fields, array_type, is_usm_array
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = ["typeof_argument"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from kapi_sim import MemoryOrder, MemoryScope
 from kapi_types._numba_compat import types
-from kapi_types.usm_array import UsmArrayType
+from kapi_types.usm.usm_array import UsmArrayType
 
 __all__ = [
     "AtomicRefType",

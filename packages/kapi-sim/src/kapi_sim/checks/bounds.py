@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from kapi_sim.clock import Clock
 from kapi_sim.errors import OutOfBoundsError
-from kapi_sim.source import Site
+from kapi_sim.items.clock import Clock
+from kapi_sim.language.source import Site
 
 __all__ = ["fail_outside", "fail_rank", "spell"]
 

@@ -7,10 +7,10 @@ from functools import cache
 from types import CodeType
 from typing import Any, NamedTuple
 
-from kapi_sim.clock import Clock
 from kapi_sim.errors import BarrierDivergenceError, CollectiveMismatchError
-from kapi_sim.source import Site
-from kapi_sim.spec.operators import operator_row
+from kapi_sim.items.clock import Clock
+from kapi_sim.language.source import Site
+from kapi_sim.language.words.operators import operator_row
 
 __all__ = ["Arrival", "call_sites", "check_arrivals", "check_uniform", "describe_arrivals"]
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import ast
 from types import CodeType
 
-from kapi_sim.clock import Clock
-from kapi_sim.names import dotted_path
-from kapi_sim.source import line_of, parse_code
-from kapi_sim.spec.index_space import Range
+from kapi_sim.items.clock import Clock
+from kapi_sim.language.attributes import dotted_path
+from kapi_sim.language.source import line_of, parse_code
+from kapi_sim.language.words.index_space import Range
 
 __all__ = ["cure_of_race"]
 

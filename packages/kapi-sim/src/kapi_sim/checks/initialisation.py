@@ -7,9 +7,9 @@ from typing import Any
 
 from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.races import Access, AccessedArray, Trail
-from kapi_sim.clock import Clock
 from kapi_sim.errors import UninitializedReadError
-from kapi_sim.source import located_at, site_of
+from kapi_sim.items.clock import Clock
+from kapi_sim.language.source import located_at, site_of
 
 __all__ = ["PrivateTrail", "unwritten_read"]
 

@@ -6,12 +6,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kapi_sim.clock import Clock
 from kapi_sim.errors import DtypeError, LimitError
-from kapi_sim.profile import Profile
-from kapi_sim.source import Site
-from kapi_sim.spec.index_space import NdRange, Range
-from kapi_sim.spec.options import KernelOptions
+from kapi_sim.items.clock import Clock
+from kapi_sim.items.profile import Profile
+from kapi_sim.language.options import KernelOptions
+from kapi_sim.language.source import Site
+from kapi_sim.language.words.index_space import NdRange, Range
 
 __all__ = [
     "check_dtype",

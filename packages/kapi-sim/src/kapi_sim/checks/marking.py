@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.usm import HostCopy, element_addresses, is_usm_array, memory_span
-from kapi_sim.usm_fields import array_fields
+from kapi_sim.items.usm import HostCopy, element_addresses, is_usm_array, memory_span
+from kapi_sim.language.usm_fields import array_fields
 
 __all__ = ["Marks", "Uninitialised", "marked_arrays"]
 

@@ -19,9 +19,9 @@ from typing import Any
 from kapi_sim.checks.equality import is_same
 from kapi_sim.checks.ordering import Ordering
 from kapi_sim.checks.races import Access, AccessedArray, Trail
-from kapi_sim.clock import Clock
-from kapi_sim.source import line_of
-from kapi_sim.spec.memory import MemoryOrder, MemoryScope
+from kapi_sim.items.clock import Clock
+from kapi_sim.language.source import line_of
+from kapi_sim.language.words.memory import MemoryOrder, MemoryScope
 
 __all__ = ["Hearing", "OrderedTrail"]
 

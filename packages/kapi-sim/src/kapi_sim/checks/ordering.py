@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from kapi_sim.clock import Clock
-from kapi_sim.spec.memory import MemoryOrder, MemoryScope
+from kapi_sim.items.clock import Clock
+from kapi_sim.language.words.memory import MemoryOrder, MemoryScope
 
 __all__ = ["Ordering"]
 

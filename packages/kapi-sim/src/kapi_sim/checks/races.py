@@ -15,9 +15,9 @@ from typing import Any, NoReturn, Protocol
 from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.cures import cure_of_race
 from kapi_sim.checks.equality import is_same
-from kapi_sim.clock import Clock
 from kapi_sim.errors import BenignRaceWarning, DataRaceError
-from kapi_sim.source import Site, site_of
+from kapi_sim.items.clock import Clock
+from kapi_sim.language.source import Site, site_of
 
 __all__ = ["Access", "AccessedArray", "Trail"]
 

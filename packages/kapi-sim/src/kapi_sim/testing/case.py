@@ -17,7 +17,7 @@ class Backend(Protocol):
     Attributes
     ----------
     kapi : module
-        Exports `kapi_sim.spec.COMMON_NAMES`.
+        Exports `kapi_sim.language.COMMON_NAMES`.
     """
 
     @property

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.spec.intrinsics import Intrinsic, rows
+from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.testing.case import Case
 
 __all__ = ["CASES", "kernel_from_source"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.spec.intrinsics import rows
+from kapi_sim.language.table.intrinsics import rows
 from kapi_sim.testing.case import Case
 
 __all__ = ["CASES"]

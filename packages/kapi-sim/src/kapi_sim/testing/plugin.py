@@ -22,9 +22,9 @@ from typing import Any
 
 import pytest
 
-from kapi_sim.control import simulation
-from kapi_sim.profile import PROFILES, Profile
-from kapi_sim.report import Report
+from kapi_sim.items.profile import PROFILES, Profile
+from kapi_sim.settings.control import simulation
+from kapi_sim.settings.report import Report
 
 __all__ = ["kapi_checks"]
 

@@ -7,7 +7,7 @@ from colorsys import hls_to_rgb
 from html import escape
 from textwrap import wrap
 
-from kapi_sim.source import Site
+from kapi_sim.language.source import Site
 from kapi_sim.tracing.trace import Event, Launch
 
 __all__ = ["item_color", "svg"]

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kapi_sim.source import Site
+from kapi_sim.language.source import Site
 from kapi_sim.tracing.trace import Event, Launch
 
 __all__ = ["BANKS", "BANK_BYTES", "LineStatistics", "bank_conflict", "line_statistics", "segments"]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.spec.index_space import NdRange, Range
+from kapi_sim.language.words.index_space import NdRange, Range
 
 if TYPE_CHECKING:
-    from kapi_sim.clock import Clock
+    from kapi_sim.items.clock import Clock
     from kapi_sim.tracing.statistics import LineStatistics
 
 __all__ = ["Event", "Launch", "Source", "Trace", "TracedArray"]

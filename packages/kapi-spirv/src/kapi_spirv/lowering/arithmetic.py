@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, cgutils, types
 from kapi_spirv.lowering.intrinsics import call_intrinsic
-from kapi_types.kernel_typing.operators import IN_PLACE
+from kapi_types.kernel_typing.rules.operators import IN_PLACE
 
 __all__ = ["registry"]
 

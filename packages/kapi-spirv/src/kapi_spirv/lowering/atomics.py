@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_sim import MemoryOrder
-from kapi_sim.spec.intrinsics import rows
+from kapi_sim.language.table.intrinsics import rows
 from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_spirv.lowering.arrays import element_pointer
 from kapi_spirv.lowering.intrinsics import I32, I64

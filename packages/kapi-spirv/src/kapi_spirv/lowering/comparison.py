@@ -10,7 +10,7 @@ from llvmlite import ir
 from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_spirv.lowering.complex_numbers import compare_complex
 from kapi_spirv.lowering.complex_parts import join, split
-from kapi_types.kernel_typing.operators import COMPARISONS
+from kapi_types.kernel_typing.rules.operators import COMPARISONS
 
 __all__ = ["registry"]
 

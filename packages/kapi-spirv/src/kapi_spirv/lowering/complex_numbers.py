@@ -17,10 +17,10 @@ from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_spirv.lowering.complex_parts import join, split
 from kapi_spirv.lowering.conversion import convert
 from kapi_spirv.lowering.intrinsics import call_intrinsic
-from kapi_types.kernel_typing.conversions import part_of
 from kapi_types.kernel_typing.library.complex_functions import complex_power
 from kapi_types.kernel_typing.library.parts import make_complex
-from kapi_types.kernel_typing.operators import COMPARISONS, IN_PLACE
+from kapi_types.kernel_typing.rules.conversions import part_of
+from kapi_types.kernel_typing.rules.operators import COMPARISONS, IN_PLACE
 
 __all__ = ["compare_complex", "registry"]
 

@@ -8,12 +8,12 @@ from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_types.kernel_api import ConstantType, EnumerationType
-from kapi_types.kernel_typing.callables import LanguageFunctionType
-from kapi_types.kernel_typing.conversions import RoundType
-from kapi_types.kernel_typing.device_functions import DeviceFunctionType
-from kapi_types.kernel_typing.functions import TableFunctionType
-from kapi_types.kernel_typing.prints import PrintType
-from kapi_types.kernel_typing.tuples import NamedTupleClassType
+from kapi_types.kernel_typing.calls.callables import LanguageFunctionType
+from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.calls.prints import PrintType
+from kapi_types.kernel_typing.rules.conversions import RoundType
+from kapi_types.kernel_typing.rules.functions import TableFunctionType
+from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType
 
 __all__ = ["registry"]
 

@@ -10,7 +10,7 @@ from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_spirv.lowering.complex_parts import join, split
 from kapi_spirv.lowering.intrinsics import I64, call_intrinsic
 from kapi_types.kernel_api import ConstantType
-from kapi_types.kernel_typing.conversions import PYTHON_CONVERSIONS
+from kapi_types.kernel_typing.rules.conversions import PYTHON_CONVERSIONS
 from kapi_types.weak import weak_int
 
 __all__ = ["convert", "registry"]

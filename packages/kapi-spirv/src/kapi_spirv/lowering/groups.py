@@ -10,16 +10,16 @@ from typing import Any
 
 from llvmlite import ir
 
-from kapi_sim.spec.intrinsics import rows
-from kapi_sim.spec.operators import Operator, identity
+from kapi_sim.language.table.intrinsics import rows
+from kapi_sim.language.words.operators import Operator, identity
 from kapi_spirv._numba_compat import LoweringRegistry, as_dtype, cgutils, types
 from kapi_spirv.lowering.exchange import LOWERED as EXCHANGED
 from kapi_spirv.lowering.exchange import broadcast, kind_of
 from kapi_spirv.lowering.intrinsics import I32, I64
 from kapi_spirv.target_interface import Combination, Target, Way
 from kapi_types import SubGroupType
-from kapi_types.kernel_typing.promotion import as_strong
-from kapi_types.kernel_typing.words import operator_of
+from kapi_types.kernel_typing.calls.words import operator_of
+from kapi_types.kernel_typing.rules.promotion import as_strong
 
 __all__ = ["LOWERED", "registry"]
 

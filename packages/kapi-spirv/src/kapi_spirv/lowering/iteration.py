@@ -8,7 +8,7 @@ from llvmlite import ir
 
 from kapi_spirv._numba_compat import LoweringRegistry, cgutils, types
 from kapi_spirv.lowering.intrinsics import I64
-from kapi_types.kernel_typing.iteration import RangeIteratorType, RangeType
+from kapi_types.kernel_typing.rules.iteration import RangeIteratorType, RangeType
 
 __all__ = ["registry"]
 

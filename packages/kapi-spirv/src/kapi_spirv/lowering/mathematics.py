@@ -11,7 +11,7 @@ from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_spirv.lowering.conversion import convert
 from kapi_spirv.lowering.intrinsics import I32, I64, call_intrinsic
 from kapi_spirv.target_interface import Target
-from kapi_types.kernel_typing.functions import primitive_key
+from kapi_types.kernel_typing.rules.functions import primitive_key
 
 __all__ = ["PRIMITIVES", "registry"]
 

@@ -16,7 +16,7 @@ from llvmlite import ir
 from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_spirv.lowering.conversion import convert
 from kapi_spirv.target_interface import Target
-from kapi_types.kernel_typing.prints import PRINT, is_text
+from kapi_types.kernel_typing.calls.prints import PRINT, is_text
 
 __all__ = ["registry"]
 

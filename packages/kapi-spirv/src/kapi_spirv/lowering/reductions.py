@@ -9,9 +9,9 @@ from llvmlite import ir
 from kapi_spirv._numba_compat import LoweringRegistry, types
 from kapi_spirv.lowering.intrinsics import I64
 from kapi_types import UsmArrayType
-from kapi_types.kernel_typing.device_functions import DeviceFunctionType
-from kapi_types.kernel_typing.iteration import RangeType
+from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.library.sequence_functions import FUNCTIONS
+from kapi_types.kernel_typing.rules.iteration import RangeType
 from kapi_types.weak import weak_int
 
 __all__ = ["registry"]

@@ -10,7 +10,7 @@ from llvmlite import ir
 from kapi_spirv._numba_compat import LoweringRegistry, cgutils, types
 from kapi_spirv.lowering.intrinsics import I64
 from kapi_types import UsmArrayType
-from kapi_types.kernel_typing.iteration import (
+from kapi_types.kernel_typing.rules.iteration import (
     EnumerateType,
     PositionIteratorType,
     RangeType,

@@ -6,7 +6,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from kapi_sim.spec.intrinsics import rows
+from kapi_sim.language.table.intrinsics import rows
 from kapi_spirv._numba_compat import LoweringRegistry
 from kapi_spirv.lowering.intrinsics import I32, I64
 from kapi_spirv.target_interface import SubGroupQuery

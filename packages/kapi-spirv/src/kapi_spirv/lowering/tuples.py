@@ -10,8 +10,8 @@ from llvmlite import ir
 from kapi_spirv._numba_compat import LoweringRegistry, getiter_unituple, iternext_unituple, types
 from kapi_spirv.lowering.conversion import convert
 from kapi_spirv.lowering.intrinsics import I64
-from kapi_types.kernel_typing.operators import COMPARISONS
-from kapi_types.kernel_typing.tuples import HOMOGENEOUS, MAKE_NAMED_TUPLE
+from kapi_types.kernel_typing.rules.operators import COMPARISONS
+from kapi_types.kernel_typing.rules.tuples import HOMOGENEOUS, MAKE_NAMED_TUPLE
 from kapi_types.weak import weak_int
 
 __all__ = ["registry"]

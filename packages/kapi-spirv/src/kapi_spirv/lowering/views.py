@@ -15,7 +15,7 @@ from kapi_spirv.lowering.arrays import check_indices, element_pointer
 from kapi_spirv.lowering.conversion import convert
 from kapi_spirv.lowering.intrinsics import I64
 from kapi_types import UsmArrayType
-from kapi_types.kernel_typing.views import SliceType, index_parts
+from kapi_types.kernel_typing.rules.views import SliceType, index_parts
 from kapi_types.weak import weak_int
 
 __all__ = ["registry"]

@@ -5,15 +5,21 @@ It holds NumPy 2's number rules (weak and strong scalars) and knows nothing of t
 
 from __future__ import annotations
 
-from kapi_types.kernel_typing.annotation import typed_ir_text
 from kapi_types.kernel_typing.context import TARGET_NAME, KernelTypingContext
-from kapi_types.kernel_typing.float_widths import float_introductions
 from kapi_types.kernel_typing.pipeline import KernelCompiler, kernel_flags
-from kapi_types.kernel_typing.problems import Problem, ProblemsFound, describe_problems, first_words, spell_type
-from kapi_types.kernel_typing.promotion import as_strong
-from kapi_types.kernel_typing.results import return_type
-from kapi_types.kernel_typing.source_problems import problems_as_told, problems_of_form, problems_of_source
-from kapi_types.kernel_typing.writes import Place, written_arrays
+from kapi_types.kernel_typing.problems.problems import (
+    Problem,
+    ProblemsFound,
+    describe_problems,
+    first_words,
+    spell_type,
+)
+from kapi_types.kernel_typing.problems.source_problems import problems_as_told, problems_of_form, problems_of_source
+from kapi_types.kernel_typing.results.annotation import typed_ir_text
+from kapi_types.kernel_typing.results.float_widths import float_introductions
+from kapi_types.kernel_typing.results.results import return_type
+from kapi_types.kernel_typing.results.writes import Place, written_arrays
+from kapi_types.kernel_typing.rules.promotion import as_strong
 
 __all__ = [
     "TARGET_NAME",

@@ -9,38 +9,36 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
-from kapi_sim.outside_values import describe_value
+from kapi_sim.language.outside_values import describe_value
 from kapi_types._numba_compat import GPU, TypingContext, errors, target_override, target_registry, types
 from kapi_types.kernel_api import ConstantType, EnumerationType, tuple_of
-from kapi_types.kernel_typing import (
-    arrays,
-    atomics,
-    conversions,
-    enumerations,
-    groups,
-    iteration,
-    language,
-    operators,
-    private_memory,
-    reductions,
-    tuples,
-    views,
-)
+from kapi_types.kernel_typing.calls import atomics, groups, private_memory
+from kapi_types.kernel_typing.calls import queries as language
+from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType, python_function
+from kapi_types.kernel_typing.calls.prints import PRINT, PrintType, Text
 from kapi_types.kernel_typing.descriptions import (
     describe_call,
     describe_missing_attribute,
     is_consequence,
 )
-from kapi_types.kernel_typing.device_functions import DeviceFunctionType, python_function
-from kapi_types.kernel_typing.enumerations import member_type
-from kapi_types.kernel_typing.functions import table_function
-from kapi_types.kernel_typing.iteration import RangeType
 from kapi_types.kernel_typing.library.number_functions import divmod_
-from kapi_types.kernel_typing.prints import PRINT, PrintType, Text
-from kapi_types.kernel_typing.problems import CONSEQUENCE, KernelTypeProblem, spell_type
-from kapi_types.kernel_typing.promotion import is_scalar, unify_scalars
-from kapi_types.kernel_typing.tuples import NamedTupleClassType, tuple_like
-from kapi_types.usm_array import UsmArrayType
+from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, KernelTypeProblem, spell_type
+from kapi_types.kernel_typing.rules import (
+    arrays,
+    conversions,
+    enumerations,
+    iteration,
+    operators,
+    reductions,
+    tuples,
+    views,
+)
+from kapi_types.kernel_typing.rules.enumerations import member_type
+from kapi_types.kernel_typing.rules.functions import table_function
+from kapi_types.kernel_typing.rules.iteration import RangeType
+from kapi_types.kernel_typing.rules.promotion import is_scalar, unify_scalars
+from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType, tuple_like
+from kapi_types.usm.usm_array import UsmArrayType
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = ["TARGET_NAME", "DeviceFunctionCompiler", "KernelTypingContext"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from kapi_sim.spec.intrinsics import INTRINSICS, rows
+from kapi_sim.language.table.intrinsics import INTRINSICS, rows
 from kapi_types._numba_compat import types
 from kapi_types.kernel_api import ItemType
-from kapi_types.kernel_typing.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
-from kapi_types.kernel_typing.problems import CONSEQUENCE, spell_type
-from kapi_types.kernel_typing.views import SliceType
-from kapi_types.usm_array import UsmArrayType
+from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, spell_type
+from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
+from kapi_types.kernel_typing.rules.views import SliceType
+from kapi_types.usm.usm_array import UsmArrayType
 
 __all__ = ["describe_call", "describe_missing_attribute", "is_consequence"]
 

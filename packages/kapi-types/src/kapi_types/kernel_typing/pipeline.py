@@ -18,16 +18,16 @@ from kapi_types._numba_compat import (
     ReconstructSSA,
     RewriteSemanticConstants,
 )
-from kapi_types.kernel_typing.assignments import CheckAssignments
-from kapi_types.kernel_typing.bytecode import TranslateKernel
-from kapi_types.kernel_typing.constant_arguments import FindConstantArguments
-from kapi_types.kernel_typing.held_values import SettleLengths
-from kapi_types.kernel_typing.inference import InferTypes
-from kapi_types.kernel_typing.local_functions import InlineLocalFunctions
-from kapi_types.kernel_typing.names import CheckNames
-from kapi_types.kernel_typing.outside_constants import FoldOutsideConstants
-from kapi_types.kernel_typing.prints import SettlePrints
-from kapi_types.kernel_typing.raises import SettleRaises
+from kapi_types.kernel_typing.calls.prints import SettlePrints
+from kapi_types.kernel_typing.passes.assignments import CheckAssignments
+from kapi_types.kernel_typing.passes.bytecode import TranslateKernel
+from kapi_types.kernel_typing.passes.constant_arguments import FindConstantArguments
+from kapi_types.kernel_typing.passes.inference import InferTypes
+from kapi_types.kernel_typing.passes.local_functions import InlineLocalFunctions
+from kapi_types.kernel_typing.passes.names import CheckNames
+from kapi_types.kernel_typing.passes.outside_constants import FoldOutsideConstants
+from kapi_types.kernel_typing.passes.raises import SettleRaises
+from kapi_types.kernel_typing.problems.held_values import SettleLengths
 
 __all__ = ["KernelCompiler", "kernel_flags"]
 

@@ -1,0 +1,50 @@
+"""Whether evaluating an expression may change an array or a variable, so that its place in the order counts."""
+
+from __future__ import annotations
+
+import ast
+
+import numba
+
+from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.analysis.numpy_functions import numpy_name
+
+__all__ = ["has_assignment_within", "has_effects"]
+
+_CHANGES = {"copyto", "put", "put_along_axis", "place", "putmask", "fill_diagonal"}
+"""NumPy's functions that store into an array that they are given."""
+
+_PURE = {len, abs, int, float, bool, complex, round, min, max, range, tuple, numba.prange}
+_PURE_METHODS = frozenset(
+    "all any argmax argmin argsort astype clip conj conjugate copy cumsum cumprod diagonal dot flatten item max mean "
+    "min nonzero prod ravel repeat reshape round squeeze std sum swapaxes take trace transpose var".split()
+)
+
+
+def has_effects(node: ast.AST, names: Names) -> bool:
+    """Whether a call in `node` may change an array, or an assignment within it a variable."""
+    return any(
+        isinstance(each, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))
+        or (isinstance(each, ast.Call) and not _is_pure(each, names))
+        for each in ast.walk(node)
+    )
+
+
+def has_assignment_within(node: ast.AST) -> bool:
+    """Whether an expression assigns a variable or hands control over: names mean something else after it."""
+    return any(isinstance(each, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for each in ast.walk(node))
+
+
+def _is_pure(call: ast.Call, names: Names) -> bool:
+    if any(each.arg in ("out", None) for each in call.keywords):
+        return False
+    function = names.value(call.func)
+    if function is UNKNOWN:
+        return isinstance(call.func, ast.Attribute) and call.func.attr in _PURE_METHODS
+    name = numpy_name(function)
+    if name is not None:
+        return name not in _CHANGES
+    try:
+        return function in _PURE or getattr(function, "__module__", None) == "math"
+    except TypeError:  # not hashable
+        return False

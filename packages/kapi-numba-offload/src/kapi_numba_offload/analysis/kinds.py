@@ -1,0 +1,395 @@
+"""What kind of value each expression of a function is, as far as that is known when the function is compiled."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kapi_numba_offload.analysis.functions import ELEMENTWISE
+from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.analysis.numpy_functions import CREATION, REDUCTIONS, numpy_name
+from kapi_numba_offload.run.usm import is_dpnp_array
+
+__all__ = ["ANY", "SCALAR", "ArrayKind", "Kind", "Kinds", "Other", "TupleKind"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayKind:
+    """An array.
+
+    Attributes
+    ----------
+    usm : bool
+        Whether it is a USM array; else NumPy's.
+    ndim : int or None
+        Its rank, if known.
+    """
+
+    usm: bool
+    ndim: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TupleKind:
+    """A tuple of values of these kinds."""
+
+    items: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A number (`SCALAR`), or a value of which nothing is known (`ANY`)."""
+
+    name: str
+
+
+SCALAR = Other("number")
+ANY = Other("value")
+
+Kind = ArrayKind | TupleKind | Other
+
+_UNKNOWN_RANK, _RANK_0 = ArrayKind(True), ArrayKind(True, 0)
+
+_SCALAR_ATTRIBUTES = {"size", "ndim", "itemsize", "nbytes", "dtype"}
+_TO_SCALAR = (len, int, float, bool, complex, round, min, max, range)
+_SAME_RANK_METHODS = {"astype", "copy", "conj", "conjugate", "transpose", "clip", "round", "cumsum"}
+_MOST_ROUNDS = 8  # of a loop's body; what has not settled by then is taken as unknown
+
+
+class Kinds:
+    """The kinds of a function's variables and expressions, in order of its statements.
+
+    Parameters
+    ----------
+    names : Names
+        The function's names.
+    parameters : dict
+        Kind of each parameter.
+
+    Attributes
+    ----------
+    of : dict
+        Kind of each expression, by the identity of its node.
+    mixtures : list of tuple
+        Expressions that mix USM and NumPy arrays: the node, the USM operand and the NumPy operand.
+    """
+
+    def __init__(self, names: Names, parameters: dict[str, Kind]) -> None:
+        self._names = names
+        self._now = dict(parameters)
+        self._has_host = any(isinstance(each, ArrayKind) and not each.usm for each in parameters.values())
+        self.of: dict[int, Kind] = {}
+        self._targets: dict[int, Kind] = {}
+        self.mixtures: list[tuple[ast.expr, ast.expr, ast.expr]] = []
+
+    def run(self, statements: Sequence[ast.stmt]) -> None:
+        """Go through statements."""
+        for statement in statements:
+            self._statement(statement)
+
+    def kind(self, node: ast.expr) -> Kind:
+        """The kind that `node` was found to have; `ANY` if it was not met."""
+        return self.of.get(id(node), ANY)
+
+    def is_element(self, node: ast.expr) -> bool:
+        """Whether `node` is a subscript that may give one element of a USM array, which is a number and no view."""
+        if not isinstance(node, ast.Subscript) or self.kind(node) not in (SCALAR, ANY, _UNKNOWN_RANK, _RANK_0):
+            return False
+        owner = self.kind(node.value)
+        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        has_slices = any(_is_slice(each) or (isinstance(each, ast.Constant) and each.value is None) for each in axes)
+        return not has_slices and (owner == ANY or (isinstance(owner, ArrayKind) and owner.usm))
+
+    def target(self, statement: ast.AugAssign) -> Kind:
+        """The kind that the target of `target op= value` has before."""
+        return self._targets.get(id(statement), ANY)
+
+    # -------------------------------------------------------------------------------------------- statements
+
+    def _statement(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.Assign):
+            value = self._expression(node.value)
+            for target in node.targets:
+                self._assign(target, value)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self._assign(node.target, self._expression(node.value))
+        elif isinstance(node, ast.AugAssign):
+            target = ast.Name(node.target.id, ast.Load()) if isinstance(node.target, ast.Name) else node.target
+            kind = self._combined(node, [target, node.value])
+            self._targets[id(node)] = self.of[id(target)]
+            if isinstance(node.target, ast.Name):
+                self._now[node.target.id] = kind
+        elif isinstance(node, (ast.For, ast.While)):
+            self._loop(node)
+        elif isinstance(node, ast.If):
+            self._expression(node.test)
+            before = dict(self._now)
+            self.run(node.body)
+            after, self._now = self._now, before
+            self.run(node.orelse)
+            self._join(after)
+        elif isinstance(node, ast.With):
+            for item in node.items:
+                self._expression(item.context_expr)
+                if item.optional_vars is not None:
+                    self._assign(item.optional_vars, ANY)
+            self.run(node.body)
+        elif isinstance(node, ast.Try):
+            before = dict(self._now)
+            self.run(node.body)
+            for handler in node.handlers:
+                self._join(before)
+                if handler.name is not None:
+                    self._now[handler.name] = ANY
+                self.run(handler.body)
+            self.run([*node.orelse, *node.finalbody])
+        else:
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.expr):
+                    self._expression(child)
+
+    def _loop(self, node: ast.For | ast.While) -> None:
+        if isinstance(node, ast.For):
+            iterated = self._expression(node.iter)
+            self._assign(node.target, self._element(node.iter, iterated))
+        for _ in range(_MOST_ROUNDS):
+            before = dict(self._now)
+            if isinstance(node, ast.While):
+                self._expression(node.test)
+            self.run(node.body)
+            self._join(before)
+            if self._now == before:
+                break
+        self.run(node.orelse)
+
+    def _join(self, other: dict[str, Kind]) -> None:
+        self._now = {
+            name: kind if other.get(name, kind) == kind else _either(kind, other[name])
+            for name, kind in {**other, **self._now}.items()
+        }
+
+    def _assign(self, target: ast.expr, kind: Kind) -> None:
+        if isinstance(target, ast.Name):
+            self._now[target.id] = kind
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            items = kind.items if isinstance(kind, TupleKind) and len(kind.items) == len(target.elts) else None
+            for position, each in enumerate(target.elts):
+                self._assign(each, items[position] if items else ANY)
+        else:
+            self._expression(target)
+
+    def _element(self, node: ast.expr, iterated: Kind) -> Kind:
+        if isinstance(iterated, ArrayKind):
+            return _of_rank(iterated.usm, None if iterated.ndim is None else iterated.ndim - 1)
+        if isinstance(iterated, TupleKind) and len(set(iterated.items)) == 1:
+            return iterated.items[0]  # type: ignore[no-any-return]
+        is_range = isinstance(node, ast.Call) and getattr(self._names.value(node.func), "__name__", "") in (
+            "range",
+            "prange",
+        )
+        return SCALAR if is_range else ANY
+
+    # ------------------------------------------------------------------------------------------- expressions
+
+    def _expression(self, node: ast.expr) -> Kind:
+        kind = self._kind_of(node)
+        self.of[id(node)] = kind
+        return kind
+
+    def _kind_of(self, node: ast.expr) -> Kind:
+        if isinstance(node, ast.Constant):
+            return SCALAR if isinstance(node.value, (int, float, complex)) else ANY
+        if isinstance(node, ast.Name):
+            return self._now.get(node.id, ANY) if node.id in self._names.locals else _kind(self._names.value(node))
+        if isinstance(node, ast.BinOp):
+            return self._combined(node, [node.left, node.right])
+        if isinstance(node, ast.UnaryOp):
+            kind = self._expression(node.operand)
+            return SCALAR if isinstance(node.op, ast.Not) else kind
+        if isinstance(node, ast.Compare):
+            return self._combined(node, [node.left, *node.comparators])
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node)
+        if isinstance(node, ast.Subscript):
+            return self._subscript(node)
+        if isinstance(node, ast.Tuple):
+            return TupleKind(tuple(self._expression(each) for each in node.elts))
+        if isinstance(node, ast.IfExp):
+            self._expression(node.test)
+            return _either(self._expression(node.body), self._expression(node.orelse))
+        if isinstance(node, ast.NamedExpr):
+            kind = self._expression(node.value)
+            # Its place in the expression is not looked at, nor whether it is reached.
+            known = self._now.get(node.target.id, kind)
+            self._now[node.target.id] = kind if known == kind else _either(known, kind)
+            return kind
+        if isinstance(node, ast.BoolOp):
+            kinds = [self._expression(each) for each in node.values]
+            return SCALAR if all(each == SCALAR for each in kinds) else ANY
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self._expression(child)
+        return ANY
+
+    def _combined(self, node: Any, operands: Sequence[ast.expr]) -> Kind:
+        """The kind of an elementwise operation."""
+        kinds = [self._expression(each) for each in operands]
+        arrays = [(each, kind) for each, kind in zip(operands, kinds, strict=True) if isinstance(kind, ArrayKind)]
+        usm, host = ([each for each, kind in arrays if kind.usm is wanted] for wanted in (True, False))
+        if usm and host:
+            self.mixtures.append((node, usm[0], host[0]))
+        is_matmul = isinstance(getattr(node, "op", None), ast.MatMult)
+        if usm or host:
+            ranks = [kind.ndim if isinstance(kind, ArrayKind) else 0 if kind == SCALAR else None for kind in kinds]
+            known = [rank for rank in ranks if rank is not None]
+            return ArrayKind(bool(usm), max(known) if len(known) == len(ranks) and not is_matmul else None)
+        return SCALAR if all(kind == SCALAR for kind in kinds) else ANY
+
+    def _attribute(self, node: ast.Attribute) -> Kind:
+        owner = self._expression(node.value)
+        if isinstance(owner, ArrayKind):
+            if node.attr == "shape" and owner.ndim is not None:
+                return TupleKind((SCALAR,) * owner.ndim)
+            if node.attr in _SCALAR_ATTRIBUTES:
+                return SCALAR
+            return owner if node.attr in ("T", "real", "imag") else ANY
+        return _kind(self._names.value(node))
+
+    def _subscript(self, node: ast.Subscript) -> Kind:
+        owner = self._expression(node.value)
+        index = self._expression(node.slice)
+        if isinstance(owner, TupleKind):
+            position = _integer(node.slice)
+            if position is not None and -len(owner.items) <= position < len(owner.items):
+                return owner.items[position]  # type: ignore[no-any-return]
+            return owner.items[0] if owner.items and len(set(owner.items)) == 1 else ANY
+        if not isinstance(owner, ArrayKind):
+            return ANY
+        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        kinds = index.items if isinstance(index, TupleKind) else (index,)
+        if owner.ndim is None or len(axes) != len(kinds):
+            return ArrayKind(owner.usm)
+        rank = owner.ndim
+        for axis, kind in zip(axes, kinds, strict=True):
+            if isinstance(axis, ast.Constant) and axis.value is None:
+                rank += 1
+            elif isinstance(kind, ArrayKind) or (kind == ANY and not _is_slice(axis)):
+                return ArrayKind(owner.usm)
+            elif not _is_slice(axis):
+                rank -= 1
+        return _of_rank(owner.usm, rank)
+
+    def _call(self, node: ast.Call) -> Kind:
+        kinds = [self._expression(each) for each in node.args]
+        kinds += [self._expression(each.value) for each in node.keywords]
+        function = self._names.value(node.func)
+        if function is not UNKNOWN:
+            name = numpy_name(function)
+            if name is not None:
+                return self._numpy_call(node, name, function, kinds)
+            if function is abs and len(kinds) == 1:
+                return kinds[0]
+            if function in _TO_SCALAR or (isinstance(function, type) and issubclass(function, np.generic)):
+                return SCALAR
+            if getattr(function, "__module__", None) == "math" or type(function).__module__ == "math":
+                return SCALAR
+            return ANY
+        if isinstance(node.func, ast.Attribute):
+            return self._method(node.func, node, kinds)
+        self._expression(node.func)
+        return ANY
+
+    def _numpy_call(self, node: ast.Call, name: str, function: Any, kinds: Sequence[Kind]) -> Kind:
+        arrays = [each for each in kinds if isinstance(each, ArrayKind)]
+        of_dpnp = getattr(function, "__module__", "").startswith("dpnp") or type(function).__module__.startswith("dpnp")
+        if name in ELEMENTWISE:
+            if any(isinstance(each, ast.Starred) for each in node.args) or not node.args:
+                return ANY
+            return self._combined(node, node.args)
+        if name in REDUCTIONS and arrays:
+            return _reduced(arrays[0], node, kinds)
+        if not arrays:
+            if name in CREATION:
+                return ArrayKind(of_dpnp or not self._has_host, _made_rank(name, node, kinds))
+            return ArrayKind(True) if of_dpnp else ANY
+        if name.endswith("_like"):
+            return arrays[0]
+        return ArrayKind(True) if any(each.usm for each in arrays) else ANY
+
+    def _method(self, function: ast.Attribute, node: ast.Call, kinds: Sequence[Kind]) -> Kind:
+        owner = self._expression(function.value)
+        if not isinstance(owner, ArrayKind):
+            return ANY
+        if function.attr in _SAME_RANK_METHODS:
+            return owner
+        if function.attr in REDUCTIONS:
+            return _reduced(owner, node, kinds, first=0)
+        if function.attr in ("ravel", "flatten"):
+            return ArrayKind(owner.usm, 1)
+        if function.attr == "reshape":
+            rank = len(kinds[0].items) if kinds and isinstance(kinds[0], TupleKind) else len(kinds)
+            return ArrayKind(owner.usm, rank if all(kind == SCALAR or isinstance(kind, TupleKind) for kind in kinds)
+                             else None)  # fmt: skip
+        return SCALAR if function.attr == "item" else ANY
+
+
+def _kind(value: Any) -> Kind:
+    """The kind of a value in hand."""
+    if isinstance(value, (int, float, complex, np.generic)):
+        return SCALAR
+    if is_dpnp_array(value):
+        return ArrayKind(True, value.ndim)
+    if isinstance(value, np.ndarray):
+        return ArrayKind(False, value.ndim)
+    if isinstance(value, tuple):
+        return TupleKind(tuple(map(_kind, value)))
+    return ANY
+
+
+def _either(first: Kind, second: Kind) -> Kind:
+    if first == second:
+        return first
+    if isinstance(first, ArrayKind) and isinstance(second, ArrayKind) and first.usm == second.usm:
+        return ArrayKind(first.usm)
+    return ANY
+
+
+def _of_rank(usm: bool, rank: int | None) -> Kind:
+    return SCALAR if rank == 0 else ArrayKind(usm, rank)
+
+
+def _integer(node: ast.expr) -> int | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _integer(node.operand)
+        return None if inner is None else -inner
+    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+
+
+def _is_slice(node: ast.expr) -> bool:
+    return isinstance(node, ast.Slice) or (isinstance(node, ast.Constant) and node.value is Ellipsis)
+
+
+def _reduced(array: ArrayKind, node: ast.Call, kinds: Sequence[Kind], first: int = 1) -> Kind:
+    keywords = {each.arg for each in node.keywords}
+    if len(node.args) <= first and "axis" not in keywords and "keepdims" not in keywords:
+        return ArrayKind(array.usm, 0)
+    if len(node.args) == first + 1 and keywords <= {"dtype"} and kinds[first] == SCALAR and array.ndim is not None:
+        return ArrayKind(array.usm, array.ndim - 1)
+    return ArrayKind(array.usm)
+
+
+def _made_rank(name: str, node: ast.Call, kinds: Sequence[Kind]) -> int | None:
+    if name in ("arange", "linspace", "logspace", "geomspace"):
+        return 1
+    if name in ("eye", "identity", "tri"):
+        return 2
+    if name in ("zeros", "ones", "empty", "full") and kinds:
+        shape = kinds[0]
+        return len(shape.items) if isinstance(shape, TupleKind) else 1 if shape == SCALAR else None
+    return None

@@ -1,0 +1,102 @@
+"""What becomes of each NumPy function when a function with USM arrays calls it: one table, printed in the docs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import dpnp
+import numpy as np
+
+from kapi_numba_offload.analysis.functions import ELEMENTWISE
+
+__all__ = ["CREATION", "REDUCTIONS", "STATUSES", "function_named", "numpy_functions", "numpy_name", "status"]
+
+REDUCTIONS = ("sum", "prod", "min", "max", "mean", "any", "all", "argmin", "argmax")
+"""Reductions by NumPy's names; `amin` and `amax` are other names of two of them."""
+
+CREATION = {
+    "arange": 0, "array": 0, "asarray": 0, "empty": 2, "eye": 0, "full": 3, "identity": 2, "linspace": 0,
+    "logspace": 0, "geomspace": 0, "ones": 2, "tri": 0, "zeros": 2,
+}  # fmt: skip
+"""Functions that make arrays of no array."""
+
+STATUSES = {
+    "offloaded": "part of a kernel, fused with what stands around it",
+    "dpnp's kernel": "dpnp's function of that name, on the device",
+    "host": "NumPy's function on a copy, with an `OffloadFallbackWarning`; arrays that it returns are copied back",
+    "refused": "an error: files, texts, and settings of NumPy are no work for a device",
+}
+"""The statuses, and what each means."""
+
+_REFUSED = frozenset(
+    "array2string array_repr array_str asarray_chkfinite asmatrix base_repr binary_repr bmat busday_count "
+    "busday_offset datetime_as_string datetime_data einsum_path format_float_positional format_float_scientific "
+    "frombuffer fromfile fromfunction fromiter frompyfunc fromregex fromstring genfromtxt get_include "
+    "get_printoptions getbufsize geterr geterrcall info is_busday isfortran iterable load loadtxt may_share_memory "
+    "mintypecode nested_iters packbits printoptions require save savetxt savez savez_compressed set_printoptions "
+    "setbufsize seterr seterrcall shares_memory show_config show_runtime test typename unpackbits".split()
+)
+_SUBMODULES = ("linalg", "fft")
+
+
+def _public(module: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name in dir(module):
+        value = getattr(module, name)
+        if not name.startswith("_") and callable(value) and not isinstance(value, type):
+            yield prefix + name, value
+
+
+def _numpy_names() -> dict[Any, str]:
+    """NumPy's and dpnp's functions by identity, with the name that NumPy's documentation uses first."""
+    found: dict[Any, str] = {}
+    for module in (dpnp, np):
+        for name, function in _public(module):
+            found.setdefault(function, name)
+        for submodule in _SUBMODULES:
+            for name, function in _public(getattr(module, submodule), f"{submodule}."):
+                found.setdefault(function, name)
+    for name in (*ELEMENTWISE, *REDUCTIONS, *CREATION):
+        for module in (dpnp, np):
+            if hasattr(module, name):
+                found[getattr(module, name)] = name
+    return found
+
+
+_NAMES = _numpy_names()
+
+
+def numpy_name(function: Any) -> str | None:
+    """NumPy's name for one of its functions or of dpnp's; None for anything else."""
+    try:
+        return _NAMES.get(function)
+    except TypeError:  # not hashable
+        return None
+
+
+def function_named(name: str, *, on_device: bool) -> Any:
+    """Dpnp's or NumPy's function of a name such as `sum` or `linalg.norm`; None if it has none."""
+    found: Any = dpnp if on_device else np
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def numpy_functions() -> list[str]:
+    """The names of NumPy's public functions, those of `linalg` and `fft` included, classes left out, sorted."""
+    names = [name for name, _ in _public(np) if name in np.__all__]
+    for submodule in _SUBMODULES:
+        module = getattr(np, submodule)
+        names += [f"{submodule}.{name}" for name, _ in _public(module) if name in module.__all__]
+    return sorted(names)
+
+
+def status(name: str) -> str:
+    """The status of the NumPy function `name`, a key of `STATUSES`."""
+    if name in _REFUSED:
+        return "refused"
+    if name in ELEMENTWISE or name in REDUCTIONS:
+        return "offloaded"
+    if numpy_name(function_named(name, on_device=False)) in (*ELEMENTWISE, *REDUCTIONS):  # another name of one of them
+        return "offloaded"
+    return "host" if function_named(name, on_device=True) is None else "dpnp's kernel"

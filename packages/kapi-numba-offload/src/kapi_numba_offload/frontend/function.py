@@ -1,0 +1,210 @@
+"""A function with USM arrays among its arguments, partitioned for their types: what Numba's compiled code calls."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+from dpnp.dpnp_array import dpnp_array
+
+from kapi_numba_offload._numba_compat import types
+from kapi_numba_offload.analysis.control_flow import own_nodes
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
+from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.analysis.normal_form import normalised
+from kapi_numba_offload.analysis.source import function_definition
+from kapi_numba_offload.loops.loop_syntax import variables_of
+from kapi_numba_offload.partition.grouping import PREFIX
+from kapi_numba_offload.partition.partition import Partition
+from kapi_numba_offload.run.diagnostics import report_of
+from kapi_numba_offload.run.options import OffloadOptions
+from kapi_numba_offload.run.placement import mixed_error
+from kapi_numba_offload.run.usm import as_dpnp, like
+from kapi_sim.errors import KernelCompilationError
+from kapi_types import UsmArrayType, is_usm_array
+
+__all__ = ["OffloadedFunction"]
+
+
+class OffloadedFunction:
+    """A function for arguments of given Numba types, its parts sent to where they run.
+
+    Parameters
+    ----------
+    function : function
+        As written.
+    arguments : sequence of numba.types.Type
+        The types of its arguments, at least one USM array among them.
+    func_ir : numba.core.ir.FunctionIR, optional
+        Numba's IR of it, needed if it has no source.
+    numba_types : bool
+        Whether expressions have the types that Numba gives them for NumPy arrays; else those of dpnp.
+    options : OffloadOptions, optional
+        Those of the function; by default what it was given by `offload`.
+
+    Raises
+    ------
+    ExecutionPlacementError
+        If NumPy and USM arrays meet in one expression.
+    KernelCompilationError
+        If the function has neither source nor straight-line bytecode, or assigns variables of another function.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        arguments: Sequence[types.Type],
+        func_ir: Any = None,
+        *,
+        numba_types: bool = False,
+        options: OffloadOptions | None = None,
+    ) -> None:
+        self.function = function
+        self._options = options
+        self.arguments = tuple(arguments)
+        self._has_run = False
+        self._usm_positions = tuple(number for number, each in enumerate(self.arguments) if _holds_usm(each))
+        definition = normalised(function_definition(function, func_ir))
+        for node in own_nodes(definition):
+            if isinstance(node, (ast.Nonlocal, ast.Global)):
+                place = f"{function.__code__.co_filename}:{node.lineno}"
+                raise KernelCompilationError(
+                    f"function {function.__name__} must assign variables of its own only, since Numba takes others for "
+                    f"constants, got `{ast.unparse(node)}` at {place}: return the value"
+                )
+        names = Names(function, definition)
+        kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
+        kinds.run(definition.body)
+        stored = variables_of([definition], ast.Store)
+        contiguous = frozenset(
+            name for name, type_ in zip(names.parameters, arguments, strict=True)
+            if isinstance(type_, UsmArrayType) and type_.layout == "C" and type_.usm_type and name not in stored
+        )  # fmt: skip
+        self.partition = Partition(
+            function, definition, names, kinds, contiguous, numba_types=numba_types, options=options
+        )
+        for node, usm, host in kinds.mixtures:
+            raise mixed_error(
+                self.partition.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host)
+            )
+        definition.body = self.partition.block(definition.body)
+        self._call = _compiled(function, definition, names, self.partition)
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the function."""
+        for position in self._usm_positions:
+            if type(args[position]) is not dpnp_array:
+                return self._call_as_dpnp(args)
+        return self._run(args)
+
+    def _run(self, args: Sequence[Any]) -> Any:
+        if self._has_run:
+            return self._call(*args)
+        result = self._call(*args)
+        self._has_run = True
+        level = self.partition.options.level
+        if level:
+            print(report_of(self).text(level))
+        return result
+
+    def _call_as_dpnp(self, args: Sequence[Any]) -> Any:
+        """Run it with dpnp's arrays in the place of others that are known by their protocol; these are given back."""
+        seen: dict[int, tuple[Any, Any]] = {}
+        given = [as_dpnp(each, seen) for each in args]
+        return _as_given(self._run(given), seen)
+
+    def __reduce__(self) -> Any:
+        # Kernels are compiled again, or found in kapi-runtime's own cache.
+        return _rebuilt, (_reference(self.function), self.arguments, self._options)
+
+
+def _reference(function: Callable[..., Any]) -> Any:
+    """Module and name of a function that can be found by them; else itself, for Numba's pickler to take apart."""
+    found: Any = sys.modules.get(function.__module__)
+    for part in function.__qualname__.split("."):
+        found = getattr(found, part, None)
+    if getattr(found, "py_func", found) is function:
+        return function.__module__, function.__qualname__
+    return function
+
+
+def _rebuilt(
+    reference: Any, arguments: Sequence[types.Type], options: OffloadOptions | None = None
+) -> OffloadedFunction:
+    if not isinstance(reference, tuple):
+        return OffloadedFunction(reference, arguments, options=options)
+    module, name = reference
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return OffloadedFunction(getattr(found, "py_func", found), arguments, options=options)
+
+
+def _kind_of_type(type_: types.Type) -> Kind:
+    if isinstance(type_, UsmArrayType):
+        return ArrayKind(True, type_.ndim)
+    if isinstance(type_, types.Array):
+        return ArrayKind(False, type_.ndim)
+    if isinstance(type_, (types.Number, types.Boolean)):
+        return SCALAR
+    if isinstance(type_, types.Omitted):
+        return SCALAR if isinstance(type_.value, (int, float)) else ANY
+    if isinstance(type_, types.BaseTuple):
+        return TupleKind(tuple(map(_kind_of_type, type_)))
+    return ANY
+
+
+def _holds_usm(type_: types.Type) -> bool:
+    return isinstance(type_, UsmArrayType) or (isinstance(type_, types.BaseTuple) and any(map(_holds_usm, type_)))
+
+
+def _as_given(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:
+    """A result, in which arrays that the function was given are the objects that it was given."""
+    if isinstance(value, (tuple, list)):
+        return like(value, [_as_given(each, seen) for each in value])
+    return seen[id(value)][0] if id(value) in seen else value
+
+
+def _statement_of(definition: ast.FunctionDef, node: ast.AST) -> ast.AST:
+    """The statement that holds `node`."""
+    holders = [
+        each for each in ast.walk(definition)
+        if isinstance(each, ast.stmt) and any(inner is node for inner in ast.walk(each)) and each is not definition
+    ]  # fmt: skip
+    return holders[-1] if holders else node
+
+
+def _compiled(
+    function: Callable[..., Any], definition: ast.FunctionDef, names: Names, partition: Partition
+) -> Callable[..., Any]:
+    """The partitioned function, with the original's globals and closure."""
+    if partition.needs_queue:
+        arrays = ", ".join(names.parameters)
+        queue = partition.helper("queue_of", queue_of)
+        definition.body.insert(0, ast.parse(f"{PREFIX}queue = {queue}({arrays})").body[0])
+    given = {**names.closure, **partition.helpers}
+    outer = ast.parse(f"def {PREFIX}outer({', '.join(given)}):\n    return {definition.name}").body[0]
+    assert isinstance(outer, ast.FunctionDef)
+    definition.args.defaults = []
+    definition.args.kw_defaults = [None] * len(definition.args.kwonlyargs)
+    outer.body.insert(0, definition)
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    scope: dict[str, Any] = {}
+    # The original's own globals, so that a function called by name is the one that its module has.
+    exec(compile(module, function.__code__.co_filename, "exec"), function.__globals__, scope)
+    made = scope[f"{PREFIX}outer"](*given.values())
+    assert isinstance(made, FunctionType)
+    return made
+
+
+def queue_of(*args: Any) -> Any:
+    """The queue of the first USM array among the arguments, or in a tuple of them."""
+    for each in args:
+        found = each.sycl_queue if is_usm_array(each) else queue_of(*each) if isinstance(each, tuple) else None
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,126 @@
+"""What Numba's compiler does with a function that is called with USM arrays, in the place of its own passes."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from kapi_numba_offload._numba_compat import (
+    CompilerBase,
+    DefaultPassBuilder,
+    FixupArgs,
+    Flags,
+    FunctionPass,
+    IRProcessing,
+    PassManager,
+    TranslateByteCode,
+    compile_extra,
+    compile_result,
+    ir,
+    register_pass,
+    types,
+    typing,
+)
+from kapi_numba_offload.frontend.function import OffloadedFunction
+from kapi_numba_offload.run.options import options_of
+from kapi_sim.errors import KernelCompilationError
+
+__all__ = ["offload_pipelines"]
+
+
+def offload_pipelines(state: Any) -> list[Any]:
+    """The one pipeline for a function with USM arrays among its arguments."""
+    passes = PassManager("kapi_offload")
+    passes.add_pass(TranslateByteCode, "bytecode to IR")
+    passes.add_pass(FixupArgs, "arguments")
+    passes.add_pass(IRProcessing, "IR checks")
+    passes.add_pass(_Offload, "partition into kernels and calls")
+    passes.finalize()
+    return [passes]
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Offload(FunctionPass):
+    """Makes the compiled function a call of an `OffloadedFunction`, for arguments of the types at hand."""
+
+    _name = "kapi_offload"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        function = state.func_id.func
+        if state.locals:
+            raise KernelCompilationError(
+                f"option locals of function {function.__name__} must be empty for it to be offloaded, since types are "
+                f"NumPy's there, got {state.locals}: convert where a type counts, as in `x = np.float32(x)`"
+            )
+        options = options_of(function).with_numbas(state.flags)
+        offloaded = OffloadedFunction(function, state.args, state.func_ir, options=options)
+        compiled = _as_native(state, offloaded)
+        state.cr = compile_result(
+            typing_context=state.typingctx,
+            target_context=state.targetctx,
+            entry_point=compiled.entry_point,
+            typing_error=None,
+            type_annotation=None,
+            library=compiled.library,
+            call_helper=compiled.call_helper,
+            # Numba's dispatcher looks compiled code up by these types, so the next call comes here directly.
+            signature=typing.signature(types.pyobject, *state.args),
+            objectmode=True,
+            lifted=(),
+            fndesc=compiled.fndesc,
+            environment=compiled.environment,
+            metadata=state.metadata,
+            reload_init=[],
+        )
+        return True
+
+
+def _as_native(state: Any, offloaded: OffloadedFunction) -> Any:
+    """Compiled code that passes its arguments, as Python objects, to `offloaded`."""
+    names = [f"a{position}" for position in range(len(state.args))]
+    given = [
+        f"{name}.value" if isinstance(type_, types.Omitted) else name
+        for name, type_ in zip(names, state.args, strict=True)
+    ]
+    kinds = [each.kind for each in inspect.signature(offloaded.function).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        given[-1] = f"*{given[-1]}"  # Numba passes these as one tuple
+    # Numba finds the environment of cached code by the module that it is from.
+    namespace: dict[str, Any] = {"offloaded": offloaded, "__name__": __name__}
+    exec(f"def stub({', '.join(names)}):\n    return offloaded({', '.join(given)})\n", namespace)
+    flags = Flags()
+    flags.force_pyobject = True
+    flags.enable_pyobject = True
+    pyobjects = (types.pyobject,) * len(state.args)
+    # The stub has no lines of which a debugger could tell.
+    context = state.typingctx, state.targetctx.subtarget(enable_debuginfo=False)
+    return compile_extra(*context, namespace["stub"], pyobjects, None, flags, {}, pipeline_class=_StubCompiler)
+
+
+class _StubCompiler(CompilerBase):
+    """Numba's object mode, with the global function as a constant: it is kept with the code, in Numba's cache too."""
+
+    def define_pipelines(self) -> list[Any]:
+        passes = DefaultPassBuilder.define_objectmode_pipeline(self.state)
+        passes.add_pass_after(_BindFunction, TranslateByteCode)
+        passes.finalize()
+        return [passes]
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _BindFunction(FunctionPass):
+    _name = "kapi_bind_function"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        for block in state.func_ir.blocks.values():
+            for statement in block.body:
+                value = getattr(statement, "value", None)
+                if isinstance(value, ir.Global):
+                    statement.value = ir.Const(value.value, value.loc)
+        return True

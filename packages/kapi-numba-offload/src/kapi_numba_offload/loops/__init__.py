@@ -1,0 +1,1 @@
+"""Loops that become kernels, or run on the host."""

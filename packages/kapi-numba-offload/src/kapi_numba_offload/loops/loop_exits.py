@@ -1,0 +1,142 @@
+"""How a loop that became a function of its own tells what it leaves: values of variables, and a `return` within it."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from kapi_numba_offload.analysis.control_flow import leaves_by_return
+
+__all__ = ["exit_statements", "function_body", "is_flaggable"]
+
+_FLAG = "kapi_has_"
+_ASSIGNMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign)
+
+
+def function_body(loop: ast.stmt, returned: Sequence[str], flagged: Sequence[str]) -> list[ast.stmt]:
+    """The body of a function that does what the loop does.
+
+    It returns a tuple of the values of `returned` and, for each of `flagged`, whether it has one. If the loop has a
+    `return`, two items come first: whether it was met, and its value.
+
+    Parameters
+    ----------
+    loop : ast.stmt
+        The loop; a copy of it is used.
+    returned, flagged : sequence of str
+        Variables that it leaves, and those of them that may have no value.
+    """
+    items: list[ast.expr] = [
+        ast.IfExp(_read(_FLAG + name), _read(name), ast.Constant(None)) if name in flagged else _read(name)
+        for name in returned
+    ]
+    items += [_read(_FLAG + name) for name in flagged]
+    has_return = leaves_by_return(loop)
+    if has_return:
+        items = [ast.Constant(False), ast.Constant(None), *items]
+    moved = copy.deepcopy(loop)
+    moved = _Leaving(flagged, len(items) - 2).visit(moved)
+    # A variable that is given holds its value; the others have none until they are assigned.
+    start: list[ast.stmt] = [_assign(_FLAG + name, ast.Constant(False), loop) for name in flagged]
+    return [*start, moved, ast.copy_location(ast.Return(ast.Tuple(items, ast.Load())), loop)]
+
+
+def exit_statements(
+    call: ast.expr, variable: str, loop: ast.stmt, returned: Sequence[str], flagged: Sequence[str]
+) -> list[ast.stmt]:
+    """The statements in the place of the loop, which call the function and go on as the loop would have.
+
+    Parameters
+    ----------
+    call : ast.expr
+        The call.
+    variable : str
+        Name of a variable for what it returns.
+    loop : ast.stmt
+        The loop.
+    returned, flagged : sequence of str
+        As for `function_body`.
+    """
+    has_return = leaves_by_return(loop)
+    if not returned and not has_return:
+        return [ast.fix_missing_locations(ast.copy_location(ast.Expr(call), loop))]
+
+    def item(number: int) -> ast.expr:
+        return ast.Subscript(_read(variable), ast.Constant(number), ast.Load())
+
+    made = [_assign(variable, call, loop)]
+    if has_return:
+        made.append(ast.If(item(0), [ast.Return(item(1))], []))
+    first = 2 if has_return else 0
+    for number, name in enumerate(returned):
+        assigned = _assign(name, item(first + number), loop)
+        if name in flagged:
+            flag = item(first + len(returned) + list(flagged).index(name))
+            made.append(ast.If(flag, [assigned], []))
+        else:
+            made.append(assigned)
+    # What is kept here would be freed later than the author's own variable.
+    made.append(_assign(variable, ast.Constant(None), loop))
+    return [ast.fix_missing_locations(ast.copy_location(each, loop)) for each in made]
+
+
+def is_flaggable(name: str, loop: ast.stmt) -> bool:
+    """Whether all that assigns a variable in the loop is a statement that does so at its end, or a loop."""
+    stores = {id(each) for each in ast.walk(loop)
+              if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)}  # fmt: skip
+    known: set[int] = set()
+    for node in ast.walk(loop):
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.For)):
+            targets = [node.target]
+        known |= {id(each) for target in targets for each in ast.walk(target)}
+    return stores <= known
+
+
+class _Leaving(ast.NodeTransformer):
+    """`return` gives back that it was met, and assignments of flagged variables are noted."""
+
+    def __init__(self, flagged: Sequence[str], count: int) -> None:
+        self._flagged, self._count = flagged, count
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        return node
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        value = node.value if node.value is not None else ast.Constant(None)
+        items = [ast.Constant(True), value, *(ast.Constant(None) for _ in range(self._count))]
+        return ast.copy_location(ast.Return(ast.Tuple(items, ast.Load())), node)
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        return [node, *self._notes(node.targets, node)]
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        return [node, *self._notes([node.target], node)]
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        return [node, *self._notes([node.target], node)] if node.value is not None else node
+
+    def visit_For(self, node: ast.For) -> Any:
+        self.generic_visit(node)
+        node.body = [*self._notes([node.target], node), *node.body]
+        return node
+
+    def _notes(self, targets: Sequence[ast.expr], node: ast.stmt) -> list[ast.stmt]:
+        names = {each.id for target in targets for each in ast.walk(target)
+                 if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}  # fmt: skip
+        return [_assign(_FLAG + name, ast.Constant(True), node) for name in self._flagged if name in names]
+
+
+def _read(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _assign(name: str, value: ast.expr, where: ast.stmt) -> ast.stmt:
+    return ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], value), where)

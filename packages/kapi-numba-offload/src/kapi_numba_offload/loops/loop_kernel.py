@@ -1,0 +1,250 @@
+"""The kernel of a parallel loop: its index space, its body as a function of a work-item, and its reductions."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import kapi_runtime
+from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.loops.body_state import ArrayFacts
+from kapi_numba_offload.loops.loop_body import BodyRewriter
+from kapi_numba_offload.loops.loop_syntax import LoopSyntax
+from kapi_numba_offload.loops.loop_views import HELPERS
+
+__all__ = ["IDENTITIES", "POSITION_LINES", "LoopFunctions", "Shares", "combine", "most_items", "shares_of"]
+
+
+def _identity_of_extremum(dtype: np.dtype[Any], largest: bool) -> Any:
+    if dtype.kind == "b":
+        return dtype.type(largest)
+    if dtype.kind == "f":
+        return dtype.type(math.inf if largest else -math.inf)
+    return np.iinfo(dtype).max if largest else np.iinfo(dtype).min
+
+
+IDENTITIES: dict[str, Callable[[np.dtype[Any]], Any]] = {
+    "sum": lambda dtype: dtype.type(0),
+    "prod": lambda dtype: dtype.type(1),
+    "or": lambda dtype: dtype.type(0),
+    "xor": lambda dtype: dtype.type(0),
+    "and": lambda dtype: ~dtype.type(0) if dtype.kind != "b" else dtype.type(1),
+    "min": lambda dtype: dtype.type(_identity_of_extremum(dtype, True)),
+    "max": lambda dtype: dtype.type(_identity_of_extremum(dtype, False)),
+}
+"""What each reduction starts with, which changes nothing."""
+
+_COMBINED: dict[str, np.ufunc] = {
+    "sum": np.add, "prod": np.multiply, "or": np.bitwise_or, "xor": np.bitwise_xor, "and": np.bitwise_and,
+    "min": np.minimum, "max": np.maximum,
+}  # fmt: skip
+
+
+def combine(operation: str, initial: Any, partial: np.ndarray[Any, Any]) -> Any:
+    """The value of a reduction: the initial value and what each work-item found, in their dtype."""
+    dtype = partial.dtype
+    with np.errstate(all="ignore"):  # integers wrap, as on the device
+        reduced = _COMBINED[operation].reduce(partial, dtype=dtype)
+        return _COMBINED[operation](np.asarray(initial).astype(dtype), reduced)[()]
+
+
+_ITEMS_PER_UNIT = 2048
+_MOST_ITEMS = 65536
+
+
+class Shares(NamedTuple):
+    """How the iterations of a reduction are shared out: a row of `lanes` work-items takes `steps` times `lanes`.
+
+    Neighbouring work-items take neighbouring iterations, which is what devices vectorise and what memory likes. The
+    lanes are an axis of the index space, so that the driver's compiler can see it.
+    """
+
+    rows: int
+    lanes: int
+    steps: int
+
+    @property
+    def items(self) -> int:
+        """Work-items in all."""
+        return self.rows * self.lanes
+
+    @property
+    def space(self) -> kapi_runtime.Range:
+        """The index space."""
+        return kapi_runtime.Range(self.rows, self.lanes)
+
+
+def most_items(device: Any) -> int:
+    """Work-items beyond which a device gains nothing by sharing out work further."""
+    return int(min(_MOST_ITEMS, device.max_compute_units * _ITEMS_PER_UNIT))
+
+
+def shares_of(count: int, queue: Any) -> Shares:
+    """How `count` iterations, at least one, are shared out on a queue's device.
+
+    Intel's runtime for CPUs runs 16 work-items as one vector; more lanes than that make it go through the data several
+    times, at half of the speed.
+    """
+    device = queue.sycl_device
+    lanes = 16 if device.is_cpu else 64
+    rows = max(1, min(most_items(device), count) // lanes)
+    return Shares(rows, lanes, -(-count // (rows * lanes)))
+
+
+POSITION_LINES = (
+    "kapi_row = item.get_id(0)",
+    "kapi_lane = item.get_id(1)",
+    "kapi_lanes = item.get_range(1)",
+    "kapi_base = kapi_row * kapi_steps * kapi_lanes + kapi_lane",
+)
+"""Lines of a kernel over `Shares.space` before its loop over `kapi_steps` steps."""
+
+
+class LoopFunctions:
+    """Makes the Python functions of one loop.
+
+    Parameters
+    ----------
+    function : function
+        That the loop is in.
+    names : Names
+        What its names mean.
+    syntax : LoopSyntax
+        The loop.
+    """
+
+    def __init__(self, function: Callable[..., Any], names: Names, syntax: LoopSyntax) -> None:
+        self._function, self._names, self._syntax = function, names, syntax
+        self._globals = {
+            **function.__globals__,
+            **names.closure,
+            **HELPERS,
+            "kapi_PrivateArray": kapi_runtime.PrivateArray,
+        }
+        self._globals.setdefault("np", np)
+
+    def rewriter(self, arrays: Mapping[str, ArrayFacts], lower: Mapping[str, int]) -> BodyRewriter:
+        """What rewrites the loop's body, for such arrays, and variables that are never below numbers."""
+        return BodyRewriter(self._names, arrays, lower, self._syntax.body)
+
+    def kernel(self, body: Sequence[ast.stmt]) -> FunctionType:
+        """One work-item for each iteration; parameters: the captured variables, then start and step of each axis."""
+        axes = self._syntax.axes
+        lines = [self._value(number, f"item.get_id({number})") for number in range(len(axes))]
+        parameters = [*self._syntax.captured, *self._bounds()]
+        return self._made(["item", *parameters], [*_parsed(lines), *_ContinueToReturn().of(body)])
+
+    def reduction(self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic]) -> FunctionType:
+        """A share of the iterations for each work-item; parameters: partial results first, extents of axes last.
+
+        Parameters
+        ----------
+        body : sequence of ast.stmt
+            What the rewriter gave.
+        initial : mapping of str to NumPy scalar
+            What each reduction starts with.
+        """
+        axes = self._syntax.axes
+        lines = [f"{name} = kapi_initial_{name}" for name in initial]
+        lines += [
+            *POSITION_LINES,
+            "for kapi_step in range(kapi_steps):",
+            "    kapi_at = kapi_base + kapi_step * kapi_lanes",
+            "    if kapi_at < kapi_count:",
+            "        pass",
+            *(f"kapi_partial_{name}[kapi_row * kapi_lanes + kapi_lane] = {name}" for name in initial),
+        ]
+        statements = _parsed(lines)
+        (loop,) = (each for each in statements if isinstance(each, ast.For))
+        guard = loop.body[-1]
+        assert isinstance(guard, ast.If)
+        guard.body = [*_parsed(self._positions(len(axes))), *body]
+        parameters = [f"kapi_partial_{name}" for name in initial]
+        parameters += [f"kapi_initial_{name}" for name in initial]
+        parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count", "kapi_steps"]
+        return self._made(["item", *parameters], statements)
+
+    def typing(self, body: Sequence[ast.stmt]) -> FunctionType:
+        """A function that does all iterations and returns the reductions, to know their types."""
+        axes = self._syntax.axes
+        names = list(self._syntax.reductions)
+        lines = [*(f"{name} = kapi_initial_{name}" for name in names), "for kapi_at in range(kapi_count):", "    pass"]
+        lines.append(f"return ({''.join(f'{name}, ' for name in names)})")
+        statements = _parsed(lines)
+        (loop,) = (each for each in statements if isinstance(each, ast.For))
+        loop.body = [*_parsed(self._positions(len(axes))), *body]
+        parameters = [f"kapi_initial_{name}" for name in names]
+        parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count"]
+        return self._made(parameters, statements)
+
+    def _positions(self, count: int) -> list[str]:
+        """Lines that give the loop variables from the number of the iteration."""
+        lines, rest = [], "kapi_at"
+        for number in reversed(range(count)):
+            place = rest if number == 0 else f"({rest} % kapi_extent{number})"
+            lines.append(self._value(number, place))
+            rest = f"({rest} // kapi_extent{number})"
+        return lines
+
+    def _value(self, number: int, place: str) -> str:
+        """The line that gives an axis' variable; without a step of 1, so that neighbours are seen to be such."""
+        axis = self._syntax.axes[number]
+        start = "" if _is_literal(axis.start, 0) else f"kapi_start{number} + "
+        step = "" if _is_literal(axis.step, 1) else f" * kapi_step{number}"
+        return f"{axis.variable} = {start}{place}{step}"
+
+    def _bounds(self) -> list[str]:
+        return [f"kapi_{word}{number}" for number in range(len(self._syntax.axes)) for word in ("start", "step")]
+
+    def _extents(self) -> list[str]:
+        return [f"kapi_extent{number}" for number in range(1, len(self._syntax.axes))]
+
+    def _made(self, parameters: Sequence[str], body: Sequence[ast.stmt]) -> FunctionType:
+        name = self._function.__name__ if self._function.__name__.isidentifier() else "lambda_"
+        name = f"{name}_line_{self._syntax.node.lineno}"
+        definition = ast.parse(f"def {name}({', '.join(parameters)}): pass").body[0]
+        assert isinstance(definition, ast.FunctionDef)
+        definition.body = list(body)
+        line = self._syntax.node.lineno
+        for node in ast.walk(definition):
+            if isinstance(node, (ast.stmt, ast.expr, ast.arg)) and getattr(node, "kapi_made", False):
+                node.lineno = node.end_lineno = line
+        module = ast.fix_missing_locations(ast.Module([definition], []))
+        scope: dict[str, Any] = {}
+        exec(compile(module, self._function.__code__.co_filename, "exec"), self._globals, scope)
+        made = scope[name]
+        assert isinstance(made, FunctionType)
+        return made
+
+
+def _is_literal(node: ast.expr, value: int) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == value
+
+
+def _parsed(lines: Sequence[str]) -> list[ast.stmt]:
+    body = ast.parse("\n".join(lines)).body
+    for statement in body:
+        for node in ast.walk(statement):
+            node.kapi_made = True  # type: ignore[attr-defined]  # it has no line in the author's file
+    return body
+
+
+class _ContinueToReturn(ast.NodeTransformer):
+    """`continue` of the parallel loop ends the work-item."""
+
+    def of(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        return [self.visit(each) for each in body]
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.While:
+        return node
+
+    def visit_Continue(self, node: ast.Continue) -> ast.stmt:
+        return ast.copy_location(ast.Return(None), node)

@@ -1,0 +1,272 @@
+"""What the syntax of a loop says: its variables, what it takes from outside, what it leaves, and its reductions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numba
+import numpy as np
+
+from kapi_numba_offload.analysis.control_flow import has_jump, may_leave_early
+from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.run.reasons import Refusal
+
+__all__ = ["Axis", "LoopSyntax", "first_use", "is_parallel", "parallel_loop", "variables_of"]
+
+MOST_AXES = 3
+
+_OPERATIONS: dict[type[Any], str] = {
+    ast.Add: "sum", ast.Sub: "sum", ast.Mult: "prod", ast.Div: "prod",
+    ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
+}  # fmt: skip
+_COMMUTATIVE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One loop of a nest: its variable and `range` arguments."""
+
+    variable: str
+    start: ast.expr
+    stop: ast.expr
+    step: ast.expr
+
+
+@dataclass(slots=True)
+class LoopSyntax:
+    """A parallel loop, or a nest of up to three of them with nothing between.
+
+    Attributes
+    ----------
+    axes : list of Axis
+        The loops, outermost first.
+    body : list of ast.stmt
+        What is done for each iteration.
+    captured : list of str
+        The function's variables that the body reads from outside.
+    reductions : dict
+        Variable and operation (`sum`, `prod`, `min`, `max`, `and`, `or`, `xor`) of each scalar reduction.
+    assigned : set of str
+        Variables that the body assigns, reductions and loop variables left out.
+    refusals : list of Refusal
+        Why the loop cannot be a kernel, as far as its syntax says.
+    """
+
+    node: ast.For
+    axes: list[Axis]
+    body: list[ast.stmt]
+    captured: list[str] = field(default_factory=list)
+    reductions: dict[str, str] = field(default_factory=dict)
+    assigned: set[str] = field(default_factory=set)
+    refusals: list[Refusal] = field(default_factory=list)
+
+
+def is_parallel(node: ast.For, names: Names) -> bool:
+    """Whether the loop is over `prange`."""
+    return isinstance(node.iter, ast.Call) and names.value(node.iter.func) is numba.prange
+
+
+def parallel_loop(node: ast.For, names: Names) -> LoopSyntax:
+    """What the syntax of a `prange` loop says."""
+    axes = [_axis(node)]
+    body = node.body
+    while len(axes) < MOST_AXES and len(body) == 1 and isinstance(body[0], ast.For) and is_parallel(body[0], names):
+        if body[0].orelse or may_leave_early(body[0]):
+            break
+        inner = _axis(body[0])
+        variables = {axis.variable for axis in axes}
+        bounds = (inner.start, inner.stop, inner.step)
+        if any(isinstance(each, ast.Name) and each.id in variables for bound in bounds for each in ast.walk(bound)):
+            break
+        axes.append(inner)
+        body = body[0].body
+    found = LoopSyntax(node, axes, body)
+    variables = {axis.variable for axis in axes}
+    stored = variables_of(body, ast.Store)
+    for name in sorted(stored - variables):
+        first = first_use(name, body) == "read"
+        operation = _reduction(name, body, names) if first else None
+        if operation is not None:
+            found.reductions[name] = operation
+        elif first:
+            found.refusals.append(Refusal("carried-value", node.lineno, name))
+            found.assigned.add(name)
+        else:
+            found.assigned.add(name)
+    for name in sorted(variables & stored):
+        found.refusals.append(Refusal("loop-variable", node.lineno, name))
+    read = variables_of(body, ast.Load)
+    own = found.assigned | variables | found.reductions.keys()
+    found.captured = sorted(name for name in read if name in names.locals and name not in own)
+    return found
+
+
+def _axis(node: ast.For) -> Axis:
+    assert isinstance(node.iter, ast.Call)
+    assert isinstance(node.target, ast.Name)
+    args = node.iter.args
+    zero, one = ast.Constant(0), ast.Constant(1)
+    start, stop, step = (zero, args[0], one) if len(args) == 1 else (*args, one) if len(args) == 2 else args
+    return Axis(node.target.id, start, stop, step)
+
+
+def variables_of(statements: Sequence[ast.AST], context: type[Any]) -> set[str]:
+    """The variables that statements read (`ast.Load`) or assign (`ast.Store`)."""
+    found = {
+        each.id
+        for statement in statements
+        for each in ast.walk(statement)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, context)
+    }
+    if context is ast.Load:  # `x += 1` reads x
+        found |= {
+            each.target.id
+            for statement in statements
+            for each in ast.walk(statement)
+            if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
+        }
+    return found
+
+
+def first_use(name: str, statements: Sequence[ast.stmt]) -> str | None:
+    """What comes first on some way through the statements: "read"; "written" if on all ways; else None."""
+    is_sure = True
+    for statement in statements:
+        use = _use(name, statement)
+        if use is not None:
+            return use if use == "read" or is_sure else None
+        # A `break` or `continue` leads past what follows, to where the variable may be read.
+        is_sure = is_sure and not has_jump(statement)
+    return None
+
+
+def _use(name: str, node: ast.stmt) -> str | None:
+    if isinstance(node, ast.If):
+        if _mentions(name, node.test):
+            return "read"
+        uses = [first_use(name, node.body), first_use(name, node.orelse)]
+        return "read" if "read" in uses else "written" if uses == ["written", "written"] else None
+    if isinstance(node, (ast.For, ast.While)):
+        return _use_of_loop(name, node)
+    if isinstance(node, ast.Assign):
+        reads = _mentions(name, node.value) or any(_mentions(name, each) for each in node.targets)
+        return "read" if reads else "written" if name in variables_of(node.targets, ast.Store) else None
+    is_deleted = isinstance(node, ast.Delete) and any(isinstance(each, ast.Name) and each.id == name
+                                                      for each in node.targets)  # fmt: skip
+    if is_deleted or name in variables_of([node], ast.Load):
+        return "read"
+    is_written = isinstance(node, ast.AnnAssign) and node.value is not None and _is(name, node.target)
+    # What else may assign may also be left before it does: `with`, `try`, `match`.
+    return "written" if is_written or (isinstance(node, ast.FunctionDef) and node.name == name) else None
+
+
+def _use_of_loop(name: str, node: ast.For | ast.While) -> str | None:
+    head = node.iter if isinstance(node, ast.For) else node.test
+    if _mentions(name, head):
+        return "read"
+    if isinstance(node, ast.For) and name in variables_of([node.target], ast.Store):
+        (*_, last) = node.iter.args if isinstance(node.iter, ast.Call) and node.iter.args else (None,)
+        runs = isinstance(last, ast.Constant) and type(last.value) is int and last.value > 0
+        # Without iterations, it stays as it was.
+        is_sure = runs and isinstance(node.iter, ast.Call) and len(node.iter.args) == 1
+        return "written" if is_sure else "read" if _mentions_in(name, node.orelse) else None
+    uses = [first_use(name, node.body), first_use(name, node.orelse)]
+    if "read" in uses or (uses[0] == "written" and _mentions_in(name, node.orelse)):
+        return "read"
+    # Without a `break`, what stands in `else` is always done.
+    return "written" if uses[1] == "written" and not any(map(has_jump, node.body)) else None
+
+
+def _mentions_in(name: str, statements: Sequence[ast.stmt]) -> bool:
+    return name in variables_of(statements, ast.Load)
+
+
+def _mentions(name: str, node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load)
+               for each in ast.walk(node))  # fmt: skip
+
+
+def _reduction(name: str, body: Sequence[ast.stmt], names: Names) -> str | None:
+    """The operation if all that the body does with the variable is to reduce into it, else None."""
+    operations = set()
+    in_updates: set[int] = set()
+    for statement in body:
+        for node in ast.walk(statement):
+            update = _update(name, node, names)
+            if update is not None:
+                operation, mentions = update
+                operations.add(operation)
+                in_updates |= {id(each) for each in mentions}
+    everywhere = {
+        id(each) for statement in body for each in ast.walk(statement) if isinstance(each, ast.Name) and each.id == name
+    }
+    return operations.pop() if len(operations) == 1 and everywhere == in_updates else None
+
+
+def _update(name: str, node: ast.AST, names: Names) -> tuple[str, list[ast.AST]] | None:
+    """Operation and mentions of the variable, if `node` is a statement that reduces into it."""
+    if isinstance(node, ast.AugAssign) and _is(name, node.target) and type(node.op) in _OPERATIONS:
+        return None if _mentions(name, node.value) else (_OPERATIONS[type(node.op)], [node.target])
+    if isinstance(node, ast.If):
+        return _guarded(name, node)
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not _is(name, node.targets[0]):
+        return None
+    value = node.value
+    if isinstance(value, ast.BinOp):
+        found = _chain(name, value)
+        return None if found is None else (found[0], [node.targets[0], found[1]])
+    if isinstance(value, ast.Call) and len(value.args) >= 2 and not value.keywords:
+        function = names.value(value.func)
+        operation = None if function is UNKNOWN else _EXTREMA.get(function) if _hashable(function) else None
+        own = [each for each in value.args if _is(name, each)]
+        others = [each for each in value.args if not _is(name, each)]
+        if operation is not None and len(own) == 1 and not any(_mentions(name, each) for each in others):
+            return operation, [node.targets[0], own[0]]
+    return None
+
+
+def _chain(name: str, value: ast.expr) -> tuple[str, ast.AST] | None:
+    """Operation and mention of the variable in `name + x - y` and its like."""
+    if not isinstance(value, ast.BinOp) or type(value.op) not in _OPERATIONS:
+        return None
+    operation = _OPERATIONS[type(value.op)]
+    for own, other, is_left in ((value.left, value.right, True), (value.right, value.left, False)):
+        if _mentions(name, other) or not (is_left or isinstance(value.op, _COMMUTATIVE)):
+            continue
+        if _is(name, own):
+            return operation, own
+        inner = _chain(name, own)
+        if inner is not None and inner[0] == operation:
+            return inner
+    return None
+
+
+def _guarded(name: str, node: ast.If) -> tuple[str, list[ast.AST]] | None:
+    """Operation and mentions of the variable in `if x > name: name = x`."""
+    if node.orelse or len(node.body) != 1 or not isinstance(node.test, ast.Compare) or len(node.test.ops) != 1:
+        return None
+    (inner,) = node.body
+    if not isinstance(inner, ast.Assign) or len(inner.targets) != 1 or not _is(name, inner.targets[0]):
+        return None
+    left, right, order = node.test.left, node.test.comparators[0], type(node.test.ops[0])
+    own, other = (left, right) if _is(name, left) else (right, left)
+    if not _is(name, own) or _mentions(name, other) or ast.unparse(other) != ast.unparse(inner.value):
+        return None
+    if any(isinstance(each, ast.Call) for each in ast.walk(other)) or order not in (ast.Lt, ast.LtE, ast.Gt, ast.GtE):
+        return None
+    is_smaller = (order in (ast.Lt, ast.LtE)) == (own is right)
+    return "min" if is_smaller else "max", [inner.targets[0], own]
+
+
+_EXTREMA: dict[Any, str] = {min: "min", max: "max", np.minimum: "min", np.maximum: "max"}
+
+
+def _hashable(value: Any) -> bool:
+    return type(value).__hash__ is not None
+
+
+def _is(name: str, node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

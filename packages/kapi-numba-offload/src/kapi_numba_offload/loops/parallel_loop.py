@@ -1,0 +1,287 @@
+"""A `prange` loop when it is run: a kernel for the types in hand, or the host with a warning."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from dpnp.dpnp_array import dpnp_array
+
+import kapi_runtime
+from kapi_numba_offload._numba_compat import as_dtype
+from kapi_numba_offload.analysis.assertions import asserts
+from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.loops.body_state import ArrayFacts, NotInKernelError
+from kapi_numba_offload.loops.host_loop import HostLoop
+from kapi_numba_offload.loops.loop_kernel import IDENTITIES, LoopFunctions, combine, shares_of
+from kapi_numba_offload.loops.loop_syntax import LoopSyntax
+from kapi_numba_offload.loops.numba_numbers import NumbaNumbers, strong_numbers
+from kapi_numba_offload.run.launch_record import LaunchRecord
+from kapi_numba_offload.run.launching import launch
+from kapi_numba_offload.run.options import OffloadOptions
+from kapi_numba_offload.run.placement import one_queue
+from kapi_numba_offload.run.reasons import Refusal, fall_back
+from kapi_numba_offload.run.usm import allocate, is_same_view, may_overlap
+from kapi_sim.errors import DtypeError, KernelCompilationError
+from kapi_types import is_weak, typeof_argument
+from kapi_types.kernel_typing import ProblemsFound, as_strong, describe_problems, return_type
+
+__all__ = ["ParallelLoop"]
+
+
+class _Made(NamedTuple):
+    """A loop's kernel, the dtypes of its reductions, and which of them are Python's own numbers.
+
+    `apart` has pairs of captured arrays, by their positions, that may share no memory, and whether they may be one view
+    all the same.
+    """
+
+    kernel: kapi_runtime.Kernel
+    dtypes: Sequence[np.dtype[Any]]
+    weak: Sequence[bool]
+    apart: Sequence[tuple[int, int, bool]]
+
+
+class ParallelLoop:
+    """A `prange` loop.
+
+    Parameters
+    ----------
+    function : function
+        That it is in.
+    names : Names
+        What its names mean.
+    syntax : LoopSyntax
+        The loop.
+    place : Place
+        Where it stands.
+    host : HostLoop
+        The same loop on the host.
+    options : OffloadOptions
+        Those of the function.
+    numba_types : bool
+        Whether numbers have the types that Numba gives them; else those of the kernel language.
+
+    Attributes
+    ----------
+    latest : LaunchRecord or str or None
+        The latest launch, or why there was none.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        names: Names,
+        syntax: LoopSyntax,
+        place: Any,
+        host: HostLoop,
+        options: OffloadOptions,
+        *,
+        numba_types: bool = False,
+    ) -> None:
+        self._numba_types = numba_types
+        self.syntax, self.place, self.host, self.options = syntax, place, host, options
+        self.latest: LaunchRecord | str | None = None
+        self._functions = LoopFunctions(function, names, syntax)
+        self._has_asserts = asserts(syntax.body, names)
+        self._checks = self._has_asserts or options.boundscheck
+        self._made: dict[tuple[Any, ...], Any] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, queue: Any, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Any:
+        """Run the loop.
+
+        Parameters
+        ----------
+        queue : dpctl.SyclQueue or None
+            Of the function's arrays.
+        bounds : sequence of int
+            Start, stop and step of each axis.
+        captured : sequence
+            Values of the captured variables.
+        initial : sequence
+            Values of the reductions before the loop.
+
+        Returns
+        -------
+        object
+            Values of the reductions; a single one as itself.
+        """
+        captured = [_element(each) for each in captured]
+        initial = [_element(each) for each in initial]
+        if self._numba_types:
+            captured, initial = strong_numbers(captured), strong_numbers(initial)
+        arrays = [each for each in captured if isinstance(each, dpnp_array)]
+        if arrays:
+            queue = one_queue(self.place, self.syntax.captured, captured)
+        if not arrays and (not self.syntax.reductions or any(isinstance(each, np.ndarray) for each in captured)):
+            return self.host.run(bounds, captured, initial)
+        refusal = self.syntax.refusals[0] if self.syntax.refusals else self._array_reduction(initial)
+        made = refusal or self._prepared(bounds, captured, initial)
+        if isinstance(made, _Made) and made.apart:
+            made = self._shared(made, captured) or made
+        if isinstance(made, Refusal):
+            self.latest = fall_back(self.place, made, self.options.may_fall_back)
+            return self.host.run(bounds, captured, initial)
+        extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
+        steps = [each for at in range(0, len(bounds), 3) for each in (bounds[at], bounds[at + 2])]
+        if not self.syntax.reductions:
+            if all(extents):
+                space = kapi_runtime.Range(*extents)
+                launch(made.kernel, space, [*captured, *steps], checks=self._checks)
+                self.latest = LaunchRecord(made.kernel, space, queue, ())
+            return ()
+        return self._reduce(made, queue, extents, steps, captured, initial)
+
+    def _reduce(
+        self,
+        made: _Made,
+        queue: Any,
+        extents: Sequence[int],
+        steps: Sequence[int],
+        captured: Sequence[Any],
+        initial: Sequence[Any],
+    ) -> Any:
+        kernel, dtypes, weak, _ = made
+        count = int(np.prod(extents, dtype=np.int64))
+        operations = self.syntax.reductions.values()
+        if count == 0:
+            found = [np.asarray(value).astype(dtype)[()] for value, dtype in zip(initial, dtypes, strict=True)]
+            return _results(found, weak)
+        shares = shares_of(count, queue)
+        partial = [allocate((shares.items,), dtype, "device", queue) for dtype in dtypes]
+        starts = [IDENTITIES[operation](dtype) for operation, dtype in zip(operations, dtypes, strict=True)]
+        args = [*partial, *starts, *captured, *steps, *extents[1:], count, shares.steps]
+        launch(kernel, shares.space, args, checks=self._checks)
+        moved = shares.items * sum(dtype.itemsize for dtype in dtypes)
+        arrays = [((shares.items,), dtype, "device") for dtype in dtypes]
+        self.latest = LaunchRecord(kernel, shares.space, queue, arrays, moved)
+        found = [
+            combine(operation, value, each.asnumpy())
+            for operation, value, each in zip(operations, initial, partial, strict=True)
+        ]
+        return _results(found, weak)
+
+    def _array_reduction(self, initial: Sequence[Any]) -> Refusal | None:
+        for name, value in zip(self.syntax.reductions, initial, strict=True):
+            if isinstance(value, (dpnp_array, np.ndarray)):
+                return Refusal("array-reduction", self.place.line, name)
+        return None
+
+    def _shared(self, made: _Made, captured: Sequence[Any]) -> Refusal | None:
+        for read, stored, may_be_one in made.apart:
+            one, other = captured[read], captured[stored]
+            if may_overlap(one, other) or (not may_be_one and is_same_view(one, other)):
+                return Refusal("shared-memory", self.place.line, self.syntax.captured[stored])
+        return None
+
+    def _prepared(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> _Made | Refusal:
+        key = (
+            tuple(_key(each) for each in captured),
+            tuple(type(each) if not isinstance(each, np.generic) else each.dtype for each in initial),
+            tuple(_lowest(bounds[at : at + 3]) for at in range(0, len(bounds), 3)),
+        )
+        made = self._made.get(key)
+        if made is None:
+            with self._lock:
+                made = self._made.get(key)
+                if made is None:
+                    made = self._make(bounds, captured, initial)
+                    self._made[key] = made
+        return made
+
+    def _make(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> _Made | Refusal:
+        names = self.syntax.captured
+        arrays = {name: each for name, each in zip(names, captured, strict=True) if isinstance(each, dpnp_array)}
+        lower = {
+            axis.variable: low
+            for number, axis in enumerate(self.syntax.axes)
+            if (low := _lowest(bounds[3 * number : 3 * number + 3])) is not None
+        }
+        lower |= {
+            name: 0
+            for name, each in zip(names, captured, strict=True)
+            if isinstance(each, (int, np.integer)) and each >= 0
+        }
+        try:
+            facts = {
+                name: ArrayFacts(each.dtype, [length == 1 for length in each.shape]) for name, each in arrays.items()
+            }
+            rewriter = self._functions.rewriter(facts, lower)
+            body = rewriter.run()
+            pairs = {(one, other, False) for one in rewriter.late_reads for other in rewriter.stored_to}
+            apart = [
+                (names.index(one), names.index(other), may_be_one)
+                for one, other, may_be_one in sorted(pairs | rewriter.row_reads)
+                if {one, other} <= arrays.keys()
+            ]
+            if self._numba_types:
+                body = [NumbaNumbers(arrays).visit(each) for each in body]
+            if not self.syntax.reductions:
+                return _Made(self._plain(body, captured, len(bounds) // 3), (), (), apart)
+            return _Made(*self._reducing(body, captured, initial, len(bounds) // 3), apart)
+        except NotInKernelError as error:
+            return Refusal("not-in-kernel", error.line, self._first_variable(), str(error))
+        except ProblemsFound as error:
+            return Refusal("not-in-kernel", self.place.line, self._first_variable(), describe_problems(error.problems))
+        except (KernelCompilationError, DtypeError) as error:
+            return Refusal("not-in-kernel", self.place.line, self._first_variable(), str(error))
+
+    def _first_variable(self) -> str:
+        return self.syntax.axes[0].variable
+
+    def _kernel(self, function: Callable[..., None]) -> kapi_runtime.Kernel:
+        return kapi_runtime.kernel(
+            debug=self._has_asserts, boundscheck=self.options.boundscheck, fastmath=self.options.fastmath
+        )(function)
+
+    def _plain(self, body: Sequence[Any], captured: Sequence[Any], axes: int) -> kapi_runtime.Kernel:
+        kernel = self._kernel(self._functions.kernel(body))
+        # A launch without work-items compiles, so that what it cannot be is known before it is used.
+        kapi_runtime.call_kernel_async(kernel, kapi_runtime.Range(*[0] * axes), (), *captured, *[0, 1] * axes)
+        return kernel
+
+    def _reducing(
+        self, body: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any], axes: int
+    ) -> tuple[kapi_runtime.Kernel, list[np.dtype[Any]], list[bool]]:
+        numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
+        signature = [typeof_argument(each) for each in (*initial, *captured, *numbers)]
+        types = return_type(self._functions.typing(body), signature)
+        dtypes = [np.dtype(as_dtype(as_strong(each))) for each in types]
+        starts = {
+            name: IDENTITIES[operation](dtype)
+            for (name, operation), dtype in zip(self.syntax.reductions.items(), dtypes, strict=True)
+        }
+        return self._kernel(self._functions.reduction(body, starts)), dtypes, [is_weak(each) for each in types]
+
+
+def _results(found: Sequence[Any], weak: Sequence[bool]) -> Any:
+    """The values of reductions: what met no NumPy number is a number of Python's own."""
+    values = [each.item() if is_python else each for each, is_python in zip(found, weak, strict=True)]
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _element(value: Any) -> Any:
+    """A 0-d array that a loop takes for a number, as a number."""
+    return value.asnumpy()[()] if isinstance(value, dpnp_array) and value.ndim == 0 else value
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, dpnp_array):
+        return value.dtype, tuple([length == 1 for length in value.shape])
+    if isinstance(value, tuple):
+        return tuple(map(_key, value))
+    if isinstance(value, (int, np.integer)):
+        return type(value), bool(value >= 0)
+    return type(value)
+
+
+def _lowest(bounds: Sequence[int]) -> int | None:
+    """The lowest value of a loop variable, as far as kernels are told apart by it: 0, 1 to 4, or below."""
+    steps = range(*bounds)
+    if not steps:
+        return 0
+    low = min(steps[0], steps[-1])
+    return None if low < 0 else min(int(low), 4)

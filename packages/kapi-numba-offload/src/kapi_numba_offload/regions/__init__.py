@@ -1,0 +1,1 @@
+"""Array expressions and reductions that become kernels."""

@@ -1,0 +1,393 @@
+"""A fused region: elementwise statements in a row that become one kernel, chosen when their operands are in hand."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dpnp.dpnp_array import dpnp_array
+
+import kapi_runtime
+from kapi_numba_offload.analysis.functions import IN_PLACE, Operand
+from kapi_numba_offload.regions.expression import Apply, Leaf, Node, apply, apply_as_numba, evaluate, leaves_of
+from kapi_numba_offload.regions.kernel_source import Indexing, emit, index_lines, make_kernel, space_of, spell_index
+from kapi_numba_offload.regions.operand_shapes import (
+    Unfused,
+    absolute,
+    dtype_of,
+    indexing_of,
+    renumbered,
+    sample_of,
+    statement_shapes,
+)
+from kapi_numba_offload.regions.statements import Statement
+from kapi_numba_offload.run.launch_record import LaunchRecord
+from kapi_numba_offload.run.launching import launch
+from kapi_numba_offload.run.placement import one_queue
+from kapi_numba_offload.run.usm import allocate, allocator, flat_view, is_same_view, may_overlap
+from kapi_sim.errors import KapiError
+
+__all__ = ["FusedRegion"]
+
+_REMEMBERED = 256  # shapes of one region; beyond, all are forgotten, as a program that uses so many needs none twice
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """An array that a launch makes, or (with `leaf`) one that it was given."""
+
+    leaf: int | None
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any] | None
+    kind: str | None
+    make: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """What a launch of the region needs, for operands of these types and shapes."""
+
+    kernel: kapi_runtime.Kernel
+    space: kapi_runtime.Range
+    outputs: tuple[_Output, ...]
+    flat: frozenset[int]
+    scalars: tuple[int, ...]
+
+
+def _made(output: _Output, shape: tuple[int, ...], leaves: Sequence[Any], queue: Any) -> Any:
+    if output.dtype is None or output.kind is None:
+        return leaves[output.leaf or 0]
+    return allocate(shape, output.dtype, output.kind, queue)
+
+
+class FusedRegion:
+    """Elementwise statements over arrays and numbers, run as one kernel where their shapes allow it.
+
+    Parameters
+    ----------
+    statements : sequence of Statement
+        In their order.
+    names : sequence of str
+        What each leaf is called in the source.
+    contiguous : sequence of bool, optional
+        Which leaves are always C-contiguous arrays of one dtype and USM kind, as a parameter of that type is.
+    fastmath : bool or frozenset of str
+        Whether kernels may be optimised as if arithmetic were exact, or flags for how far.
+    numba_types : bool
+        Whether operations have the types that Numba gives them for NumPy arrays; else dpnp's.
+
+    Notes
+    -----
+    What is not one kernel (results of different shapes, dtypes that kernels lack, a store into an array that is read
+    elsewhere in the same kernel) is run statement by statement, and a single statement by dpnp's own operations.
+    """
+
+    def __init__(
+        self,
+        statements: Sequence[Statement],
+        names: Sequence[str],
+        contiguous: Sequence[bool] | None = None,
+        *,
+        fastmath: bool | frozenset[str] = False,
+        numba_types: bool = False,
+    ) -> None:
+        self.statements = tuple(statements)
+        self.names = tuple(names)
+        self.place = statements[0].place
+        self._launches: dict[tuple[Any, ...], _Launch | Unfused] = {}
+        self._kernels: dict[tuple[Any, ...], kapi_runtime.Kernel] = {}
+        self._stores = tuple(each.target for each in statements if each.target is not None)
+        self._contiguous = tuple(contiguous or [False] * len(names))
+        stored = [each for each in statements if _is_stored(each)]
+        self._outputs = tuple(number for number, each in enumerate(stored) if each.is_output)
+        self._ran: tuple[_Launch, Any] | str | None = None
+        self.fastmath = fastmath
+        self._numba_types = numba_types
+        self._singles: dict[int, tuple[FusedRegion, tuple[int, ...]]] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, *leaves: Any) -> Any:
+        """Run the statements; the values of those that are outputs, a single one as itself."""
+        key, queue = self.key(leaves)
+        if queue is None:
+            return self._one_by_one(leaves)
+        aliases: tuple[tuple[int, int], ...] = ()
+        if self._stores:
+            found = self._aliases(leaves)
+            if found is None:
+                self._ran = "an array that it stores to shares memory"
+                return self._one_by_one(leaves)
+            aliases = found
+            if aliases:
+                key = (*key, aliases)
+        ready = self._launches.get(key)
+        if ready is None:
+            ready = self._prepare(key, leaves, queue, dict(aliases))
+        if isinstance(ready, Unfused):
+            self._ran = str(ready)
+            return self._one_by_one(leaves)
+        made = [leaves[each.leaf or 0] if each.make is None else each.make(queue) for each in ready.outputs]
+        if ready.flat:
+            args = [flat_view(each) if each.ndim != 1 else each for each in made]
+            args += [flat_view(each) if position in ready.flat else each for position, each in enumerate(leaves)]
+        else:
+            args = [*made, *leaves, *ready.scalars]
+        launch(ready.kernel, ready.space, args)
+        self._ran = ready, queue
+        if len(self._outputs) == 1:
+            return made[self._outputs[0]]
+        return tuple([made[number] for number in self._outputs])
+
+    @property
+    def latest(self) -> LaunchRecord | str | None:
+        """The latest launch, or why there was none."""
+        if not isinstance(self._ran, tuple):
+            return self._ran
+        ready, queue = self._ran
+        made = [(each.shape, each.dtype, each.kind) for each in ready.outputs if each.dtype and each.kind]
+        return LaunchRecord(ready.kernel, ready.space, queue, made)
+
+    def key(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
+        """What a launch depends on, and the one queue of the arrays; None where there is none, or not one.
+
+        Raises
+        ------
+        ExecutionPlacementError
+            If arrays of two places meet in the region's only statement.
+        """
+        key: list[Any] = []
+        queue = None
+        is_mixed = has_host = False
+        for leaf, contiguous in zip(leaves, self._contiguous, strict=True):
+            if type(leaf) is dpnp_array:
+                inner = leaf._array_obj
+                own = inner.sycl_queue
+                if queue is None:
+                    queue = own
+                elif own is not queue and own != queue:
+                    is_mixed = True
+                key.append(inner.shape)
+                if not contiguous:
+                    key += (inner.strides, inner.dtype, type(inner.usm_data))
+            else:
+                has_host = has_host or isinstance(leaf, np.ndarray)
+                key.append(type(leaf))
+        if queue is not None and (is_mixed or has_host):
+            if len(self.statements) == 1:
+                one_queue(self.place, self.names, leaves)
+            # Statements whose arrays never meet each run where theirs are; one in which they do says so itself.
+            self._ran = "its arrays are in several places"
+            queue = None
+        return tuple(key), queue
+
+    def _aliases(self, leaves: Sequence[Any]) -> tuple[tuple[int, int], ...] | None:
+        """Operands that are the same view as an array that is stored to, each with that array's position.
+
+        An element of them is to be read where its statement stands, whichever name it has there. None if an array that
+        is stored to shares memory with another operand in any other way.
+        """
+        found: dict[int, int] = {}
+        for target in self._stores:
+            array = leaves[target]
+            if target in found or not isinstance(array, dpnp_array):
+                continue
+            for position, other in enumerate(leaves):
+                if position == target or position in found or not isinstance(other, dpnp_array):
+                    continue
+                if is_same_view(array, other):
+                    found[position] = target
+                elif may_overlap(array, other):
+                    return None
+        return tuple(found.items())
+
+    def _one_by_one(self, leaves: Sequence[Any]) -> Any:
+        """Run each statement alone: as a kernel of its own, or by dpnp or Python."""
+        if len(self.statements) == 1:
+            value = self._by_dpnp(self.statements[0], leaves, ())
+            return value if self.statements[0].is_output else ()
+        values: list[Any] = []
+        outputs = []
+        for position, statement in enumerate(self.statements):
+            alone, used = self._alone(position)
+            given = [*leaves, *values]
+            values.append(alone(*(given[each] for each in used)))
+            if statement.is_output:
+                outputs.append(values[-1])
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _alone(self, position: int) -> tuple[FusedRegion, tuple[int, ...]]:
+        """The region of one statement, and which of the leaves and earlier values are its leaves."""
+        if position not in self._singles:
+            statement = self.statements[position]
+            node = renumbered(statement.node, lambda each: absolute(each, len(self.names)))
+            used = sorted(leaves_of(node) | ({statement.target} if statement.target is not None else set()))
+            node = renumbered(node, lambda each: Leaf(used.index(each.index)) if isinstance(each, Leaf) else each)
+            target = None if statement.target is None else used.index(statement.target)
+            names = [*self.names, *(each.place.text for each in self.statements[:position])]
+            alone = FusedRegion(
+                [Statement(node, target, statement.in_place, True, statement.place)],
+                [names[each] for each in used],
+                fastmath=self.fastmath,
+                numba_types=self._numba_types,
+            )
+            self._singles[position] = alone, tuple(used)
+        return self._singles[position]
+
+    @staticmethod
+    def _by_dpnp(statement: Statement, leaves: Sequence[Any], earlier: Sequence[Any]) -> Any:
+        if statement.in_place is not None:
+            assert isinstance(statement.node, Apply)
+            assert statement.target is not None
+            operand = evaluate(statement.node.operands[1], leaves, earlier)
+            return IN_PLACE[statement.in_place](leaves[statement.target], operand)
+        value = evaluate(statement.node, leaves, earlier)
+        if statement.target is None:
+            return value
+        leaves[statement.target][...] = value
+        return leaves[statement.target]
+
+    # ------------------------------------------------------------------------------------------- specialisation
+
+    def _prepare(
+        self, key: tuple[Any, ...], leaves: Sequence[Any], queue: Any, aliases: dict[int, int]
+    ) -> _Launch | Unfused:
+        with self._lock:
+            ready: _Launch | Unfused
+            try:
+                ready = self._specialise(leaves, queue, aliases)
+            except Unfused as reason:
+                ready = reason
+            if len(self._launches) >= _REMEMBERED:
+                self._launches.clear()
+            self._launches[key] = ready
+        return ready
+
+    def _specialise(self, leaves: Sequence[Any], queue: Any, aliases: dict[int, int]) -> _Launch:
+        shapes = statement_shapes(self.statements, leaves)
+        samples = [sample_of(leaf) if isinstance(leaf, dpnp_array) else leaf for leaf in leaves]
+        values: dict[Node, Any] = {}
+        results: list[Any] = []
+        operation = apply_as_numba if self._numba_types else apply
+        try:
+            for statement in self.statements:
+                if statement.in_place is not None:
+                    # dpnp's own answer to whether it may be done in place; the sample is not used otherwise.
+                    evaluate(statement.node, samples, results, values, operation)
+                    results.append(self._by_dpnp(statement, samples, results))
+                else:
+                    results.append(evaluate(statement.node, samples, results, values, operation))
+        except Exception as error:
+            # What dpnp refuses it refuses with its own words when the statement is run by dpnp.
+            raise Unfused(str(error)) from error
+        whole = [shapes[position] for position, each in enumerate(self.statements) if _is_stored(each)]
+        if len(set(whole)) != 1 or not all(isinstance(each, dpnp_array) for each in results):
+            raise Unfused("its results have different shapes")
+        shape = whole[0]
+        outputs = tuple(
+            _Output(statement.target, shape, None, None)
+            if statement.target is not None
+            else _Output(None, shape, result.dtype, result.usm_type, allocator(shape, result.dtype, result.usm_type))
+            for statement, result in zip(self.statements, results, strict=True)
+            if _is_stored(statement)
+        )
+        arrays = [leaf for leaf in leaves if isinstance(leaf, dpnp_array)]
+        if any(not leaves[target].get_array().flags.writable for target in self._stores):
+            raise Unfused("an array that it stores to is read-only")
+        if any(0 in leaves[target].get_array().strides and leaves[target].size > 1 for target in self._stores):
+            raise Unfused("an array that it stores to has one element in several places")
+        dense = all(each.ndim == 0 or (each.shape == shape and each.flags.c_contiguous) for each in arrays)
+        if dense and len(shape) > 1:
+            flat = frozenset(
+                position for position, leaf in enumerate(leaves) if isinstance(leaf, dpnp_array) and leaf.ndim
+            )
+            grid: tuple[int, ...] = (int(np.prod(shape, dtype=np.int64)),)
+        else:
+            flat, grid = frozenset(), shape
+        indexings: list[Indexing] = [
+            None if not isinstance(leaf, dpnp_array) else (0,) if position in flat else indexing_of(leaf.shape, shape)
+            for position, leaf in enumerate(leaves)
+        ]
+        dtypes = {node: dtype_of(value) for node, value in values.items()}
+        scalars = tuple(shape[1 : len(shape) - 2]) if len(grid) > 3 else ()
+        kernel = self._kernel(leaves, indexings, dtypes, results, len(grid), aliases)
+        ready = _Launch(kernel, space_of(grid), outputs, flat, scalars)
+        self._try(ready, leaves, shape, queue)
+        return ready
+
+    def _kernel(
+        self,
+        leaves: Sequence[Any],
+        indexings: Sequence[Indexing],
+        dtypes: dict[Node, Any],
+        results: Sequence[Any],
+        ndim: int,
+        aliases: dict[int, int],
+    ) -> kapi_runtime.Kernel:
+        own_dtypes = tuple(dtype_of(each) for each in leaves)
+        key = (tuple(indexings), tuple(dtypes.values()), own_dtypes, ndim, tuple(aliases.items()))
+        if key not in self._kernels:
+            operands = [Operand(f"x{position}", dtype_of(leaf)) for position, leaf in enumerate(leaves)]
+            extents = [f"n{axis}" for axis in range(ndim)]
+            lines = index_lines(ndim, extents)
+            # Where elements are that statements change: read at each use, under the one name that is stored to.
+            memory = {**{position: position for position in self._stores}, **aliases}
+            used = set().union(*(leaves_of(each.node) for each in self.statements))
+            lines += [
+                f"x{position} = a{position}{spell_index(indexing)}"
+                for position, indexing in enumerate(indexings)
+                if indexing is not None and position in used and position not in memory
+            ]
+            values: list[Operand] = []
+            outputs = []
+            for number, (statement, result) in enumerate(zip(self.statements, results, strict=True)):
+                spelled = [
+                    Operand(f"a{memory[position]}{spell_index(indexings[position] or ())}", operand.dtype)
+                    if position in memory
+                    else operand
+                    for position, operand in enumerate(operands)
+                ]
+                try:
+                    value = emit(statement.node, spelled, values, dtypes)
+                except TypeError as error:
+                    raise Unfused(str(error)) from error
+                lines.append(f"v{number} = {value.source}")
+                if statement.target is not None:
+                    at = f"a{memory[statement.target]}{spell_index(indexings[statement.target] or ())}"
+                    outputs.append(f"o{number}")
+                    lines.append(f"{at} = v{number}")
+                    values.append(Operand(at, leaves[statement.target].dtype))
+                    continue
+                if statement.is_output:
+                    outputs.append(f"o{number}")
+                    lines.append(f"o{number}[{', '.join(f'i{axis}' for axis in range(ndim)) or '()'}] = v{number}")
+                values.append(Operand(f"v{number}", result.dtype))
+            parameters = [*outputs, *(f"{'x' if indexing is None else 'a'}{position}"
+                                      for position, indexing in enumerate(indexings))]  # fmt: skip
+            if ndim > 3:
+                parameters += extents[1 : ndim - 2]
+            name = self.place.function if self.place.function.isidentifier() else "expression"
+            self._kernels[key] = make_kernel(
+                name, tuple(parameters), tuple(lines), str(self.place), fastmath=self.fastmath
+            )
+        return self._kernels[key]
+
+    @staticmethod
+    def _try(ready: _Launch, leaves: Sequence[Any], shape: tuple[int, ...], queue: Any) -> None:
+        """Compile the kernel by a launch without work-items, so that what it cannot be is known before it is used."""
+        one = tuple(min(1, length) for length in shape)
+        made = [_made(each, one, leaves, queue) for each in ready.outputs]
+        args = [*made, *leaves]
+        if ready.flat:
+            args = [flat_view(each) if isinstance(each, dpnp_array) and each.ndim else each for each in args]
+        empty = kapi_runtime.Range(*(0 for _ in ready.space))
+        try:
+            kapi_runtime.call_kernel_async(ready.kernel, empty, (), *args, *ready.scalars)
+        except KapiError as error:
+            raise Unfused(str(error)) from error
+
+
+def _is_stored(statement: Statement) -> bool:
+    return statement.is_output or statement.target is not None

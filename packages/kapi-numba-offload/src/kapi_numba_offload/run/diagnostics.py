@@ -1,0 +1,245 @@
+"""What became of each part of an offloaded function, as data, text and HTML."""
+
+from __future__ import annotations
+
+import html
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from kapi_numba_offload.run.launch_record import LaunchRecord
+
+__all__ = ["OffloadReport", "PartReport", "html_report", "offload_diagnostics", "offload_reports", "report_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class PartReport:
+    """What became of one part of a function.
+
+    Attributes
+    ----------
+    kind : {"expression", "prange loop", "loop"}
+        What it is.
+    line : int
+        Line of its first statement.
+    text : str
+        The first statement.
+    fused_with : tuple of int
+        Lines of the other statements in the same kernel.
+    outcome : str
+        "offloaded", "one by one" (each statement a kernel, or dpnp's operations), "host", or "not run yet".
+    reason : str
+        Why it is no kernel, where it is none.
+    launch : LaunchRecord or None
+        Its latest launch.
+    moved : int
+        Bytes copied between host and device by its latest run.
+    """
+
+    kind: str
+    line: int
+    text: str
+    fused_with: tuple[int, ...]
+    outcome: str
+    reason: str
+    launch: LaunchRecord | None
+    moved: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffloadReport:
+    """What became of a function for one list of argument types.
+
+    Attributes
+    ----------
+    function : str
+        Its name.
+    filename : str
+        Its file.
+    signature : str
+        The argument types.
+    parts : tuple of PartReport
+        Its parts, in order.
+    """
+
+    function: str
+    filename: str
+    signature: str
+    parts: tuple[PartReport, ...]
+
+    def text(self, level: int = 1) -> str:
+        """As text.
+
+        Parameters
+        ----------
+        level : int
+            1: parts, kernels, devices, ranges, data moved and reasons. 2: also array allocations. 3: also typed IR.
+            4: also LLVM IR and SPIR-V.
+
+        Raises
+        ------
+        ValueError
+            If there is no such level.
+        """
+        if level not in range(1, 5):
+            raise ValueError(f"level must be from 1 to 4, got {level!r}")
+        lines = [f"Offload of {self.function}({self.signature})", f"  {self.filename}"]
+        for number, part in enumerate(self.parts, start=1):
+            lines += _part_lines(number, part, level)
+        if not self.parts:
+            lines.append("  nothing to offload: calls of dpnp's functions and Python only")
+        return "\n".join(lines)
+
+
+def offload_reports(function: Any) -> list[OffloadReport]:
+    """What became of a function, once for each list of argument types with USM arrays that it was compiled for.
+
+    Parameters
+    ----------
+    function : Dispatcher
+        What `numba.njit` or `offload` made.
+    """
+    return [report_of(each) for each in _offloaded(function)]
+
+
+def offload_diagnostics(function: Any, level: int = 1, file: TextIO | None = None) -> None:
+    """Print what became of each part of a function; ``function.offload_diagnostics(level)`` is the same.
+
+    Parameters
+    ----------
+    function : Dispatcher
+        What `numba.njit` or `offload` made.
+    level : int
+        1 to 4, as in `OffloadReport.text`.
+    file : text file, optional
+        Where to; the standard output by default.
+    """
+    texts = [report.text(level) for report in offload_reports(function)]
+    print("\n\n".join(texts) or "no call with USM arrays so far", file=file or sys.stdout)
+
+
+def html_report(function: Any, path: str | Path) -> None:
+    """Write what became of each part of a function as a page that needs nothing else.
+
+    Parameters
+    ----------
+    function : Dispatcher
+        What `numba.njit` or `offload` made.
+    path : str or Path
+        The file to write.
+    """
+    sections = "\n".join(map(_section, offload_reports(function)))
+    name = html.escape(getattr(function, "__name__", "function"))
+    page = (
+        f"<!doctype html>\n<html lang='en'>\n<meta charset='utf-8'>\n<title>Offload of {name}</title>\n<style>"
+        "body{font:15px/1.5 sans-serif;margin:2em}table{border-collapse:collapse}td,th{border:1px solid #bbb;"
+        "padding:.3em .6em;text-align:left;vertical-align:top}pre{font-size:12px;overflow:auto;max-height:30em}"
+        f".offloaded{{background:#e4f3e4}}.host{{background:#f8e0d8}}</style>\n"
+        f"<h1>Offload of {name}</h1>\n{sections}\n</html>\n"
+    )
+    Path(path).write_text(page, encoding="utf-8")
+
+
+def _offloaded(function: Any) -> Iterator[Any]:
+    for compiled in getattr(function, "overloads", {}).values():
+        for constant in getattr(compiled.environment, "consts", ()):
+            if hasattr(constant, "partition"):
+                yield constant
+
+
+def report_of(offloaded: Any) -> OffloadReport:
+    """What became of an `OffloadedFunction`."""
+    partition = offloaded.partition
+    parts = [_region_report(each) for each in partition.regions]
+    parts += [_loop_report(each) for each in partition.loops]
+    return OffloadReport(
+        offloaded.function.__name__,
+        f"{partition.filename}:{offloaded.function.__code__.co_firstlineno}",
+        ", ".join(map(str, offloaded.arguments)),
+        tuple(sorted(parts, key=lambda each: each.line)),
+    )
+
+
+def _region_report(region: Any) -> PartReport:
+    first, *others = [each.place for each in region.statements]
+    latest = region.latest
+    launch = latest if isinstance(latest, LaunchRecord) else None
+    outcome = "offloaded" if launch else "not run yet" if latest is None else "one by one"
+    reason = str(latest) if latest is not None and launch is None else ""
+    lines = tuple(each.line for each in others)
+    return PartReport("expression", first.line, first.text, lines, outcome, reason, launch, 0)
+
+
+def _loop_report(loop: Any) -> PartReport:
+    kind = "prange loop" if hasattr(loop, "syntax") else "loop"
+    latest = loop.latest
+    launch = latest if isinstance(latest, LaunchRecord) else None
+    text = loop.place.text.split("\n")[0]
+    outcome = "offloaded" if launch else "not run yet" if latest is None else "host"
+    reason = latest if isinstance(latest, str) else ""
+    moved = launch.moved if launch else loop.host.moved
+    return PartReport(kind, loop.place.line, text, (), outcome, reason, launch, moved)
+
+
+def _part_lines(number: int, part: PartReport, level: int) -> list[str]:
+    fused = f", fused with line{'s' if len(part.fused_with) > 1 else ''} {', '.join(map(str, part.fused_with))}"
+    lines = [
+        f"#{number} line {part.line}: {part.kind}, {part.outcome}{fused if part.fused_with else ''}",
+        f"    {part.text}",
+    ]
+    lines += [f"    {name}: {value}" for name, value in _facts(part, level)]
+    if part.launch is not None and level >= 3:
+        lines += _code("typed IR", part.launch.typed_ir())
+    if part.launch is not None and level >= 4:
+        lines += [*_code("LLVM IR", part.launch.llvm()), *_code("SPIR-V", part.launch.spirv())]
+    return lines
+
+
+def _facts(part: PartReport, level: int) -> list[tuple[str, str]]:
+    facts = []
+    if part.launch is not None:
+        facts += [
+            ("kernel", part.launch.kernel_name),
+            ("device", part.launch.device_name),
+            ("range", part.launch.space),
+            ("work-group", part.launch.work_group),
+        ]
+    facts.append(("data moved", f"{part.moved} bytes" if part.moved else "none"))
+    if part.reason:
+        facts.append(("reason", part.reason))
+    if level >= 2 and part.launch is not None:
+        facts.append(("allocations", "; ".join(part.launch.allocations) or "none"))
+    return facts
+
+
+def _code(title: str, text: str) -> list[str]:
+    return [f"    {title}:", *(f"      {line}" for line in text.splitlines())]
+
+
+def _section(report: OffloadReport) -> str:
+    rows = []
+    for part in report.parts:
+        facts = "".join(f"<b>{html.escape(name)}</b>: {html.escape(value)}<br>" for name, value in _facts(part, 2))
+        style = "offloaded" if part.outcome == "offloaded" else "host" if part.outcome == "host" else ""
+        fused = ", ".join(map(str, part.fused_with)) or "&ndash;"
+        rows.append(
+            f"<tr class='{style}'><td>{part.line}<td><code>{html.escape(part.text)}</code><td>{part.kind}"
+            f"<td>{html.escape(part.outcome)}<td>{fused}<td>{facts}</tr>"
+        )
+    codes = [
+        f"<details><summary>line {part.line}: {title}</summary><pre>{html.escape(text)}</pre></details>"
+        for part in report.parts
+        if part.launch is not None
+        for title, text in _codes(part.launch)
+    ]
+    heads = "".join(f"<th>{each}" for each in ("line", "source", "what", "outcome", "fused with", "details"))
+    return (
+        f"<h2>{html.escape(report.function)}({html.escape(report.signature)})</h2>\n<p>{html.escape(report.filename)}</p>\n"
+        f"<table><tr>{heads}</tr>\n{''.join(rows)}\n</table>\n{''.join(codes)}"
+    )
+
+
+def _codes(launch: LaunchRecord) -> Sequence[tuple[str, str]]:
+    return [("typed IR", launch.typed_ir()), ("LLVM IR", launch.llvm()), ("SPIR-V", launch.spirv())]

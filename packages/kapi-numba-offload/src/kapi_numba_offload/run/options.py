@@ -1,0 +1,109 @@
+"""Options of an offloaded function, and what the environment says in their place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Set
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kapi_numba_offload._numba_compat import config
+from kapi_sim.language import FAST_MATH_FLAGS
+
+__all__ = ["OffloadOptions", "options_of", "set_options"]
+
+_ATTRIBUTE = "__kapi_offload_options__"
+_LEVELS = range(5)
+
+
+@dataclass(frozen=True, slots=True)
+class OffloadOptions:
+    """What `offload` was given.
+
+    Attributes
+    ----------
+    fallback : bool or None
+        Whether what cannot be a kernel may run on the host; None: as the environment says, else True.
+    diagnostics : int or None
+        Level, 0 to 4, of what is printed after the first call for each list of argument types; None: as the
+        environment says, else 0.
+    fastmath : bool or frozenset of str
+        Whether kernels may be optimised as if arithmetic were exact, or LLVM's flags for how far.
+    boundscheck : bool
+        Whether loops look at each index before they use it: `numba.njit`'s own option.
+    error_model : {"python", "numpy"}
+        What a division by zero is in loops on the host: `numba.njit`'s own option.
+
+    Raises
+    ------
+    ValueError
+        If the level is none.
+    """
+
+    fallback: bool | None = None
+    diagnostics: int | None = None
+    fastmath: bool | frozenset[str] = False
+    boundscheck: bool = False
+    error_model: str = "python"
+
+    def __post_init__(self) -> None:
+        if self.diagnostics is not None and self.diagnostics not in _LEVELS:
+            raise ValueError(f"diagnostics must be a level from 0 to 4, got {self.diagnostics!r}")
+
+    @property
+    def may_fall_back(self) -> bool:
+        """Whether something may run on the host."""
+        if self.fallback is not None:
+            return self.fallback
+        return "0" not in (os.environ.get("KAPI_OFFLOAD_FALLBACK"), os.environ.get("NUMBA_DPPY_FALLBACK_OPTION"))
+
+    @property
+    def for_numba(self) -> dict[str, Any]:
+        """Options for what `numba.njit` compiles in the function's place."""
+        return {"boundscheck": self.boundscheck, "error_model": self.error_model}
+
+    def with_numbas(self, flags: Any) -> OffloadOptions:
+        """The options with those that the function has of `numba.njit`.
+
+        Parameters
+        ----------
+        flags : numba.core.compiler.Flags
+            What Numba made of them.
+        """
+        # Numba means `debug` to check indices, and misses it where `boundscheck` is left to its default.
+        asked = flags.boundscheck or flags.debuginfo
+        checks = asked if config.BOUNDSCHECK is None else config.BOUNDSCHECK
+        given = frozenset(flags.fastmath.flags)
+        own = "fast" in given or given & FAST_MATH_FLAGS.keys()
+        fastmath = self.fastmath or (frozenset(own) if isinstance(own, Set) and own else own is True)
+        return replace(self, boundscheck=bool(checks), fastmath=fastmath, error_model=flags.error_model)
+
+    @property
+    def level(self) -> int:
+        """The level of diagnostics.
+
+        Raises
+        ------
+        ValueError
+            If the environment names no level.
+        """
+        if self.diagnostics is not None:
+            return self.diagnostics
+        for name in ("KAPI_OFFLOAD_DIAGNOSTICS", "NUMBA_DPPY_OFFLOAD_DIAGNOSTICS"):
+            text = os.environ.get(name)
+            if text:
+                if not text.isdigit() or int(text) not in _LEVELS:
+                    raise ValueError(f"{name} must be a level from 0 to 4, got {text!r}")
+                return int(text)
+        return 0
+
+
+def set_options(function: Callable[..., Any], options: OffloadOptions) -> None:
+    """Keep options with a function."""
+    setattr(function, _ATTRIBUTE, options)
+
+
+def options_of(function: Callable[..., Any]) -> OffloadOptions:
+    """The options of a function; those of plain `numba.njit` if it was given none."""
+    found = getattr(function, _ATTRIBUTE, None)
+    return found if isinstance(found, OffloadOptions) else OffloadOptions()

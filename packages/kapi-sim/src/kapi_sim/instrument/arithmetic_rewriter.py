@@ -1,0 +1,195 @@
+"""The part of the tree transformation that makes arithmetic what a device computes."""
+
+from __future__ import annotations
+
+import ast
+
+from kapi_sim.numbers.fitting import choices_beside_literals
+
+__all__ = ["ArithmeticRewriter"]
+
+_RING = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.LShift)
+_FOLDED = (ast.Add, ast.Sub, ast.Mult, ast.Pow)
+_LITTLE = 2**64
+_GROWING = (ast.Mult, ast.Pow, ast.LShift)
+_DIVISIONS: dict[type[ast.operator], str] = {ast.FloorDiv: "_kapi_floor_divide", ast.Mod: "_kapi_remainder"}
+
+
+class ArithmeticRewriter(ast.NodeTransformer):
+    """Puts calls of `kapi_sim.numbers.arithmetic` where Python's own operators would not do.
+
+    Parameters
+    ----------
+    is_checked : bool
+        Whether every weak integer result is looked at, or those of ``* ** <<`` only.
+
+    Attributes
+    ----------
+    has_changed : bool
+        Whether the tree differs from the source.
+    """
+
+    def __init__(self, is_checked: bool) -> None:
+        self._is_checked = is_checked
+        self._temporaries = 0
+        self.has_changed = False
+
+    def _call(self, name: str, arguments: list[ast.expr], node: ast.AST) -> ast.Call:
+        self.has_changed = True
+        function = ast.copy_location(ast.Name(name, ast.Load()), node)
+        return ast.copy_location(ast.Call(function, arguments, []), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if _is_constant_in_range(node):
+            return node
+        self.generic_visit(node)
+        if self._is_checked and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
+            return self._call("_kapi_ring", [node], node)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        return self._choice(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        return self._choice(node)
+
+    def _choice(self, node: ast.IfExp | ast.BoolOp) -> ast.expr:
+        before = len(list(ast.walk(node)))
+        choices_beside_literals(node)
+        self.has_changed |= len(list(ast.walk(node))) > before
+        self.generic_visit(node)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        if _is_constant_in_range(node):
+            return node
+        if _may_divide_by_zero(node.op, node.right):
+            return self._call(_DIVISIONS[type(node.op)], [self.visit(node.left), self.visit(node.right)], node)
+        if isinstance(node.op, _RING):
+            needs_look = self._needs_look(node)
+            made = self._visit_chain(node)
+            return self._call("_kapi_ring", [made], node) if needs_look else made
+        self.generic_visit(node)
+        return node
+
+    def _visit_chain(self, node: ast.BinOp) -> ast.expr:
+        """Visit a chain of ring operations: wrapping its end wraps its inner results as well."""
+        for side in ("left", "right"):
+            operand = getattr(node, side)
+            is_inner = isinstance(operand, ast.BinOp) and isinstance(operand.op, _RING)
+            # An exponent or a shift count is no ring operand: it has to be right by itself.
+            if (
+                is_inner
+                and not _is_constant_in_range(operand)
+                and not (side == "right" and isinstance(node.op, (ast.Pow, ast.LShift)))
+            ):
+                setattr(node, side, self._visit_chain(operand))
+            else:
+                setattr(node, side, self.visit(operand))
+        # A number says itself whether it is negative.
+        if isinstance(node.op, ast.Pow) and not isinstance(_without_sign(node.right), ast.Constant):
+            return self._call("_kapi_power", [node.left, node.right], node)
+        return node
+
+    def _needs_look(self, node: ast.expr) -> bool:
+        """Tell whether a chain of ring operations may leave 64 bits and has to be looked at."""
+        operations: list[ast.operator] = []
+        pending: list[ast.expr] = [node]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, ast.BinOp) and isinstance(part.op, _RING):
+                operations.append(part.op)
+                pending += [part.left, part.right]
+            elif part is not node and isinstance(part, ast.Constant) and isinstance(part.value, (float, str)):
+                return False
+        return self._is_checked or any(isinstance(operation, _GROWING) for operation in operations)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        node.value = self.visit(node.value)
+        # An index that left 64 bits is out of bounds anyway: its end needs no look of its own.
+        node.slice = self._index(node.slice)
+        return node
+
+    def _index(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.Tuple):
+            node.elts = [self._index(element) for element in node.elts]
+            return node
+        if isinstance(node, ast.BinOp) and isinstance(node.op, _RING):
+            return self._visit_chain(node)
+        made: ast.expr = self.visit(node)
+        return made
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:
+        is_division = _may_divide_by_zero(node.op, node.value)
+        target = node.target
+        if isinstance(target, ast.Name) and (is_division or isinstance(node.op, _RING)):
+            read = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+            value = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
+            return ast.copy_location(ast.Assign([target], self.visit(value)), node)
+        if isinstance(target, ast.Subscript) and is_division:
+            # The array and the index are evaluated once, as Python does.
+            array, index = self._temporary(target.value), self._temporary(target.slice)
+            place = [
+                ast.copy_location(ast.Subscript(_load(array), _load(index), ctx), target)
+                for ctx in (ast.Load(), ast.Store())
+            ]
+            result = self._call(_DIVISIONS[type(node.op)], [place[0], self.visit(node.value)], node)
+            return [
+                ast.copy_location(ast.Assign([array], self.visit(target.value)), node),
+                ast.copy_location(ast.Assign([index], self._index(target.slice)), node),
+                ast.copy_location(ast.Assign([place[1]], result), node),
+            ]
+        self.generic_visit(node)
+        return node
+
+    def _temporary(self, node: ast.expr) -> ast.Name:
+        self._temporaries += 1
+        return ast.copy_location(ast.Name(f"_kapi_{self._temporaries}", ast.Store()), node)
+
+
+def _may_divide_by_zero(operation: ast.operator, right: ast.expr) -> bool:
+    if type(operation) not in _DIVISIONS:
+        return False
+    return not (isinstance(right, ast.Constant) and isinstance(right.value, (int, float)) and right.value != 0)
+
+
+def _is_constant_in_range(node: ast.expr) -> bool:
+    """Tell whether an expression of literals alone, which is worked out once, is an integer of 64 bits: `-2**63`."""
+    pending: list[ast.AST] = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ast.BinOp) and isinstance(part.op, _FOLDED):
+            pending += [part.left, part.right]
+        elif isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub):
+            pending.append(part.operand)
+        elif not (isinstance(part, ast.Constant) and type(part.value) is int and abs(part.value) < _LITTLE):
+            return False
+    value = _folded(node)
+    return value is not None and -(2**63) <= value < 2**63
+
+
+def _folded(node: ast.expr) -> int | None:
+    """The value of such an expression; None if it is large on its way."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.UnaryOp):
+        value = _folded(node.operand)
+        return None if value is None else -value
+    if not isinstance(node, ast.BinOp):
+        return None
+    left, right = _folded(node.left), _folded(node.right)
+    if left is None or right is None:
+        return None
+    if isinstance(node.op, ast.Pow):
+        return left**right if 0 <= right <= 64 and abs(left) < 2**16 else None
+    if isinstance(node.op, ast.Mult):
+        return left * right
+    return left + right if isinstance(node.op, ast.Add) else left - right
+
+
+def _without_sign(node: ast.expr) -> ast.expr:
+    return node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+
+
+def _load(name: ast.Name) -> ast.Name:
+    return ast.copy_location(ast.Name(name.id, ast.Load()), name)

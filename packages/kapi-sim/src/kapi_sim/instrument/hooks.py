@@ -1,0 +1,76 @@
+"""What in a rewritten kernel is each launch's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from kapi_sim.errors import KernelCompilationError
+from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
+from kapi_sim.language.words.memory import MemoryOrder, MemoryScope, PrivateArray
+from kapi_sim.language.words.outside import fail_outside
+from kapi_sim.memory.arguments import Bound
+from kapi_sim.memory.atomics import References
+from kapi_sim.memory.private import PrivateArrays
+from kapi_sim.memory.watchdog import counted, turn_of
+
+__all__ = ["hooks_of", "words_of"]
+
+
+class _Fences:
+    """What a kernel's name `atomic_fence` becomes."""
+
+    __slots__ = ("_bound",)
+
+    def __init__(self, bound: Bound) -> None:
+        self._bound = bound
+
+    def __call__(self, memory_order: MemoryOrder, memory_scope: MemoryScope) -> None:
+        for name, value, kind in (
+            ("memory_order", memory_order, MemoryOrder),
+            ("memory_scope", memory_scope, MemoryScope),
+        ):
+            if not isinstance(value, kind):
+                raise KernelCompilationError(
+                    f"{name} of atomic_fence must be a member of {kind.__name__}, got {value!r}"
+                )
+        if self._bound.ordering is not None:
+            self._bound.ordering.fence(memory_order, memory_scope)
+
+
+def hooks_of(bound: Bound) -> dict[str, object]:
+    """Return the values of `kapi_sim.instrument.rewriter.HOOKS` for one launch."""
+    recorder = bound.recorder
+    return {
+        "_kapi_changes": bound.changes,
+        "_kapi_fence": _Fences(bound),
+        "_kapi_line": None if recorder is None else recorder.note_line,
+        "_kapi_print": _print_nothing if bound.is_second_look else print,
+        "_kapi_private_array": PrivateArrays(bound),
+        "_kapi_range": partial(counted, bound),
+        "_kapi_reference": References(bound.ordering, bound.has_atomic64),
+        "_kapi_spin_limit": bound.spin_limit,
+        "_kapi_spin_turn": turn_of(bound.spin_limit),
+    }
+
+
+def _print_nothing(*values: object, **options: object) -> None:
+    """What has been printed once is not printed again."""
+
+
+def words_of(hooks: Mapping[str, Any]) -> Callable[[Any, tuple[Any, ...]], Any]:
+    """Return what carries out a word that was called under a name which could not be followed."""
+    carriers: dict[int, Any] = {
+        id(AtomicRef): hooks["_kapi_reference"],
+        id(PrivateArray): hooks["_kapi_private_array"],
+        id(atomic_fence): hooks["_kapi_fence"],
+    }
+
+    def carry_out(word: Any, arguments: tuple[Any, ...]) -> Any:
+        carrier = carriers.get(id(word))
+        if carrier is None:
+            fail_outside(word)
+        return carrier(*arguments)
+
+    return carry_out

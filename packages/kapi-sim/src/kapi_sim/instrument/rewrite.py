@@ -1,0 +1,364 @@
+"""From a kernel's source to the function that the simulator runs.
+
+The source is rewritten once: a barrier or group algorithm becomes a ``yield`` of its site, group and
+arguments, a call of a device function with barriers a ``yield from``, and arithmetic that needs it a
+call into `kapi_sim.numbers.arithmetic`.  Lines and columns stay the user's own, so a debugger and tracebacks
+show the user's source.  Names that the rewriting brings in live in closure cells; the function keeps
+its globals, and nothing is put there.  What is each launch's own, such as how long a loop may turn,
+is given to a copy of the function: launches on several threads do not meet in it.
+"""
+
+from __future__ import annotations
+
+import ast
+from _thread import allocate_lock
+from collections.abc import Callable
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+from kapi_sim.errors import KernelCompilationError
+from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, with_code
+from kapi_sim.instrument.floats import may_make_floats
+from kapi_sim.instrument.rewriter import Rewriter
+from kapi_sim.items.meetings import is_algorithm, is_meeting
+from kapi_sim.language.attributes import bound_names, called_function, dotted_path, resolve
+from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.source import FUTURE_FLAGS, is_source_of, parse_function
+from kapi_sim.language.syntax import find_problems
+from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
+from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, power, remainder, wrapped_ring
+from kapi_sim.numbers.fitting import BESIDE, beside
+from kapi_sim.numbers.mathematics import SUBSTITUTES
+
+__all__ = ["Instrumented"]
+
+_PARSING = allocate_lock()
+"""Held while source is parsed and compiled."""
+
+
+class Instrumented:
+    """A kernel's rewritten forms, made when first asked for and kept.
+
+    Parameters
+    ----------
+    py_func : function
+        The kernel as written.
+    """
+
+    __slots__ = ("_compiled", "py_func")
+
+    def __init__(self, py_func: Callable[..., Any]) -> None:
+        self.py_func = py_func
+        self._compiled: dict[tuple[bool, bool, bool], Compiled] = {}
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.py_func.__name__
+
+    def compiled(self, is_checked: bool, hands_over: bool, marks_lines: bool) -> Compiled:
+        """Return the form for these needs.
+
+        Parameters
+        ----------
+        is_checked : bool
+            Whether arithmetic is checked.
+        hands_over : bool
+            Whether a loop that turns for long hands over to other work-items.
+        marks_lines : bool
+            Whether each line is told to a trace.
+
+        Raises
+        ------
+        KernelCompilationError
+            If the kernel has what no kernel may have, or its source is needed and cannot be had.
+        """
+        key = (is_checked, hands_over, marks_lines)
+        known = self._compiled.get(key)
+        if known is None or not known.is_current():
+            # CPython 3.11's parser keeps its depth where other threads find it, and fails if they do.
+            with _PARSING:
+                known = self._compiled[key] = self._rewritten(*key)
+        return known
+
+    def _rewritten(self, is_checked: bool, hands_over: bool, marks_lines: bool) -> Compiled:
+        compilation = _Compilation(is_checked, hands_over, marks_lines)
+        if compilation.lacks_source(self.py_func):
+            # A loop cannot hand over there, for nothing that calls it could be rewritten.
+            compilation = _Compilation(is_checked, False, marks_lines, on_threads=True)
+        compilation.look_through(self.py_func)
+        made = compilation.compile(self.py_func, is_kernel=True)
+        compilation.raise_problems(self.name)
+        return made
+
+
+class _Compilation:
+    """Rewrites one function and, with it, the device functions that it calls."""
+
+    def __init__(self, is_checked: bool, hands_over: bool, marks_lines: bool, on_threads: bool = False) -> None:
+        self._is_checked = is_checked
+        self.hands_over = hands_over
+        self.marks_lines = marks_lines
+        self.on_threads = on_threads
+        self._cells: dict[int, CellType] = {}
+        self._running: list[Callable[..., Any]] = []
+        self._has_meeting: dict[int, bool] = {}
+        self._has_loop: dict[int, bool] = {}
+        self._problems: list[str] = []
+        self._makes_floats = False
+        self._trees: dict[int, ast.FunctionDef | None] = {}
+        self._made_functions: list[FunctionType] = []
+        self._without_source: list[CodeType] = []
+        self.tells_meetings = True
+        self.passes_undefined = False
+        self.orders_memory = False
+        self.waits = False
+        self.dependencies: list[Dependency] = []
+        self.originals: list[FunctionState] = []
+
+    def look_through(self, kernel: Callable[..., Any]) -> None:
+        """Find out what words the kernel, and the functions that it calls, may come to."""
+        has_parts = False
+        for function in self._reached(kernel):
+            tree = self._tree(function)
+            called = _called_objects(function, tree) if tree is not None else _global_objects(function)
+            names = function.__code__.co_names
+            if tree is not None:
+                names += tuple(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+            has_sub_groups = "get_sub_group" in names
+            has_parts |= has_sub_groups or any(map(is_algorithm, called))
+            self.passes_undefined |= has_sub_groups and self.hands_over
+            self.orders_memory |= has_sub_groups or any(c is AtomicRef or c is atomic_fence for c in called)
+        self.tells_meetings = self.hands_over or self.on_threads or has_parts
+
+    def _reached(self, kernel: Callable[..., Any]) -> list[Callable[..., Any]]:
+        reached: dict[int, Callable[..., Any]] = {}
+        pending = [kernel]
+        while pending:
+            function = pending.pop()
+            if id(function) in reached:
+                continue
+            reached[id(function)] = function
+            self.originals.append(FunctionState(function, function))
+            tree = self._tree(function)
+            called = _called_objects(function, tree) if tree is not None else _global_objects(function)
+            self.originals += [FunctionState(each.py_func, each) for each in called if isinstance(each, DeviceFunction)]
+            pending += [inner for inner in map(called_function, called) if inner is not None]
+        return list(reached.values())
+
+    def compile(self, function: Callable[..., Any], *, is_kernel: bool) -> Compiled:
+        """Return `function` rewritten."""
+        tree = self._tree(function)
+        if tree is None:
+            self._makes_floats = True
+            self._without_source.append(function.__code__)
+            return self._made(function, self._as_is(function), False)
+        is_generator = self.is_generator(function)
+        self._makes_floats = self._makes_floats or may_make_floats(tree, function)
+        self._problems += find_problems(tree, function, is_kernel)
+        rewriter = Rewriter(function, self, self._is_checked, is_kernel)
+        body = rewriter.rewrite(tree)
+        self._problems += rewriter.problems
+        if self._problems or not rewriter.has_changed:
+            return self._made(function, function, is_generator)
+        injected = {
+            "_kapi_floor_divide": CellType(floor_divide),
+            "_kapi_remainder": CellType(remainder),
+            "_kapi_power": CellType(power),
+            BESIDE: CellType(beside),
+            "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
+            **rewriter.cells,
+        }
+        return self._made(function, _build(function, body, injected), is_generator)
+
+    def _made(self, function: Callable[..., Any], made: Callable[..., Any], is_generator: bool) -> Compiled:
+        if made is not function and isinstance(made, FunctionType):
+            self._made_functions.append(made)
+        return Compiled(
+            made,
+            self.has_meeting(function),
+            is_generator,
+            self.on_threads,
+            self._makes_floats,
+            self.tells_meetings,
+            self.orders_memory,
+            self.waits,
+            self.dependencies,
+            self._made_functions,
+            self._without_source,
+            self.originals,
+        )
+
+    def raise_problems(self, kernel: str) -> None:
+        """Raise for all that was found in a kernel and in the functions that it calls."""
+        if self._problems:
+            raise KernelCompilationError(
+                f"kernel `{kernel}` cannot be run:\n" + "\n".join(f"  {problem}" for problem in self._problems)
+            )
+
+    def cell(self, function: Callable[..., Any]) -> CellType:
+        """Return the cell that holds the rewritten form of a device function's `py_func`."""
+        cell = self._cells.get(id(function))
+        if cell is None:
+            # The cell is known before its content, so that a function that calls itself is found out.
+            cell = self._cells[id(function)] = CellType()
+            self._running.append(function)
+            cell.cell_contents = self.compile(function, is_kernel=False).function
+            self._running.pop()
+        elif function in self._running:
+            between = self._running[self._running.index(function) + 1 :]
+            calls = (
+                ", which calls ".join(f"{each.__name__}()" for each in (*between, function)) if between else "itself"
+            )
+            code = function.__code__
+            self._problems.append(
+                f"{code.co_filename}:{code.co_firstlineno}: {function.__name__}() calls {calls}; the kernel language "
+                "has no recursion, as SYCL has none: write a loop"
+            )
+        return cell
+
+    def has_meeting(self, function: Callable[..., Any]) -> bool:
+        """Tell whether a barrier or a group algorithm is reached by calls that can be followed."""
+        known = self._has_meeting.get(id(function))
+        if known is None:
+            self._has_meeting[id(function)] = False
+            tree = self._tree(function)
+            called = _called_objects(function, tree) if tree is not None else _global_objects(function)
+            known = any(map(is_meeting, called)) or any(
+                self.has_meeting(inner) for inner in map(called_function, called) if inner is not None
+            )
+            self._has_meeting[id(function)] = known
+        return known
+
+    def is_generator(self, function: Callable[..., Any]) -> bool:
+        """Tell whether `function` yields: at meetings, or in loops that hand over."""
+        if self.on_threads:
+            return False
+        return self.has_meeting(function) or (self.hands_over and self._has_loop_in(function))
+
+    def lacks_source(self, function: Callable[..., Any]) -> bool:
+        """Tell whether a function with a meeting, reached from `function`, cannot be rewritten."""
+        pending, seen = [function], set()
+        while pending:
+            each = pending.pop()
+            if id(each) in seen or not self.has_meeting(each):
+                continue
+            seen.add(id(each))
+            tree = self._tree(each)
+            if tree is None:
+                return True
+            called = map(called_function, _called_objects(each, tree))
+            pending += [inner for inner in called if inner is not None]
+        return False
+
+    def _has_loop_in(self, function: Callable[..., Any]) -> bool:
+        known = self._has_loop.get(id(function))
+        if known is None:
+            self._has_loop[id(function)] = False
+            tree = self._tree(function)
+            known = tree is not None and (
+                _has_while(tree)
+                or any(
+                    self._has_loop_in(inner)
+                    for inner in map(called_function, _called_objects(function, tree))
+                    if inner is not None
+                )
+            )
+            self._has_loop[id(function)] = known
+        return known
+
+    def _tree(self, function: Callable[..., Any]) -> ast.FunctionDef | None:
+        if id(function) not in self._trees:
+            tree = parse_function(function)
+            if tree is not None and not is_source_of(tree, function):
+                tree, code = None, function.__code__
+                self._problems.append(
+                    f"{code.co_filename}:{code.co_firstlineno}: the source of `{function.__name__}` must be what the "
+                    "function was made of, got another text: the file has been changed since; import it anew, or "
+                    "start the program again"
+                )
+            self._trees[id(function)] = tree
+        return self._trees[id(function)]
+
+    def _as_is(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `function` with its code untouched and its names for `math` and the like replaced."""
+
+        def replaced(value: Any) -> Any:
+            called = called_function(value)
+            if called is not None:
+                return self.cell(called).cell_contents
+            return SUBSTITUTES.get(id(value), value)
+
+        code = function.__code__
+        names = {name: replaced(function.__globals__[name]) for name in code.co_names if name in function.__globals__}
+        # The function gets globals and cells of its own, which are to be those of the next launch as well.
+        paths = [(name,) for name in (*code.co_names, *code.co_freevars)]
+        self.dependencies += [(function, path, resolve(function, path)) for path in paths]
+        cells = tuple(CellType(replaced(cell.cell_contents)) for cell in function.__closure__ or ())
+        return with_code(function, code, {**function.__globals__, **names}, cells)
+
+
+def _called_objects(function: Callable[..., Any], tree: ast.FunctionDef) -> list[Any]:
+    local = bound_names(tree)
+    paths = {dotted_path(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return [resolve(function, path) for path in paths if path is not None and path[0] not in local]
+
+
+def _global_objects(function: Callable[..., Any]) -> list[Any]:
+    """Objects that a function without source may call: its globals, and what modules among them hold."""
+    code = function.__code__
+    names = (*code.co_names, *code.co_freevars)
+    found = [resolve(function, (name,)) for name in names]
+    modules = [value for value in found if isinstance(value, ModuleType)]
+    return found + [getattr(module, name, None) for module in modules for name in code.co_names]
+
+
+def _has_while(tree: ast.FunctionDef) -> bool:
+    """Tell whether the function itself, not one defined in it, has a loop without a known end."""
+    pending: list[ast.AST] = list(tree.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.While):
+            return True
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            pending.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _build(function: Callable[..., Any], body: ast.FunctionDef, injected: dict[str, CellType]) -> Callable[..., Any]:
+    """Compile `body` below a factory whose parameters are all that it closes over."""
+    original = function.__code__
+    free = list(original.co_freevars)
+    factory = ast.FunctionDef(
+        name="_kapi_factory",
+        args=ast.arguments(
+            posonlyargs=[],
+            args=[ast.arg(arg=name) for name in (*free, *injected)],
+            kwonlyargs=[],
+            kw_defaults=[],
+            defaults=[],
+        ),
+        body=[body],
+        decorator_list=[],
+    )
+    # Type parameters, a field since Python 3.12, would put a scope of their own around the function.
+    for definition in (factory, body):
+        setattr(definition, "type_params", [])  # noqa: B010
+    module = ast.fix_missing_locations(ast.Module(body=[ast.copy_location(factory, body)], type_ignores=[]))
+    try:
+        compiled = compile(
+            module, original.co_filename, "exec", flags=original.co_flags & FUTURE_FLAGS, dont_inherit=True
+        )
+    except SyntaxError as error:
+        raise KernelCompilationError(
+            f"`{function.__name__}` cannot be run:\n  {original.co_filename}:{error.lineno}: {error.msg}: "
+            "a barrier must not stand in a comprehension or a lambda"
+        ) from None
+    code = _nested(_nested(compiled, "_kapi_factory"), original.co_name)
+    cells = dict(zip(free, function.__closure__ or (), strict=False))
+    cells.update(injected)
+    return with_code(function, code, function.__globals__, tuple(cells[name] for name in code.co_freevars))
+
+
+def _nested(code: CodeType, name: str) -> CodeType:
+    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)

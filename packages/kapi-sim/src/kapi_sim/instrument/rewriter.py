@@ -1,0 +1,424 @@
+"""The tree transformation behind `kapi_sim.instrument.rewrite`."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from types import CellType, ModuleType
+from typing import Any, Protocol
+
+import numpy as np
+
+from kapi_sim.instrument.arithmetic_rewriter import ArithmeticRewriter
+from kapi_sim.instrument.statements import TURN, counted_loop, holds_meeting, mark_lines, numbered_loop
+from kapi_sim.instrument.wait_loops import Callee, Waiting, kind_of_method, names_from_memory, private_names, waiting_of
+from kapi_sim.items.meetings import ALGORITHM, defaults_of, is_meeting, parameters_of
+from kapi_sim.items.undefined import passing
+from kapi_sim.language.attributes import MISSING, bound_names, called_function, dotted_path, resolve
+from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
+from kapi_sim.language.words.convergence import group_barrier
+from kapi_sim.language.words.memory import PrivateArray
+from kapi_sim.memory.watchdog import LOOP_NUMBER, spin
+from kapi_sim.numbers.arithmetic import conversion
+from kapi_sim.numbers.fitting import values_beside_literals
+from kapi_sim.numbers.mathematics import SUBSTITUTES
+from kapi_sim.settings.debugging import stops
+
+__all__ = ["Callees", "Rewriter"]
+
+_OF_THE_LAUNCH = {id(AtomicRef): "_kapi_reference", id(atomic_fence): "_kapi_fence", id(print): "_kapi_print"}
+_PASSING = {id(min), id(max)}
+_OF_SHAPES = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift)
+_SHORT = 10_000
+"""A range of fewer turns needs no look."""
+
+
+class Callees(Protocol):
+    """What the rewriter asks about the device functions that are called."""
+
+    dependencies: list[tuple[Callable[..., Any], tuple[str, ...], object]]
+    hands_over: bool
+    marks_lines: bool
+    on_threads: bool
+    tells_meetings: bool
+    passes_undefined: bool
+    waits: bool
+
+    def is_generator(self, function: Callable[..., Any]) -> bool:
+        """Tell whether `function` is rewritten to a generator function."""
+        ...
+
+    def cell(self, function: Callable[..., Any]) -> CellType:
+        """Return the cell that holds the rewritten `function`."""
+        ...
+
+
+class Rewriter(ArithmeticRewriter):
+    """Rewrites the tree of one function.
+
+    Parameters
+    ----------
+    function : function
+        Whose closure and globals the names are looked up in.
+    callees : Callees
+        Knows the device functions.
+    is_checked : bool
+        Whether every weak integer result is looked at, or those of ``* ** <<`` only.
+    is_kernel : bool
+        Whether it is the kernel, else a device function.
+
+    Attributes
+    ----------
+    cells : dict of str to cell
+        What the rewritten source closes over in addition.
+    problems : list of str
+        What cannot be rewritten, one line each.
+    has_changed : bool
+        Whether the tree differs from the source.
+    """
+
+    def __init__(self, function: Callable[..., Any], callees: Callees, is_checked: bool, is_kernel: bool) -> None:
+        super().__init__(is_checked)
+        self._is_kernel = is_kernel
+        self._from_memory: frozenset[str] = frozenset()
+        self._private: frozenset[str] | None = None
+        self._function = function
+        self._callees = callees
+        self._scopes: list[set[str]] = []
+        self._generators: set[str] = set()
+        self._lambdas = 0
+        self._turns: list[str] = []
+        self._hands_over = callees.hands_over
+        self._marks_lines = callees.marks_lines
+        self._private_name = ""
+        self._once: dict[str, ast.expr] = {}
+        self.cells: dict[str, CellType] = {}
+        self.problems: list[str] = []
+
+    def rewrite(self, tree: ast.FunctionDef) -> ast.FunctionDef:
+        """Return `tree` rewritten, without decorators, defaults and annotations."""
+        tree.decorator_list = []
+        tree.returns = None
+        arguments = tree.args
+        arguments.defaults = []
+        arguments.kw_defaults = [None] * len(arguments.kwonlyargs)
+        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            argument.annotation = None
+        # A default that was stripped must not leave a keyword-only parameter required by the code
+        # object: the function made of it takes the original's own defaults.
+        self._scopes.append(bound_names(tree))
+        self._once = _assigned_once(tree)
+        self._from_memory = names_from_memory(tree, self._callee)
+        if self._is_kernel:
+            # A device function may be given private memory.
+            self._private = private_names(tree, self._callee, lambda call: self._lookup(call.func) is PrivateArray)
+        self.has_changed |= values_beside_literals(tree)
+        tree.body = [statement for old in tree.body for statement in self._statements(old)]
+        if self._marks_lines:
+            self.has_changed = True
+            self.cells["_kapi_line"] = CellType()
+            mark_lines(tree, self._function.__code__.co_filename)
+        self._scopes.pop()
+        return tree
+
+    def _statements(self, node: ast.stmt) -> list[ast.stmt]:
+        made = self.visit(node)
+        return made if isinstance(made, list) else [made]
+
+    def _lookup(self, node: ast.AST) -> Any:
+        """The object that an expression names, or `MISSING`."""
+        path = dotted_path(node)
+        if path is None or any(path[0] in scope for scope in self._scopes):
+            return MISSING
+        value = resolve(self._function, path)
+        if value is MISSING or callable(value) or id(value) in SUBSTITUTES:
+            self._callees.dependencies.append((self._function, path, value))
+        return value
+
+    def _inject(self, name: str, cell: CellType, node: ast.AST) -> ast.Name:
+        self.cells[name] = cell
+        self.has_changed = True
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+    # Names: `math` and its functions, however imported.
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._substituted(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        made = self._substituted(node)
+        if made is node:
+            self.generic_visit(node)
+        return made
+
+    def _substituted(self, node: ast.Name | ast.Attribute) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        value = self._lookup(node)
+        if value is MISSING:
+            return node
+        hook = _OF_THE_LAUNCH.get(id(value))
+        if hook is not None:
+            return self._inject(hook, CellType(), node)
+        passes = self._callees.passes_undefined
+        if passes and id(value) in _PASSING:
+            return self._inject(f"_kapi_{value.__name__}", CellType(passing(value)), node)
+        if id(value) not in SUBSTITUTES:
+            return node
+        substitute = SUBSTITUTES[id(value)]
+        name = f"_kapi_math_{_identifier(value)}_{id(value)}"
+        if passes and not isinstance(substitute, ModuleType):
+            substitute = passing(substitute)
+        return self._inject(name, CellType(substitute), node)
+
+    # Calls: barriers and device functions.
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        value = self._lookup(node.func)
+        if is_meeting(value) and not self._callees.on_threads:
+            return self._meeting(node, value)
+        if value is PrivateArray:
+            return self._private_array(node)
+        if value is builtins.breakpoint:
+            self.cells["_kapi_stops"] = CellType(stops)
+            test = self._call("_kapi_stops", [], node)
+            return ast.copy_location(ast.IfExp(test, node, ast.copy_location(ast.Constant(None), node)), node)
+        called = called_function(value)
+        if called is not None:
+            node.args = [self.visit(argument) for argument in node.args]
+            node.keywords = [self.visit(keyword) for keyword in node.keywords]
+            name = f"_kapi_device_{_identifier(called)}_{id(called)}"
+            node.func = self._inject(name, self._callees.cell(called), node.func)
+            if self._callees.is_generator(called):
+                self._refuse_in_lambda(node)
+                return ast.copy_location(ast.YieldFrom(node), node)
+            return node
+        if len(node.args) == 1 and not node.keywords and _is_number_type(value):
+            convert = conversion(value) if _is_integer_type(value) else value
+            if self._callees.passes_undefined:
+                convert = passing(convert)
+            if convert is not value:
+                node.func = self._inject(f"_kapi_to_{value.__name__}", CellType(convert), node.func)
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in self._generators:
+            return ast.copy_location(ast.YieldFrom(node), node)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        self._lambdas += 1
+        self._scopes.append(bound_names(node))
+        node.body = self.visit(node.body)
+        self._scopes.pop()
+        self._lambdas -= 1
+        return node
+
+    def _refuse_in_lambda(self, node: ast.Call) -> None:
+        # A lambda that yields would be called, but never run.
+        if self._lambdas:
+            self._add_problem(
+                node,
+                "a barrier or group algorithm, or a function with one or with a `while` loop, must not stand in a "
+                f"lambda, got `{ast.unparse(node)}`: write a local function",
+            )
+
+    def _meeting(self, node: ast.Call, word: Callable[..., Any]) -> ast.expr:
+        self._refuse_in_lambda(node)
+        names, defaults = parameters_of(word), defaults_of(word)
+        given: dict[str | None, ast.expr] = dict(zip(names, node.args, strict=False))
+        given.update({keyword.arg: keyword.value for keyword in node.keywords})
+        is_complete = set(names) - set(defaults) <= set(given) <= set(names)
+        if not is_complete or len(given) < len(node.args) + len(node.keywords):
+            wanted = ", ".join(f"{name} (which may be left out)" if name in defaults else name for name in names)
+            self._add_problem(node, f"{word.__name__} must be called with {wanted}, got `{ast.unparse(node)}`")
+            return node
+        self.has_changed = True
+        if not self._callees.tells_meetings:
+            # With nothing to check, that a barrier is met is all the scheduler has to know.
+            return ast.copy_location(ast.Yield(ast.copy_location(ast.Constant(True), node)), node)
+        # A meeting in a loop is another one in each turn.
+        known: tuple[Any, ...] = (self._function.__code__.co_filename, node.lineno, node.col_offset)
+        # A tuple of constants is made when the code is compiled, not in each run.
+        turns = [ast.Name(name, ast.Load()) for name in self._turns]
+        place = ast.Tuple([*(ast.Constant(part) for part in known), *turns], ast.Load())
+        arguments = [self.visit(given[n]) if n in given else ast.Constant(defaults[n]) for n in names]
+        parts: list[ast.expr] = [place, *arguments]
+        if word is not group_barrier:
+            named = self._inject(f"_kapi_word_{word.__name__}", CellType(word), node)
+            other = arguments[2] if len(arguments) > 2 else ast.Constant(None)
+            parts = [place, arguments[0], ast.Constant(ALGORITHM), named, arguments[1], other]
+        return ast.copy_location(ast.Yield(ast.Tuple(parts, ast.Load())), node)
+
+    # Private memory.
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        target = node.targets[0]
+        self._private_name = target.id if isinstance(target, ast.Name) else ""
+        self.generic_visit(node)
+        self._private_name = ""
+        return node
+
+    def _private_array(self, node: ast.Call) -> ast.expr:
+        name = self._private_name or "PrivateArray"
+        shape = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "shape"), None)
+        if shape is not None and not self._is_constant(shape):
+            self._add_problem(
+                node,
+                f"shape of PrivateArray must be known when the kernel is compiled, got `{ast.unparse(shape)}`: "
+                "write numbers, or names of numbers outside of the kernel",
+            )
+        node.func = self._inject("_kapi_private_array", CellType(), node.func)
+        self.generic_visit(node)
+        node.keywords.append(ast.keyword("name", ast.copy_location(ast.Constant(name), node)))
+        return node
+
+    def _is_constant(self, node: ast.expr) -> bool:
+        """Tell whether an expression is made of numbers that are known before any launch."""
+        if isinstance(node, ast.Tuple):
+            return all(self._is_constant(element) for element in node.elts)
+        if isinstance(node, ast.BinOp):
+            return isinstance(node.op, _OF_SHAPES) and self._is_constant(node.left) and self._is_constant(node.right)
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, ast.USub) and self._is_constant(node.operand)
+        if isinstance(node, ast.Subscript):
+            return self._is_constant(node.value) and self._is_constant(node.slice)
+        if isinstance(node, ast.Constant):
+            return True
+        if isinstance(node, ast.Name) and node.id in self._once:
+            return self._is_constant(self._once[node.id])
+        value = self._lookup(node)
+        sizes = value if isinstance(value, tuple) else (value,)
+        return all(isinstance(size, (int, np.integer)) for size in sizes)
+
+    def _add_problem(self, node: ast.expr, text: str) -> None:
+        self.problems.append(f"{self._function.__code__.co_filename}:{node.lineno}: {text}")
+
+    # Loops.
+
+    def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
+        """Count the turns of a loop that no barrier counts."""
+        # A turn that always comes to a barrier is counted by the scheduler.
+        has_continue = any(isinstance(part, ast.Continue) for part in ast.walk(node))
+        is_counted = not has_continue and any(self._is_barrier(statement) for statement in node.body)
+        waiting = self._waiting(node)
+        numbered = self._numbered(node)
+        if is_counted:
+            return numbered
+        self.has_changed = True
+        self._temporaries += 1
+        hands_over = self._hands_over and len(self._scopes) == 1
+        if hands_over:
+            self.cells["_kapi_spin_turn"] = CellType()
+            self.cells["_kapi_loop_number"] = LOOP_NUMBER
+        else:
+            self.cells["_kapi_spin_limit"] = CellType()
+            self.cells["_kapi_spin"] = CellType(spin)
+        file = self._function.__code__.co_filename
+        made = [*numbered[:-1], *counted_loop(node, file, self._temporaries, hands_over, waiting)]
+        if waiting.idles:
+            self.cells["_kapi_changes"] = CellType()
+        return made
+
+    def _waiting(self, node: ast.While | ast.For) -> Waiting:
+        waiting = waiting_of(node, self._callee, self._from_memory, self._private)
+        self._callees.waits |= waiting.reads_shared
+        return waiting
+
+    def _callee(self, node: ast.Call) -> Callee:
+        """Tell what a call, as written, may do."""
+        value = self._lookup(node.func)
+        if value is MISSING:
+            return kind_of_method(node.func.attr) if isinstance(node.func, ast.Attribute) else Callee.UNKNOWN
+        if is_meeting(value):
+            return Callee.UNKNOWN
+        return Callee.QUIET if called_function(value) is None else Callee.FUNCTION
+
+    def visit_For(self, node: ast.For) -> list[ast.stmt]:
+        """Give up a range of which no launch sees the end, and number the turns in which work-items meet."""
+        is_range = isinstance(node.iter, ast.Call) and self._lookup(node.iter.func) is builtins.range
+        is_counted = is_range and not _is_short(node.iter)
+        idles = is_counted and self._waiting(node).idles
+        made = self._numbered(node)
+        if is_counted:
+            self.cells["_kapi_range"] = CellType()
+            place: Any = (self._function.__code__.co_filename, node.lineno, node.end_lineno or node.lineno)
+            given = [ast.copy_location(ast.Constant(each), node) for each in (place, idles)]
+            node.iter = self._call("_kapi_range", [node.iter, *given], node.iter)
+        return made
+
+    def _numbered(self, node: ast.For | ast.While) -> list[ast.stmt]:
+        """Visit a loop, which numbers its turns if work-items meet in it and that is looked at."""
+        if not self._hands_over:
+            self.generic_visit(node)
+            return [node]
+        self._temporaries += 1
+        variable = f"{TURN}{self._temporaries}"
+        self._turns.append(variable)
+        self.generic_visit(node)
+        self._turns.pop()
+        return numbered_loop(node, variable) if holds_meeting(node) else [node]
+
+    def _is_barrier(self, statement: ast.stmt) -> bool:
+        if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+            return False
+        return is_meeting(self._lookup(statement.value.func))
+
+    # Local functions.
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        inner = bound_names(node)
+        calls = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
+        if any(self._reaches_barrier(call, inner) for call in calls):
+            self._generators.add(node.name)
+        self._scopes.append(inner)
+        node.args.defaults = [self.visit(default) for default in node.args.defaults]
+        turns, self._turns = self._turns, []
+        node.body = [statement for old in node.body for statement in self._statements(old)]
+        self._turns = turns
+        self._scopes.pop()
+        return node
+
+    def _reaches_barrier(self, call: ast.Call, inner: set[str]) -> bool:
+        path = dotted_path(call.func)
+        if path is None or path[0] in inner:
+            return False
+        if path[0] in self._generators:
+            return True
+        value = self._lookup(call.func)
+        called = called_function(value)
+        if called is not None:
+            return self._callees.is_generator(called)
+        return is_meeting(value) and not self._callees.on_threads
+
+
+def _assigned_once(tree: ast.FunctionDef) -> dict[str, ast.expr]:
+    """Return the values of the variables that one plain assignment, and nothing else, binds."""
+    stores = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    taken = {argument.arg for argument in ast.walk(tree) if isinstance(argument, ast.arg)}
+    values: dict[str, ast.expr] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if stores.count(name) == 1 and name not in taken:
+                values[name] = node.value
+    return values
+
+
+def _is_short(node: ast.expr) -> bool:
+    """Tell whether the arguments of a range are numbers, and small."""
+    return isinstance(node, ast.Call) and all(
+        isinstance(argument, ast.Constant) and isinstance(argument.value, int) and argument.value < _SHORT
+        for argument in node.args
+    )
+
+
+def _is_integer_type(value: object) -> bool:
+    return isinstance(value, type) and (value is int or issubclass(value, np.integer))
+
+
+def _is_number_type(value: object) -> bool:
+    return isinstance(value, type) and (value in (int, float, complex) or issubclass(value, np.number))
+
+
+def _identifier(function: Callable[..., Any]) -> str:
+    return function.__name__ if function.__name__.isidentifier() else "lambda"

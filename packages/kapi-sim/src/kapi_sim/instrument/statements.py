@@ -1,0 +1,113 @@
+"""Statements that the rewriter adds: they count the turns of loops, and tell a trace each line."""
+
+from __future__ import annotations
+
+import ast
+
+from kapi_sim.instrument.wait_loops import Waiting
+from kapi_sim.memory.watchdog import IDLE_TURNS, SPIN
+
+__all__ = ["TURN", "counted_loop", "holds_meeting", "mark_lines", "numbered_loop"]
+
+TURN = "_kapi_turn_"
+"""How the variables begin that number the turns of the loops around a meeting."""
+
+_ADDED = "_kapi_is_added"
+
+
+def counted_loop(node: ast.While, file: str, number: int, hands_over: bool, waiting: Waiting) -> list[ast.stmt]:
+    """Return a loop that counts its turns, and gives up or hands over when they are too many.
+
+    Parameters
+    ----------
+    node : ast.While
+        The loop, changed in place.
+    file : str
+        Where its source stands.
+    number : int
+        Tells its counter from others of the function.
+    hands_over : bool
+        Whether it yields to other work-items; else it ends with an error.
+    waiting : Waiting
+        What its course depends on.
+    """
+    first, last = node.lineno, node.end_lineno or node.lineno
+    place = f"({file!r}, {first}, {last})"
+    turns = f"_kapi_turns_{number}"
+    start = f"{turns} = 0"
+    count, is_idle = f"{turns} += 1", ""
+    if waiting.idles:
+        # A turn in which nothing was written is like the one before: others need not wait for more of them.
+        seen, idle = f"_kapi_seen_{number}", f"_kapi_idle_{number}"
+        start += f"\n{seen} = -1\n{idle} = 0"
+        count += f"\n{idle} = {idle} + 1 if {seen} == ({seen} := _kapi_changes()) else 0"
+        is_idle = f" or {idle} > {0 if hands_over else IDLE_TURNS}"
+    if hands_over:
+        # Each run of the loop has a number of its own: where it came round to is compared within one run.
+        start += f"\n_kapi_loop_{number} = _kapi_loop_number()"
+        text = (
+            f"{count}\nif {turns} >= _kapi_spin_turn{is_idle}:\n"
+            f"    yield {place}, _kapi_loop_{number}, {SPIN}, {turns}, {waiting.names!r}\n    {turns} = 0"
+        )
+    else:
+        text = f"{count}\nif {turns} > _kapi_spin_limit{is_idle}:\n    _kapi_spin({place}, {turns} > _kapi_spin_limit)"
+    node.body = [*_parsed(text, node), *node.body]
+    return [*_parsed(start, node), node]
+
+
+def numbered_loop(node: ast.For | ast.While, variable: str) -> list[ast.stmt]:
+    """Return a loop that numbers its turns: a barrier is another one in each.
+
+    Parameters
+    ----------
+    node : ast.For or ast.While
+        The loop, changed in place.
+    variable : str
+        Holds the number of the turn, from 1.
+    """
+    node.body = [*_parsed(f"{variable} += 1", node), *node.body]
+    return [*_parsed(f"{variable} = 0", node), node]
+
+
+def holds_meeting(node: ast.AST) -> bool:
+    """Tell whether a rewritten loop yields by itself, not only where it turns for long."""
+    return any(isinstance(part, (ast.Yield, ast.YieldFrom)) and not hasattr(part, _ADDED) for part in ast.walk(node))
+
+
+def _parsed(text: str, node: ast.AST) -> list[ast.stmt]:
+    return [_placed(statement, node) for statement in ast.parse(text).body]
+
+
+def mark_lines(tree: ast.FunctionDef, file: str) -> None:
+    """Put a call before each statement of `tree` that tells its line."""
+    first = tree.lineno
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        pending.extend(ast.iter_child_nodes(node))
+        for name in ("body", "orelse"):
+            block = getattr(node, name, None)
+            if isinstance(block, list):
+                setattr(node, name, [made for statement in block for made in _marked(statement, file, first)])
+
+
+def _marked(statement: ast.stmt, file: str, first: int) -> list[ast.stmt]:
+    # What was added here is no line of the user's.
+    is_own = hasattr(statement, _ADDED) or isinstance(statement, (ast.FunctionDef, ast.Nonlocal, ast.Global))
+    is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    if is_own or is_docstring:
+        return [statement]
+    call = ast.parse(f"_kapi_line({file!r}, {first}, {statement.lineno})").body[0]
+    return [_placed(call, statement), statement]
+
+
+def _placed(statement: ast.stmt, node: ast.AST) -> ast.stmt:
+    """Give all of `statement` the line of `node`: a debugger sees no line of its own."""
+    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+    # One column wide, so that a traceback has something to mark.
+    place = {"lineno": line, "col_offset": column, "end_lineno": line, "end_col_offset": column + 1}
+    for part in ast.walk(statement):
+        setattr(part, _ADDED, True)
+        for name, value in place.items():
+            setattr(part, name, value)
+    return statement

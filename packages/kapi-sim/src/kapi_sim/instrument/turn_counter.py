@@ -1,0 +1,87 @@
+"""Loops of functions without source: their turns are counted as Python runs them, for nothing can be rewritten."""
+
+from __future__ import annotations
+
+import opcode
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any
+
+from kapi_sim.memory.watchdog import RANGE_TURNS, Loop, spin
+
+__all__ = ["TurnCounter", "counting", "has_loop"]
+
+_FOR = opcode.opmap["FOR_ITER"]
+_BACK = frozenset(number for name, number in opcode.opmap.items() if "JUMP" in name and "BACKWARD" in name)
+
+
+def has_loop(code: CodeType) -> bool:
+    """Tell whether a function jumps back in its code."""
+    return not _BACK.isdisjoint(code.co_code[::2])
+
+
+class TurnCounter:
+    """A trace function that counts how often the lines of loops come again.
+
+    Parameters
+    ----------
+    codes : iterable of code
+        The functions to watch.
+    limit : int
+        Turns of a `while` loop after which it is given up.
+    give_up : callable
+        Called with the loop then; what it raises ends the work-item.
+    """
+
+    def __init__(self, codes: Iterable[CodeType], limit: int, give_up: Callable[[Loop], None]) -> None:
+        self._codes = frozenset(codes)
+        self._limit = limit
+        self._give_up = give_up
+
+    def with_end(self, limit: int, give_up: Callable[[Loop], None]) -> TurnCounter:
+        """Return a counter of the same functions that gives up otherwise."""
+        return TurnCounter(self._codes, limit, give_up)
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> Any:
+        """Watch a call of one of the functions; Python calls this for each call."""
+        return self._of_call(frame.f_code) if frame.f_code in self._codes else None
+
+    def _of_call(self, code: CodeType) -> Callable[[FrameType, str, object], Any]:
+        turns: dict[int, int] = {}
+        last = -1
+
+        def count(frame: FrameType, event: str, argument: object) -> Any:
+            nonlocal last
+            if event == "line":
+                here = frame.f_lasti
+                if here <= last:
+                    turns[here] = turns.get(here, 0) + 1
+                    # A turn of an outer loop starts the inner ones, which stand behind, anew.
+                    for inner in [place for place in turns if place > here]:
+                        del turns[inner]
+                    most = self._limit * RANGE_TURNS if code.co_code[here] == _FOR else self._limit
+                    if turns[here] > most:
+                        turns[here] = 0
+                        self._give_up((code.co_filename, frame.f_lineno, frame.f_lineno))
+                last = here
+            return count
+
+        return count
+
+
+@contextmanager
+def counting(codes: Iterable[CodeType], limit: int) -> Iterator[None]:
+    """Give up loops of these functions, while the block runs, that turn more than `limit` times."""
+    watched = [code for code in codes if has_loop(code)]
+    before = sys.gettrace()
+    # A debugger goes on: who steps through a loop can end it.
+    if not watched or getattr(before, "__name__", "") == "trace_dispatch":
+        yield
+        return
+    sys.settrace(TurnCounter(watched, limit, lambda loop: spin(loop, True)))
+    try:
+        yield
+    finally:
+        sys.settrace(before)

@@ -1,0 +1,132 @@
+"""Which work-item runs, and what is ordered before it.
+
+The work-items of a launch are numbered as they stand in program order: group after group, and within
+a group by local linear id.  An *epoch* is a stretch of a group's run between two barriers that order
+memory.  Epochs count up through the whole launch, so two accesses are ordered exactly if one
+work-item made both, or both lie in one group and in different epochs.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from kapi_sim.language.source import Site
+from kapi_sim.language.words.index_space import NdRange, Range
+
+__all__ = ["Clock"]
+
+
+class Clock:
+    """The position of a launch in its schedule.
+
+    Attributes
+    ----------
+    uid : int
+        Number of the work-item that runs.
+    epoch : int
+        The current epoch.
+    group_start : int
+        The first epoch of the group that runs.
+    sub_group_size : int
+        Most work-items of a sub-group.
+    weak_barrier : Site or None
+        The latest barrier of this epoch whose fence scope is too narrow to order memory.
+    algorithm : Site or None
+        The latest group algorithm of this epoch, which orders no memory.
+    last_barrier : Site or None
+        The barrier of the group with which this epoch began.
+    """
+
+    __slots__ = (
+        "algorithm",
+        "epoch",
+        "group_size",
+        "group_start",
+        "last_barrier",
+        "space",
+        "sub_group_size",
+        "uid",
+        "weak_barrier",
+    )
+
+    def __init__(self, space: Range | NdRange, sub_group_size: int = 32) -> None:
+        self.space = space
+        self.sub_group_size = sub_group_size
+        self.group_size = prod(space.local_range) if isinstance(space, NdRange) else 1
+        self.weak_barrier: Site | None = None
+        self.algorithm: Site | None = None
+        self.last_barrier: Site | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        """Go back to the start of the launch."""
+        self.uid = 0
+        self.epoch = 0
+        self.group_start = 0
+        self.weak_barrier = None
+        self.algorithm = None
+        self.last_barrier = None
+
+    def start_group(self) -> None:
+        """Begin an epoch that no earlier one is ordered before."""
+        self.epoch += 1
+        self.group_start = self.epoch
+        self.weak_barrier = None
+        self.algorithm = None
+        self.last_barrier = None
+
+    def pass_barrier(self, orders_memory: bool, site: Site) -> None:
+        """Begin an epoch after a barrier of the running group."""
+        if orders_memory:
+            self.epoch += 1
+            self.weak_barrier = None
+            self.algorithm = None
+            self.last_barrier = site
+        else:
+            self.weak_barrier = site
+
+    def group_of(self, uid: int) -> int:
+        """Return the number of a work-item's group; of a Range launch, its own."""
+        return uid // self.group_size
+
+    def sub_group_of(self, uid: int) -> tuple[int, int]:
+        """Return the numbers of a work-item's group and of its sub-group in it."""
+        group, local = divmod(uid, self.group_size)
+        return group, local // self.sub_group_size
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Work-items along each dimension."""
+        return tuple(self.space if isinstance(self.space, Range) else self.space.global_range)
+
+    def global_id(self) -> tuple[int, ...]:
+        """Return the global id of the running work-item."""
+        if isinstance(self.space, Range):
+            return _unravel(self.uid, self.space)
+        group, local = divmod(self.uid, self.group_size)
+        ids = zip(
+            _unravel(group, self.space.group_range),
+            self.space.local_range,
+            _unravel(local, self.space.local_range),
+            strict=False,
+        )
+        return tuple(g * n + i for g, n, i in ids)
+
+    def describe(self, uid: int | None = None) -> str:
+        """Name a work-item, the running one if none is given, by its ids."""
+        number = self.uid if uid is None else uid
+        if isinstance(self.space, Range):
+            return f"work-item global {_unravel(number, self.space)}"
+        group, local = divmod(number, self.group_size)
+        group_id = _unravel(group, self.space.group_range)
+        local_id = _unravel(local, self.space.local_range)
+        global_id = tuple(g * n + i for g, n, i in zip(group_id, self.space.local_range, local_id, strict=False))
+        return f"work-item global {global_id}, local {local_id}, group {group_id}"
+
+
+def _unravel(number: int, extents: tuple[int, ...]) -> tuple[int, ...]:
+    index = []
+    for extent in reversed(extents):
+        number, i = divmod(number, extent)
+        index.append(i)
+    return tuple(reversed(index))

@@ -1,0 +1,211 @@
+"""The simulator's work-items and groups.
+
+One object serves many work-items in turn: the scheduler moves it by storing ids, which is why a
+kernel may ask but not keep it.  All results are Python integers, that is, weak.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from kapi_sim.errors import OutOfBoundsError
+from kapi_sim.language.words.index_space import Group, Item, NdItem, NdRange, Range, SubGroup
+
+__all__ = ["Cluster", "SimGroup", "SimItem", "SimNdItem", "SimSubGroup", "linear"]
+
+
+def linear(index: tuple[int, ...], extents: tuple[int, ...]) -> int:
+    """Return the index counted through all dimensions, the last the fastest."""
+    result = 0
+    for i, extent in zip(index, extents, strict=False):
+        result = result * extent + i
+    return result
+
+
+def _component(values: tuple[int, ...], dim: int) -> int:
+    """Return ``values[dim]``, the slow way that explains what is wrong."""
+    if isinstance(dim, bool) or not hasattr(dim, "__index__") or not 0 <= dim < len(values):
+        raise OutOfBoundsError(
+            f"dim must be an integer from 0 to {len(values) - 1} in a launch of {len(values)} dimensions, got {dim!r}"
+        )
+    return values[dim]
+
+
+class SimItem(Item):
+    """A work-item of a Range launch."""
+
+    __slots__ = ("_range", "id")
+
+    def __init__(self, extents: Range) -> None:
+        self._range = tuple(extents)
+        self.id: tuple[int, ...] = (0,) * len(extents)
+
+    def get_id(self, dim: int) -> int:
+        if dim.__class__ is int and 0 <= dim < len(self.id):
+            return self.id[dim]
+        return _component(self.id, dim)
+
+    def get_linear_id(self) -> int:
+        return linear(self.id, self._range)
+
+    def get_range(self, dim: int) -> int:
+        return _component(self._range, dim)
+
+    def get_linear_range(self) -> int:
+        return prod(self._range)
+
+    @property
+    def dimensions(self) -> int:
+        return len(self._range)
+
+
+class Cluster:
+    """The group that is running, shared by its work-items.
+
+    Attributes
+    ----------
+    id : tuple of int
+        Its index; the scheduler stores the next group's here.
+    size : int
+        Work-items of a group.
+    sub_group_size : int
+        Most work-items of a sub-group.
+    """
+
+    __slots__ = ("global_range", "group_range", "id", "local_range", "size", "sub_group_size")
+
+    def __init__(self, space: NdRange, sub_group_size: int) -> None:
+        self.id: tuple[int, ...] = (0,) * space.ndim
+        self.global_range = tuple(space.global_range)
+        self.local_range = tuple(space.local_range)
+        self.group_range = tuple(space.group_range)
+        self.size = space.local_range.size
+        self.sub_group_size = sub_group_size
+
+    def sub_group(self, local: int) -> range:
+        """Return the local linear ids of the sub-group that the work-item `local` belongs to."""
+        start = local // self.sub_group_size * self.sub_group_size
+        return range(start, min(start + self.sub_group_size, self.size))
+
+
+class SimGroup(Group):
+    """A group, seen from one work-item."""
+
+    __slots__ = ("cluster", "item")
+
+    def __init__(self, cluster: Cluster, item: SimNdItem) -> None:
+        self.cluster = cluster
+        self.item = item
+
+    def get_group_id(self, dim: int) -> int:
+        return _component(self.cluster.id, dim)
+
+    def get_group_linear_id(self) -> int:
+        return linear(self.cluster.id, self.cluster.group_range)
+
+    def get_group_range(self, dim: int) -> int:
+        return _component(self.cluster.group_range, dim)
+
+    def get_group_linear_range(self) -> int:
+        return prod(self.cluster.group_range)
+
+    def get_local_id(self, dim: int) -> int:
+        return self.item.get_local_id(dim)
+
+    def get_local_linear_id(self) -> int:
+        return self.item.get_local_linear_id()
+
+    def get_local_range(self, dim: int) -> int:
+        return _component(self.cluster.local_range, dim)
+
+    def get_local_linear_range(self) -> int:
+        return prod(self.cluster.local_range)
+
+    @property
+    def leader(self) -> bool:
+        return not any(self.item.local)
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.cluster.id)
+
+
+class SimSubGroup(SubGroup):
+    """A sub-group, seen from one work-item."""
+
+    __slots__ = ("cluster", "item")
+
+    def __init__(self, cluster: Cluster, item: SimNdItem) -> None:
+        self.cluster = cluster
+        self.item = item
+
+    def get_group_id(self) -> int:
+        return self.item.get_local_linear_id() // self.cluster.sub_group_size
+
+    def get_group_range(self) -> int:
+        return -(-self.cluster.size // self.cluster.sub_group_size)
+
+    def get_local_id(self) -> int:
+        return self.item.get_local_linear_id() % self.cluster.sub_group_size
+
+    def get_local_range(self) -> int:
+        return len(self.cluster.sub_group(self.item.get_local_linear_id()))
+
+    def get_max_local_range(self) -> int:
+        return self.cluster.sub_group_size
+
+    @property
+    def leader(self) -> bool:
+        return self.get_local_id() == 0
+
+
+class SimNdItem(NdItem):
+    """A work-item of an NdRange launch."""
+
+    __slots__ = ("_group", "cluster", "local")
+
+    def __init__(self, cluster: Cluster, local: tuple[int, ...]) -> None:
+        self.cluster = cluster
+        self.local = local
+        self._group = SimGroup(cluster, self)
+
+    def get_global_id(self, dim: int) -> int:
+        cluster = self.cluster
+        if dim.__class__ is int and 0 <= dim < len(self.local):
+            return cluster.id[dim] * cluster.local_range[dim] + self.local[dim]
+        return _component(self.local, dim)
+
+    def get_global_linear_id(self) -> int:
+        cluster = self.cluster
+        index = tuple(g * n + i for g, n, i in zip(cluster.id, cluster.local_range, self.local, strict=False))
+        return linear(index, cluster.global_range)
+
+    def get_global_range(self, dim: int) -> int:
+        return _component(self.cluster.global_range, dim)
+
+    def get_global_linear_range(self) -> int:
+        return prod(self.cluster.global_range)
+
+    def get_local_id(self, dim: int) -> int:
+        if dim.__class__ is int and 0 <= dim < len(self.local):
+            return self.local[dim]
+        return _component(self.local, dim)
+
+    def get_local_linear_id(self) -> int:
+        return linear(self.local, self.cluster.local_range)
+
+    def get_local_range(self, dim: int) -> int:
+        return _component(self.cluster.local_range, dim)
+
+    def get_local_linear_range(self) -> int:
+        return prod(self.cluster.local_range)
+
+    def get_group(self) -> Group:
+        return self._group
+
+    def get_sub_group(self) -> SubGroup:
+        return SimSubGroup(self.cluster, self)
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.local)

@@ -1,0 +1,89 @@
+"""Values that are not defined: what a shift beyond the sub-group's end gives.
+
+Such a value may be had and computed with, as long as nothing depends on it.  It goes through
+arithmetic, and storing it, branching on it or indexing with it is an error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from kapi_sim.errors import CollectiveMismatchError
+from kapi_sim.language.source import Site, is_users_own
+
+__all__ = ["Undefined", "passing"]
+
+
+class Undefined:
+    """A value that depends on one which is not defined.
+
+    Parameters
+    ----------
+    origin : str
+        Where it was had, and why it is not defined.
+    """
+
+    __slots__ = ("origin",)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, origin: str) -> None:
+        self.origin = origin
+
+    def fail(self, use: str) -> CollectiveMismatchError:
+        """Return the error for something, in the kernel that runs, that depends on the value."""
+        frame = sys._getframe(1)
+        while frame.f_back is not None and not is_users_own(frame.f_globals.get("__name__") or ""):
+            frame = frame.f_back
+        return CollectiveMismatchError(
+            f"a value that is not defined must not be used, got one {use} at "
+            f"{Site(frame.f_code.co_filename, frame.f_lineno)}\n  {self.origin}\n"
+            "  use it only where `get_local_id` says that there is such a work-item"
+        )
+
+    def __array_ufunc__(self, ufunc: object, method: str, *inputs: object, **options: object) -> Undefined:
+        # NumPy's scalars and functions leave the operation to this class.
+        return self
+
+    def __bool__(self) -> bool:
+        raise self.fail("in a condition")
+
+    def __index__(self) -> int:
+        raise self.fail("as an index or a count")
+
+    def __int__(self) -> int:
+        raise self.fail("converted to an integer")
+
+    def __float__(self) -> float:
+        raise self.fail("converted or stored")
+
+    def __complex__(self) -> complex:
+        raise self.fail("converted or stored")
+
+    def __repr__(self) -> str:
+        return "<undefined>"
+
+
+def _passed_on(self: Undefined, *others: Any) -> Undefined:
+    return self
+
+
+_UNARY = ("neg", "pos", "abs", "invert", "round")
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor")
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+for _name in (*_UNARY, *_COMPARISONS, *_BINARY, *(f"r{name}" for name in _BINARY)):
+    setattr(Undefined, f"__{_name}__", _passed_on)
+
+
+def passing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what a kernel with sub-groups calls for `function`: a value that is not defined is passed on."""
+
+    def passed(*values: Any) -> Any:
+        for value in values:
+            if value.__class__ is Undefined:
+                return value
+        return function(*values)
+
+    return passed

@@ -1,0 +1,133 @@
+"""What the names in a function's source stand for, without running the function."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import inspect
+import sys
+from collections.abc import Callable
+from types import FunctionType, MemberDescriptorType, ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.language.device_function import DeviceFunction
+
+__all__ = ["MISSING", "attribute_of", "bound_names", "called_function", "dotted_path", "has_constants", "resolve"]
+
+MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<not defined>"})()
+"""Stands for an object that a name does not lead to."""
+
+
+def called_function(value: object) -> Callable[..., Any] | None:
+    """Return the Python function that a kernel runs when it calls `value`; `None` if it runs none.
+
+    A function that is not decorated is one like a device function, as it is for the compiler.  What
+    kapi, NumPy and the standard library define is not the user's, and runs as it is.
+    """
+    if isinstance(value, DeviceFunction):
+        function: Callable[..., Any] = value.py_func
+        return function
+    if not isinstance(value, FunctionType):
+        return None
+    package = (value.__module__ or "").partition(".")[0]
+    is_foreign = package in ("kapi_sim", "numpy") or package in sys.stdlib_module_names - {"__main__"}
+    return None if is_foreign and not (value.__module__ or "").startswith("kapi_sim.testing.") else value
+
+
+def dotted_path(node: ast.AST) -> tuple[str, ...] | None:
+    """Return ``("kapi", "group_barrier")`` for ``kapi.group_barrier``, `None` for other expressions."""
+    attributes: list[str] = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    return (node.id, *reversed(attributes)) if isinstance(node, ast.Name) else None
+
+
+def has_constants(owner: object) -> bool:
+    """Tell whether a kernel may take attributes of `owner` as constants.
+
+    That is so of modules, of classes and of objects that hold settings: a plain class, a dataclass, a namespace.
+    Numbers, tuples, enumerations and arrays have attributes of their own in a kernel.
+    """
+    if isinstance(owner, (ModuleType, SimpleNamespace)):
+        return True
+    class_ = owner if isinstance(owner, type) else type(owner)
+    if issubclass(class_, (enum.Enum, tuple, np.generic, np.ndarray, BaseException)):
+        return False
+    package = (class_.__module__ or "").partition(".")[0]
+    if package in ("kapi_sim", "kapi_types", "kapi_runtime", "numpy", "numba", "dpnp", "dpctl"):
+        return (class_.__module__ or "").startswith("kapi_sim.testing.")
+    is_foreign = package in sys.stdlib_module_names - {"__main__"}
+    return not is_foreign and not hasattr(class_, "__sycl_usm_array_interface__")
+
+
+def attribute_of(owner: object, name: str) -> Any:
+    """Return the constant that a kernel takes as ``owner.name``, `MISSING` if there is none.
+
+    No code of the user's runs: what a property or a method would give is no constant.
+    """
+    if isinstance(owner, ModuleType):
+        return getattr(owner, name, MISSING)
+    if not has_constants(owner):
+        return MISSING
+    found = inspect.getattr_static(owner, name, MISSING)
+    if isinstance(found, staticmethod):
+        return found.__func__
+    if isinstance(owner, type):
+        return MISSING if _computes(found) else found
+    if isinstance(found, MemberDescriptorType):  # of a class with slots
+        return getattr(owner, name, MISSING)
+    if found is getattr(owner, "__dict__", {}).get(name, MISSING):
+        return found
+    return MISSING if _computes(found) or isinstance(found, (FunctionType, DeviceFunction)) else found
+
+
+def _computes(found: object) -> bool:
+    """Whether what a class holds is no value, but gives one when it is asked for."""
+    return not isinstance(found, (FunctionType, DeviceFunction)) and hasattr(type(found), "__get__")
+
+
+def resolve(function: Callable[..., Any], path: tuple[str, ...]) -> Any:
+    """Return what `path` means in the closure, globals or builtins of `function`, else `MISSING`."""
+    name, *attributes = path
+    code = function.__code__
+    value = MISSING
+    if name in code.co_freevars and function.__closure__ is not None:
+        try:
+            value = function.__closure__[code.co_freevars.index(name)].cell_contents
+        except ValueError:
+            return MISSING
+    elif name in function.__globals__:
+        value = function.__globals__[name]
+    else:
+        value = getattr(builtins, name, MISSING)
+    for attribute in attributes:
+        value = attribute_of(value, attribute)
+    return value
+
+
+def bound_names(function: ast.FunctionDef | ast.Lambda) -> set[str]:
+    """Return the names that are local to `function`: its parameters and all that its body binds."""
+    arguments = function.args
+    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
+    pending: list[ast.AST] = list(function.body) if isinstance(function.body, list) else [function.body]
+    foreign: set[str] = set()
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            foreign |= set(node.names)
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name is not None:
+            names.add(node.name)
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif not isinstance(node, ast.Lambda):
+            pending.extend(ast.iter_child_nodes(node))
+    return names - foreign

@@ -1,0 +1,334 @@
+"""What a kernel is on the host, in every back end: a function with an index space to be launched over."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from kapi_sim.errors import KernelCompilationError, KernelLaunchError
+from kapi_sim.language import Item, KernelOptions, NdItem, NdRange, Range, as_range
+from kapi_sim.language.device_function import DeviceFunction
+
+__all__ = [
+    "DEFAULT_LOCAL_SIZE",
+    "BoundLaunch",
+    "ConfiguredKernel",
+    "Launchable",
+    "decorate",
+    "parameters_for_launch",
+    "require_index_space",
+    "require_kernel",
+    "require_kernel_function",
+]
+
+
+class _DefaultLocalSize:
+    """Type of `DEFAULT_LOCAL_SIZE`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "DEFAULT_LOCAL_SIZE"
+
+
+DEFAULT_LOCAL_SIZE = _DefaultLocalSize()
+"""In ``kernel[n, DEFAULT_LOCAL_SIZE]``: no work-groups of the kernel's own, a `Range` launch."""
+
+
+class Launchable(ABC):
+    """A function that runs once for each work-item of an index space; a back end says how.
+
+    Parameters
+    ----------
+    py_func : function
+        A plain Python function whose first parameter is the work-item.
+    options : KernelOptions, optional
+        How it is compiled and what its launches must be.
+
+    Attributes
+    ----------
+    py_func : function
+        The function as written.
+    options : KernelOptions
+        As given to `@kernel`.
+    """
+
+    py_func: Callable[..., None]
+    options: KernelOptions
+    __name__: str
+
+    def __init__(self, py_func: Callable[..., None], options: KernelOptions | None = None) -> None:
+        functools.update_wrapper(self, py_func)
+        self.py_func = py_func
+        self.options = options or KernelOptions()
+
+    @abstractmethod
+    def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
+        """Launch over `index_space` with these arguments, and wait."""
+
+    @abstractmethod
+    def submit(
+        self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
+    ) -> tuple[Any, Any]:
+        """Launch after these events, and return the events of `call_kernel_async`."""
+
+    def bind(self, index_space: Range | NdRange, *args: Any) -> BoundLaunch:
+        """Return a launch over `index_space` with these arguments, to be made by calling it, as often as wanted.
+
+        Parameters
+        ----------
+        index_space : Range or NdRange
+            The work-items.
+        *args
+            As for `call_kernel`.
+
+        Returns
+        -------
+        BoundLaunch
+        """
+        require_index_space(index_space)
+        return BoundLaunch(self, index_space, args)
+
+    def __getitem__(self, configuration: Any) -> ConfiguredKernel:
+        """Return the kernel with an index space, to be called with the arguments.
+
+        Parameters
+        ----------
+        configuration : Range or NdRange or int or tuple
+            An index space; a global size; or a pair of global and local size, each an integer or a
+            tuple of integers, the local size also `DEFAULT_LOCAL_SIZE`.
+        """
+        return ConfiguredKernel(self, _index_space(configuration))
+
+    # Or Python would take `kernel[0]`, `kernel[1]` and so on for its elements, without end.
+    __iter__ = None
+    __contains__ = None
+
+    def __call__(self, *args: object, **kwargs: object) -> None:
+        """Say how a kernel is launched."""
+        raise KernelLaunchError(
+            f"kernel `{self.__name__}` must be launched over an index space, got a plain call: "
+            f"write call_kernel({self.__name__}, Range(n), ...) or {self.__name__}[Range(n)](...)"
+        )
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__name__}>"
+
+
+class ConfiguredKernel:
+    """A kernel and its index space; calling it launches, and waits."""
+
+    __slots__ = ("index_space", "kernel")
+
+    def __init__(self, kernel: Launchable, index_space: Range | NdRange) -> None:
+        self.kernel = kernel
+        self.index_space = index_space
+
+    def __call__(self, *args: Any, **named: Any) -> None:
+        """Launch with these arguments and wait."""
+        if named:
+            raise KernelLaunchError(
+                f"arguments of kernel `{self.kernel.__name__}` must be given by their places, got {', '.join(named)} "
+                "by name: leave the names out"
+            )
+        self.kernel.run(self.index_space, args)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.kernel.__name__} over {self.index_space!r}>"
+
+
+class BoundLaunch:
+    """A kernel with its index space and arguments, launched by calling it; `Launchable.bind` makes it.
+
+    Attributes
+    ----------
+    kernel : Launchable
+        What is launched.
+    index_space : Range or NdRange
+        The work-items.
+    given : tuple
+        The arguments, one for each parameter after the work-item.
+
+    Raises
+    ------
+    KernelLaunchError
+        If the arguments are too few or too many, or do not suit the index space.
+
+    Examples
+    --------
+    >>> import numpy as np, kapi_sim as kapi
+    >>> @kapi.kernel
+    ... def add(item: kapi.Item, target, value):
+    ...     target[item.get_id(0)] += value
+    >>> target = np.zeros(3)
+    >>> launch = add.bind(kapi.Range(3), target, 1.0)
+    >>> events = launch()
+    >>> launch.replace(value=10.0)
+    >>> events = launch(events)
+    >>> target
+    array([11., 11., 11.])
+    """
+
+    __slots__ = ("_names", "given", "index_space", "kernel")
+
+    def __init__(self, kernel: Any, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
+        self.kernel = kernel
+        self.index_space = index_space
+        self._names = parameters_for_launch(kernel.py_func, index_space, args)
+        defaults = kernel.py_func.__defaults__ or ()
+        missing = len(self._names) - len(args)
+        self.given = (*args, *defaults[len(defaults) - missing :]) if missing else args
+
+    def replace(self, **arguments: Any) -> None:
+        """Put other arguments in the place of those of these names; the next launch uses them.
+
+        Parameters
+        ----------
+        **arguments
+            New arguments, by the names of the kernel's parameters.
+
+        Raises
+        ------
+        KernelLaunchError
+            If the kernel has no parameter of a name.
+        """
+        for name in arguments:
+            if name not in self._names:
+                raise KernelLaunchError(
+                    f"arguments to replace must be some of {', '.join(self._names)}, the parameters of kernel "
+                    f"`{self.kernel.__name__}`, got {name}"
+                )
+        given = zip(self._names, self.given, strict=True)
+        self.given = tuple(arguments.get(name, value) for name, value in given)
+
+    def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[Any, Any]:
+        """Launch after these events, and return the events of `call_kernel_async`."""
+        events: tuple[Any, Any] = self.kernel.submit(self.index_space, dependent_events, self.given)
+        return events
+
+    def __repr__(self) -> str:
+        return f"<launch of kernel {self.kernel.__name__} over {self.index_space!r}>"
+
+
+def _index_space(configuration: Any) -> Range | NdRange:
+    if isinstance(configuration, (Range, NdRange)):
+        return configuration
+    if isinstance(configuration, tuple) and len(configuration) != 1:
+        if len(configuration) != 2:
+            raise KernelLaunchError(
+                "kernel[...] must be given an index space or a global and a local size, "
+                f"got {len(configuration)} values: {configuration}"
+            )
+        whole, local = configuration
+        if isinstance(local, _DefaultLocalSize):
+            return as_range(whole, "global size")
+        return NdRange(whole, local)
+    # A tuple of one is the global size of one dimension, as an array's shape gives it.
+    return as_range(configuration, "global size")
+
+
+K = TypeVar("K", bound=Launchable)
+
+
+def decorate(
+    make: Callable[[Callable[..., None], KernelOptions], K],
+    function: Callable[..., None] | None,
+    given: dict[str, Any],
+) -> K | Callable[[Callable[..., None]], K]:
+    """What `@kernel` and `@kernel(option=...)` give: a kernel, or what makes one of the decorated function.
+
+    Parameters
+    ----------
+    make : callable
+        The back end's kernel of a function and its options.
+    function : function or None
+        What is decorated; None where options come first.
+    given : dict
+        The options by name.
+
+    Raises
+    ------
+    KernelCompilationError
+        If an option is none that kernels have, or `function` none that can be a kernel.
+    """
+    options = KernelOptions.of(**given)
+
+    def decorated(function: Callable[..., None]) -> K:
+        require_kernel_function(function)
+        return make(function, options)
+
+    return decorated if function is None else decorated(function)
+
+
+def require_kernel_function(function: Any) -> None:
+    """Raise KernelCompilationError unless `@kernel` can decorate `function`."""
+    if isinstance(function, (Launchable, DeviceFunction)) or not hasattr(function, "__code__"):
+        raise KernelCompilationError(f"a kernel must be a plain Python function, got {function!r}")
+    if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise KernelCompilationError(f"kernel `{function.__name__}` must be a plain function, got `async def`")
+    if function.__code__.co_argcount == 0:
+        raise KernelCompilationError(
+            f"kernel `{function.__name__}` must take the work-item as its first parameter, got no parameters: "
+            "write `item: kapi.Item` or `nd_item: kapi.NdItem` first"
+        )
+
+
+def require_kernel(value: object, kind: type[Launchable]) -> None:
+    """Raise KernelLaunchError unless `value` is a kernel of the back end whose kernels are of class `kind`."""
+    if not isinstance(value, kind):
+        module = kind.__module__.split(".", 1)[0]
+        raise KernelLaunchError(
+            f"the first argument of a launch must be a kernel made by {module}.kernel, got {value!r}: "
+            "decorate the function with @kapi.kernel, from the module that launches it"
+        )
+
+
+def require_index_space(value: object) -> None:
+    """Raise KernelLaunchError unless `value` is a Range or an NdRange."""
+    if not isinstance(value, (Range, NdRange)):
+        raise KernelLaunchError(f"index_space must be a Range or an NdRange, got {value!r}: write kapi.Range(n)")
+
+
+def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
+    """Return the names of the kernel's parameters after the work-item.
+
+    Raises
+    ------
+    KernelLaunchError
+        If the number of arguments is not that of the parameters, or the kernel's work-item is not of
+        the kind that the index space has.
+    """
+    code = function.__code__
+    first, *names = code.co_varnames[: code.co_argcount]
+    optional = len(function.__defaults__ or ())
+    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
+        raise KernelLaunchError(
+            f"kernel `{function.__name__}` must have plain positional parameters only, got * or keyword-only ones"
+        )
+    if not len(names) - optional <= len(args) <= len(names):
+        raise KernelLaunchError(
+            f"kernel `{function.__name__}` must be launched with {len(names)} arguments after the work-item "
+            f"({', '.join(names)}), got {len(args)}"
+        )
+    annotation = _annotation(function, first)
+    if isinstance(annotation, str):
+        annotation = {"Item": Item, "NdItem": NdItem}.get(annotation.rpartition(".")[2])
+    wanted = Item if isinstance(space, Range) else NdItem
+    if annotation in (Item, NdItem) and annotation is not wanted:
+        cure = "launch it over an NdRange" if wanted is Item else "launch it over a Range"
+        raise KernelLaunchError(
+            f"index space of kernel `{function.__name__}` must suit its first parameter "
+            f"`{first}: {annotation.__name__}`, got {space!r}: {cure}, or declare `{first}: "
+            f"{wanted.__name__}`"
+        )
+    return names
+
+
+def _annotation(function: Callable[..., Any], parameter: str) -> Any:
+    try:
+        return function.__annotations__.get(parameter)
+    except NameError:  # Python 3.14 evaluates annotations when they are asked for
+        return None

@@ -1,0 +1,43 @@
+"""The names that every back end exports with one meaning."""
+
+from __future__ import annotations
+
+from kapi_sim.errors import ERRORS
+from kapi_sim.language.table.group_rows import GROUP_ROWS
+from kapi_sim.language.words.operators import OPERATORS
+
+__all__ = ["COMMON_NAMES"]
+
+_LANGUAGE = (
+    "AddressSpace",
+    "AtomicRef",
+    "Group",
+    "Item",
+    "LocalAccessor",
+    "MemoryOrder",
+    "MemoryScope",
+    "NdItem",
+    "NdRange",
+    "PrivateArray",
+    "Range",
+    "SubGroup",
+    "atomic_fence",
+    "device_func",
+    "group_barrier",
+    "kernel",
+    *(row.name for row in GROUP_ROWS),
+    *(row.name for row in OPERATORS),
+)
+_LAUNCH = ("DEFAULT_LOCAL_SIZE", "call_kernel", "call_kernel_async", "device_context")
+_CONTROLS = ("Profile", "debug", "simulation", "trace")
+_WARNINGS = ("BenignRaceWarning", "ImplicitCopyWarning", "KapiWarning", "SimulatorOnlyWarning")
+
+COMMON_NAMES: tuple[str, ...] = (
+    *_LANGUAGE,
+    *_LAUNCH,
+    *_CONTROLS,
+    "KapiError",
+    *(row.error.__name__ for row in ERRORS),
+    *_WARNINGS,
+)
+"""Names that ``import kapi_sim as kapi`` and ``import kapi_runtime as kapi`` both give."""

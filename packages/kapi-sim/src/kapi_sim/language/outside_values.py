@@ -1,0 +1,119 @@
+"""What a kernel may take from outside: numbers, tuples, enumerations, and the functions that kernels have.
+
+Globals, variables of a function around it, and attributes of modules, classes and objects are constants of a kernel.
+"""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import enum
+import math
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.language import LocalAccessor, NdRange, Range
+from kapi_sim.language.attributes import has_constants
+from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.launchable import Launchable
+from kapi_sim.language.table.intrinsics import rows
+from kapi_sim.language.words.memory import is_kernel_dtype
+
+__all__ = ["BUILTINS", "describe_value", "is_kernel_value", "names_dtype"]
+
+BUILTINS = (
+    abs, all, any, bool, complex, divmod, enumerate, float, int, len, max, min, pow, print, range, reversed, round,
+    slice, sum, tuple, zip,
+)  # fmt: skip
+"""Python's own functions that kernels have."""
+
+_MODULES: dict[str, Any] = {"math": math, "cmath": cmath, "numpy": np}
+_OF_THE_TABLE = {id(getattr(module, row.name)) for owner, module in _MODULES.items() for row in rows(owner)}
+_OF_THE_HOST = (Range, NdRange, LocalAccessor)
+_MAKERS = frozenset({"array", "arange", "empty", "empty_like", "full", "linspace", "ones", "ones_like", "zeros"})
+_NUMBERS = (bool, int, float, complex)
+
+
+def is_kernel_value(value: object) -> bool:
+    """Tell whether a kernel may name `value`; a module or an object with constants is no value, but has some."""
+    if value is None or type(value) in (*_NUMBERS, range):
+        return True
+    if isinstance(value, tuple):
+        return all(map(is_kernel_value, value))
+    if isinstance(value, (enum.Enum, ModuleType, DeviceFunction, FunctionType)):
+        return True
+    if isinstance(value, np.generic):
+        return is_kernel_dtype(value.dtype)
+    if isinstance(value, np.dtype):
+        return True  # which one it may be is told where an array is made of it
+    if isinstance(value, type):
+        return _is_kernel_class(value)
+    return _is_kernel_function(value)
+
+
+def _is_kernel_class(value: type) -> bool:
+    if value in BUILTINS or issubclass(value, (enum.Enum, np.number, np.bool_)):
+        return True
+    if issubclass(value, tuple):
+        return hasattr(value, "_fields")
+    return value.__module__.startswith("kapi_sim.") and value not in _OF_THE_HOST
+
+
+def _is_kernel_function(value: object) -> bool:
+    if id(value) in _OF_THE_TABLE or any(value is each for each in BUILTINS) or value is builtins.breakpoint:
+        return True
+    module = getattr(value, "__module__", None) or ""
+    if isinstance(value, BuiltinFunctionType):
+        return module == "_operator"
+    # A function that Numba has compiled for the host is written in Python, too.
+    return hasattr(value, "py_func") and type(value).__module__.startswith("numba.")
+
+
+def names_dtype(text: str) -> bool:
+    """Tell whether a text is the name of one of NumPy's types, as arrays outside of kernels take it."""
+    found = getattr(np, text, None) if text.isidentifier() else None
+    return isinstance(found, type) and issubclass(found, np.generic)
+
+
+def _cure(function: Any) -> str:
+    """What to do in the place of calling a function of NumPy's."""
+    module = "numpy" if isinstance(function, np.ufunc) else getattr(function, "__module__", None) or ""
+    package, name = module.partition(".")[0], getattr(function, "__name__", "")
+    if package not in ("numpy", "dpnp"):
+        return ""
+    if name in _MAKERS:
+        return ": pass an array as an argument, or make a kapi.PrivateArray"
+    if name in ("finfo", "iinfo"):
+        return ": compute it outside of the kernel, whose constants may be globals"
+    if package == "dpnp":
+        return ": write NumPy's function of the same name, which kernels may have, or use it outside of the kernel"
+    return ": write a loop over the elements, or use it outside of the kernel"
+
+
+def describe_value(value: object) -> str:
+    """Say why a constant, a global or a closure's value is none in a kernel, to follow its name."""
+    if isinstance(value, (str, bytes)):
+        cure = f"; write np.{value}" if isinstance(value, str) and names_dtype(value) else ""
+        return f"is a text, which only print() and the exceptions of debug mode take{cure}"
+    if isinstance(value, (list, dict, set, frozenset)):
+        kind = type(value).__name__
+        return f"is a {kind}, which kernels lack; make it a tuple, or an array that is an argument"
+    if type(value).__name__ == "ndarray":
+        return "is a numpy.ndarray, which no device owns; make it an argument of the kernel"
+    if hasattr(type(value), "__sycl_usm_array_interface__"):
+        return "is an array, which a kernel does not take from outside; make it an argument of the kernel"
+    if value is Ellipsis:
+        return "is no index in a kernel; name each axis"
+    if value is LocalAccessor:
+        return "cannot be made in a kernel; pass one to the launch, as an argument"
+    if isinstance(value, tuple):
+        return next((describe_value(each) for each in value if not is_kernel_value(each)), "is no tuple of numbers")
+    if has_constants(value) and not isinstance(value, type):
+        return f"is a {type(value).__name__}, which kernels lack; they take the numbers that are its attributes"
+    if isinstance(value, Launchable):
+        return "is a kernel, which is launched; what kernels call is decorated with @device_func"
+    if callable(value):
+        return f"is no function that kernels have{_cure(value)}"
+    return f"is a {type(value).__name__}, which kernels lack"

@@ -1,0 +1,334 @@
+"""What the kernel language does not have: the compiler refuses it, so the simulator does as well.
+
+`print`, `assert`, `raise` and `breakpoint` are the simulator's own: a kernel may hold them while it is
+looked into.  All problems of a kernel, and of the functions that it calls, are told at once.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.language.attributes import MISSING, attribute_of, bound_names, dotted_path, has_constants, resolve
+from kapi_sim.language.outside_values import describe_value, is_kernel_value, names_dtype
+
+__all__ = [
+    "PATTERN_OF_MATCH",
+    "PARAMETERS_OF_FUNCTION",
+    "PARAMETERS_OF_KERNEL",
+    "PARAMETERS_OF_LOCAL",
+    "find_problems",
+    "no_constant",
+]
+
+PARAMETERS_OF_KERNEL = "parameters of a kernel must be plain and positional, got * or keyword-only"
+PARAMETERS_OF_FUNCTION = "parameters of a function that a kernel calls must be named one by one, got * or **"
+PARAMETERS_OF_LOCAL = "parameters of a local function must be plain and positional, got * or keyword-only"
+PATTERN_OF_MATCH = "a pattern of `match` must be a constant in a kernel: compare by hand"
+_PASSED = "a function that is passed around cannot be made in a kernel; call it where it is defined"
+_LIST = "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument"
+_STRING = "a string cannot be made in a kernel; print() takes texts and numbers one by one"
+_COMPREHENSION = "a comprehension cannot be made in a kernel; write a loop"
+_REFUSED: dict[type[ast.AST], str] = {
+    ast.ListComp: _COMPREHENSION,
+    ast.SetComp: _COMPREHENSION,
+    ast.DictComp: _COMPREHENSION,
+    ast.GeneratorExp: "a generator cannot be made in a kernel; write a loop",
+    ast.Dict: "a dict cannot be made in a kernel",
+    ast.Set: "a set cannot be made in a kernel",
+    ast.JoinedStr: _STRING,
+    ast.Yield: "a kernel must not yield or await",
+    ast.YieldFrom: "a kernel must not yield or await",
+    ast.Await: "a kernel must not yield or await",
+    ast.Try: "a kernel cannot use try: nothing in it raises",
+    ast.TryStar: "a kernel cannot use try: nothing in it raises",
+    ast.With: "a kernel cannot use with",
+    ast.AsyncWith: "a kernel cannot use with",
+    ast.AsyncFor: "a kernel must not yield or await",
+    ast.AsyncFunctionDef: "a kernel must not yield or await",
+    ast.Import: "a kernel cannot import: import above it",
+    ast.ImportFrom: "a kernel cannot import: import above it",
+    ast.ClassDef: "a class cannot be made in a kernel",
+    ast.Global: "a kernel cannot change a global: write to an array",
+    ast.Nonlocal: "a local function cannot change a variable of the kernel: return the value",
+    ast.Delete: "a kernel cannot use del",
+}
+_REFUSED |= dict.fromkeys(
+    (ast.MatchSequence, ast.MatchMapping, ast.MatchClass, ast.MatchStar, ast.MatchSingleton), PATTERN_OF_MATCH
+)
+if sys.version_info >= (3, 12):
+    _REFUSED[ast.TypeAlias] = "a kernel cannot define a type: define it above"
+_LACKING: dict[type[ast.AST], str] = {
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.MatMult: "@",
+}
+_MADE_BY = {
+    **dict.fromkeys(("list", "sorted"), _LIST),
+    "dict": "a dict cannot be made in a kernel",
+    **dict.fromkeys(("set", "frozenset"), "a set cannot be made in a kernel"),
+    **dict.fromkeys(("str", "repr", "format", "bytes", "bytearray", "chr", "input"), _STRING),
+    **dict.fromkeys(("open", "eval", "exec", "compile", "globals", "locals", "setattr", "super"), ""),
+}
+_KEYWORDS = {"enumerate": ("start",), "round": ("number", "ndigits")}
+"""Of Python's functions, those that a kernel may give arguments by name."""
+_FREE = ("print", "breakpoint")
+"""Calls that a kernel may make in the simulator only, whatever they are given."""
+
+
+def find_problems(tree: ast.FunctionDef, function: Callable[..., Any], is_kernel: bool) -> list[str]:
+    """Return what a kernel, or a function that it calls, may not contain: ``file:line: problem`` each.
+
+    Parameters
+    ----------
+    tree : ast.FunctionDef
+        The source as written.
+    function : function
+        Whose globals and closure the names are looked up in.
+    is_kernel : bool
+        Whether it must return nothing.
+    """
+    finder = _Finder(function, bound_names(tree))
+    is_starred = tree.args.vararg is not None or tree.args.kwarg is not None
+    if is_kernel:
+        finder.find_returns(tree)
+        if is_starred or tree.args.kwonlyargs:
+            finder.found.append((function.__code__.co_firstlineno, PARAMETERS_OF_KERNEL))
+    elif is_starred:
+        finder.found.append((function.__code__.co_firstlineno, PARAMETERS_OF_FUNCTION))
+    for statement in tree.body:
+        finder.visit(statement)
+    found = sorted(set(finder.found))
+    return [f"{function.__code__.co_filename}:{line}: {text}" for line, text in found]
+
+
+class _Finder(ast.NodeVisitor):
+    def __init__(self, function: Callable[..., Any], local: set[str]) -> None:
+        self._function = function
+        self._local = local
+        self._local_functions: set[str] = set()
+        self.found: list[tuple[int, str]] = []
+
+    def _add(self, node: ast.AST, text: str) -> None:
+        self.found.append((getattr(node, "lineno", 0), text))
+
+    def find_returns(self, tree: ast.FunctionDef) -> None:
+        pending: list[ast.AST] = list(tree.body)
+        while pending:
+            node = pending.pop()
+            if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+                continue
+            if isinstance(node, ast.Return) and not (
+                node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
+            ):
+                self._add(node, "a kernel must return nothing, got a value: write it to an array")
+            pending.extend(ast.iter_child_nodes(node))
+
+    def visit(self, node: ast.AST) -> None:
+        text = _REFUSED.get(type(node))
+        if text is not None:
+            self._add(node, text)
+            # What such a construct holds is no mistake of its own, but a block's statements may be.
+            for statement in (*getattr(node, "body", ()), *getattr(node, "finalbody", ())):
+                if isinstance(statement, ast.stmt) and not isinstance(node, ast.ClassDef):
+                    self.visit(statement)
+            return
+        super().visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):  # a docstring
+            self.visit(node.value)
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        """The simulator's own: its text may be anything."""
+
+    def visit_Assert(self, node: ast.Assert) -> None:
+        self.visit(node.test)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self._local_functions.add(node.name)
+        self._local_function(node, node.body)
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self._local_function(node, [node.body])
+
+    def _local_function(self, node: ast.FunctionDef | ast.Lambda, body: list[Any]) -> None:
+        if node.args.vararg is not None or node.args.kwarg is not None or node.args.kwonlyargs:
+            self._add(node, PARAMETERS_OF_LOCAL)
+        if getattr(node, "type_params", []):  # since Python 3.12
+            self._add(node, "a local function in a kernel cannot have type parameters: leave them out")
+        for default in node.args.defaults:
+            self.visit(default)
+        outer, self._local = self._local, self._local | bound_names(node)
+        for part in body:
+            self.visit(part)
+        self._local = outer
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load):
+            self._named(node, (node.id,))
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            self._add(node, "a kernel cannot assign to attributes")
+            return
+        path = dotted_path(node)
+        if path is None or path[0] in self._local:
+            self.visit(node.value)
+        else:
+            self._named(node, path)
+
+    def _named(self, node: ast.expr, path: tuple[str, ...]) -> None:
+        """Look at what is taken from outside: the constant that a path of names leads to."""
+        name, *attributes = path
+        if name in self._local:
+            return
+        value = resolve(self._function, (name,))
+        if value is MISSING:
+            if name not in self._function.__code__.co_freevars:  # a variable that is not set yet
+                self._add(node, f"name {name!r} is not defined")
+            return
+        for attribute in attributes:
+            if isinstance(value, type) and issubclass(value, enum.Enum):
+                if attribute not in value.__members__:
+                    self._add(node, f"{value.__name__} has no {attribute!r} in a kernel")
+                return
+            if not has_constants(value):
+                break  # a number, a tuple or a type, which has attributes of its own
+            owner, value = value, attribute_of(value, attribute)
+            spelled = owner.__name__ if hasattr(owner, "__name__") else type(owner).__name__
+            if value is MISSING and isinstance(owner, ModuleType):
+                self._add(node, f"module {spelled} has no {attribute!r} in a kernel")
+                return
+            if value is MISSING:
+                self._add(node, no_constant(spelled, attribute))
+                return
+            name = f"{spelled}.{attribute}"
+        if not is_kernel_value(value):
+            self._add(node, f"{name} {describe_value(value)}")
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self.visit(node.target)
+        if node.value is not None:
+            self.visit(node.value)
+
+    def visit_List(self, node: ast.List) -> None:
+        if isinstance(node.ctx, ast.Load):
+            self._add(node, _LIST)
+        else:
+            self.generic_visit(node)
+
+    def visit_Starred(self, node: ast.Starred) -> None:
+        if isinstance(node.ctx, ast.Store):
+            self._add(node, "a list cannot be made in a kernel; name each element of the tuple")
+        else:
+            self.visit(node.value)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str) and names_dtype(node.value):
+            self._add(node, f"dtype must be NumPy's type itself in a kernel, got a text; write np.{node.value}")
+        elif isinstance(node.value, (str, bytes)):
+            self._add(node, _STRING)
+        elif node.value is Ellipsis:
+            self._add(node, f"constant Ellipsis {describe_value(...)}")
+        elif type(node.value) is int and not -(2**63) <= node.value < 2**64:
+            self._add(node, f"constant must fit 64 bits, got {node.value}")
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        self.visit(node.value)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        for part in parts:
+            if isinstance(part, ast.Constant) and part.value is None:
+                self._add(node, "index must be made of integers, got None")
+            # A text as an index is told with its array.
+            elif not (isinstance(part, ast.Constant) and isinstance(part.value, str)):
+                self.visit(part)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        for operation in node.ops:
+            self._operator(node, operation)
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        self._operator(node, node.op)
+        self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        self._operator(node, node.op)
+        self.generic_visit(node)
+
+    def _operator(self, node: ast.AST, operation: ast.AST) -> None:
+        sign = _LACKING.get(type(operation))
+        if sign is not None:
+            cure = {"is": "; write ==", "is not": "; write !="}.get(sign, "")
+            self._add(node, f"operator {sign} is none that kernels have{cure}")
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name and name not in self._local and hasattr(builtins, name):
+            if resolve(self._function, (name,)) is getattr(builtins, name):
+                if name in _FREE:
+                    return
+                if name in _MADE_BY:
+                    self._add(node, _MADE_BY[name] or f"{name} is no function that kernels have")
+                    return
+                self._builtin(node, name)
+        if self._is_number_of_text(node):
+            return
+        if name in self._local_functions and any(isinstance(each, ast.Starred) for each in node.args):
+            self._add(node, f"{name}(), a local function, must be given its arguments one by one, got *")
+        before = len(self.found)
+        self.visit(node.func)
+        if len(self.found) > before:
+            return  # what it is given matters no more
+        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+            self.visit(argument)
+            if isinstance(argument, ast.Lambda):
+                self._add(argument, _PASSED)
+
+    def _builtin(self, node: ast.Call, name: str) -> None:
+        """Look at how a function of Python's own is called."""
+        unknown = [each.arg for each in node.keywords if each.arg not in _KEYWORDS.get(name, ())]
+        if unknown:
+            given = ", ".join(f"{each}=" for each in unknown)
+            self._add(node, f"{name}() must be called with arguments that it has in a kernel, got {given}")
+        if name == "pow" and len(node.args) > 2:
+            self._add(node, "pow() must be called with arguments that it has in a kernel, got three: write a loop")
+
+    def _is_number_of_text(self, node: ast.Call) -> bool:
+        """Whether this is `float("inf")` or the like, which is a constant; `numpy.float32()` is a problem."""
+        path = dotted_path(node.func)
+        if len(node.args) > 1 or node.keywords or path is None or path[0] in self._local:
+            return False
+        made = resolve(self._function, path)
+        if not node.args:
+            if isinstance(made, type) and issubclass(made, np.generic):
+                self._add(
+                    node, f"numpy.{made.__name__}() must be called with arguments that it has in a kernel, got ()"
+                )
+            return False
+        text = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+        if not isinstance(text, str) or not (
+            isinstance(made, type) and (made is float or issubclass(made, np.floating))
+        ):
+            return False
+        try:
+            made(text)
+        except ValueError:
+            self._add(node, f"{made.__name__}({text!r}) must be given the text of a number in a kernel")
+        return True
+
+
+def no_constant(owner: str, attribute: str) -> str:
+    """What is said of an attribute that no kernel can take."""
+    return (
+        f"{owner}.{attribute} is no constant, which alone a kernel can take: a property or method is Python code, so "
+        "take its value outside of the kernel"
+    )

@@ -1,0 +1,239 @@
+"""Memory of the kernel language: scopes, orders, address spaces, local and private memory.
+
+References
+----------
+SYCL 2020 specification, section 4.15, "Synchronization and atomics", 4.7.6.11, "Local accessor",
+and 4.7.7, "Address space classes".
+"""
+
+from __future__ import annotations
+
+import enum
+import operator
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError
+from kapi_sim.language.words.outside import carry_out
+
+__all__ = [
+    "MAX_PRIVATE_BYTES",
+    "MAX_RANK",
+    "AddressSpace",
+    "LocalAccessor",
+    "MemoryOrder",
+    "MemoryScope",
+    "PrivateArray",
+    "constant_layout",
+    "is_kernel_dtype",
+]
+
+MAX_RANK = 6
+"""Axes that an array in a kernel may have."""
+
+MAX_PRIVATE_BYTES = 1 << 18
+"""Bytes that the private arrays of a kernel, and of what it calls, may have in all for a work-item.
+
+They are on the work-item's stack, which is no place for more, and drivers take minutes to compile for it.
+"""
+
+_KERNEL_KINDS = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8), "c": (8, 16)}
+
+
+class MemoryScope(enum.IntEnum):
+    """Who sees the memory operations that a fence or an atomic orders, from few to all."""
+
+    WORK_ITEM = 0
+    SUB_GROUP = 1
+    WORK_GROUP = 2
+    DEVICE = 3
+    SYSTEM = 4
+
+
+class MemoryOrder(enum.IntEnum):
+    """How a fence or an atomic orders the memory operations around it."""
+
+    RELAXED = 0
+    ACQUIRE = 1
+    RELEASE = 2
+    ACQ_REL = 3
+    SEQ_CST = 4
+
+
+class AddressSpace(enum.IntEnum):
+    """Where a memory location lies."""
+
+    PRIVATE = 0
+    GLOBAL = 1
+    LOCAL = 3
+    GENERIC = 4
+
+
+def is_kernel_dtype(dtype: np.dtype[Any]) -> bool:
+    """Tell whether kernels know elements of `dtype`: bool, (u)int8..64, float16..64, complex64/128."""
+    return dtype.isnative and dtype.itemsize in _KERNEL_KINDS.get(dtype.kind, ())
+
+
+def constant_layout(owner: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return the shape and dtype of local or private memory.
+
+    Parameters
+    ----------
+    owner : str
+        What it is asked for, as errors call it.
+    shape : int or tuple of int
+        Extents, in elements.
+    dtype : dtype_like
+        Type of the elements.
+
+    Raises
+    ------
+    LimitError
+        If the shape is empty, has more than six axes, or an extent is not a positive integer.
+    DtypeError
+        If kernels do not know the dtype.
+    """
+    given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    requirement = f"shape of {owner} must be one to six integers of at least 1, got {shape!r}"
+    try:
+        extents = tuple(operator.index(extent) for extent in given)
+    except TypeError:
+        raise LimitError(requirement) from None
+    if not 1 <= len(extents) <= MAX_RANK or min(extents) < 1:
+        raise LimitError(requirement)
+    try:
+        made: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        raise DtypeError(f"dtype of {owner} must name a NumPy dtype, got {dtype!r}") from None
+    if not is_kernel_dtype(made):
+        raise DtypeError(
+            f"dtype of {owner} must be bool, an integer, float16 to float64 or complex, "
+            f"in native byte order, got {made!r}"
+        )
+    return extents, made
+
+
+class LocalAccessor:
+    """Local memory to be given to each work-group, as an argument of a launch.
+
+    In the kernel the parameter is the group's own array, shared by its work-items.  It starts
+    uninitialised for every group.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Extents, in elements; one to six axes.
+    dtype : dtype_like
+        Type of the elements.
+
+    Raises
+    ------
+    LimitError
+        If the shape is empty, has more than six axes, or an extent is not a positive integer.
+    DtypeError
+        If kernels do not know the dtype.
+
+    Examples
+    --------
+    >>> LocalAccessor(256, "float32").nbytes
+    1024
+    >>> LocalAccessor((16, 0), "float32")
+    Traceback (most recent call last):
+      ...
+    kapi_sim.errors.LimitError: shape of a LocalAccessor must be one to six integers of at least 1, got (16, 0)
+    """
+
+    __slots__ = ("_dtype", "_shape")
+
+    def __init__(self, shape: Any, dtype: Any) -> None:
+        self._shape, self._dtype = constant_layout("a LocalAccessor", shape, dtype)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents, in elements."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        return self._dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self._shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that one work-group needs, in bytes."""
+        size = self._dtype.itemsize
+        for extent in self._shape:
+            size *= extent
+        return size
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LocalAccessor):
+            return NotImplemented
+        return self._shape == other._shape and self._dtype == other._dtype
+
+    def __hash__(self) -> int:
+        return hash((self._shape, self._dtype))
+
+    def __repr__(self) -> str:
+        return f"LocalAccessor({self._shape}, {self._dtype.name!r})"
+
+
+class PrivateArray:
+    """Memory of one work-item alone, made inside a kernel.
+
+    It is used like an array argument, and lives as long as the work-item runs.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Extents, in elements; one to six axes.  A constant: a literal, a global or a tuple of these.
+    dtype : dtype_like
+        Type of the elements: a NumPy dtype or scalar type, or ``x.dtype`` of an array.
+    fill_zeros : bool
+        Whether the elements start as 0; else they must be written before they are read.  A constant.
+
+    Raises
+    ------
+    LimitError
+        In the simulator, if the shape is no constant shape. In both worlds, if the private arrays of a kernel, and of
+        the functions that it calls, have more than `MAX_PRIVATE_BYTES` in all for a work-item.
+    DtypeError
+        In the simulator, if kernels do not know the dtype.
+
+    Examples
+    --------
+    >>> import numpy as np, kapi_sim as kapi
+    >>> @kapi.kernel
+    ... def reverse_rows(item: kapi.Item, a):
+    ...     i = item.get_id(0)
+    ...     row = kapi.PrivateArray(3, a.dtype)
+    ...     for k in range(3):
+    ...         row[k] = a[i, 2 - k]
+    ...     for k in range(3):
+    ...         a[i, k] = row[k]
+    >>> a = np.arange(6).reshape(2, 3)
+    >>> kapi.call_kernel(reverse_rows, kapi.Range(2), a)
+    >>> a
+    array([[2, 1, 0],
+           [5, 4, 3]])
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, shape: int | tuple[int, ...], dtype: Any, fill_zeros: bool = False) -> PrivateArray:
+        made: PrivateArray = carry_out(PrivateArray, shape, dtype, fill_zeros)
+        return made
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return an element."""
+        raise KernelLaunchError("a PrivateArray must be used inside a kernel, got a use outside of one")
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Write an element."""
+        raise KernelLaunchError("a PrivateArray must be used inside a kernel, got a use outside of one")

@@ -1,0 +1,380 @@
+"""From the arguments of a launch to what the kernel's parameters hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kapi_sim.checks.limits import check_dtype, check_local_memory
+from kapi_sim.checks.ordered_races import OrderedTrail
+from kapi_sim.checks.ordering import Ordering
+from kapi_sim.checks.races import Trail
+from kapi_sim.errors import DtypeError, LimitError
+from kapi_sim.items.clock import Clock
+from kapi_sim.items.profile import Profile
+from kapi_sim.items.usm import HostCopy, copy_in, copy_out_changed, is_usm_array
+from kapi_sim.language import MAX_RANK, LocalAccessor, NdRange, Range, is_kernel_dtype
+from kapi_sim.language.usm_fields import OVERLAPPING, array_fields, overlaps_itself
+from kapi_sim.memory.views import SaturatingArray, View
+from kapi_sim.settings.control import Settings
+
+if TYPE_CHECKING:
+    from kapi_sim.memory.recorder import Recorder
+
+__all__ = ["READ_ONLY", "Bound", "bind"]
+
+READ_ONLY = "writable, for the kernel stores to it, got a read-only array: pass a copy"
+"""What an array must be that a kernel stores to; of views that overlap themselves, see `OVERLAPPING`."""
+
+_KINDS = "an array, a number, a bool, a LocalAccessor or a tuple of these"
+
+
+@dataclass(slots=True)
+class Bound:
+    """The arguments of one run, as the kernel gets them.
+
+    Attributes
+    ----------
+    clock : Clock
+        The launch's position in its schedule.
+    values : list
+        One for each parameter after the work-item.
+    arrays : dict of str to numpy.ndarray
+        The arrays in global memory, by name; views of one are named once each.
+    local_arrays : list of numpy.ndarray
+        Local memory, to be poisoned for each group.
+    trail, local_trail : Trail or None
+        Where accesses are recorded.
+    usm : dict of int to HostCopy
+        Arrays in unified shared memory, by the `id` of the argument.
+    recorder : Recorder or None
+        Where events are noted, in a launch that is traced.
+    has_floats : bool
+        Whether any argument is or holds a float.
+    ordering : Ordering or None
+        What atomics, fences and sub-groups order, in a launch that has them.
+    spin_limit : int
+        Turns of a loop after which it is given up.
+    is_second_look : bool
+        Whether what runs has run before in another order.
+    stuck : list of tuple
+        File, first and last line of the loops that were found not to end.
+    checks_limits, has_bounds, finds_unwritten : bool
+        Checks that are made of what the kernel itself makes.
+    is_viewed : bool
+        Whether any access is looked at.
+    has_fp64, has_atomic64 : bool
+        Abilities of the pretended device.
+    profile : Profile or None
+        The pretended device, if launches are held to it.
+    unwritable : dict of str to str
+        What is said of the arrays that a kernel may only read, by name.
+    """
+
+    clock: Clock
+    values: list[Any] = field(default_factory=list)
+    arrays: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    local_arrays: list[np.ndarray[Any, Any]] = field(default_factory=list)
+    trail: Trail | None = None
+    local_trail: Trail | None = None
+    usm: dict[int, HostCopy] = field(default_factory=dict)
+    recorder: Recorder | None = None
+    has_floats: bool = False
+    ordering: Ordering | None = None
+    spin_limit: int = 1_000_000
+    is_second_look: bool = False
+    stuck: list[tuple[str, int, int]] = field(default_factory=list)
+    checks_limits: bool = False
+    has_bounds: bool = False
+    finds_unwritten: bool = False
+    is_viewed: bool = False
+    has_fp64: bool = True
+    has_atomic64: bool = True
+    profile: Profile | None = None
+    _unrecorded: int = 0
+    unwritable: dict[str, str] = field(default_factory=dict)
+
+    def values_of(self, makes_floats: bool) -> list[Any]:
+        """Return the values for a kernel that does, or does not, make floats itself."""
+        return [_saturating(value) for value in self.values] if makes_floats or self.has_floats else self.values
+
+    @property
+    def elements_tracked(self) -> int:
+        """Distinct elements of global memory whose accesses were recorded in the last run."""
+        return 0 if self.trail is None else self.trail.touched
+
+    def changes(self) -> int:
+        """Return how often shared memory was changed; another number each time where that is not recorded."""
+        if self.trail is None or self.local_trail is None:
+            self._unrecorded += 1
+            return self._unrecorded
+        return self.trail.changes + self.local_trail.changes
+
+    def snapshot(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Return copies of the arrays in global memory."""
+        return {name: array.copy() for name, array in self.arrays.items()}
+
+    def restore(self, contents: dict[str, np.ndarray[Any, Any]]) -> None:
+        """Give the arrays in global memory these contents."""
+        for name, array in self.arrays.items():
+            if array.flags.writeable:
+                array[...] = contents[name]
+
+    def forget(self) -> None:
+        """Go back to the start of the launch, before any access."""
+        self.clock.restart()
+        for trail in (self.trail, self.local_trail):
+            if trail is not None:
+                trail.clear()
+        if self.ordering is not None:
+            self.ordering.restart()
+
+    def notes(self) -> list[str]:
+        """Return what was found and is no error."""
+        trails = [trail for trail in (self.trail, self.local_trail) if trail is not None]
+        return [note for trail in trails for note in trail.notes.values()]
+
+    def copy_back(self) -> None:
+        """Write what changed of unified shared memory back to where it came from."""
+        copy_out_changed(list(self.usm.values()))
+
+
+def bind(
+    names: list[str],
+    args: tuple[Any, ...],
+    space: Range | NdRange,
+    clock: Clock,
+    settings: Settings,
+    recorder: Recorder | None = None,
+    orders_memory: bool = False,
+) -> Bound:
+    """Check the arguments and wrap what the checks have to see.
+
+    Parameters
+    ----------
+    names : list of str
+        Of the kernel's parameters after the work-item.
+    args : tuple
+        One for each.
+    space : Range or NdRange
+        The index space.
+    clock : Clock
+        The launch's position.
+    settings : Settings
+        What is checked.
+    recorder : Recorder, optional
+        Where events are noted, in a launch that is traced.
+    orders_memory : bool
+        Whether the kernel has atomics, fences or sub-groups, which order memory beside barriers.
+
+    Raises
+    ------
+    DtypeError
+        If an argument is not of a type that kernels take.
+    LimitError
+        If local memory is asked for without work-groups or beyond the profile, or an array has too
+        many axes.
+    """
+    binder = _Binder(space, clock, settings, orders_memory)
+    binder.bound.recorder = recorder
+    for name, value in zip(names, args, strict=False):
+        binder.inspect(name, value)
+    if settings.profile is not None and "limits" in settings.checks:
+        check_local_memory(binder.local_bytes, settings.profile)
+    binder.granule = _granule(list(binder.bound.arrays.values()))
+    binder.recall_written()
+    binder.bound.values = [binder.wrap(name, value) for name, value in zip(names, args, strict=False)]
+    return binder.bound
+
+
+class _Binder:
+    """Two passes over the arguments: look at all, then wrap each."""
+
+    def __init__(self, space: Range | NdRange, clock: Clock, settings: Settings, orders_memory: bool) -> None:
+        checks = settings.checks
+        self._profile = settings.profile if "limits" in checks else None
+        races, unwritten = "races" in checks, "initialisation" in checks
+        self._unwritten = settings.uninitialised if unwritten else None
+        has_fp64 = self._profile is None or self._profile.has_fp64
+        has_atomic64 = self._profile is None or self._profile.has_atomic64
+        self.bound = bound = Bound(
+            clock,
+            spin_limit=settings.spin_limit,
+            checks_limits="limits" in checks,
+            has_bounds="bounds" in checks,
+            finds_unwritten=unwritten,
+            is_viewed=not checks.isdisjoint(("bounds", "races", "initialisation")) or not (has_fp64 and has_atomic64),
+            has_fp64=has_fp64,
+            has_atomic64=has_atomic64,
+            profile=self._profile,
+        )
+        self.granule = 1
+        self.local_bytes = 0
+        self._space = space
+        self._clock = clock
+        if orders_memory and (races or unwritten):
+            bound.ordering = Ordering(clock)
+        if races or self._unwritten is not None:
+            bound.trail = self._trail("global", races, self._unwritten is not None)
+        if races or unwritten:
+            bound.local_trail = self._trail("local", races, unwritten)
+
+    def recall_written(self) -> None:
+        """Tell the record of global memory what is marked, and what earlier launches wrote."""
+        if self._unwritten is not None and self.bound.trail is not None:
+            self.bound.trail.initialised = self._unwritten.written_before(self.bound.usm.values())
+            self.bound.trail.marked = self._unwritten.marked_in(self.bound.usm.values())
+
+    def _trail(self, space: str, finds_races: bool, finds_unwritten: bool) -> Trail:
+        if self.bound.ordering is None:
+            return Trail(self._clock, space, finds_races, finds_unwritten)
+        return OrderedTrail(self._clock, space, finds_races, finds_unwritten, self.bound.ordering)
+
+    def inspect(self, name: str, value: Any) -> None:
+        """Check one argument, and note its memory."""
+        if isinstance(value, tuple):
+            for i, element in enumerate(value):
+                self.inspect(f"{name}[{i}]", element)
+        elif isinstance(value, np.ndarray):
+            self._inspect_array(name, value)
+        elif isinstance(value, LocalAccessor):
+            if isinstance(self._space, Range):
+                raise LimitError(
+                    f"argument `{name}` must not be a LocalAccessor in a Range launch, which has no "
+                    "work-groups, "
+                    f"got {value!r}: launch over an NdRange"
+                )
+            self.local_bytes += value.nbytes
+            self._inspect_dtype(name, value.dtype)
+        elif isinstance(value, np.generic):
+            self._inspect_dtype(name, value.dtype)
+        elif isinstance(value, int):
+            if not -(2**63) <= value < 2**63:
+                raise DtypeError(
+                    f"argument `{name}` must fit 64 bits as a Python integer, got {value}: pass a numpy.uint64"
+                )
+        elif is_usm_array(value):
+            self._inspect_usm(name, value)
+        elif isinstance(value, (float, complex)):
+            self.bound.has_floats = True
+        else:
+            cure = ": pass its value" if isinstance(value, Enum) else ""
+            raise DtypeError(f"argument `{name}` must be {_KINDS}, got {value!r} of type {type(value).__name__}{cure}")
+
+    def _inspect_dtype(self, name: str, dtype: np.dtype[Any]) -> None:
+        if not is_kernel_dtype(dtype):
+            cure = (
+                "convert it with astype"
+                if dtype.names is None
+                else f"pass its fields, {name}[{dtype.names[0]!r}] first"
+            )
+            raise DtypeError(
+                f"dtype of argument `{name}` must be bool, an integer, float16 to float64 or complex, in "
+                "native "
+                f"byte order, got {dtype!r}: {cure}"
+            )
+        self.bound.has_floats |= dtype.kind in "fc"
+        if self._profile is not None:
+            check_dtype(f"argument `{name}`", dtype, self._profile)
+
+    def _inspect_array(self, name: str, array: np.ndarray[Any, Any]) -> None:
+        if isinstance(array, (np.matrix, np.ma.MaskedArray)):
+            # Its operators, or its mask, would be lost without a word.
+            raise DtypeError(
+                f"argument `{name}` must be a plain array, got a {type(array).__name__}: pass np.asarray({name}), and "
+                "a mask as an array of its own"
+            )
+        self._inspect_dtype(name, array.dtype)
+        if array.ndim > MAX_RANK:
+            raise LimitError(f"argument `{name}` must have at most {MAX_RANK} axes, got {array.ndim}")
+        self.bound.arrays[name] = array.view(np.ndarray)
+        if overlaps_itself(array.shape, array.strides, array.itemsize):
+            self.bound.unwritable[name] = OVERLAPPING
+        elif not array.flags.writeable:
+            self.bound.unwritable[name] = READ_ONLY
+
+    def _inspect_usm(self, name: str, value: Any) -> None:
+        if id(value) in self.bound.usm:
+            return
+        host, fields = copy_in(value, name), array_fields(value)
+        self._inspect_array(name, host)
+        if fields.readonly or fields.overlaps_itself:
+            self.bound.unwritable[name] = READ_ONLY if fields.readonly else OVERLAPPING
+        self.bound.usm[id(value)] = HostCopy(name, value, host, host.copy())
+
+    def wrap(self, name: str, value: Any) -> Any:
+        """Return what the parameter called `name` holds in the kernel."""
+        if isinstance(value, tuple):
+            elements = [self.wrap(f"{name}[{i}]", element) for i, element in enumerate(value)]
+            # A named tuple takes its fields one by one.
+            return type(value)(*elements) if hasattr(value, "_fields") else tuple(elements)
+        if isinstance(value, LocalAccessor):
+            array = np.empty(value.shape, value.dtype)
+            self.bound.local_arrays.append(array)
+            return self._viewed(array, name, self.bound.local_trail, array.itemsize)
+        if isinstance(value, np.ndarray):
+            return self._viewed(value.view(np.ndarray), name, self.bound.trail, self.granule)
+        if id(value) in self.bound.usm:
+            is_marked = self._unwritten is not None and self._unwritten.holds_usm(value)
+            return self._viewed(self.bound.usm[id(value)].host, name, self.bound.trail, self.granule, is_marked)
+        return value
+
+    def _viewed(
+        self, array: np.ndarray[Any, Any], name: str, trail: Trail | None, granule: int, is_marked: bool = False
+    ) -> Any:
+        bound = self.bound
+        if name in bound.unwritable:
+            array = array.view()
+            array.flags.writeable = False  # `launch` says of a store whose it is, and why
+        is_local = any(array is local for local in bound.local_arrays)
+        starts_unwritten = is_marked or is_local or (self._unwritten is not None and self._unwritten.holds(array))
+        places = (name, self._clock, trail, bound.has_bounds, granule, bound.has_fp64)
+        space = "local" if is_local else "global"
+        if bound.recorder is not None:
+            from kapi_sim.memory.recorder import TracedView
+
+            return TracedView(array, *places, space, starts_unwritten).trace(bound.recorder)
+        return View(array, *places, space, starts_unwritten) if bound.is_viewed else array
+
+
+def _saturating(value: Any) -> Any:
+    """Return an argument whose integer arrays take floats as a device does, if it is not watched anyway."""
+    if isinstance(value, tuple):
+        elements = [_saturating(element) for element in value]
+        return type(value)(*elements) if hasattr(value, "_fields") else tuple(elements)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
+        return value.view(SaturatingArray)
+    return value
+
+
+def _granule(arrays: list[np.ndarray[Any, Any]]) -> int:
+    """Bytes that one recorded address may stand for: 1 if elements of two arrays overlap in part."""
+    largest = max((array.itemsize for array in arrays), default=1)
+    spans = [_span(array) for array in arrays]
+    for i, (low, high) in enumerate(spans):
+        for j in range(i + 1, len(spans)):
+            start, end = spans[j]
+            if low < end and start < high and not _coincide(arrays[i], arrays[j]):
+                return 1
+    return largest
+
+
+def _coincide(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> bool:
+    """Whether elements of the two arrays are either the same memory or disjoint."""
+    size = first.itemsize
+    distance = first.__array_interface__["data"][0] - second.__array_interface__["data"][0]
+    steps = (distance, *first.strides, *second.strides)
+    return size == second.itemsize and all(step % size == 0 for step in steps)
+
+
+def _span(array: np.ndarray[Any, Any]) -> tuple[int, int]:
+    low = high = array.__array_interface__["data"][0]
+    if array.size == 0:
+        return low, low
+    for extent, stride in zip(array.shape, array.strides, strict=False):
+        reach = (extent - 1) * stride
+        low, high = low + min(reach, 0), high + max(reach, 0)
+    return low, high + array.itemsize

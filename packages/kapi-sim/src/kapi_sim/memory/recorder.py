@@ -1,0 +1,151 @@
+"""How a running launch is recorded: arrays that note each access, lines and barriers."""
+
+from __future__ import annotations
+
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.items.clock import Clock
+from kapi_sim.language.source import line_of, place_of
+from kapi_sim.memory.views import View
+from kapi_sim.tracing.trace import MOST_CELLS, Event, Launch, TracedArray, plain
+
+__all__ = ["Recorder", "TracedView"]
+
+
+class Recorder:
+    """Notes the events of one launch.
+
+    Parameters
+    ----------
+    launch : Launch
+        Where they go.
+    clock : Clock
+        Tells which work-item runs.
+    """
+
+    __slots__ = ("_clock", "_instructions", "_phase", "_places", "_private", "launch")
+
+    def __init__(self, launch: Launch, clock: Clock) -> None:
+        self.launch = launch
+        self._clock = clock
+        self._phase = 0
+        self._private: dict[tuple[str, tuple[int, ...], str], int] = {}
+        self._instructions: dict[tuple[CodeType, int, str], tuple[int, int]] = {}
+        self._places: dict[tuple[CodeType, str, Any], int] = {}
+
+    def stop(self) -> None:
+        """Note nothing more: of several orders, the first is shown."""
+        launch = self.launch
+        self.launch = Launch(launch.kernel, launch.space, launch.describe, 0, launch.sub_group_size)
+        self._private.clear()
+
+    def start_group(self) -> None:
+        """Begin a group's first phase."""
+        self._phase = 0
+
+    def note_line(self, file: str, function: int, line: int) -> None:
+        """Note that the running work-item comes to a line."""
+        launch = self.launch
+        launch.add(Event("line", self._clock.uid, self._phase, launch.site(file, function, line)))
+
+    def note_meeting(self, kind: str, item: int, file: str, line: int, name: str) -> None:
+        """Note that a work-item has come to a barrier or a group algorithm."""
+        launch = self.launch
+        known = next((site for site in launch.sites if site[0] == file and site[2] == line), (file, line, line))
+        launch.add(Event(kind, item, self._phase, launch.site(*known), value=name))
+
+    def pass_meeting(self) -> None:
+        """Begin a group's next phase."""
+        self._phase += 1
+
+    def note_access(self, kind: str, array: int, element: int, value: Any, frame: FrameType) -> None:
+        """Note a read or a write."""
+        key = (frame.f_code, frame.f_lasti, kind)
+        known = self._instructions.get(key)
+        launch = self.launch
+        if known is None:
+            code = frame.f_code
+            site = launch.site(code.co_filename, code.co_firstlineno, line_of(code, frame.f_lasti))
+            # An instruction that Python specialises after some runs is at another offset from then on.
+            place = (code, kind, place_of(code, frame.f_lasti))
+            known = self._instructions[key] = (site, self._places.setdefault(place, len(self._places)))
+        launch.add(Event(kind, self._clock.uid, self._phase, known[0], array, element, plain(value), known[1]))
+
+    def add_array(self, array: np.ndarray[Any, Any], name: str, space: str) -> int:
+        """Make an array known, and return its number.
+
+        The private arrays that the work-items make on one line, one each, are one array of the trace.
+        """
+        key = (name, array.shape, str(array.dtype))
+        if space == "private" and key in self._private:
+            return self._private[key]
+        is_kept = space == "global" and array.size <= MOST_CELLS
+        initial = [plain(value) for value in array.reshape(-1)] if is_kept else None
+        self.launch.arrays.append(TracedArray(name, space, array.shape, str(array.dtype), array.itemsize, initial))
+        number = len(self.launch.arrays) - 1
+        if space == "private":
+            self._private[key] = number
+        return number
+
+
+class TracedView(View):
+    """A `View` that notes each access."""
+
+    __slots__ = ("_number", "_places", "_recorder", "_root")
+
+    def trace(self, recorder: Recorder) -> TracedView:
+        """Start to note accesses, and return itself."""
+        self._recorder = recorder
+        self._number = recorder.add_array(self._array, self.name, self.space)
+        self._root = self._array
+        self._places: dict[int, int] | None = None
+        return self
+
+    def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
+        made = TracedView(
+            array,
+            name,
+            self._clock,
+            self._trail,
+            self._has_bounds,
+            self._granule,
+            self._has_fp64,
+            self.space,
+            self.starts_unwritten,
+        )
+        made._recorder, made._number, made._root = self._recorder, self._number, self._root
+        made._places = self._places
+        return made
+
+    def _get(self, index: Any, frame: FrameType) -> Any:
+        value = super()._get(index, frame)
+        if not isinstance(value, View):
+            self._recorder.note_access("read", self._number, self._element(index), value, frame)
+        return value
+
+    def _set(self, index: Any, value: Any, frame: FrameType) -> None:
+        super()._set(index, value, frame)
+        self._recorder.note_access("write", self._number, self._element(index), self._array[index], frame)
+
+    def trace_atomic(self, index: Any, frame: FrameType) -> None:
+        self._recorder.note_access("atomic", self._number, self._element(index), self._array[index], frame)
+
+    def _element(self, index: Any) -> int:
+        """Return the linear index, in the whole array, of the element at `index` of this view."""
+        place = index if isinstance(index, tuple) else (index,)
+        strides = self._array.strides
+        address = self._base + sum(int(i) * step for i, step in zip(place, strides, strict=False))
+        root = self._root
+        start: int = root.__array_interface__["data"][0]
+        if root.flags.c_contiguous:
+            return (address - start) // root.itemsize
+        if self._places is None:
+            offsets = sum(
+                np.arange(extent).reshape((-1,) + (1,) * (root.ndim - axis - 1)) * root.strides[axis]
+                for axis, extent in enumerate(root.shape)
+            )
+            self._places = {int(offset): i for i, offset in reversed(list(enumerate(np.ravel(offsets))))}
+        return self._places[address - start]

@@ -1,0 +1,389 @@
+"""Arrays as kernels see them, and the poison that fresh local memory holds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.checks.bounds import fail_outside, fail_rank, spell
+from kapi_sim.checks.initialisation import PrivateTrail
+from kapi_sim.checks.limits import fail_wide
+from kapi_sim.checks.ordered_races import OrderedTrail
+from kapi_sim.checks.races import Access, Trail
+from kapi_sim.errors import DtypeError, KernelCompilationError
+from kapi_sim.items.clock import Clock
+from kapi_sim.items.undefined import Undefined
+from kapi_sim.language.source import Site, site_of
+from kapi_sim.numbers.arithmetic import stored_integer
+
+__all__ = ["SaturatingArray", "View", "poison"]
+
+_WIDE = (np.float64, np.complex128)
+_NOT_REAL = (complex, np.complex64, np.complex128, type(None))
+_getframe = sys._getframe
+
+
+def poison(array: np.ndarray[Any, Any]) -> None:
+    """Fill `array` with what no program expects: nan, or bytes of 0xCD."""
+    if array.dtype.kind in "fc":
+        array.fill(np.nan)
+    elif array.dtype.kind == "b":
+        array.fill(True)
+    else:
+        array.view(np.uint8).fill(0xCD)
+
+
+class SaturatingArray(np.ndarray[Any, np.dtype[Any]]):
+    """An array of integers in an unchecked kernel: numbers stored to it saturate or wrap, as on a device."""
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        super().__setitem__(index, stored_integer(value, self.dtype))
+
+
+class View:
+    """An array in a kernel, with each access looked at.
+
+    Parameters
+    ----------
+    array : numpy.ndarray
+        Any rank, shape, strides and dtype; accesses read and write it.
+    name : str
+        The kernel's name for it.
+    clock : Clock
+        Names the running work-item in messages.
+    trail : Trail or None
+        Where accesses are recorded; `None` records nothing.
+    has_bounds : bool
+        Whether an index outside its axis is an error; else it is what NumPy makes of it.
+    granule : int
+        Bytes that one recorded address stands for; the itemsize where elements of different arrays
+        either coincide or are disjoint, else 1.
+    has_fp64 : bool
+        Whether the pretended device computes in float64; if not, a stored float64 is an error.
+    space : str
+        Where it lies: ``"global"``, ``"local"`` or ``"private"``.
+    starts_unwritten : bool
+        Whether a read is an error unless a work-item wrote the element.
+    """
+
+    __slots__ = (
+        "_array",
+        "_base",
+        "_clock",
+        "_granule",
+        "_has_bounds",
+        "_has_fp64",
+        "_is_integer",
+        "_is_vector",
+        "_length",
+        "_span",
+        "_stride",
+        "_trail",
+        "kind",
+        "name",
+        "shape",
+        "space",
+        "starts_unwritten",
+    )
+
+    def __init__(
+        self,
+        array: np.ndarray[Any, Any],
+        name: str,
+        clock: Clock,
+        trail: Trail | PrivateTrail | None,
+        has_bounds: bool,
+        granule: int,
+        has_fp64: bool = True,
+        space: str = "global",
+        starts_unwritten: bool = False,
+    ) -> None:
+        self._array = array
+        self._base: int = array.__array_interface__["data"][0]
+        self._clock = clock
+        self._trail = trail
+        self._has_bounds = has_bounds
+        self._granule = granule
+        self._has_fp64 = has_fp64
+        self._span = 1 if granule >= array.itemsize else array.itemsize
+        self._is_integer = array.dtype.kind in "iu"
+        self._is_vector = array.ndim == 1
+        self._length = array.shape[0] if array.ndim else 0
+        self._stride = array.strides[0] if array.ndim else 0
+        self.kind: type[Any] = array.dtype.type
+        self.name = name
+        self.shape = array.shape
+        self.space = space
+        self.starts_unwritten = starts_unwritten
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        dtype: np.dtype[Any] = self._array.dtype
+        return dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self._array.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._array.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self._array.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._array.nbytes
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next, by axis."""
+        return self._array.strides
+
+    @property
+    def T(self) -> View:
+        """The array with its axes reversed."""
+        return self._like(self._array.T, f"{self.name}.T")
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[Any]:
+        for i in range(len(self._array)):
+            yield self._get(i, _getframe(1))
+
+    def __bool__(self) -> bool:
+        raise DtypeError(
+            f"a condition must be a number or bool, got the array `{self.name}` at {self._site(_getframe(1))}"
+        )
+
+    def __contains__(self, value: object) -> bool:
+        raise DtypeError(
+            f"operator in must have a tuple on its right in a kernel, got the array `{self.name}`: write a loop"
+        )
+
+    def __array__(self, *args: object, **kwargs: object) -> np.ndarray[Any, Any]:
+        raise DtypeError(
+            f"`{self.name}` must be used element by element in a kernel, got the whole array as a value "
+            f"at {self._site(_getframe(1))}: loop over its elements"
+        )
+
+    def element(self, index: Any, frame: FrameType) -> tuple[int, Any]:
+        """Return address and index of one element that an atomic operation is to use.
+
+        Raises
+        ------
+        OutOfBoundsError
+            If the index lies outside.
+        DtypeError
+            If it names no element.
+        """
+        found = self._locate(index, frame)
+        if found is None:
+            raise DtypeError(
+                f"index of an AtomicRef of `{self.name}` must name one element, got {spell(self.name, index)}, "
+                f"shape {self.shape}\n  {self._clock.describe()} at {self._site(frame)}"
+            )
+        return found
+
+    def take_out(self, index: Any, frame: FrameType) -> Any:
+        """Read an element for the kernel that stands at `frame`."""
+        return self._get(index, frame)
+
+    def put_in(self, index: Any, value: Any, frame: FrameType) -> None:
+        """Write an element for the kernel that stands at `frame`."""
+        self._set(index, value, frame)
+
+    def note_atomic(
+        self,
+        address: int,
+        index: Any,
+        frame: FrameType,
+        reads: bool,
+        writes: bool,
+        changes: bool,
+        order: int,
+        scope: int,
+    ) -> None:
+        """Record an atomic operation on one element."""
+        trail = self._trail
+        if isinstance(trail, OrderedTrail):
+            for offset in range(self._span):
+                trail.note_atomic(address + offset, self, index, frame, reads, writes, changes, order, scope)
+        elif trail is not None:
+            raise KernelCompilationError(
+                "AtomicRef must be called by a name that can be followed, got a call by way of a variable: "
+                "write `kapi.AtomicRef(...)`"
+            )
+
+    def trace_atomic(self, index: Any, frame: FrameType) -> None:
+        """Tell a trace, if there is one, that an atomic operation is done."""
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """What is looked at."""
+        return self._array
+
+    @property
+    def clock(self) -> Clock:
+        """The launch's position."""
+        return self._clock
+
+    def peek(self, index: Any) -> Any:
+        """Return what the element holds, without an access of a work-item."""
+        return self._array[index]
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: array of shape {self.shape}, {self.dtype}>"
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._get(index, _getframe(1))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._set(index, value, _getframe(1))
+
+    def _set(self, index: Any, value: Any, frame: FrameType) -> None:
+        if index.__class__ is int and self._is_vector:
+            if not 0 <= index < self._length:
+                index = self._outside(index, 0, index, frame)
+            address = self._base + index * self._stride
+        else:
+            found = self._locate(index, frame)
+            if found is None:
+                self._set_part(index, value, frame)
+                return
+            address, index = found
+        if value.__class__ is Undefined:
+            raise value.fail(f"stored to {spell(self.name, index)} by {self._clock.describe()}")
+        if value.__class__ in _NOT_REAL and (value is None or self._array.dtype.kind not in "cb"):
+            if value is None:
+                raise DtypeError(
+                    f"an element of the {self.dtype} array `{self.name}` must be a number, got None "
+                    f"at {self._site(frame)}"
+                )
+            raise DtypeError(
+                f"an element of the {self.dtype} array `{self.name}` cannot hold an imaginary part, got {value!r} "
+                f"at {self._site(frame)}; store its .real"
+            )
+        if self._is_integer:
+            value = stored_integer(value, self._array.dtype)
+        if not self._has_fp64 and value.__class__ in _WIDE:
+            fail_wide(spell(self.name, index), value, self._clock, self._site(frame))
+        trail = self._trail
+        if trail is None:
+            self._array[index] = value
+            return
+        if self._span == 1:
+            equal = trail.note_write(address, self, index, frame, value)
+        else:
+            equal = self._note_bytes(trail, address, index, frame, value)
+        self._array[index] = value
+        if equal is not None:
+            assert isinstance(trail, Trail)  # private memory has no races
+            trail.note_benign(equal, self, index, frame)
+
+    def _note_bytes(
+        self, trail: Trail | PrivateTrail, address: int, index: Any, frame: FrameType, value: Any
+    ) -> Access | None:
+        """Record a write byte by byte, for the element overlaps others in part."""
+        stored = np.empty((), self._array.dtype)
+        stored[()] = value
+        equal = None
+        for offset, byte in enumerate(stored.tobytes()):
+            equal = trail.note_write(address + offset, self, index, frame, bytes((byte,))) or equal
+        return equal
+
+    def _get(self, index: Any, frame: FrameType) -> Any:
+        if index.__class__ is int and self._is_vector:
+            if not 0 <= index < self._length:
+                index = self._outside(index, 0, index, frame)
+            address = self._base + index * self._stride
+        else:
+            found = self._locate(index, frame)
+            if found is None:
+                return self._part(index, frame)
+            address, index = found
+        trail = self._trail
+        # What is evaluated at a debugger's prompt is no access of the work-item.
+        if trail is not None and frame.f_code.co_name != "<module>":
+            trail.note_read(address, self, index, frame)
+            for offset in range(1, self._span):
+                trail.note_read(address + offset, self, index, frame)
+        return self._array[index]
+
+    def _site(self, frame: FrameType) -> Site:
+        return site_of(frame.f_code, frame.f_lasti)
+
+    def _outside(self, index: Any, axis: int, position: int, frame: FrameType) -> int:
+        """Handle an index outside its axis: raise, or return what NumPy makes of it."""
+        extent = self.shape[axis]
+        if not self._has_bounds and -extent <= position < extent:
+            return int(position + extent)
+        fail_outside(self.name, index, axis, position, self.shape, self._clock, self._site(frame))
+
+    def _locate(self, index: Any, frame: FrameType) -> tuple[int, tuple[int, ...]] | None:
+        """Return address and index of one element, or `None` if the index names a part of the array."""
+        components = index if index.__class__ is tuple else (index,)
+        if len(components) > len(self.shape):
+            fail_rank(self.name, components, self.shape, self._clock, self._site(frame))
+        address = self._base
+        strides = self._array.strides
+        place: list[int] = []
+        for axis, component in enumerate(components):
+            if component.__class__ is not int:
+                if isinstance(component, np.integer):
+                    component = int(component)
+                elif isinstance(component, slice):
+                    return None
+                elif component.__class__ is Undefined:
+                    raise component.fail(f"as an index of `{self.name}` by {self._clock.describe()}")
+                else:
+                    raise DtypeError(
+                        f"index of `{self.name}` along axis {axis} must be an integer, got {component!r} "
+                        "of type "
+                        f"{type(component).__name__}\n  {self._clock.describe()} at {self._site(frame)}\n"
+                        "  convert it with int(...)"
+                    )
+            if not 0 <= component < self.shape[axis]:
+                component = self._outside(index, axis, component, frame)
+            place.append(component)
+            address += component * strides[axis]
+        return (address, tuple(place)) if len(place) == len(self.shape) else None
+
+    def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
+        return View(
+            array,
+            name,
+            self._clock,
+            self._trail,
+            self._has_bounds,
+            self._granule,
+            self._has_fp64,
+            self.space,
+            self.starts_unwritten,
+        )
+
+    def _part(self, index: Any, frame: FrameType) -> View:
+        components = index if isinstance(index, tuple) else (index,)
+        for axis, component in enumerate(components):
+            if isinstance(component, (int, np.integer)) and not 0 <= component < self.shape[axis]:
+                self._outside(index, axis, int(component), frame)
+        return self._like(self._array[index], spell(self.name, index))
+
+    def _set_part(self, index: Any, value: Any, frame: FrameType) -> None:
+        raise DtypeError(
+            f"`{self.name}` must be written element by element in a kernel, got an assignment to "
+            f"{spell(self.name, index)} of shape {self._array[index].shape}\n"
+            f"  {self._clock.describe()} at {self._site(frame)}\n  loop over the elements"
+        )

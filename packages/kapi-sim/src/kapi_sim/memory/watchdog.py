@@ -1,0 +1,245 @@
+"""Loops that no schedule can end: counted, given up, and described.
+
+The rewritten kernel counts the turns of each ``while`` loop that does not pass a barrier by itself.
+Past a limit, a work-item of a group hands over to the others, for one of them may bring about what it
+waits for.  If the loops come round to where they were and nothing was written, or if no work-item came to
+a barrier or to its end for many such turns, nothing ends them.
+The count is of loop turns, not of time, so the verdict is the same in each run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import count
+from types import CellType
+from typing import TYPE_CHECKING, NoReturn
+
+from kapi_sim.checks.bounds import spell
+from kapi_sim.errors import DeadlockError
+from kapi_sim.language.source import Site, line_of, site_of
+from kapi_sim.language.words.index_space import NdRange
+
+if TYPE_CHECKING:
+    from kapi_sim.checks.ordered_races import Hearing
+    from kapi_sim.checks.races import Trail
+    from kapi_sim.memory.arguments import Bound
+
+__all__ = [
+    "IDLE_TURNS",
+    "LOOP_NUMBER",
+    "SPIN",
+    "TURNS",
+    "Loop",
+    "SpinningError",
+    "counted",
+    "deadlock",
+    "spin",
+    "turn_of",
+    "waiting_for_another_group",
+]
+
+Loop = tuple[str, int, int]
+"""File, first and last line of a loop."""
+
+SPIN = -1
+"""In place of a fence scope: the work-item is at no barrier, it turns in a loop."""
+TURNS = 1000
+"""How many times one work-item may hand over while none comes to a barrier or to its end."""
+LOOP_NUMBER = CellType(count().__next__)
+"""Holds what gives each run of a loop a number."""
+
+IDLE_TURNS = 100
+"""So many turns without any change, of a loop that depends on nothing else, are enough where nobody else runs."""
+
+_LOOKED_AT = 20_000
+"""So many turns of a loop over a range are enough for a second look."""
+
+RANGE_TURNS = 100
+"""A `for` loop over a range may turn so many times as often as a `while` loop: it does have an end."""
+
+_MOST_NAMED = 3
+
+
+class SpinningError(DeadlockError):
+    """A loop went beyond the limit; completed to a `DeadlockError` where the launch is known.
+
+    Parameters
+    ----------
+    loop : Loop
+        Where it turns.
+    factor : int
+        How many times the limit of a `while` loop it turned.
+    has_come_round : bool
+        Whether it was seen to turn without any change.
+    """
+
+    def __init__(self, loop: Loop, factor: int = 1, has_come_round: bool = False) -> None:
+        super().__init__(f"loop at {Site(loop[0], loop[1])} does not end")
+        self.loop = loop
+        self.factor = factor
+        self.has_come_round = has_come_round
+
+
+class BoundedWaitError(Exception):
+    """Ends a second look: a loop waits for others, and goes on without them after some turns."""
+
+
+def turn_of(limit: int) -> int:
+    """Return after how many turns of one loop a work-item hands over to the others of its group."""
+    return max(limit // TURNS, 1)
+
+
+def spin(loop: Loop, is_long: bool) -> NoReturn:
+    """Give up a loop of a work-item that cannot hand over: it turned for long, or without any change."""
+    raise SpinningError(loop, has_come_round=not is_long)
+
+
+def counted(bound: Bound, turns: range, loop: Loop, idles: bool) -> Iterable[int]:
+    """Return `turns`, counted if they are more than any kernel is meant to run.
+
+    Parameters
+    ----------
+    bound : Bound
+        The launch.
+    turns : range
+        What the loop is over.
+    loop : Loop
+        Where it is.
+    idles : bool
+        Whether turns without any change are all alike.
+    """
+    most = bound.spin_limit * RANGE_TURNS
+    is_endless = bool(turns[most:])
+    if (idles and turns[IDLE_TURNS:] and (is_endless or bound.is_second_look)) or (
+        bound.is_second_look and turns[_LOOKED_AT:]
+    ):
+        return _watched(bound, turns[:most], loop, idles, is_endless)
+    return _given_up(turns[:most], loop) if is_endless else turns
+
+
+def _watched(bound: Bound, turns: range, loop: Loop, idles: bool, is_endless: bool) -> Iterator[int]:
+    idle, seen = 0, -1
+    for turn in turns:
+        yield turn
+        if bound.is_second_look and turn - turns[0] == _LOOKED_AT * turns.step:
+            raise BoundedWaitError
+        if not idles:
+            continue
+        now = bound.changes()
+        idle = idle + 1 if now == seen else 0
+        seen = now
+        if idle > IDLE_TURNS:
+            raise SpinningError(loop, RANGE_TURNS, has_come_round=True) if is_endless else BoundedWaitError
+    if is_endless:
+        raise SpinningError(loop, RANGE_TURNS)
+
+
+def _given_up(turns: range, loop: Loop) -> Iterator[int]:
+    yield from turns
+    raise SpinningError(loop, RANGE_TURNS)
+
+
+def waiting_for_another_group(bound: Bound, heard: list[Hearing]) -> DeadlockError:
+    """Return the error for a loop that ended because another work-group had run, and does not end without.
+
+    Parameters
+    ----------
+    bound : Bound
+        The launch, which was stuck when the work-group ran first.
+    heard : list of Hearing
+        What its atomic operations read of other groups when they ran before.
+    """
+    clock = bound.clock
+    loops = bound.stuck
+    here = [
+        each
+        for each in heard
+        for file, first, last in loops
+        if each[0][2].co_filename == file and first <= line_of(each[0][2], each[0][3]) <= last
+    ]
+    read, write = (here or heard)[-1]
+    if isinstance(clock.space, NdRange):
+        whose, who = "work-group", "no work-group can wait for another one"
+    else:
+        whose, who = "work-item", "no work-item of a Range launch can wait for another one"
+    where = [f"  and turns at {Site(file, first)}\n" for file, first, _ in ([] if here else loops[:1])]
+    return DeadlockError(
+        f"a loop must end by what its own {whose} does, got one that waits for another {whose}\n"
+        f"  {clock.describe(read[0])} waited for {spell(read[4].name, read[5])} at {site_of(read[2], read[3])}\n"
+        f"{''.join(where)}"
+        f"  {clock.describe(write[0])} wrote it at {site_of(write[2], write[3])}\n"
+        f"  {who}, which may not run before it has ended: split the work into two launches"
+    )
+
+
+def deadlock(
+    bound: Bound,
+    spinning: dict[int, Loop],
+    others: list[str],
+    has_come_round: bool = False,
+    factor: int = 1,
+) -> DeadlockError:
+    """Return the error for work-items that turn in loops which nothing ends.
+
+    Parameters
+    ----------
+    bound : Bound
+        The launch's arguments, clock and recorded accesses.
+    spinning : dict of int to Loop
+        By number of the work-item, where it turns.
+    others : list of str
+        What the other work-items of the group do, a line each.
+    has_come_round : bool
+        Whether the loops were seen to come round to where they were; else they had their turns.
+    factor : int
+        How many times the limit of a `while` loop those turns were.
+    """
+    clock = bound.clock
+    lines = []
+    for uid, loop in list(spinning.items())[:_MOST_NAMED]:
+        lines.append(f"  {clock.describe(uid)} turns at {Site(loop[0], loop[1])}")
+        lines += [f"    {wait}" for wait in _waits(bound, uid, loop)]
+    if len(spinning) > _MOST_NAMED:
+        lines.append(f"  and {len(spinning) - _MOST_NAMED} more work-items turn in loops")
+    lines += [f"  {line}" for line in others]
+    if isinstance(clock.space, NdRange):
+        cure = "work-items must not wait for each other in a loop, and no work-group can wait for another one: "
+        cure += "use a `group_barrier` within a group, two launches between groups"
+    else:
+        cure = "no work-item of a Range launch can wait for another one: split the work into two launches"
+    if has_come_round:
+        why = "comes round to where it was, with nothing written"
+    else:
+        why = f"no other work-item ends within {bound.spin_limit * factor} turns"
+        cure += "\n  if the loop does end, allow it more turns with simulation(spin_limit=...)"
+    bound.stuck = list(spinning.values())
+    return DeadlockError(
+        f"a loop must end by what its own work-item does, got one that {why}\n" + "\n".join(lines) + f"\n  {cure}"
+    )
+
+
+def _waits(bound: Bound, uid: int, loop: Loop) -> list[str]:
+    """Say what the loop reads, as far as accesses were recorded."""
+    found: dict[tuple[int, str], str] = {}
+    for trail in (bound.trail, bound.local_trail):
+        if trail is not None:
+            _collect(trail, uid, loop, found)
+    return list(found.values())[:_MOST_NAMED]
+
+
+def _collect(trail: Trail, uid: int, loop: Loop, found: dict[tuple[int, str], str]) -> None:
+    file, first, last = loop
+    for address, access in trail.recorded_reads():
+        if access[2].co_filename != file:
+            continue
+        line = line_of(access[2], access[3])
+        # Of an element that many work-items read, some are recorded: any of them stands for this one.
+        if not first <= line <= last:
+            continue
+        array, index = access[4], access[5]
+        write = trail.writes.get(address)
+        by = "which no work-item wrote" if write is None else f"last written by {trail.clock.describe(write[0])}"
+        found.setdefault(
+            (line, spell(array.name, index)),
+            f"it waits for {spell(array.name, index)} at line {line}, which is {array.peek(index)}, {by}",
+        )

@@ -1,0 +1,1 @@
+"""Numbers of simulated kernels: NumPy's rules where Python's own arithmetic and functions differ."""

@@ -1,0 +1,90 @@
+"""Python's builtin functions of numbers as kernels see them: `abs`, `min`, `max`, `pow` and `round`.
+
+Weak integers have 64 bits, and what is chosen among several numbers has the type that holds them all.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.errors import DtypeError
+from kapi_sim.numbers.arithmetic import checked_ring, power
+
+__all__ = ["BUILTINS", "shared_type"]
+
+
+def _absolute(x: Any) -> Any:
+    return checked_ring(abs(x))
+
+
+def _power(base: Any, exp: Any) -> Any:
+    return checked_ring(power(base, exp))
+
+
+def _round(number: Any, ndigits: Any = None) -> Any:
+    if ndigits is None:
+        return checked_ring(round(number))
+    if type(number) is float:
+        # Scaled, rounded and scaled back, as NumPy does it: a device has no decimal digits to round to.
+        with np.errstate(all="ignore"):
+            return float(round(np.float64(number), ndigits))
+    return checked_ring(round(number, ndigits))
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@functools.lru_cache(maxsize=1024)
+def shared_type(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
+    """Return what converts each number to the one type that holds numbers of all these types.
+
+    Parameters
+    ----------
+    kinds : tuple of type
+        Python's and NumPy's number types, none of them complex.
+    """
+    strong = [kind for kind in kinds if issubclass(kind, np.generic)]
+    if not strong:
+        return float if float in kinds and set(kinds) <= {float, int, bool} and len(set(kinds)) > 1 else _same
+    # Of Python's own numbers it is the kind that counts, never the value.
+    ones = [kind(1) for kind in kinds]
+    dtype = functools.reduce(lambda left, right: np.result_type(left, right).type(1), ones).dtype
+
+    def convert(value: Any) -> Any:
+        try:
+            return dtype.type(value)
+        except OverflowError:
+            raise DtypeError(
+                f"a Python integer beside a NumPy number must fit {dtype}, got {value}: "
+                "convert the other, as in `numpy.int64(...)`"
+            ) from None
+
+    return convert
+
+
+def _extremum(function: Callable[..., Any]) -> Callable[..., Any]:
+    def chosen(*numbers: Any, **words: Any) -> Any:
+        kinds = tuple(map(type, numbers))
+        if words or len(numbers) < 2 or not all(issubclass(k, (int, float, np.generic)) for k in kinds):
+            return function(*numbers, **words)
+        if len(set(kinds)) == 1:
+            return function(*numbers)
+        return function(*map(shared_type(kinds), numbers))
+
+    chosen.__name__ = chosen.__qualname__ = function.__name__
+    return chosen
+
+
+BUILTINS: dict[Any, Callable[..., Any]] = {
+    abs: _absolute,
+    min: _extremum(min),
+    max: _extremum(max),
+    pow: _power,
+    round: _round,
+}
+"""Builtin functions that kernels do not get as they are."""

@@ -1,0 +1,287 @@
+"""`math`, `cmath` and NumPy's functions as kernels see them.
+
+A strong number keeps its type, no domain is an error, and integers are not divided by zero.  The rewritten kernel
+gets what stands here in place of the modules' own functions, by the rows of the intrinsic table.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.language.table.intrinsics import Intrinsic, rows
+from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder
+from kapi_sim.numbers.builtin_functions import BUILTINS, shared_type
+
+__all__ = ["MATH", "SUBSTITUTES"]
+
+_INTEGERS = (int, np.integer, np.bool_)
+
+
+def _gamma_beyond(x: float) -> float:
+    if x == 0.0:
+        return math.copysign(math.inf, x)
+    return math.nan if x == math.floor(x) and x < 0.0 else math.copysign(math.inf, x)
+
+
+# What IEEE 754 gives where Python's function raises ValueError, OverflowError or ZeroDivisionError.
+_BEYOND: dict[str, Callable[..., Any]] = {
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "exp2": np.exp2,
+    "log": lambda x, *base: np.log(x) / np.log(base[0]) if base else np.log(x),
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "log10": np.log10,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "pow": np.float_power,
+    "hypot": np.hypot,
+    "fmod": np.fmod,
+    "remainder": lambda x, y: math.nan,
+    "ldexp": lambda x, i: math.copysign(math.inf, x),
+    "fma": fused_to_odd,
+    "gamma": _gamma_beyond,
+    "lgamma": lambda x: math.inf,
+    "rect": lambda r, phi: complex(r * np.cos(phi), r * np.sin(phi)),
+    "polar": lambda z: (np.abs(z), np.angle(z)),
+}
+_COMMON: dict[tuple[type, ...], type] = {}
+
+
+def _common_float(*numbers: Any) -> type:
+    """The type of a function's float result: `float` if all numbers are weak, else that of the strong ones."""
+    kinds = tuple(number.__class__ for number in numbers)
+    known = _COMMON.get(kinds)
+    if known is None:
+        strong = [np.dtype(kind) for kind in kinds if issubclass(kind, np.generic)]
+        floats = [_real_type(dtype) for dtype in strong]
+        known = np.result_type(*floats).type if floats else float
+        _COMMON[kinds] = known
+    return known
+
+
+def _real_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    if dtype.kind == "c":
+        return np.dtype(f"f{dtype.itemsize // 2}")
+    return dtype if dtype.kind == "f" else np.dtype(np.float64)
+
+
+def _real(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of `math` that refuses NumPy's complex numbers; Python's takes their real part, with a warning."""
+    seen: set[tuple[type, ...]] = set()
+
+    def checked(*numbers: Any) -> Any:
+        kinds = tuple(number.__class__ for number in numbers)
+        if kinds not in seen:
+            for kind in kinds:
+                if issubclass(kind, np.complexfloating):
+                    raise TypeError(f"argument of a function of math must be a real number, got {kind.__name__}")
+            seen.add(kinds)
+        return function(*numbers)
+
+    return checked
+
+
+def _whole(value: Any) -> int:
+    """An integer as Python's; a float is none, even a whole one."""
+    if not isinstance(value, _INTEGERS):
+        raise TypeError(f"argument must be an integer, got {value!r}: write int(...)")
+    return int(value)
+
+
+def _met(kind: type, numbers: tuple[Any, ...]) -> Any:
+    """Numbers of which Python's have taken the float type of the strong ones, as in NumPy's own functions."""
+    if len(numbers) == 1 or kind is float or kind is np.float64:
+        return numbers
+    return [number if isinstance(number, np.generic) else _plain(kind, number) for number in numbers]
+
+
+def _common_complex(*numbers: Any) -> type:
+    kind = _common_float(*numbers)
+    if kind is float:
+        return complex
+    return np.complex128 if kind is np.float64 else np.complex64
+
+
+def _caught(module: ModuleType, name: str) -> Callable[..., Any]:
+    """A module's function, which gives what lies beyond its domain instead of raising an error."""
+    function: Callable[..., Any] = getattr(module, name)
+    beyond = _BEYOND.get(name, function)
+    wide = complex if module is cmath and name != "rect" else float
+
+    def caught(*numbers: Any) -> Any:
+        try:
+            return function(*numbers)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            return beyond(*(wide(each) for each in numbers))
+
+    return caught
+
+
+def _ulp(x: Any) -> Any:
+    size = abs(x)
+    if not np.isfinite(size):
+        return size
+    kind = size.__class__
+    following = np.nextafter(size, kind(np.inf))
+    return following - size if np.isfinite(following) else size - np.nextafter(size, kind(0))
+
+
+_PLACES: dict[str, Callable[..., Any]] = {"nextafter": np.nextafter, "ulp": _ulp}
+
+
+def _plain(cast: type, value: Any) -> Any:
+    return cast(value)
+
+
+def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
+    """What stands for one function in a kernel."""
+    function: Callable[..., Any] = getattr(module, row.name)
+    if row.returns == "bool":
+        return function if module is cmath else _real(function)
+    words = row.returns.split(", ")
+    caught = _caught(module, row.name)
+    has_floats = any(word != "integer" for _, word, _ in row.parameters)
+
+    def of_floats(*numbers: Any) -> Any:
+        kind = _common_float(*numbers)
+        return _plain(kind, caught(*_met(kind, numbers)))
+
+    def fused(*numbers: Any) -> Any:
+        # The bound is no error at all, so a weak number has to become what it is on a device first.
+        kind = _common_float(*numbers)
+        x, y, z = (float(_plain(kind, number)) for number in numbers)
+        return _plain(kind, caught(x, y, z) if kind in (float, np.float64) else fused_to_odd(x, y, z))
+
+    def scaled(x: Any, i: Any) -> Any:
+        return _plain(_common_float(x), caught(x, _whole(i)))
+
+    def of_places(*numbers: Any) -> Any:
+        # Which floats are neighbours is a question of their type.
+        kind = _common_float(*numbers)
+        places = (_plain(np.float64 if kind is float else kind, number) for number in numbers)
+        return _plain(kind, _PLACES[row.name](*places))
+
+    def of_complex(*numbers: Any) -> Any:
+        return _plain(_common_complex(*numbers), caught(*_met(_common_float(*numbers), numbers)))
+
+    def of_two(*numbers: Any) -> Any:
+        kind = _common_float(*numbers)
+        first, second = caught(*numbers)
+        return _plain(kind, first), second if words[1] == "weak int" else _plain(kind, second)
+
+    def of_integers(*numbers: Any) -> Any:
+        return checked_ring(int(function(*map(_whole, numbers))))
+
+    def to_integer(x: Any) -> int:
+        value: int = checked_ring(int(x) if isinstance(x, _INTEGERS) else int(function(float(x))))
+        return value
+
+    if len(words) == 2:
+        made: Callable[..., Any] = of_two
+    elif words[0] == "weak int":
+        made = to_integer if has_floats else of_integers
+    else:
+        by_name = {"nextafter": of_places, "ulp": of_places, "ldexp": scaled, "fma": fused}
+        made = of_complex if words[0] == "argument complex" else by_name.get(row.name, of_floats)
+    if module is math or row.name == "rect":
+        made = _real(made)
+    made.__name__ = made.__qualname__ = row.name
+    return made
+
+
+class _KernelModule(ModuleType):
+    """Stands for a module in a kernel; what the table lacks is the module's own."""
+
+    def __init__(self, module: ModuleType) -> None:
+        super().__init__(
+            module.__name__, f"Python's {module.__name__} as kernels see it: strong numbers keep their type."
+        )
+        self.__dict__["_module"] = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_module"], name)
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    kinds = type(x), type(y)
+    if kinds[0] is not kinds[1] and all(issubclass(kind, (int, float, np.generic)) for kind in kinds):
+        x, y = map(shared_type(kinds), (x, y))
+    # Of NumPy's own, which is an array without axes, the element.
+    return np.where(condition, x, y)[()]
+
+
+_BOUNDED: np.ufunc = vars(np._core.umath)["clip"]  # type: ignore[attr-defined]  # what np.clip calls, and has no public name
+
+
+def _clip(x: Any, low: Any, high: Any) -> Any:
+    """As NumPy has it for integers; where the result is none, Python's ints are bounds whatever their size."""
+    x = np.asarray(x)[()]
+    if not all(isinstance(each, (int, np.integer)) for each in (x, low, high)):
+        return _BOUNDED(x, low, high)
+    # A bound beyond the type's own bounds nothing; NumPy 2.0 refuses it.
+    if isinstance(x, np.integer):
+        limits = np.iinfo(x.dtype)
+        low = max(low, int(limits.min)) if type(low) is int else low
+        high = min(high, int(limits.max)) if type(high) is int else high
+    return np.clip(x, low, high)
+
+
+def _checked(check: Callable[[Any, Any], Any], function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    def divide(x: Any, y: Any) -> Any:
+        if not y and isinstance(y, _INTEGERS) and isinstance(x, _INTEGERS):
+            check(x, y)
+        return function(x, y)
+
+    return divide
+
+
+_NUMPY: dict[Any, Any] = {
+    np.where: _where,
+    np.clip: _clip,
+    np.divmod: _checked(floor_divide, np.divmod),
+    np.fmod: _checked(remainder, np.fmod),
+    np.floor_divide: _checked(floor_divide, np.floor_divide),
+    np.remainder: _checked(remainder, np.remainder),
+}
+"""NumPy's functions that kernels do not get as they are."""
+
+
+def _module(module: ModuleType) -> tuple[ModuleType, dict[int, Any]]:
+    """What stands for a module, and for each of its functions by `id`."""
+    made = _KernelModule(module)
+    by_id: dict[int, Any] = {id(module): made}
+    for row in rows(module.__name__):
+        function = _function_of(row, module)
+        setattr(made, row.name, function)
+        by_id[id(getattr(module, row.name))] = function
+    return made, by_id
+
+
+MATH, _OF_MATH = _module(math)
+"""What a kernel's name for the module `math` becomes."""
+_, _OF_CMATH = _module(cmath)
+
+SUBSTITUTES: dict[int, Any] = {
+    **_OF_MATH,
+    **_OF_CMATH,
+    **{id(function): substitute for function, substitute in (_NUMPY | BUILTINS).items()},
+}
+"""What a kernel gets in place of the object with this `id`; the originals live as long as their modules."""

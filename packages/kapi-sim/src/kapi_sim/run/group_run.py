@@ -1,0 +1,365 @@
+"""One work-group's run: from meeting to meeting, each work-item in its turn.
+
+A work-item runs until it yields: at a barrier, at a group algorithm, or in a loop that turns for
+long.  When all have stopped, the sub-groups whose members met go on, else the whole group.
+"""
+
+from __future__ import annotations
+
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kapi_sim.checks.convergence import Arrival, call_sites, check_arrivals, check_uniform, describe_arrivals
+from kapi_sim.checks.initialisation import unwritten_read
+from kapi_sim.errors import CollectiveMismatchError, DeadlockError, KapiError, KernelLaunchError
+from kapi_sim.items.items import Cluster, SimGroup, SimSubGroup
+from kapi_sim.items.meetings import ALGORITHM, Yielded, parameters_of
+from kapi_sim.items.undefined import Undefined
+from kapi_sim.language.source import Site
+from kapi_sim.language.words.group_algorithms import select_from_group
+from kapi_sim.language.words.memory import MemoryScope
+from kapi_sim.memory.arguments import Bound
+from kapi_sim.memory.views import View, poison
+from kapi_sim.memory.watchdog import SPIN, Loop, deadlock
+from kapi_sim.run.algorithms import BeyondGroup, outcome
+
+if TYPE_CHECKING:
+    from kapi_sim.run.order import Shuffler
+
+__all__ = ["GroupRun", "end_phase", "endless"]
+
+_MOST_PATIENCE = 4
+"""Of a group that turns in loops, so many work-items may use up the turns of one."""
+
+
+class GroupRun:
+    """One work-group's run.
+
+    Parameters
+    ----------
+    bound : Bound
+        The launch's arguments and clock.
+    cluster : Cluster
+        The group.
+    base : int
+        Number of its first work-item.
+    generators : list
+        Its work-items' runs, by local linear id.
+    checks_convergence : bool
+        Whether a meeting that a part of a group reaches is an error.
+    """
+
+    __slots__ = (
+        "_answers",
+        "_arrivals",
+        "_base",
+        "_bound",
+        "_checks_convergence",
+        "_clock",
+        "_cluster",
+        "_generators",
+        "_given",
+        "_has_met_in_part",
+        "_known_states",
+        "_left",
+        "_rounds",
+        "_spinning",
+        "_turns",
+    )
+
+    def __init__(
+        self, bound: Bound, cluster: Cluster, base: int, generators: list[Any], checks_convergence: bool
+    ) -> None:
+        self._bound = bound
+        self._clock = bound.clock
+        self._cluster = cluster
+        self._base = base
+        self._generators = generators
+        self._checks_convergence = checks_convergence
+        self._arrivals: dict[int, Arrival] = {}
+        self._given: dict[int, tuple[Any, Any]] = {}
+        self._answers: dict[int, Any] = {}
+        self._spinning: dict[int, Yielded] = {}
+        self._left: list[int] = []
+        self._has_met_in_part = False
+        self._known_states: dict[int, object] = {}
+        self._turns = 0
+        self._rounds = 0
+
+    def run(self, shuffler: Shuffler | None) -> None:
+        """Run all work-items to their ends."""
+        ready = list(range(len(self._generators)))
+        while True:
+            if shuffler is not None:
+                shuffler.shuffle(ready)
+            self._resume(ready)
+            ready = self._settle_sub_groups() if self._has_met_in_part else []
+            if ready:
+                ready += self._spinning
+                self._known_states = {}
+            elif self._spinning:
+                self._turn_spinning()
+            elif self._arrivals:
+                ready = self._settle_group()
+            else:
+                end_phase(self._bound)
+                return
+
+    def _resume(self, ready: list[int]) -> None:
+        """Let work-items run, each until it yields or ends."""
+        clock, base, generators = self._clock, self._base, self._generators
+        answers, spinning = self._answers, self._spinning
+        for local in ready:
+            clock.uid = base + local
+            generator = generators[local]
+            if local in answers:
+                try:
+                    yielded = generator.send(answers.pop(local))
+                except StopIteration:
+                    yielded = None
+            else:
+                yielded = next(generator, None)
+            if spinning:
+                spinning.pop(local, None)
+            if yielded is None:
+                self._left.append(local)
+            elif yielded[2] is SPIN:
+                spinning[local] = yielded
+            else:
+                self._arrive(local, generator, yielded)
+
+    def _arrive(self, local: int, generator: Any, yielded: Yielded) -> None:
+        site, group, scope = yielded[:3]
+        is_sub_group = group.__class__ is SimSubGroup
+        if not (is_sub_group or group.__class__ is SimGroup) or group.cluster is not self._cluster:
+            generator.throw(_wrong_group(yielded))
+        if is_sub_group:
+            self._has_met_in_part = True
+        calls: tuple[Any, ...] = ()
+        if self._checks_convergence:
+            calls = call_sites(generator)
+        else:
+            # The turns of loops are not told apart.
+            site = site[:3]
+        if scope == ALGORITHM:
+            word, value, argument = yielded[3:]
+            if not is_sub_group and parameters_of(word)[2:3] in _OF_SUB_GROUPS:
+                generator.throw(_needs_sub_group(word.__name__, group))
+            self._given[local] = value, argument
+            self._arrivals[local] = Arrival(site, calls, int(MemoryScope.WORK_ITEM), word, is_sub_group)
+        else:
+            self._arrivals[local] = Arrival(site, calls, int(scope), None, is_sub_group)
+        if self._bound.recorder is not None:
+            arrival = self._arrivals[local]
+            kind = "sub-group" if is_sub_group else "barrier" if arrival.word is None else "algorithm"
+            name = "group_barrier" if arrival.word is None else arrival.word.__name__
+            self._bound.recorder.note_meeting(kind, self._base + local, site[0], site[1], name)
+
+    def _settle_sub_groups(self) -> list[int]:
+        """Let the sub-groups go on that have met, and return their work-items."""
+        released: list[int] = []
+        waiting = sorted(local for local, arrival in self._arrivals.items() if arrival.is_sub_group)
+        done: set[int] = set()
+        for local in waiting:
+            members = self._cluster.sub_group(local)
+            if members.start in done:
+                continue
+            done.add(members.start)
+            # One that turns in a loop may still come.
+            if any(member in self._spinning for member in members):
+                continue
+            arrivals = {member: self._arrivals[member] for member in members if member in self._arrivals}
+            if self._checks_convergence:
+                left = [member for member in members if member in self._left]
+                check_arrivals(self._clock, self._base, len(members), arrivals, left)
+            released += self._meet({m: arrival for m, arrival in arrivals.items() if arrival.is_sub_group})
+        if released:
+            self._count_round()
+        return released
+
+    def _settle_group(self) -> list[int]:
+        """Let the whole group go on, and return its work-items."""
+        arrivals = dict(sorted(self._arrivals.items()))
+        if any(arrival.word is None for arrival in arrivals.values()):
+            end_phase(self._bound)
+        if self._checks_convergence:
+            check_arrivals(self._clock, self._base, len(self._generators), arrivals, self._left)
+        self._count_round()
+        return self._meet(arrivals)
+
+    def _meet(self, arrivals: dict[int, Arrival]) -> list[int]:
+        """Carry out one meeting, or without checks several, and return who goes on."""
+        first = next(iter(arrivals.values()))
+        places = {first.site: list(arrivals)}
+        if not self._checks_convergence:
+            places = {}
+            for local, arrival in arrivals.items():
+                places.setdefault(arrival.site, []).append(local)
+        for members in places.values():
+            arrival = arrivals[members[0]]
+            if arrival.word is not None:
+                self._compute(arrival, members)
+            else:
+                self._pass_barrier(arrival, members)
+            if not arrival.is_sub_group and self._bound.recorder is not None:
+                self._bound.recorder.pass_meeting()
+        for local in arrivals:
+            del self._arrivals[local]
+        return list(arrivals)
+
+    def _pass_barrier(self, arrival: Arrival, members: list[int]) -> None:
+        ordering = self._bound.ordering
+        site = Site(*arrival.site[:2])
+        if arrival.is_sub_group or arrival.scope == MemoryScope.SUB_GROUP:
+            if arrival.scope >= MemoryScope.SUB_GROUP and ordering is not None:
+                for part in self._parts(members):
+                    ordering.join_sub_group([self._base + member for member in part])
+            if not arrival.is_sub_group:
+                self._clock.pass_barrier(False, site)
+        else:
+            self._clock.pass_barrier(arrival.scope >= MemoryScope.WORK_GROUP, site)
+            if ordering is not None and arrival.scope >= MemoryScope.WORK_GROUP:
+                ordering.join_group([self._base + member for member in members])
+
+    def _parts(self, members: list[int]) -> list[list[int]]:
+        parts: dict[int, list[int]] = {}
+        for member in members:
+            parts.setdefault(self._cluster.sub_group(member).start, []).append(member)
+        return list(parts.values())
+
+    def _compute(self, arrival: Arrival, members: list[int]) -> None:
+        """Give each member what a group algorithm has for it."""
+        word = arrival.word
+        assert word is not None
+        self._clock.algorithm = Site(*arrival.site[:2])
+        given = {local: self._given.pop(local) for local in members}
+        values = [value for value, _ in given.values()]
+        arguments: Any = [argument for _, argument in given.values()]
+        name = "".join(parameters_of(word)[2:])
+        if word is not select_from_group:
+            if self._checks_convergence and name:
+                try:
+                    check_uniform(self._clock, self._base, arrival, name, {m: pair[1] for m, pair in given.items()})
+                except CollectiveMismatchError as error:
+                    self._throw(members[0], error)
+            arguments = arguments[0]
+
+        def undefined(member: int, wanted: str) -> Any:
+            if not self._checks_convergence:
+                return _poisoned(values[member])
+            return Undefined(
+                f"{self._clock.describe(self._base + members[member])} had it from {word.__name__} at "
+                f"{Site(*arrival.site[:2])}, which has no work-item with {wanted}"
+            )
+
+        try:
+            results = outcome(word, values, arguments, self._bound.checks_limits, undefined)
+        except BeyondGroup as error:
+            local = members[error.member or 0]
+            self._throw(local, CollectiveMismatchError(f"{error}\n  {self._by(local, arrival)}"))
+        except KapiError as error:
+            self._throw(members[0], error)
+        else:
+            self._answers.update(zip(members, results, strict=True))
+
+    def _by(self, local: int, arrival: Arrival) -> str:
+        return f"{self._clock.describe(self._base + local)} at {Site(*arrival.site[:2])}"
+
+    def _throw(self, local: int, error: Exception) -> None:
+        """Raise `error` at the line where a work-item waits."""
+        self._clock.uid = self._base + local
+        self._generators[local].throw(error)
+        raise error
+
+    def _count_round(self) -> None:
+        self._rounds += 1
+        if self._rounds > self._bound.spin_limit:
+            raise endless(self._rounds)
+
+    def _turn_spinning(self) -> None:
+        """Let the work-items that turn in loops run a turn each, while all others wait."""
+        states = {local: self._state(self._generators[local], *each[1:]) for local, each in self._spinning.items()}
+        # Work-items that come round to where they were, with nothing written, do so for ever.
+        is_stuck = self._known_states == states and None not in states.values()
+        self._known_states = states
+        for local in list(self._spinning):
+            self._resume([local])
+            if local not in self._spinning:
+                self._turns = 0
+                is_stuck = False
+                continue
+            self._turns += self._spinning[local][3]
+            if is_stuck or self._turns >= self._bound.spin_limit * min(len(self._spinning), _MOST_PATIENCE):
+                others = describe_arrivals(self._clock, self._base, self._arrivals, self._left)
+                stuck: dict[int, Loop] = {self._base + number: each[0] for number, each in self._spinning.items()}
+                self._generators[local].throw(deadlock(self._bound, stuck, others, is_stuck))
+
+    def _state(self, generator: Any, run: object, _: int, turns: int, names: tuple[str, ...] | None) -> object:
+        """What a work-item that turns in a loop depends on; `None` if that is not recorded."""
+        bound = self._bound
+        if bound.trail is None or bound.local_trail is None:
+            return None
+        if not isinstance(generator, GeneratorType):
+            return None
+        while generator.gi_yieldfrom is not None:
+            generator = generator.gi_yieldfrom
+        held = generator.gi_frame.f_locals.items()
+        if names is None:
+            state = {name: _held(value) for name, value in held if not name.startswith("_kapi_")}
+        else:
+            state = {name: _held(value) for name, value in held if name in names}
+        return run, state, bound.trail.changes, bound.local_trail.changes
+
+
+def end_phase(bound: Bound) -> None:
+    """Raise for what was read, in the phase that ends, and nobody wrote."""
+    for trail in (bound.local_trail, bound.trail):
+        if trail is not None and trail.unwritten:
+            error = unwritten_read(trail)
+            if error is not None:
+                raise error
+
+
+def endless(rounds: int) -> DeadlockError:
+    """Return the error for a loop with a barrier that does not end."""
+    return DeadlockError(
+        f"a loop with a barrier must end, got one that the whole group passed {rounds} times: make its condition "
+        "change, or allow it more turns with simulation(spin_limit=...)"
+    )
+
+
+_OF_SUB_GROUPS = (("delta",), ("mask",), ("remote_local_id",))
+"""The parameter by which an algorithm that only sub-groups have is known."""
+
+
+def _held(value: Any) -> object:
+    if isinstance(value, (int, float, complex, np.generic)):
+        return value.__class__, value
+    # Changes of private memory are not counted.
+    return value.array.tobytes() if isinstance(value, View) and value.space == "private" else id(value)
+
+
+def _poisoned(value: Any) -> Any:
+    """Return what an unchecked kernel gets for a value that is not defined."""
+    kind = value.__class__
+    if kind not in _POISON:
+        made = np.empty(1, np.asarray(value).dtype)
+        poison(made)
+        _POISON[kind] = made[0] if isinstance(value, np.generic) else made[0].item()
+    return _POISON[kind]
+
+
+_POISON: dict[type, Any] = {}
+
+
+def _wrong_group(yielded: Yielded) -> KernelLaunchError:
+    word = yielded[3].__name__ if yielded[2] == ALGORITHM else "group_barrier"
+    return KernelLaunchError(
+        f"{word} must be given the work-item's own group, got {yielded[1]!r}: write nd_item.get_group()"
+    )
+
+
+def _needs_sub_group(word: str, group: object) -> KernelLaunchError:
+    return KernelLaunchError(f"{word} must be given a sub-group, got {group!r}: write nd_item.get_sub_group()")

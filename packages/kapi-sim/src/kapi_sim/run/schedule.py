@@ -1,0 +1,203 @@
+"""The order in which work-items run: groups one after the other, work-items in turns between barriers.
+
+A kernel without barriers is called in a plain loop.  A kernel with barriers is a generator function:
+each work-item runs until it yields at a barrier, and the group goes on when all have arrived.  What else
+may happen at a stop, `kapi_sim.run.group_run` knows; a kernel with barriers only, unchecked, does without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import compress, islice, product, repeat
+from typing import Any
+
+from kapi_sim.errors import KernelLaunchError
+from kapi_sim.items.clock import Clock
+from kapi_sim.items.items import Cluster, SimItem, SimNdItem, linear
+from kapi_sim.language.words.index_space import NdRange, Range
+from kapi_sim.memory.arguments import Bound
+from kapi_sim.memory.views import poison
+from kapi_sim.memory.watchdog import turn_of
+from kapi_sim.run.group_run import GroupRun, end_phase, endless
+from kapi_sim.run.order import Order, Shuffler
+
+__all__ = ["Schedule"]
+
+
+@dataclass(slots=True)
+class Schedule:
+    """One run of a kernel over an index space.
+
+    Attributes
+    ----------
+    function : function
+        The rewritten kernel.
+    has_meeting : bool
+        Whether it may reach a barrier or a group algorithm.
+    is_generator : bool
+        Whether it is a generator function.
+    on_threads : bool
+        Whether each work-item needs a thread, for want of a source.
+    tells_meetings : bool
+        Whether it yields at what, and with whom, it meets; else that it does.
+    values : list
+        What the kernel is called with after the work-item.
+    bound : Bound
+        The arguments, with the clock, which is kept at the running work-item; with no checks only
+        when an error ends the run.
+    is_checked : bool
+        Whether any check needs the clock.
+    checks_convergence : bool
+        Whether a barrier that a part of a group reaches is an error.
+    order : Order
+        In which work-items run.
+    """
+
+    function: Callable[..., Any]
+    has_meeting: bool
+    is_generator: bool
+    on_threads: bool
+    tells_meetings: bool
+    values: list[Any]
+    bound: Bound
+    is_checked: bool
+    checks_convergence: bool
+    order: Order
+
+    @property
+    def clock(self) -> Clock:
+        """The launch's position."""
+        return self.bound.clock
+
+    def run(self, space: Range | NdRange) -> None:
+        """Run every work-item."""
+        shuffler = self.order.shuffler()
+        if isinstance(space, Range):
+            self._run_range(space, shuffler)
+        else:
+            self._run_groups(space, shuffler)
+
+    def _run_range(self, space: Range, shuffler: Shuffler | None) -> None:
+        if self.has_meeting:
+            raise KernelLaunchError(
+                f"kernel `{self.function.__name__}` must be launched over an NdRange, for it has a barrier or a group "
+                f"algorithm, "
+                f"got {space!r}"
+            )
+        item = SimItem(space)
+        clock = self.clock
+        call = partial(self.function, item, *self.values)
+        try:
+            if not self.is_checked:
+                for item.id in _permuted(_indices(space), shuffler):
+                    call()
+                return
+            # Every work-item is a group of its own: nothing orders it after another one.
+            numbered = self._chosen(enumerate(_indices(space)), shuffler)
+            for clock.epoch, (clock.uid, item.id) in enumerate(numbered):
+                clock.group_start = clock.epoch
+                call()
+            end_phase(self.bound)
+        except BaseException:
+            clock.uid = linear(item.id, space)
+            raise
+
+    def _run_groups(self, space: NdRange, shuffler: Shuffler | None) -> None:
+        cluster = Cluster(space, self.clock.sub_group_size)
+        clock = self.clock
+        trail = self.bound.local_trail
+        recorder = self.bound.recorder
+        can_wait = self.is_generator or self.on_threads
+        run_group = self._group_with_barriers(cluster) if can_wait else self._group_in_a_loop(cluster)
+        for number, cluster.id in self._chosen(enumerate(_indices(space.group_range)), shuffler):
+            clock.start_group()
+            if recorder is not None:
+                recorder.start_group()
+            for array in self.bound.local_arrays:
+                poison(array)
+            if trail is not None:
+                trail.clear()
+            run_group(number * clock.group_size, shuffler)
+            end_phase(self.bound)
+
+    def _chosen(self, numbered: Iterable[Any], shuffler: Shuffler | None) -> Iterable[Any]:
+        only = self.order.only
+        return _permuted(numbered, shuffler) if only is None else islice(numbered, only, only + 1)
+
+    def _group_in_a_loop(self, cluster: Cluster) -> Callable[[int, Shuffler | None], None]:
+        item = SimNdItem(cluster, cluster.id)
+        clock = self.clock
+        call = partial(self.function, item, *self.values)
+
+        def run(base: int, shuffler: Shuffler | None) -> None:
+            numbered = _permuted(enumerate(_indices(cluster.local_range), base), shuffler)
+            if self.is_checked:
+                for clock.uid, item.local in numbered:
+                    call()
+                return
+            try:
+                for _, item.local in numbered:
+                    call()
+            except BaseException:
+                clock.uid = base + linear(item.local, cluster.local_range)
+                raise
+
+        return run
+
+    def _group_with_barriers(self, cluster: Cluster) -> Callable[[int, Shuffler | None], None]:
+        items = [SimNdItem(cluster, local) for local in _indices(cluster.local_range)]
+        values = self.values
+        function: Callable[..., Any] = self.function
+        if self.on_threads:
+            from kapi_sim.run.threads import ThreadedItem
+
+            function = partial(ThreadedItem, turn_of(self.bound.spin_limit), function)
+
+        def run(base: int, shuffler: Shuffler | None) -> None:
+            generators = [function(item, *values) for item in items]
+            try:
+                if self.tells_meetings:
+                    GroupRun(self.bound, cluster, base, generators, self.checks_convergence).run(shuffler)
+                else:
+                    self._run_unchecked(base, generators, shuffler)
+            finally:
+                if self.on_threads:
+                    for generator in generators:
+                        generator.close()
+
+        return run
+
+    def _run_unchecked(self, base: int, generators: list[Any], shuffler: Shuffler | None) -> None:
+        running = generators
+        phases = 0
+        try:
+            while running:
+                if shuffler is not None:
+                    running = list(running)
+                    shuffler.shuffle(running)
+                # What is yielded is true; the loop over the work-items is not Python's.
+                running = list(compress(running, map(next, running, repeat(None))))
+                phases += 1
+                if phases > self.bound.spin_limit:
+                    raise endless(phases)
+        except BaseException:
+            # Of this turn's generators, those after the one that failed have not run yet.
+            failed = [generator for generator in running if generator.gi_frame is None]
+            self.clock.uid = base + generators.index(failed[-1]) if failed else base
+            raise
+
+
+def _indices(extents: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Yield all indices, the last dimension the fastest."""
+    # `product` would first make a tuple of its only range.
+    return zip(range(extents[0])) if len(extents) == 1 else product(*map(range, extents))
+
+
+def _permuted(values: Iterable[Any], shuffler: Shuffler | None) -> Iterable[Any]:
+    if shuffler is None:
+        return values
+    shuffled = list(values)
+    shuffler.shuffle(shuffled)
+    return shuffled

@@ -1,0 +1,112 @@
+"""What one order of work-items cannot show: orders that a launch runs again because of what it did.
+
+A loop that waits for another work-group ends if that one has run before; a lock that one work-item takes without
+an acquire is in order for all that come after it.  Which launches may have such, the first run tells: then a
+work-group that heard of another one runs alone, as if it came first, and a launch with such a lock runs backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kapi_sim.checks.ordered_races import Hearing, OrderedTrail
+from kapi_sim.errors import DeadlockError
+from kapi_sim.instrument.compiled import Compiled
+from kapi_sim.memory.arguments import Bound
+from kapi_sim.memory.watchdog import BoundedWaitError, waiting_for_another_group
+from kapi_sim.run.order import Order
+from kapi_sim.settings.debugging import is_debugged
+
+__all__ = ["SecondLook"]
+
+
+class SecondLook:
+    """Runs a launch, and what of it is worth another run.
+
+    Parameters
+    ----------
+    bound : Bound
+        The launch.
+    compiled : Compiled
+        The kernel.
+    run : callable
+        Runs it in an order.
+    """
+
+    __slots__ = ("_before", "_bound", "_run")
+
+    def __init__(self, bound: Bound, compiled: Compiled, run: Callable[[Order], None]) -> None:
+        self._bound = bound
+        self._run = run
+        trail = bound.trail
+        is_able = isinstance(trail, OrderedTrail) and trail.finds_races
+        # A trace shows one run, and a debugger stops in one.
+        is_able &= bound.recorder is None and not is_debugged()
+        self._before = bound.snapshot() if is_able else None
+        if isinstance(trail, OrderedTrail):
+            trail.hears = is_able and compiled.waits
+
+    def look(self) -> None:
+        """Run again, if the run that has just ended gives cause; leave the arrays as that run did.
+
+        Raises
+        ------
+        KapiError
+            What a check finds then.
+        Exception
+            What the kernel raises then.
+        """
+        bound, trail = self._bound, self._bound.trail
+        if self._before is None or not isinstance(trail, OrderedTrail) or bound.ordering is None:
+            return
+        heard = trail.heard
+        is_one_sided = bound.ordering.depends_on_order()
+        if not heard and not is_one_sided:
+            return
+        after = bound.snapshot()
+        trails = [each for each in (trail, bound.local_trail) if each is not None]
+        kept = [each.set_aside() for each in trails]
+        bound.is_second_look = True
+        try:
+            for place, (group, hearings) in enumerate(heard.items(), 1):
+                # Groups are alike: of many, few are looked at.
+                if place & (place - 1) == 0:
+                    self._run_alone(group, list(hearings.values()))
+            if is_one_sided:
+                self._run_backwards()
+        finally:
+            bound.is_second_look = False
+            bound.restore(after)
+            for each, accesses in zip(trails, kept, strict=True):
+                each.resume(accesses)
+
+    def _start(self) -> None:
+        assert self._before is not None
+        self._bound.restore(self._before)
+        self._bound.forget()
+
+    def _run_alone(self, group: int, heard: list[Hearing]) -> None:
+        self._start()
+        try:
+            self._run(Order(only=group))
+        except BoundedWaitError:
+            # It goes on without the others at some time.
+            return
+        except DeadlockError as error:
+            raise waiting_for_another_group(self._bound, heard).with_traceback(error.__traceback__) from None
+        except Exception as error:
+            error.add_note("found with this work-group running before all others")
+            raise
+
+    def _run_backwards(self) -> None:
+        self._start()
+        try:
+            self._run(Order(is_reversed=True))
+        except BoundedWaitError:
+            return
+        except Exception as error:
+            error.add_note(
+                "found with the work-items in reverse order: what an atomic operation without ACQUIRE or without "
+                "RELEASE takes part in is ordered in the one order and not in the other",
+            )
+            raise

@@ -1,0 +1,136 @@
+"""The simulator's controls: what is checked, in which order work-items run, which device is pretended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from kapi_sim.checks.marking import Uninitialised, marked_arrays
+from kapi_sim.checks.selection import parse_checks
+from kapi_sim.errors import KernelLaunchError
+from kapi_sim.items.profile import PROFILES, Profile
+from kapi_sim.settings.report import Report
+
+__all__ = ["Settings", "current_settings", "simulation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What governs a launch.
+
+    Attributes
+    ----------
+    checks : frozenset of str
+        Names from `kapi_sim.checks.ALL_CHECKS`.
+    seed : int or None
+        Permutes groups, and work-items between barriers; `None` is program order.
+    schedules : int
+        How many orders are run and compared.
+    profile : Profile or None
+        The pretended device; `None` has no limits but the language's.
+    report : Report or None
+        Where launches are noted.
+    spin_limit : int
+        Turns of a loop after which it is given up.
+    uninitialised : Uninitialised or None
+        Arrays in which a read before any write is an error.
+    """
+
+    checks: frozenset[str]
+    seed: int | None = None
+    schedules: int = 1
+    profile: Profile | None = None
+    report: Report | None = None
+    spin_limit: int = 1_000_000
+    uninitialised: Uninitialised | None = None
+
+
+_settings: ContextVar[Settings | None] = ContextVar("kapi_sim_settings", default=None)
+
+
+def current_settings() -> Settings:
+    """Return what governs a launch made here: the innermost `simulation`, else the defaults.
+
+    The default is all checks, unless the environment variable ``KAPI_SIM_CHECKS`` names others.
+    """
+    settings = _settings.get()
+    if settings is not None:
+        return settings
+    return Settings(parse_checks(os.environ.get("KAPI_SIM_CHECKS", "all")))
+
+
+@contextmanager
+def simulation(
+    checks: str | Iterable[str] = "all",
+    seed: int | None = None,
+    schedules: int = 1,
+    profile: Profile | str | None = None,
+    spin_limit: int = 1_000_000,
+    uninitialised: Iterable[Any] = (),
+) -> Iterator[Report]:
+    """Govern the launches inside a ``with`` block, and report on them.
+
+    Parameters
+    ----------
+    checks : "all", "none" or names
+        Of ``"bounds"``, ``"races"``, ``"initialisation"``, ``"convergence"`` and ``"limits"``.
+        ``"none"`` is the fast path.
+    seed : int, optional
+        Permutes the order of groups, and of work-items between barriers.  Program order if left out.
+    schedules : int
+        How many orders to run and compare; differing outputs are noted with the seed that replays
+        them.  The arrays hold the first order's outputs afterwards.
+    profile : Profile or str, optional
+        The device to pretend: one of your own, or the name of one in `kapi_sim.PROFILES`.
+    spin_limit : int
+        Turns of a ``while`` loop, between two barriers, after which it counts as one that never ends and
+        is a `DeadlockError`.  A thousandth of it is what a work-item gets before others of its group run.
+    uninitialised : iterable of numpy.ndarray, or of arrays in unified shared memory
+        Arrays that hold nothing yet, as ``np.empty`` makes them: a kernel that reads an element which no
+        kernel of the block wrote before is an `UninitializedReadError`.
+
+    Yields
+    ------
+    Report
+        What was run, checked and noted, filled as launches end.
+
+    Raises
+    ------
+    KernelLaunchError
+        If a control has a value that it cannot have.
+
+    Examples
+    --------
+    >>> import numpy as np, kapi_sim as kapi
+    >>> @kapi.kernel
+    ... def fill(item: kapi.Item, a):
+    ...     a[item.get_id(0)] = 1
+    >>> with kapi.simulation(checks={"bounds"}) as report:
+    ...     kapi.call_kernel(fill, kapi.Range(3), np.zeros(3))
+    >>> report.launches[0].work_items
+    3
+    """
+    names = parse_checks(checks)
+    if not isinstance(schedules, int) or schedules < 1:
+        raise KernelLaunchError(f"schedules must be an integer of at least 1, got {schedules!r}")
+    if not (seed is None or isinstance(seed, int)):
+        raise KernelLaunchError(f"seed must be an integer or None, got {seed!r}")
+    if isinstance(profile, str):
+        profile = PROFILES.get(profile, profile)
+    if not (profile is None or isinstance(profile, Profile)):
+        raise KernelLaunchError(
+            f"profile must be a kapi_sim.Profile, None or one of {', '.join(sorted(PROFILES))}, got {profile!r}"
+        )
+    if not isinstance(spin_limit, int) or spin_limit < 1:
+        raise KernelLaunchError(f"spin_limit must be an integer of at least 1, got {spin_limit!r}")
+    report = Report()
+    marked = marked_arrays(uninitialised)
+    token = _settings.set(Settings(names, seed, schedules, profile, report, spin_limit, marked))
+    try:
+        yield report
+    finally:
+        _settings.reset(token)

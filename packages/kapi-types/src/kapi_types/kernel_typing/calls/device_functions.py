@@ -1,0 +1,112 @@
+"""The type of a function that a kernel calls, one compilation for each list of argument types."""
+
+from __future__ import annotations
+
+import inspect
+from types import CodeType, FunctionType
+from typing import Any
+
+from numba.extending import is_jitted
+
+from kapi_sim import AddressSpace, DeviceFunction
+from kapi_sim.language.syntax import PARAMETERS_OF_FUNCTION
+from kapi_types._numba_compat import templates, types
+from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
+from kapi_types.usm.usm_array import UsmArrayType
+
+__all__ = ["holds_private_array", "DeviceFunctionType", "python_function"]
+
+
+def python_function(value: object) -> FunctionType | None:
+    """The Python function behind something that a kernel may call: a device, `njit` or plain function."""
+    if isinstance(value, DeviceFunction):
+        return value.py_func  # type: ignore[return-value]  # declared as a callable; it is a function
+    if is_jitted(value):
+        value = value.py_func  # type: ignore[attr-defined]  # what Numba compiled for the host is written in Python, too
+    return value if isinstance(value, FunctionType) else None
+
+
+class DeviceFunctionType(types.Callable, types.Opaque):
+    """A function written in the kernel language, generic over its argument types.
+
+    Parameters
+    ----------
+    function : types.FunctionType
+        The Python function.
+    """
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+        # Defaults and code may be replaced in place. The objects live as long as the type, so ids are their own.
+        given = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+        self._key = (function, function.__code__, tuple(map(id, given)))
+        self._held = given
+        self.parameters = inspect.signature(function)
+        self._as_numba_binds = _by_position(self.parameters)
+        super().__init__(f"device_function({function.__module__}.{function.__qualname__})")
+
+    @property
+    def key(self) -> tuple[FunctionType, CodeType, tuple[int, ...]]:
+        """The Python function as it is now: two closures of one definition are two functions."""
+        return self._key
+
+    def get_call_type(self, context: Any, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        """The signature of a call, found by compiling the function for these argument types."""
+        try:
+            bound = self.parameters.bind(*args, **kws)
+        except TypeError as error:
+            raise KernelTypeProblem(f"{self.function.__name__}(): {error}") from None
+        for parameter in self.parameters.parameters.values():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                raise KernelTypeProblem(f"{self.function.__name__}(): {PARAMETERS_OF_FUNCTION}")
+        types_ = tuple(
+            bound.arguments[name] if name in bound.arguments else self._type_of_default(context, name)
+            for name in self.parameters.parameters
+        )
+        returned = context.type_device_function(self.function, types_)
+        if holds_private_array(returned):
+            raise KernelTypeProblem(
+                f"{self.function.__name__}() must not return a PrivateArray, whose memory is the function's own; "
+                "make it in the caller, and give it as an argument"
+            )
+        return templates.signature(returned, *types_).replace(pysig=self._as_numba_binds)
+
+    def _type_of_default(self, context: Any, name: str) -> types.Type:
+        default = self.parameters.parameters[name].default
+        try:
+            found: types.Type = context.resolve_value_type(default)
+        except ValueError as error:
+            raise KernelTypeProblem(f"default of {name!r} of {self.function.__name__}() {error}") from None
+        return found
+
+    def get_call_signatures(self) -> tuple[tuple[Any, ...], bool]:
+        """No fixed signatures: the function is generic."""
+        return (), True
+
+    def get_impl_key(self, sig: Any) -> tuple[FunctionType, tuple[types.Type, ...]]:
+        """What the compiled function is registered under."""
+        return self.function, sig.args
+
+    def __repr__(self) -> str:
+        return f"{self.function.__name__}({', '.join(spell_type(p) for p in self.parameters.parameters)})"
+
+
+def _by_position(parameters: inspect.Signature) -> inspect.Signature:
+    """The same parameters, all of which may be given by position.
+
+    Numba takes the last arguments for those that are by name only, also where they were given by name. Whether a call
+    fits has been asked of the function's own signature; a default that one without must have here is never used.
+    """
+    kind, empty = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+    made: list[inspect.Parameter] = []
+    for each in parameters.parameters.values():
+        needs_default = each.default is empty and any(before.default is not empty for before in made)
+        made.append(inspect.Parameter(each.name, kind, default=None if needs_default else each.default))
+    return inspect.Signature(made)
+
+
+def holds_private_array(type_: types.Type) -> bool:
+    """Whether a value of this type is a private array, or a tuple that has one in it."""
+    if isinstance(type_, types.BaseTuple):
+        return any(map(holds_private_array, type_.types))
+    return isinstance(type_, UsmArrayType) and type_.address_space is AddressSpace.PRIVATE

@@ -1,0 +1,220 @@
+"""What the intrinsic table's words for parameters and results mean, as Numba types.
+
+Each check raises a `KernelTypeProblem` that says what to write.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from kapi_sim import AddressSpace, MemoryOrder, MemoryScope
+from kapi_sim.language.table.intrinsics import Intrinsic
+from kapi_sim.language.words.atomics import ATOMIC_DTYPES
+from kapi_sim.language.words.memory import MAX_RANK
+from kapi_sim.language.words.operators import OPERATORS, Operator, operator_row
+from kapi_types._numba_compat import as_dtype, types
+from kapi_types.kernel_api import AtomicRefType, ConstantType, GroupType, SubGroupType
+from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
+from kapi_types.kernel_typing.rules.arrays import element_index
+from kapi_types.kernel_typing.rules.promotion import as_strong, is_scalar
+from kapi_types.usm.usm_array import UsmArrayType
+from kapi_types.weak import weak_bool, weak_int
+
+__all__ = ["ACCEPTED", "CONSTANT_WORDS", "RETURNED", "Call", "operator_of", "problem_with"]
+
+
+class Call(NamedTuple):
+    """One call of a function or method of the table, with a type for each of its parameters.
+
+    Attributes
+    ----------
+    row : Intrinsic
+        What is called.
+    receiver : numba.types.Type or None
+        What it is a method of.
+    arguments : mapping of str to numba.types.Type
+        By parameter; what is left out has the type of its default.
+    """
+
+    row: Intrinsic
+    receiver: Any
+    arguments: Mapping[str, types.Type]
+
+
+def problem_with(call: Call, name: str, requirement: str, given: types.Type, way_out: str = "") -> KernelTypeProblem:
+    """The problem that the argument `name` must be something else than it is."""
+    subject = f"{name} of {call.row.key}()"
+    return KernelTypeProblem(f"{subject} must be {requirement}, got {spell_type(given)}{way_out and '; ' + way_out}")
+
+
+# -- parameters: from the type of an argument to the type that it is converted to ------------------------
+
+_Check = Callable[[Call, str, types.Type], types.Type]
+
+
+def _group(call: Call, name: str, given: types.Type) -> types.Type:
+    if isinstance(given, (GroupType, SubGroupType)):
+        return given
+    raise problem_with(call, name, "a Group or SubGroup", given, "an NdItem's get_group() or get_sub_group() gives one")
+
+
+def _sub_group(call: Call, name: str, given: types.Type) -> types.Type:
+    if isinstance(given, SubGroupType):
+        return given
+    raise problem_with(call, name, "a SubGroup", given, "an NdItem's get_sub_group() gives one")
+
+
+def _scalar(call: Call, name: str, given: types.Type) -> types.Type:
+    if is_scalar(given):
+        return given
+    raise problem_with(call, name, "a number or bool", given)
+
+
+def _predicate(call: Call, name: str, given: types.Type) -> types.Type:
+    if is_scalar(given) and not isinstance(given, types.Complex):
+        return types.boolean
+    raise problem_with(call, name, "a bool, or a number to be compared with 0", given)
+
+
+def _integer(call: Call, name: str, given: types.Type) -> types.Type:
+    if isinstance(given, types.Integer):
+        return weak_int
+    raise problem_with(call, name, "an integer", given)
+
+
+def operator_of(given: types.Type) -> Operator | None:
+    """The operator that a value of this type is; None if it is none."""
+    return operator_row(given.function) if isinstance(given, DeviceFunctionType) else None
+
+
+def _operator(call: Call, name: str, given: types.Type) -> types.Type:
+    if operator_of(given) is not None:
+        return given
+    names = ", ".join(row.name for row in OPERATORS)
+    raise problem_with(call, name, f"one of kapi's operators ({names})", given, "write kapi.plus, without a call")
+
+
+_KINDS = {"b": "bools", "i": "signed integers", "u": "unsigned integers", "f": "floats"}
+
+
+def _number(call: Call, name: str, given: types.Type) -> types.Type:
+    operation = operator_of(call.arguments["op"])
+    if operation is None:
+        return given  # the operator is the problem, and is told of
+    if is_scalar(given) and as_dtype(as_strong(given)).kind in operation.kinds:
+        return given
+    kinds = ", ".join(words for kind, words in _KINDS.items() if kind in operation.kinds)
+    raise problem_with(call, name, f"a value that {operation.name} takes ({kinds})", given)
+
+
+def _member_of(enumeration: type[enum.Enum]) -> _Check:
+    def check(call: Call, name: str, given: types.Type) -> types.Type:
+        if isinstance(given, ConstantType) and isinstance(given.value, enumeration):
+            return given
+        example = f"{enumeration.__name__}.{next(iter(enumeration)).name}"
+        raise problem_with(call, name, f"a member of {enumeration.__name__} itself", given, f"write {example}")
+
+    return check
+
+
+def _atomic_array(call: Call, name: str, given: types.Type) -> types.Type:
+    if isinstance(given, UsmArrayType) and str(given.dtype) in ATOMIC_DTYPES:
+        return given
+    raise problem_with(call, name, f"an array of {', '.join(ATOMIC_DTYPES[:-1])} or {ATOMIC_DTYPES[-1]}", given)
+
+
+def _index(call: Call, name: str, given: types.Type) -> types.Type:
+    array = call.arguments["ref"]
+    if not isinstance(array, UsmArrayType) or element_index(array, given):
+        return given
+    raise problem_with(call, name, f"an integer for each of the array's axes ({array.ndim})", given)
+
+
+def _element(call: Call, name: str, given: types.Type) -> types.Type:
+    if is_scalar(given) and not isinstance(given, types.Complex):
+        return call.receiver.dtype
+    raise problem_with(call, name, f"a number that becomes {call.receiver.dtype}", given)
+
+
+def _array_of_element(call: Call, name: str, given: types.Type) -> types.Type:
+    dtype = call.receiver.dtype
+    if isinstance(given, UsmArrayType) and given.mutable and (given.dtype, given.ndim) == (dtype, 1):
+        return given
+    example = f"make one with PrivateArray(1, np.{dtype})"
+    raise problem_with(call, name, f"a writable {dtype} array of rank 1, which gets the value seen", given, example)
+
+
+def _shape(call: Call, name: str, given: types.Type) -> types.Type:
+    way_out = "write literals, or globals that are integers"
+    if not isinstance(given, ConstantType):
+        raise problem_with(call, name, "known when the kernel is compiled", given, way_out)
+    extents = given.value if isinstance(given.value, tuple) else (given.value,)
+    if 1 <= len(extents) <= MAX_RANK and all(type(each) is int and each >= 1 for each in extents):
+        return given
+    raise problem_with(call, name, "one to six integers of at least 1", given)
+
+
+def _dtype(call: Call, name: str, given: types.Type) -> types.Type:
+    if isinstance(given, (types.DType, types.NumberClass)) and is_scalar(given.dtype):
+        return given
+    raise problem_with(call, name, "a NumPy scalar type or an array's dtype", given, "write np.float32, or x.dtype")
+
+
+def _constant_bool(call: Call, name: str, given: types.Type) -> types.Type:
+    if isinstance(given, ConstantType) and isinstance(given.value, bool):
+        return given
+    raise problem_with(call, name, "True or False itself", given)
+
+
+ACCEPTED: dict[str, _Check] = {
+    "group": _group,
+    "SubGroup": _sub_group,
+    "scalar": _scalar,
+    "number": _number,
+    "predicate": _predicate,
+    "integer": _integer,
+    "uniform integer": _integer,
+    "operator": _operator,
+    "MemoryOrder": _member_of(MemoryOrder),
+    "MemoryScope": _member_of(MemoryScope),
+    "AddressSpace": _member_of(AddressSpace),
+    "atomic array": _atomic_array,
+    "index": _index,
+    "element": _element,
+    "array of element": _array_of_element,
+    "shape": _shape,
+    "dtype": _dtype,
+    "constant bool": _constant_bool,
+}
+"""For a parameter's word, what checks an argument and tells the type that it is converted to."""
+
+CONSTANT_WORDS = frozenset({"shape", "constant bool"})
+"""Words whose arguments must be found out before types are inferred, for they are no type of their own."""
+
+
+# -- results ---------------------------------------------------------------------------------------------
+
+
+def _atomic_ref(call: Call) -> types.Type:
+    array, order, scope = (call.arguments[name] for name in ("ref", "memory_order", "memory_scope"))
+    return AtomicRefType(array, order.value, scope.value)
+
+
+def _private_array(call: Call) -> types.Type:
+    shape = call.arguments["shape"].value
+    rank = len(shape) if isinstance(shape, tuple) else 1
+    return UsmArrayType(call.arguments["dtype"].dtype, rank, "C", address_space=AddressSpace.PRIVATE)
+
+
+RETURNED: dict[str, Callable[[Call], types.Type]] = {
+    "none": lambda call: types.none,
+    "bool": lambda call: weak_bool,
+    "argument": lambda call: call.arguments["x"],
+    "element": lambda call: call.receiver.dtype,
+    "AtomicRef": _atomic_ref,
+    "private array": _private_array,
+}
+"""For a result's word, the type of a call whose arguments are all accepted."""

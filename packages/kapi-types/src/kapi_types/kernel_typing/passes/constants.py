@@ -1,0 +1,222 @@
+"""What is wrong with the constants of a kernel, known once every variable has a type."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+from kapi_types._numba_compat import ir, types
+from kapi_types.kernel_api import KernelApiType
+from kapi_types.kernel_typing.problems.problems import Problem, problem_at, spell_type
+from kapi_types.kernel_typing.rules.iteration import RangeType
+from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE
+from kapi_types.kernel_typing.rules.views import SliceType
+from kapi_types.usm.usm_array import UsmArrayType
+from kapi_types.weak import is_weak
+
+__all__ = ["constant_problems", "is_negative_literal"]
+
+
+def constant_problems(state: Any) -> list[Problem]:
+    """Constants that do not fit what they meet: a strong integer, an axis, a dimension.
+
+    Parameters
+    ----------
+    state : numba.core.compiler.StateDict
+        A compilation after type inference.
+    """
+    definitions = _definitions(state.func_ir)
+    problems: list[Problem] = [*_taken_apart(state), *_chosen_out_of_range(definitions, state)]
+    for expression, signature in state.calltypes.items():
+        if signature is None:
+            continue
+        kind = getattr(expression, "op", None)
+        if kind in ("binop", "inplace_binop"):
+            problems += _operands_out_of_range(definitions, expression, signature)
+        elif kind == "call" and isinstance(signature.recvr, KernelApiType):
+            problems += _dimensions_out_of_range(definitions, expression, signature.recvr)
+        elif kind == "call" and isinstance(state.typemap.get(expression.func.name), types.NumberClass):
+            problems += _cast_out_of_range(definitions, expression, signature.return_type)
+        elif kind == "call" and isinstance(signature.return_type, RangeType):
+            problems += _steps_of_zero(definitions, expression, "range()")
+        elif kind == "call" and isinstance(signature.return_type, SliceType):
+            problems += _steps_of_zero(definitions, expression, "a slice")
+        elif kind == "call":
+            problems += _arguments_out_of_range(definitions, expression, signature)
+            problems += _negative_exponents(definitions, state.typemap.get(expression.func.name), expression, signature)
+        elif isinstance(expression, (ir.SetItem, ir.StaticSetItem)) or kind in ("getitem", "static_getitem"):
+            if isinstance(signature.args[0], UsmArrayType):
+                problems += _negative_indices(definitions, expression)
+                problems += _stored_out_of_range(definitions, expression, signature.args[0])
+            elif isinstance(signature.args[0], types.BaseTuple):
+                problems += _members_out_of_range(definitions, expression, signature.args[0])
+    return problems
+
+
+def _definitions(func_ir: Any) -> dict[str, Any]:
+    """What each variable is assigned, for those assigned once."""
+    found: dict[str, Any] = {}
+    for block in func_ir.blocks.values():
+        for statement in block.find_insts(ir.Assign):
+            name = statement.target.name
+            found[name] = None if name in found else statement.value
+    return found
+
+
+def _constant(definitions: dict[str, Any], variable: Any) -> int | None:
+    """The Python int that a variable always holds, or None."""
+    value = definitions.get(getattr(variable, "name", ""))
+    while isinstance(value, ir.Var):
+        value = definitions.get(value.name)
+    if isinstance(value, ir.Const) and type(value.value) is int:
+        return value.value
+    return None
+
+
+def _operands_out_of_range(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[Problem]:
+    """NumPy raises OverflowError for these."""
+    operation = IN_PLACE.get(expression.fn, expression.fn)
+    if operation in COMPARISONS or operation not in BINARY:
+        return
+    left, right = (_constant(definitions, operand) for operand in (expression.lhs, expression.rhs))
+    are_known = left is not None and right is not None and is_weak(signature.return_type)
+    if are_known and _leaves_64_bits(operation, left, right):
+        text = f"constant must fit 64 bits, got {left} {BINARY[operation].__name__} {right}"
+        yield problem_at(expression.loc, text)
+    for value, type_ in zip((left, right), signature.args, strict=True):
+        if value is None or not isinstance(type_, types.Integer) or is_weak(type_):
+            continue
+        if not type_.minval <= value <= type_.maxval:
+            yield problem_at(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
+
+
+def _cast_out_of_range(definitions: dict[str, Any], expression: Any, type_: types.Type) -> Iterator[Problem]:
+    """`numpy.int8(300)`, for which NumPy raises OverflowError."""
+    value = _constant(definitions, expression.args[0])
+    if value is not None and isinstance(type_, types.Integer) and not type_.minval <= value <= type_.maxval:
+        yield problem_at(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
+
+
+def _leaves_64_bits(operation: Any, left: Any, right: Any) -> bool:
+    """Whether an operator on two Python ints gives one that no 64-bit integer holds."""
+    if operation in (operator.pow, operator.lshift) and right > 64:
+        return abs(left) > 1 or (operation is operator.lshift and left != 0)
+    try:
+        value = operation(left, right)
+    except (ArithmeticError, ValueError):  # by zero, or a shift by less than nothing: the operator's own rules
+        return False
+    return isinstance(value, int) and not -(2**63) <= value < 2**64
+
+
+def _dimensions_out_of_range(
+    definitions: dict[str, Any], expression: Any, receiver: KernelApiType
+) -> Iterator[Problem]:
+    for variable in (*expression.args, *(each for _name, each in expression.kws)):
+        dim = _constant(definitions, variable)
+        if dim is not None and not 0 <= dim < receiver.ndim:
+            last = receiver.ndim - 1
+            text = f"dim must be from 0 to {last} in a space of {receiver.ndim} dimensions, got {dim}"
+            yield problem_at(expression.loc, text)
+
+
+def _negative_indices(definitions: dict[str, Any], expression: Any) -> Iterator[Problem]:
+    """Python would count these from the end; kernels do not."""
+    is_static = isinstance(expression, ir.StaticSetItem) or getattr(expression, "op", None) == "static_getitem"
+    index = expression.index_var if is_static else expression.index
+    made = definitions.get(getattr(index, "name", ""))
+    axes = made.items if isinstance(made, ir.Expr) and made.op == "build_tuple" else (index,)
+    values = made.value if isinstance(made, ir.Const) and isinstance(made.value, tuple) else ()
+    constants = [*values, *(_constant(definitions, axis) for axis in axes)]
+    for value in constants:
+        if isinstance(value, int) and value < 0:
+            text = f"index must not be negative, got {value}; count from the end with `array.shape[axis] - {-value}`"
+            yield problem_at(expression.loc, text)
+
+
+def is_negative_literal(func_ir: Any, variable: Any) -> bool:
+    """Whether an operand is written as a negative whole number in its place, and is not a name for one."""
+    # What is written in its place is in a variable of the compiler's own.
+    if not variable.name.startswith("$"):
+        return False
+    made = func_ir._definitions.get(variable.name, ())
+    return len(made) == 1 and isinstance(made[0], ir.Const) and type(made[0].value) is int and made[0].value < 0
+
+
+def _steps_of_zero(definitions: dict[str, Any], expression: Any, subject: str) -> Iterator[Problem]:
+    if len(expression.args) == 3 and _constant(definitions, expression.args[2]) == 0:
+        yield problem_at(expression.loc, f"step of {subject} must not be zero")
+
+
+def _does_not_fit(definitions: dict[str, Any], variable: Any, type_: Any) -> int | None:
+    """The number that a variable always holds, if it is to be of a NumPy integer type that does not hold it."""
+    if not isinstance(type_, types.Integer) or is_weak(type_):
+        return None
+    value = variable.value if isinstance(variable, ir.Const) else _constant(definitions, variable)
+    return value if type(value) is int and not type_.minval <= value <= type_.maxval else None
+
+
+def _arguments_out_of_range(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[Problem]:
+    """What a function takes as another type: `min(uint8_array[i], -1)`."""
+    if expression.kws or len(expression.args) != len(signature.args):
+        return
+    for variable, type_ in zip(expression.args, signature.args, strict=True):
+        value = _does_not_fit(definitions, variable, type_)
+        if value is not None:
+            yield problem_at(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
+
+
+def _chosen_out_of_range(definitions: dict[str, Any], state: Any) -> Iterator[Problem]:
+    """What a variable is assigned on one of several ways: `x = a[i] if c else -3`."""
+    for block in state.func_ir.blocks.values():
+        for statement in block.find_insts(ir.Assign):
+            value = statement.value
+            if isinstance(value, ir.Expr) and value.op == "phi":
+                sources = [each for each in value.incoming_values if isinstance(each, ir.Var)]
+            elif isinstance(value, ir.Expr) and value.op == "cast":
+                sources = [value.value]
+            else:
+                sources = [value] if isinstance(value, (ir.Var, ir.Const)) else []
+            type_ = state.typemap.get(statement.target.name)
+            for source in sources:
+                number = _does_not_fit(definitions, source, type_)
+                if number is not None:
+                    yield problem_at(statement.loc, f"literal must fit {spell_type(type_)}, got {number}")
+
+
+def _negative_exponents(
+    definitions: dict[str, Any], function: Any, expression: Any, signature: Any
+) -> Iterator[Problem]:
+    """`pow(n, -1)` of integers, which has one type for all exponents."""
+    is_power = getattr(function, "typing_key", None) in (pow, operator.pow)
+    if is_power and len(expression.args) == 2 and isinstance(signature.return_type, types.Integer):
+        exponent = _constant(definitions, expression.args[1])
+        if exponent is not None and exponent < 0:
+            text = f"exponent of pow() must not be negative where both are integers, got {exponent}; write `**`"
+            yield problem_at(expression.loc, text)
+
+
+def _stored_out_of_range(definitions: dict[str, Any], expression: Any, array: UsmArrayType) -> Iterator[Problem]:
+    """NumPy raises OverflowError where such an int is assigned."""
+    stored = getattr(expression, "value", None) if isinstance(expression, (ir.SetItem, ir.StaticSetItem)) else None
+    value, type_ = _constant(definitions, stored), array.dtype
+    if value is not None and isinstance(type_, types.Integer) and not type_.minval <= value <= type_.maxval:
+        yield problem_at(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
+
+
+def _members_out_of_range(definitions: dict[str, Any], expression: Any, container: Any) -> Iterator[Problem]:
+    is_static = getattr(expression, "op", None) == "static_getitem"
+    index = expression.index if is_static else _constant(definitions, expression.index)
+    if isinstance(index, int) and not -len(container) <= index < len(container):
+        text = f"index of a {spell_type(container)} must be less than {len(container)}, got {index}"
+        yield problem_at(expression.loc, text)
+
+
+def _taken_apart(state: Any) -> Iterator[Problem]:
+    """Assignments to several names of what is no tuple."""
+    for block in state.func_ir.blocks.values():
+        for expression in block.find_exprs(op="exhaust_iter"):
+            type_ = state.typemap[expression.value.name]
+            if not isinstance(type_, types.BaseTuple):
+                text = f"only a tuple can be taken apart in a kernel, got a {spell_type(type_)}"
+                yield problem_at(expression.loc, text)

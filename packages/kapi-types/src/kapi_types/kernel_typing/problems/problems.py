@@ -1,0 +1,177 @@
+"""What is wrong with a kernel, in words for its author: one problem a line, each with its place in the source."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from kapi_sim import AddressSpace
+from kapi_sim.language.syntax import PARAMETERS_OF_LOCAL
+from kapi_types._numba_compat import errors, types
+from kapi_types.kernel_api import AtomicRefType, ConstantType, EnumerationType, EnumMemberType, KernelApiType
+from kapi_types.usm.usm_array import UsmArrayType
+from kapi_types.weak import WeakBool, WeakComplex, WeakFloat, WeakInt
+
+__all__ = [
+    "FORMAT_IN_TEXT",
+    "CONSEQUENCE",
+    "NUMBA_SAYS",
+    "KernelTypeProblem",
+    "Problem",
+    "ProblemsFound",
+    "describe_problems",
+    "first_words",
+    "problem_at",
+    "spell_type",
+    "without_value",
+]
+
+
+_PLACES = {AddressSpace.LOCAL: "local array", AddressSpace.PRIVATE: "private array"}
+
+FORMAT_IN_TEXT = "an f-string of print() must have plain values in a kernel, got a format"
+
+CONSEQUENCE = ""
+"""The text of a problem that only follows from another one, and is not told."""
+
+NUMBA_SAYS = "Numba has no way to compile this: "
+"""The beginning of a text that has no better words than Numba's."""
+
+_WORDS = (
+    (r"Illegal IR, del found", "a kernel cannot use del"),
+    (r"use of yield in a closure|generator expression", "a generator cannot be made in a kernel; write a loop"),
+    (r"Multiple argument raise", "an exception in a kernel cannot have `from`"),
+    (r"Unsupported use of cell variable", "a local function cannot call itself, or be used before it is defined"),
+    (r"'with \(context manager\)|with.*not supported", "a kernel cannot use with"),
+    (r"\*args in function call should be a tuple", "what follows * in a call must be a tuple in a kernel"),
+    (r"f-strings? not supported", FORMAT_IN_TEXT),
+    (r"not a valid CALL_INTRINSIC", "a kernel cannot define a type: define it above"),
+    (r"not a valid parameter name", "a local function in a kernel cannot have type parameters: leave them out"),
+    # Numba forgets the tuple of `f(*members, name=value)` where it is used in another place as well.
+    (r"Type of variable '.*' cannot be determined", "a tuple that follows * beside arguments by name must stand there"),
+    (r"MAKE_FUNCTION with kwdefaults", PARAMETERS_OF_LOCAL),
+    (r"wrong tuple length", "as many names must be assigned to as the tuple has members"),
+    (r"No definition for lowering getiter|too many values to unpack", "only a tuple can be taken apart in a kernel"),
+)
+"""What Numba says, and what it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that a kernel may not do.
+
+    Attributes
+    ----------
+    filename : str
+        Source file.
+    line : int
+        Line in it, from 1.
+    text : str
+        What is wrong and what to write instead.
+    """
+
+    filename: str
+    line: int
+    text: str
+
+
+def problem_at(loc: Any, text: str) -> Problem:
+    """A problem at a place of Numba's, which has `filename` and `line`."""
+    return Problem(loc.filename, loc.line, text)
+
+
+class KernelTypeProblem(errors.TypingError):
+    """A typing error whose text is meant for the kernel's author as it stands."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class ProblemsFound(Exception):
+    """All that is wrong with one function.
+
+    Parameters
+    ----------
+    problems : iterable of Problem
+        At least one.
+    """
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(dict.fromkeys(problems))
+        super().__init__("\n".join(problem.text for problem in self.problems))
+
+
+def describe_problems(problems: Iterable[Problem]) -> str:
+    """The problems as text: `file:line`, the source line, and what is wrong, in the order of the lines."""
+    paragraphs = []
+    for problem in sorted(problems, key=lambda each: (each.filename, each.line)):
+        source = linecache.getline(problem.filename, problem.line).strip()
+        shown = f"\n    {source}" if source else ""
+        paragraphs.append(f"{problem.filename}:{problem.line}: {problem.text}{shown}")
+    return "\n".join(paragraphs)
+
+
+def without_value(name: str) -> str:
+    """What is said of a variable that is read where it may have no value."""
+    return (
+        f"variable {name!r} must have a value whichever way leads here, got a way without an assignment; "
+        "assign it before"
+    )
+
+
+def first_words(error: BaseException) -> str:
+    """What an error of Numba's is about; its own first words, without the stage and the advice, where it is unknown."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith("Failed in ")]
+    first = (said or lines or [type(error).__name__])[0].removesuffix(". Raised from None")
+    known = next((words for pattern, words in _WORDS if re.search(pattern, str(error))), None)
+    return known or f"{NUMBA_SAYS}{first}"
+
+
+def spell_type(type_: Any) -> str:
+    """A type as the author of a kernel would call it."""
+    if isinstance(type_, UsmArrayType):
+        place = _PLACES.get(type_.address_space, "array")
+        access = "read-only " if not type_.mutable else ""
+        return f"{access}{type_.dtype} {place} of rank {type_.ndim}"
+    if hasattr(type_, "spelled"):
+        return str(type_.spelled)
+    if isinstance(type_, WeakBool):
+        return "Python bool"
+    if isinstance(type_, WeakInt):
+        return "Python int"
+    if isinstance(type_, WeakFloat):
+        return "Python float"
+    if isinstance(type_, WeakComplex):
+        return "Python complex"
+    if isinstance(type_, (KernelApiType, AtomicRefType)):
+        return type_.owner
+    if isinstance(type_, ConstantType):
+        is_member = isinstance(type_.value, Enum)
+        return f"{type(type_.value).__name__}.{type_.value.name}" if is_member else str(type_.value)
+    if isinstance(type_, (EnumerationType, EnumMemberType)):
+        return type_.enumeration.__name__
+    if isinstance(type_, types.BaseTuple):
+        return f"tuple ({', '.join(spell_type(each) for each in type_.types)})"
+    if isinstance(type_, types.MakeFunctionLiteral):
+        return "function"
+    if isinstance(type_, types.List):
+        return "list"
+    if isinstance(type_, types.NoneType):
+        return "None"
+    if isinstance(type_, types.Module):
+        return f"module {type_.pymod.__name__}"
+    if isinstance(type_, types.NumberClass):
+        return f"numpy.{type_.instance_type}"
+    if isinstance(type_, types.DType):
+        return f"dtype {type_.dtype}"
+    if isinstance(type_, types.BoundFunction):
+        return f"method {type_.typing_key}"
+    if isinstance(type_, types.Function):
+        return f"function {getattr(type_.typing_key, '__name__', type_.typing_key)}"
+    return str(type_)

@@ -1,0 +1,152 @@
+"""What stands in the way before there are types: constructs of Python that Numba's front end stops at, or overlooks."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import re
+from collections.abc import Sequence
+from types import CodeType, FunctionType
+
+from kapi_sim.language.source import parse_function
+from kapi_sim.language.syntax import PARAMETERS_OF_FUNCTION, PARAMETERS_OF_KERNEL, PATTERN_OF_MATCH, find_problems
+from kapi_types.kernel_typing.problems.problems import FORMAT_IN_TEXT, NUMBA_SAYS, Problem, first_words, without_value
+
+__all__ = ["problems_as_told", "problems_of_form", "problems_of_source"]
+
+_OPCODES = {
+    "IMPORT_NAME": "a kernel cannot import: import above it",
+    "STORE_GLOBAL": "a kernel cannot change a global: write to an array",
+    "DELETE_GLOBAL": "a kernel cannot change a global: write to an array",
+    "LOAD_BUILD_CLASS": "a class cannot be made in a kernel",
+    "GET_YIELD_FROM_ITER": "a kernel must not yield or await",
+    "GET_AWAITABLE": "a kernel must not yield or await",
+    "UNPACK_EX": "a starred name cannot be assigned to in a kernel: name each value",
+    "CONVERT_VALUE": FORMAT_IN_TEXT,
+    "FORMAT_WITH_SPEC": FORMAT_IN_TEXT,
+    "DICT_MERGE": "a call in a kernel cannot have **: write the arguments out",
+    "MATCH_SEQUENCE": PATTERN_OF_MATCH,
+    "MATCH_MAPPING": PATTERN_OF_MATCH,
+    "MATCH_CLASS": PATTERN_OF_MATCH,
+}
+"""Instructions of Python that Numba refuses, and what their author wrote."""
+
+
+_REWRITTEN = (
+    "an assert in a kernel must be as it was written, got one that pytest has rewritten: define the kernel in a module "
+    "that is no test's, or put PYTEST_DONT_REWRITE into the docstring of this one"
+)
+
+
+def problems_of_form(function: FunctionType, is_kernel: bool = False) -> list[Problem]:
+    """What a function may not be, and Numba would overlook: starred parameters, coroutines, `nonlocal`.
+
+    Parameters
+    ----------
+    function : function
+        A kernel, or what one calls.
+    is_kernel : bool
+        Whether it is launched, which gives its arguments by position.
+    """
+    code = function.__code__
+    found = []
+    is_starred = bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
+    if is_kernel and (is_starred or code.co_kwonlyargcount):
+        found.append((code.co_firstlineno, PARAMETERS_OF_KERNEL))
+    elif is_starred:
+        found.append((code.co_firstlineno, PARAMETERS_OF_FUNCTION))
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        found.append((code.co_firstlineno, "a kernel must not yield or await"))
+    if "@pytest_ar" in code.co_names:
+        found.append((code.co_firstlineno, _REWRITTEN))
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            found += _assigned_outside(inner)
+    return [Problem(code.co_filename, line, text) for line, text in found]
+
+
+def _assigned_outside(code: CodeType) -> list[tuple[int, str]]:
+    """Assignments of a local function to variables of the function around it."""
+    text = "a local function cannot change a variable of the kernel: return the value"
+    line, found = code.co_firstlineno, []
+    for instruction in dis.get_instructions(code):
+        line = getattr(instruction, "line_number", None) or _line_of(instruction) or line
+        if instruction.opname in ("STORE_DEREF", "DELETE_DEREF") and instruction.argval in code.co_freevars:
+            found.append((line, text))
+    return found
+
+
+def _line_of(instruction: dis.Instruction) -> int | None:
+    starts = instruction.starts_line  # a line before Python 3.13, and since then whether one begins
+    return starts if isinstance(starts, int) and not isinstance(starts, bool) else None
+
+
+def problems_of_source(function: FunctionType, error: Exception) -> list[Problem]:
+    """What an error of Numba's is about, in the author's words.
+
+    Parameters
+    ----------
+    function : function
+        What could not be compiled.
+    error : Exception
+        What Numba raised.
+    """
+    code = function.__code__
+    said = first_words(error)
+    line = _line(error, code)
+    opcode = re.search(r"unsupported opcode \((\w+)\)", said)
+    text = _OPCODES.get(opcode.group(1)) if opcode else None
+    unset = re.search(r"Variable '(\w+)' is not defined", said)
+    text = without_value(unset.group(1)) if unset else text
+    tree = parse_function(function)
+    found = [] if tree is None else [_parsed(code, each) for each in find_problems(tree, function, False)]
+    if found and text is None and (line == code.co_firstlineno or said.startswith(NUMBA_SAYS)):
+        return found
+    problem = Problem(code.co_filename, line, text or said)
+    return [problem, *(each for each in found if each.line != line)]
+
+
+def problems_as_told(function: FunctionType, problems: Sequence[Problem]) -> list[Problem]:
+    """The problems of a function, each line's in the words of the simulator where it has any.
+
+    Parameters
+    ----------
+    function : function
+        What could not be compiled.
+    problems : sequence of Problem
+        What was found, some of it perhaps in functions that it calls.
+    """
+    code = function.__code__
+    tree = parse_function(function)
+    found = [] if tree is None else [_parsed(code, each) for each in find_problems(tree, function, False)]
+    lines = {each.line for each in problems if each.filename == code.co_filename}
+    told = [each for each in found if each.line in lines]
+    covered = {(each.filename, each.line) for each in told}
+    return [*told, *(each for each in problems if (each.filename, each.line) not in covered)]
+
+
+def _line(error: Exception, code: CodeType) -> int:
+    """The line that an error is about; Numba may have it in words only."""
+    in_words = re.search(r"Raised from .* \((\d+)\)", str(error))
+    if in_words:
+        return int(in_words.group(1))
+    loc = getattr(error, "loc", None)
+    if loc is not None and loc.line != code.co_firstlineno:
+        return int(loc.line)
+    return _line_of_cause(code) if "Multiple argument raise" in str(error) else code.co_firstlineno
+
+
+def _line_of_cause(code: CodeType) -> int:
+    """The line of the first `raise ... from`."""
+    line = code.co_firstlineno
+    for instruction in dis.get_instructions(code):
+        line = getattr(instruction, "line_number", None) or _line_of(instruction) or line
+        if instruction.opname == "RAISE_VARARGS" and instruction.arg == 2:
+            return line
+    return code.co_firstlineno
+
+
+def _parsed(code: CodeType, told: str) -> Problem:
+    """A problem that the simulator tells as `file:line: text`."""
+    line, _, text = told.removeprefix(f"{code.co_filename}:").partition(": ")
+    return Problem(code.co_filename, int(line), text)

@@ -1,0 +1,148 @@
+"""Which arrays that a function is given it may write to, itself or in what it calls.
+
+Nothing is run and no branch is weighed: what a variable may hold is put together over all assignments, and what is not
+known to leave an array as it is counts as writing to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import FunctionType
+from typing import Any
+
+from kapi_types._numba_compat import ir, types
+from kapi_types.kernel_api import AtomicRefType
+from kapi_types.kernel_typing.calls.callables import LanguageFunctionType, LanguageMethodType
+from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType
+from kapi_types.usm.usm_array import UsmArrayType
+
+__all__ = ["Place", "written_arrays"]
+
+_SAME = ("cast", "exhaust_iter", "phi")  # operations that give what they are given
+
+Place = tuple[int, ...]
+"""A parameter by its position and, within a tuple, the position of each member on the way."""
+
+
+def written_arrays(
+    state: Any, written_by: Callable[[FunctionType, tuple[types.Type, ...]], Iterable[Place]]
+) -> frozenset[Place]:
+    """Return the places of the arrays, or of tuples that hold them, that a function may write to.
+
+    Parameters
+    ----------
+    state : numba.core.compiler.StateDict
+        A compilation after type inference.
+    written_by : callable
+        Gives the same of a device function that it calls, for the types of its arguments.
+    """
+    return frozenset(_Function(state, written_by).written())
+
+
+class _Function:
+    """One function, and what its variables may hold."""
+
+    def __init__(
+        self, state: Any, written_by: Callable[[FunctionType, tuple[types.Type, ...]], Iterable[Place]]
+    ) -> None:
+        self._state = state
+        self._written_by = written_by
+        # By variable, the places that it may hold a part of, and whether it then holds just what is there.
+        self._held: dict[str, set[tuple[Place, bool]]] = {}
+        self._statements = [each for block in state.func_ir.blocks.values() for each in block.body]
+        self._follow()
+
+    def written(self) -> Iterator[Place]:
+        """The places that are written to."""
+        for statement in self._statements:
+            if isinstance(statement, (ir.SetItem, ir.StaticSetItem)):
+                yield from self._places(statement.target)
+            elif isinstance(statement, ir.SetAttr):
+                yield from self._places(statement.target)
+            elif isinstance(statement, ir.Assign) and isinstance(statement.value, ir.Expr):
+                if statement.value.op == "call":
+                    yield from self._written_in_call(statement.value)
+                elif statement.value.op in ("inplace_binop", "inplace_binop_scalar"):
+                    yield from self._places(statement.value.lhs)
+
+    def _follow(self) -> None:
+        """Find what each variable may hold; assignments are gone through until none adds anything."""
+        assignments = [each for each in self._statements if isinstance(each, ir.Assign)]
+        assignments = [each for each in assignments if _may_hold_array(self._type(each.target))]
+        size = -1
+        while size != (size := sum(map(len, self._held.values()))):
+            for each in assignments:
+                self._held.setdefault(each.target.name, set()).update(self._value(each.value))
+
+    def _value(self, value: Any) -> Iterable[tuple[Place, bool]]:
+        if isinstance(value, ir.Arg):
+            return [((value.index,), True)]
+        if isinstance(value, ir.Var):
+            return self._held.get(value.name, ())
+        if not isinstance(value, ir.Expr):
+            return ()
+        if value.op in _SAME:
+            return [each for variable in value.list_vars() for each in self._held.get(variable.name, ())]
+        member = self._member(value)
+        if member is not None:
+            return [self._within(*each, member) for each in self._held.get(value.value.name, ())]
+        # A view, a tuple of several, a method: what is written there is written to each of them.
+        return [(place, False) for variable in value.list_vars() for place in self._places(variable)]
+
+    def _member(self, value: Any) -> int | None:
+        """Which member of a tuple an expression takes, if that is known."""
+        if value.op not in ("static_getitem", "getattr"):
+            return None
+        container = self._type(value.value)
+        if not isinstance(container, types.BaseTuple):
+            return None
+        if value.op == "getattr":
+            fields = getattr(container, "fields", ())
+            return fields.index(value.attr) if value.attr in fields else None
+        return value.index % len(container) if isinstance(value.index, int) else None
+
+    def _within(self, place: Place, is_all: bool, member: int) -> tuple[Place, bool]:
+        """A member of what is held of a place."""
+        return ((*place, member), True) if is_all else (place, False)
+
+    def _places(self, variable: Any) -> set[Place]:
+        return {place for place, _ in self._held.get(variable.name, ())} if isinstance(variable, ir.Var) else set()
+
+    def _type(self, variable: Any) -> Any:
+        return self._state.typemap.get(variable.name)
+
+    def _written_in_call(self, call: Any) -> Iterator[Place]:
+        function = self._type(call.func)
+        if isinstance(function, DeviceFunctionType):
+            yield from self._written_in_function(function, call)
+        elif isinstance(function, LanguageMethodType):
+            if isinstance(function.this, AtomicRefType) and function.row.name != "load":
+                yield from self._places(call.func)
+                yield from self._given(call)
+        elif not isinstance(function, (types.Function, LanguageFunctionType, NamedTupleClassType)):
+            yield from self._given(call)
+
+    def _given(self, call: Any) -> Iterator[Place]:
+        for each in (*call.args, *(value for _, value in call.kws)):
+            yield from self._places(each)
+
+    def _written_in_function(self, function: DeviceFunctionType, call: Any) -> Iterator[Place]:
+        signature = self._state.calltypes.get(call)
+        if signature is None or call.vararg is not None:
+            yield from self._given(call)
+            return
+        bound = function.parameters.bind(*call.args, **dict(call.kws))
+        given: Sequence[Any] = list(bound.arguments.values())
+        for parameter, *members in self._written_by(function.function, signature.args):
+            for held in self._held.get(given[parameter].name, ()):
+                for member in members:
+                    held = self._within(*held, member)
+                yield held[0]
+
+
+def _may_hold_array(type_: Any) -> bool:
+    """Whether a value of this type may lead to an array; numbers do not."""
+    if isinstance(type_, types.BaseTuple):
+        return any(map(_may_hold_array, type_.types))
+    return isinstance(type_, (UsmArrayType, AtomicRefType, types.BoundFunction, types.IteratorType, types.Pair))

@@ -1,0 +1,1 @@
+"""The types of values in kernels: operators, functions of numbers, arrays, tuples, loops."""

@@ -1,0 +1,86 @@
+"""The types of what a kernel does with arrays: element access, attributes, length."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from kapi_types._numba_compat import templates, types
+from kapi_types.kernel_typing.rules.promotion import is_scalar
+from kapi_types.usm.usm_array import UsmArrayType
+from kapi_types.weak import weak_int
+
+__all__ = ["element_index", "registry"]
+
+registry = templates.Registry()
+
+
+def element_index(array: UsmArrayType, index: types.Type) -> bool:
+    """Whether `index` names one element of `array`: an integer for each axis."""
+    if isinstance(index, types.Integer):
+        return bool(array.ndim == 1)
+    if isinstance(index, types.BaseTuple):
+        return len(index) == array.ndim and all(isinstance(axis, types.Integer) for axis in index)
+    return False
+
+
+@registry.register_global(operator.getitem)
+class _GetItem(templates.AbstractTemplate):
+    key = operator.getitem
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        container, index = args
+        if isinstance(container, UsmArrayType) and element_index(container, index):
+            return templates.signature(container.dtype, container, index)
+        return None
+
+
+@registry.register_global(operator.setitem)
+class _SetItem(templates.AbstractTemplate):
+    key = operator.setitem
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        array, index, value = args
+        if not isinstance(array, UsmArrayType) or not array.mutable or not is_scalar(value):
+            return None
+        if not element_index(array, index):
+            return None
+        if isinstance(value, types.Complex) and not isinstance(array.dtype, (types.Complex, types.Boolean)):
+            return None
+        return templates.signature(types.none, array, index, array.dtype)
+
+
+@registry.register_attr
+class _ArrayAttributes(templates.AttributeTemplate):
+    key = UsmArrayType
+
+    def resolve_shape(self, array: UsmArrayType) -> types.Type:
+        return types.UniTuple(weak_int, array.ndim)
+
+    def resolve_ndim(self, array: UsmArrayType) -> types.Type:
+        return weak_int
+
+    def resolve_size(self, array: UsmArrayType) -> types.Type:
+        return weak_int
+
+    def resolve_itemsize(self, array: UsmArrayType) -> types.Type:
+        return weak_int
+
+    def resolve_nbytes(self, array: UsmArrayType) -> types.Type:
+        return weak_int
+
+    def resolve_dtype(self, array: UsmArrayType) -> types.Type:
+        return types.DType(array.dtype)
+
+
+@registry.register_global(len)
+class _Len(templates.AbstractTemplate):
+    key = len
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        if len(args) != 1:
+            return None
+        container = args[0]
+        if isinstance(container, UsmArrayType) and container.ndim > 0:
+            return templates.signature(weak_int, container)
+        return None

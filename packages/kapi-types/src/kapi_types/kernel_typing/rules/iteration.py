@@ -1,0 +1,256 @@
+"""The types of what a loop goes over: `range`, arrays, tuples, and `enumerate`, `zip` and `reversed` of these.
+
+All of these have a length and a value at each position, so a loop over any of them is a count of positions.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from typing import Any
+
+from kapi_types._numba_compat import templates, types
+from kapi_types.kernel_typing.problems.problems import spell_type
+from kapi_types.kernel_typing.rules.promotion import is_scalar
+from kapi_types.usm.usm_array import UsmArrayType
+from kapi_types.weak import weak_bool, weak_int
+
+__all__ = [
+    "EnumerateType",
+    "PositionIteratorType",
+    "RangeIteratorType",
+    "RangeType",
+    "ReversedType",
+    "ZipType",
+    "as_sequence",
+    "registry",
+    "value_type",
+]
+
+registry = templates.Registry()
+
+
+class RangeIteratorType(types.SimpleIteratorType):
+    """The state of a `range` loop; its values are weak ints, as Python's are."""
+
+    def __init__(self) -> None:
+        super().__init__("range_iterator", weak_int)
+
+
+class RangeType(types.SimpleIterableType):
+    """`range(start, stop, step)` of 64-bit integers."""
+
+    def __init__(self) -> None:
+        super().__init__("range", RangeIteratorType())
+
+
+class _OverType(types.Type):
+    """What goes over sequences; its name says which exactly, `spelled` is for the author."""
+
+    word: str
+
+    def __init__(self, *sequences: types.Type) -> None:
+        self.sequences = sequences
+        self.spelled = f"{self.word} of {', '.join(map(spell_type, sequences))}"
+        super().__init__(f"{self.word}{sequences}")
+
+    @property
+    def sequence(self) -> types.Type:
+        """The only sequence, or the first."""
+        return self.sequences[0]
+
+
+class EnumerateType(_OverType):
+    """`enumerate(sequence, start)`.
+
+    Parameters
+    ----------
+    sequence : numba.types.Type
+        What is counted.
+    """
+
+    word = "enumerate"
+
+
+class ZipType(_OverType):
+    """`zip(*sequences)`, as long as the shortest.
+
+    Parameters
+    ----------
+    *sequences : numba.types.Type
+        What is gone over side by side.
+    """
+
+    word = "zip"
+
+
+class ReversedType(_OverType):
+    """`reversed(sequence)`.
+
+    Parameters
+    ----------
+    sequence : numba.types.Type
+        An array or a tuple; a range reversed is a range.
+    """
+
+    word = "reversed"
+
+
+class PositionIteratorType(types.SimpleIteratorType):
+    """The state of a loop over a sequence: the next position, and the sequence.
+
+    Parameters
+    ----------
+    context : KernelTypingContext
+        Knows the types of elements.
+    sequence : numba.types.Type
+        What is gone over.
+    """
+
+    def __init__(self, context: Any, sequence: types.Type) -> None:
+        self.sequence = sequence
+        super().__init__(f"positions({sequence})", value_type(context, sequence))
+
+
+def as_sequence(context: Any, type_: types.Type) -> types.Type | None:
+    """The type as which a loop goes over a value; None if it cannot.
+
+    Members of a tuple that differ in type are taken as the one type that a variable for all of them has.
+    """
+    if isinstance(type_, types.BaseTuple):
+        if len(type_) == 0:
+            return None
+        try:
+            member = functools.reduce(context.unify_pairs, type_.types)
+        except ValueError:
+            return None
+        return types.UniTuple(member, len(type_))
+    if isinstance(type_, UsmArrayType):
+        return type_ if type_.ndim else None
+    return type_ if isinstance(type_, (RangeType, EnumerateType, ZipType, ReversedType)) else None
+
+
+def value_type(context: Any, sequence: types.Type) -> types.Type:
+    """The type of the value at each position of what `as_sequence` gave."""
+    if isinstance(sequence, RangeType):
+        return weak_int
+    if isinstance(sequence, EnumerateType):
+        return types.Tuple((weak_int, value_type(context, sequence.sequence)))
+    if isinstance(sequence, ZipType):
+        return types.Tuple(tuple(value_type(context, each) for each in sequence.sequences))
+    if isinstance(sequence, ReversedType):
+        return value_type(context, sequence.sequence)
+    if isinstance(sequence, UsmArrayType):
+        return context.resolve_function_type(operator.getitem, (sequence, weak_int), {}).return_type
+    return sequence.dtype
+
+
+@registry.register_global(range)
+class _Range(templates.AbstractTemplate):
+    key = range
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        # Python's bools are ints, NumPy's are not.
+        if not 1 <= len(args) <= 3 or kws or not all(isinstance(a, types.Integer) or a == weak_bool for a in args):
+            return None
+        return templates.signature(RangeType(), *[weak_int] * len(args))
+
+
+_ENUMERATE = inspect.Signature(
+    [
+        inspect.Parameter("iterable", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+        inspect.Parameter("start", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=0),
+    ]
+)
+
+
+@registry.register_global(enumerate)
+class _Enumerate(templates.AbstractTemplate):
+    key = enumerate
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        try:
+            given = _ENUMERATE.bind(*args, **kws).arguments
+        except TypeError:
+            return None
+        sequence = as_sequence(self.context, given["iterable"])
+        if sequence is None or not isinstance(given.get("start", weak_int), types.Integer):
+            return None
+        return templates.signature(EnumerateType(sequence), sequence, weak_int).replace(pysig=_ENUMERATE)
+
+
+@registry.register_global(zip)
+class _Zip(templates.AbstractTemplate):
+    key = zip
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        sequences = [as_sequence(self.context, each) for each in args]
+        if kws or not sequences or None in sequences:
+            return None
+        return templates.signature(ZipType(*sequences), *sequences)
+
+
+@registry.register_global(reversed)
+class _Reversed(templates.AbstractTemplate):
+    key = reversed
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        sequence = as_sequence(self.context, args[0]) if len(args) == 1 and not kws else None
+        if isinstance(sequence, RangeType):
+            return templates.signature(sequence, sequence)
+        if not isinstance(sequence, (UsmArrayType, types.BaseTuple)):
+            return None  # Python has no length of the others
+        return templates.signature(ReversedType(sequence), sequence)
+
+
+@registry.register
+class _GetIter(templates.AbstractTemplate):
+    key = "getiter"
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        sequence = as_sequence(self.context, args[0])
+        if sequence is None:
+            return None
+        if isinstance(sequence, (RangeType, types.UniTuple)):
+            return templates.signature(sequence.iterator_type, sequence)
+        return templates.signature(PositionIteratorType(self.context, sequence), sequence)
+
+
+@registry.register
+class _IterNext(templates.AbstractTemplate):
+    key = "iternext"
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        (iterator,) = args
+        if isinstance(iterator, types.IteratorType):
+            return templates.signature(types.Pair(iterator.yield_type, types.boolean), iterator)
+        return None
+
+
+@registry.register_global(len)
+class _LengthOfRange(templates.AbstractTemplate):
+    key = len
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        return templates.signature(weak_int, *args) if len(args) == 1 and isinstance(args[0], RangeType) else None
+
+
+@registry.register_global(operator.getitem)
+class _PlaceInRange(templates.AbstractTemplate):
+    key = operator.getitem
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        if isinstance(args[0], RangeType) and isinstance(args[1], types.Integer):
+            return templates.signature(weak_int, args[0], weak_int)
+        return None
+
+
+@registry.register_global(operator.contains)
+class _InRange(templates.AbstractTemplate):
+    key = operator.contains
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        if isinstance(args[0], RangeType) and is_scalar(args[1]) and isinstance(args[1], types.Integer):
+            return templates.signature(weak_bool, args[0], weak_int)
+        return None

@@ -1,0 +1,75 @@
+"""Memory that a function on the host may not touch, and arrays that it may not make: compile errors in plain words."""
+
+from __future__ import annotations
+
+import linecache
+from traceback import walk_stack
+from typing import NoReturn
+
+from kapi_sim.errors import KernelCompilationError
+from kapi_types._numba_compat import NUMBA_FOLDER
+from kapi_types.usm.usm_array import UsmArrayType
+
+__all__ = ["refuse_access", "refuse_allocation", "refuse_elements"]
+
+
+def refuse_access(array: UsmArrayType) -> NoReturn:
+    """End the compilation of a host function that would touch memory which only a device is known to reach.
+
+    Raises
+    ------
+    KernelCompilationError
+        Always. It is no error of Numba's, so it reaches the user as it stands.
+    """
+    kind = (
+        f"{array.usm_type} memory"
+        if array.usm_type
+        else "memory of unknown USM kind (arrays tell theirs by `usm_type`; the result of an expression has none)"
+    )
+    raise KernelCompilationError(
+        f"{_place()}array that a function on the host touches must be in memory that the host reaches "
+        f"(USM kind shared or host), got {array} in {kind}; "
+        'make it with usm_type="shared", copy it to the host with its `asnumpy`, or let the device do it: '
+        "in a kernel, or with kapi-numba-offload installed"
+    )
+
+
+def refuse_elements(array: UsmArrayType) -> NoReturn:
+    """End the compilation of a host function that would touch elements of a type that Numba has for devices only.
+
+    Raises
+    ------
+    KernelCompilationError
+        Always.
+    """
+    raise KernelCompilationError(
+        f"{_place()}array that a function on the host touches must have elements that Numba knows on the host, "
+        f"got {array}; convert it with its `astype`, or let the device do it: in a kernel, or with "
+        "kapi-numba-offload installed"
+    )
+
+
+def refuse_allocation() -> NoReturn:
+    """End the compilation of a host function that would allocate a USM array.
+
+    Raises
+    ------
+    KernelCompilationError
+        Always.
+    """
+    raise KernelCompilationError(
+        f"{_place()}result must be stored in an array that exists, got an expression that makes a new USM array, for "
+        "which a function on the host has no queue; pass an array for it and assign to its elements, "
+        "or install kapi-numba-offload"
+    )
+
+
+def _place() -> str:
+    """File, line and source of what is being compiled, of the innermost function that is not Numba's own."""
+    for frame, _ in walk_stack(None):
+        # Type inference and lowering keep the place that they are at as `loc`; their frames show who compiles what.
+        loc = getattr(frame.f_locals.get("self"), "__dict__", {}).get("loc")
+        if loc is not None and not loc.filename.startswith(NUMBA_FOLDER):
+            source = linecache.getline(loc.filename, loc.line).strip()
+            return f"{loc.filename}:{loc.line}: " + (f"`{source}`: " if source else "")
+    return ""

@@ -1,0 +1,67 @@
+"""From a value in hand to its type in a function that runs on the host: USM arrays, queues and events."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import kapi_types.usm.attributes
+import kapi_types.usm.boxing  # noqa: F401  a type that Numba is told of can be compiled with
+from _kapi_types_hooks import quick_classes
+from kapi_types._numba_compat import Purpose, errors
+from kapi_types.usm.queue import SyclObjectType, sycl_object_type
+from kapi_types.usm.struct_layout import learn, struct_key
+from kapi_types.usm.usm_array import UsmArrayType, array_fields, array_type, is_usm_array, is_usm_array_class, usm_kind
+
+__all__ = ["typeof_usm_array", "typeof_usm_value"]
+
+_types: dict[Hashable, UsmArrayType] = {}
+
+
+def typeof_usm_array(value: Any) -> UsmArrayType:
+    """The type of a USM array, its USM kind included, as `numba.typeof` gives it once kapi-types is registered.
+
+    Parameters
+    ----------
+    value : object
+        Any object with `__sycl_usm_array_interface__`; of dpnp's arrays, the structure is read in its place.
+
+    Returns
+    -------
+    UsmArrayType
+
+    Raises
+    ------
+    TypeError
+        If `value` is no such object, or its elements are nothing that a kernel can hold.
+    """
+    key: Hashable = struct_key(value)
+    if key is None and is_usm_array_class(type(value)):
+        quick_classes.add(type(value))
+        key = struct_key(value) if learn(value) else None
+    if key is None:
+        fields = array_fields(value)
+        key = (fields.dtype, len(fields.shape), fields.layout, fields.readonly, usm_kind(value))
+    try:
+        return _types[key]
+    except KeyError:
+        type_ = array_type(array_fields(value)).copy(usm_type=usm_kind(value))
+        _types[key] = type_
+        return type_
+
+
+def typeof_usm_value(value: Any, context: Any) -> UsmArrayType | SyclObjectType | None:
+    """What Numba's `typeof` asks: the type of a USM array, a queue or an event, or None for anything else.
+
+    Raises
+    ------
+    numba.core.errors.NumbaValueError
+        If `value` is a global variable or a constant: compiled code may outlive it.
+    """
+    type_ = typeof_usm_array(value) if is_usm_array(value) else sycl_object_type(value)
+    if type_ is not None and context.purpose is Purpose.constant:
+        raise errors.NumbaValueError(
+            f"{type_} must be an argument of the compiled function, got a global variable or constant; "
+            "add a parameter for it"
+        )
+    return type_

@@ -1,0 +1,156 @@
+"""From compiled code back to Python: the array object for memory of an array that was passed in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kapi_types.usm.usm_array import array_fields
+
+__all__ = ["UsmView", "host_fields", "queue_of", "view_of", "wait_for"]
+
+
+class UsmView:
+    """Part of another array's memory, for libraries that know no views: it speaks the protocol and keeps its owner.
+
+    Parameters
+    ----------
+    owner : object
+        The array whose memory it is.
+    interface : dict
+        What `__sycl_usm_array_interface__` shall say.
+
+    Attributes
+    ----------
+    owner : object
+    __sycl_usm_array_interface__ : dict
+    """
+
+    def __init__(self, owner: Any, interface: dict[str, Any]) -> None:
+        self.owner = owner
+        self.__sycl_usm_array_interface__ = interface
+
+    @property
+    def usm_type(self) -> str | None:
+        """The owner's USM kind."""
+        kind: str | None = getattr(self.owner, "usm_type", None)
+        return kind
+
+    @property
+    def sycl_queue(self) -> Any:
+        """The owner's queue."""
+        return queue_of(self.owner)
+
+
+def view_of(owner: Any, dtype: np.dtype[Any], address: int, *steps: int) -> Any:
+    """The array of `owner`'s memory that begins at `address`: `owner` itself if it is the same.
+
+    Parameters
+    ----------
+    owner : object
+        An array with the protocol.
+    dtype : numpy.dtype
+        Type of one element.
+    address : int
+        Where element (0, ..., 0) is.
+    *steps : int
+        Lengths of all axes, then the strides of all axes in bytes.
+
+    Returns
+    -------
+    object
+        A dpnp array if `owner` is one, else a `UsmView`.
+
+    Raises
+    ------
+    TypeError
+        If there is no owner, or the strides are no multiple of the elements' size.
+    """
+    if owner is None:
+        raise TypeError("array must be memory of an array that was passed in, got one that compiled code made")
+    rank = len(steps) // 2
+    shape, byte_strides = steps[:rank], steps[rank:]
+    if any(stride % dtype.itemsize for stride in byte_strides):
+        raise TypeError(f"strides must be multiples of {dtype.itemsize} bytes, got {byte_strides}; return a copy")
+    strides = tuple(stride // dtype.itemsize for stride in byte_strides)
+    fields = array_fields(owner)
+    if (fields.pointer, fields.shape, fields.strides, fields.dtype) == (address, shape, strides, dtype):
+        return owner
+    # Memory is known by its allocation, so a view is described from where its owner's begins.
+    base = owner.__sycl_usm_array_interface__["data"][0]
+    offset, misaligned = divmod(address - base, dtype.itemsize)
+    if misaligned:
+        base, offset = address, 0
+    elif hasattr(owner, "get_array"):
+        return _view_of_dpnp(owner, shape, dtype, strides, offset)
+    interface = {
+        "data": (base, fields.readonly),
+        "shape": shape,
+        "strides": strides,
+        "offset": offset,
+        "typestr": dtype.str,
+        "version": 1,
+        "syclobj": fields.queue,
+    }
+    return UsmView(owner, interface)
+
+
+def _view_of_dpnp(
+    owner: Any, shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...], offset: int
+) -> Any:
+    """A dpnp array of the same allocation, by the constructors that dpnp's own slicing uses."""
+    inner = owner.get_array()
+    view = type(inner)(shape, dtype=dtype, buffer=inner.usm_data, strides=strides, offset=offset)
+    if not inner.flags.writable:
+        view.flags.writable = False
+    return type(owner)._create_from_usm_ndarray(view)
+
+
+def host_fields(array: Any, rank: int) -> tuple[int, ...]:
+    """What compiled code holds of an array that is read by its protocol.
+
+    Returns
+    -------
+    tuple of int
+        Address of element (0, ..., 0), lengths of all axes, strides of all axes in bytes.
+
+    Raises
+    ------
+    ValueError
+        If the array has not the rank that its type had.
+    """
+    fields = array_fields(array)
+    if len(fields.shape) != rank:
+        raise ValueError(f"array must have rank {rank}, got {len(fields.shape)}; it was changed during the call")
+    return fields.pointer, *fields.shape, *(stride * fields.dtype.itemsize for stride in fields.strides)
+
+
+def queue_of(array: Any) -> Any:
+    """The queue of an array: its attribute `sycl_queue` where it has one, else what the protocol names.
+
+    Raises
+    ------
+    RuntimeError
+        If compiled code asks on behalf of an array that it has lost track of, as Numba's parallel loops have.
+    """
+    if array is None:
+        raise RuntimeError("queue of an array must be asked for outside of parallel loops, got an array inside of one")
+    try:
+        return array.sycl_queue
+    except AttributeError:
+        return array_fields(array).queue
+
+
+def wait_for(array: Any) -> None:
+    """Wait until nothing that was submitted to the array's queue is left, so that the host may touch its memory.
+
+    What the protocol names may be no queue, but a context, a text or a capsule; then there is nothing to wait for, and
+    the library that made the array has to see to it.
+    """
+    try:
+        wait = array.sycl_queue.wait
+    except AttributeError:
+        wait = getattr(queue_of(array), "wait", None)
+    if wait is not None:
+        wait()
