@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import re
 import sys
@@ -111,10 +112,7 @@ def test_fault_of_lowering_is_in_the_hosts_run():
     module = compile_kernel(kernel, [ItemType(1), array, array])
     wrong = re.sub(r" fadd ", " fsub ", module.optimized_llvm_ir)
     assert wrong != module.optimized_llvm_ir
-    changed = SimpleNamespace(
-        **{name: getattr(module, name) for name in module.__slots__ if not name.startswith("_")}
-        | {"optimized_llvm_ir": wrong}
-    )
+    changed = dataclasses.replace(module, optimized_llvm_ir=wrong)
     out = np.zeros(3)
     host_jit.HostKernel(changed)((3,), np.array([1.0, 2.0, 3.0]), out)
     np.testing.assert_array_equal(out, [0, 1, 2])
