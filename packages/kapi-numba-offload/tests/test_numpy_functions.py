@@ -5,8 +5,7 @@ import numba
 import numpy as np
 import pytest
 
-from kapi_numba_offload import STATUSES, OffloadFallbackWarning, status
-from kapi_numba_offload.analysis import numpy_functions
+from kapi_numba_offload import STATUSES, OffloadFallbackWarning, numpy_functions, status
 from kapi_sim.errors import KernelCompilationError
 
 # What is called, by status; a test of each elementwise function is in test_operations.
