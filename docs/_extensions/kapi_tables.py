@@ -83,7 +83,7 @@ def _to_section(error: str) -> str:
 def numpy_functions() -> tuple[Sequence[str], list[Sequence[str]]]:
     """NumPy's functions by what becomes of them."""
     found: dict[str, list[str]] = {status: [] for status in kapi_numba_offload.STATUSES}
-    for name in kapi_numba_offload.analysis.numpy_functions():
+    for name in kapi_numba_offload.numpy_functions():
         found[kapi_numba_offload.status(name)].append(f"`{name}`")
     return ["status", "meaning", "functions"], [
         [status, meaning, " ".join(found[status])] for status, meaning in kapi_numba_offload.STATUSES.items()
