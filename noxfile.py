@@ -61,7 +61,7 @@ BUDGETS = {
     "isolated(kapi-types)": 90,
     "isolated(kapi-sim)": 120,
     "instruction_sets": 210,
-    "minimums": 90,
+    "minimums": 200,
     "docs": 180,
     "without_dpnp": 60,
     "build": 40,
