@@ -47,7 +47,7 @@ DECIDED_BY_VERSIONS = {
     "kapi-numba-offload": ["test_array_expression.py"],
 }
 WHEELS = ROOT / ".nox" / "wheels"
-# Seconds of processor time for each session of `tests`: estimates until a quiet run. Being over is reported and fails
+# Seconds of processor time for each session of `tests`, some more than it took. Being over is reported and fails
 # nothing: time is the machine's as well, and a slow one is not at fault.
 BUDGETS = {
     "lint": 10,

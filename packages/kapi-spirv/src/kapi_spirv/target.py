@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from kapi_spirv import contraction
 from kapi_spirv.binary import has_duplicate_ids, read_header
 from kapi_spirv.target_interface import (
     AtomicUpdate,
@@ -33,9 +34,6 @@ __all__ = ["KAPI_DEFAULT_TARGET", "SpirvTarget"]
 _VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6")
 _FLOAT_WIDTHS = (16, 32, 64)
 _DATA_LAYOUT = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64-G1"
-
-UNKNOWN_TO_LLVM = ("SPV_INTEL_fp_fast_math_mode",)
-"""Extensions whose words are written into the module after LLVM is done (see `contraction`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +128,8 @@ class SpirvTarget(Target):
         return "kapi_spirv.emission"
 
     def emission_request(self) -> dict[str, Any]:
-        # LLVM says of an extension that it does not know that it is unknown, aloud.
-        return {"extensions": [name for name in self.all_extensions if name not in UNKNOWN_TO_LLVM]}
+        # LLVM says aloud that it does not know this one, whose words `contraction` writes when LLVM is done.
+        return {"extensions": [name for name in self.all_extensions if name != contraction.EXTENSION]}
 
     def is_sound(self, code: bytes) -> bool:
         return not has_duplicate_ids(code)
