@@ -24,6 +24,7 @@ __all__ = ["LINES", "Size", "main", "measure", "nbytes", "row"]
 LINES = (
     "kapi-sim",
     "kapi-types",
+    "kapi-lowering",
     "kapi-spirv",
     "kapi-runtime[cpu]",
     "kapi-runtime[cpu,dpnp]",

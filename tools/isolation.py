@@ -16,13 +16,15 @@ from pathlib import Path
 
 __all__ = ["main", "misplaced", "present", "unwanted"]
 
-LAYERS = ("kapi_sim", "kapi_types", "kapi_spirv", "kapi_runtime", "kapi_numba_offload")  # lowest first
+LAYERS = ("kapi_sim", "kapi_types", "kapi_lowering", "kapi_spirv", "kapi_runtime", "kapi_numba_offload")
+"""Lowest first."""
 
 # What a package must work without beside the packages above it. It is not installed, so even an import by
 # name, which no static check sees, fails in the tests.
 MUST_DO_WITHOUT = {
     "kapi_sim": ("numba", "llvmlite", "dpctl", "dpnp"),
     "kapi_types": ("dpctl", "dpnp"),
+    "kapi_lowering": ("dpctl", "dpnp"),
     "kapi_spirv": ("dpctl", "dpnp"),
 }
 

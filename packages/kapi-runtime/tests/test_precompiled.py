@@ -93,7 +93,7 @@ def test_spirv_of_another_compiler_is_launched_like_any_other(opencl_as_spirv):
 @pytest.fixture(scope="module")
 def opencl_as_spirv():
     """A module with pointer parameters, as an OpenCL compiler makes it: emitted from LLVM IR."""
-    from kapi_spirv.emission_client import emit
+    from kapi_lowering.emission.client import emit
 
     text = """
     target triple = "spirv64-unknown-unknown"

@@ -15,6 +15,7 @@ from typing import Any
 
 from dpctl.memory import MemoryUSMDevice
 
+from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord, KernelModule
 from kapi_runtime import _keep_alive
 from kapi_sim import (
     CollectiveMismatchError,
@@ -26,7 +27,6 @@ from kapi_sim import (
 )
 from kapi_sim.errors import KapiWarning
 from kapi_sim.language.exceptions import made_exception
-from kapi_spirv import FAILURE_RECORD_SIZE, Failure, FailureRecord, SpirvModule
 
 __all__ = ["FailureWatch"]
 
@@ -36,7 +36,7 @@ class FailureWatch:
 
     Parameters
     ----------
-    module : SpirvModule
+    module : KernelModule
         The kernel, whose table of failures is not empty.
     space : Range or NdRange
         What it is launched over.
@@ -51,7 +51,7 @@ class FailureWatch:
 
     __slots__ = ("_is_read", "_memory", "_module", "_space", "address")
 
-    def __init__(self, module: SpirvModule, space: Range | NdRange, queue: Any) -> None:
+    def __init__(self, module: KernelModule, space: Range | NdRange, queue: Any) -> None:
         self._module, self._space = module, space
         self._is_read = False
         self._memory = MemoryUSMDevice(FAILURE_RECORD_SIZE, queue=queue)

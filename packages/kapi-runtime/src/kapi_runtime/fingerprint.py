@@ -35,7 +35,7 @@ from kapi_sim.language.launchable import Launchable
 
 __all__ = ["NoFingerprintError", "compiler_fingerprint", "fingerprint"]
 
-_COMPILER = ("kapi_sim", "kapi_types", "kapi_spirv")
+_COMPILER = ("kapi_sim", "kapi_types", "kapi_lowering", "kapi_spirv")
 _VERSIONED = ("numba", "llvmlite", "numpy")
 _LARGEST_ARRAY = 1 << 20  # bytes
 

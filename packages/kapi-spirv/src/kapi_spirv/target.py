@@ -10,9 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from kapi_spirv import contraction
-from kapi_spirv.binary import has_duplicate_ids, read_header
-from kapi_spirv.target_interface import (
+from kapi_lowering.target import (
     AtomicUpdate,
     Combination,
     GroupKind,
@@ -22,6 +20,8 @@ from kapi_spirv.target_interface import (
     Way,
     WorkItemQuery,
 )
+from kapi_spirv import contraction
+from kapi_spirv.binary import has_duplicate_ids, read_header
 
 if TYPE_CHECKING:
     from llvmlite import ir

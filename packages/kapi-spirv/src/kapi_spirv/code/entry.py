@@ -7,8 +7,8 @@ from math import prod
 
 from llvmlite import ir
 
+from kapi_lowering.llvm_calls import I32, call_declared
 from kapi_sim.language import KernelOptions
-from kapi_spirv.lowering.intrinsics import I32, call_declared
 
 __all__ = ["begin_entry", "finish_entry", "linear_groups"]
 
