@@ -11,7 +11,7 @@ from typing import Any
 
 from dpnp.dpnp_array import dpnp_array
 
-from kapi_numba_offload._numba_compat import types
+from _kapi_numba_hooks import types
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
 from kapi_numba_offload.analysis.names import Names

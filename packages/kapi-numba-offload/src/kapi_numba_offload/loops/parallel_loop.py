@@ -10,7 +10,7 @@ import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
 import kapi_runtime
-from kapi_numba_offload._numba_compat import as_dtype
+from _kapi_numba_hooks import as_dtype
 from kapi_numba_offload.analysis.assertions import asserts
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.loops.body_state import ArrayFacts, NotInKernelError

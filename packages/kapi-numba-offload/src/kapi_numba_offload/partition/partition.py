@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload._numba_compat import StencilFunc
+from _kapi_numba_hooks import StencilFunc
 from kapi_numba_offload.analysis.effects import has_assignment_within
 from kapi_numba_offload.analysis.functions import ELEMENTWISE, OPERATORS
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kinds

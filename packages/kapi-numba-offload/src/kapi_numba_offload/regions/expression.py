@@ -9,7 +9,7 @@ from typing import Any
 import dpnp
 import numpy as np
 
-from kapi_numba_offload._numba_compat import as_dtype, from_dtype, ufunc_find_matching_loop
+from _kapi_numba_hooks import as_dtype, from_dtype, ufunc_find_matching_loop
 from kapi_numba_offload.analysis.functions import ELEMENTWISE
 from kapi_numba_offload.run.usm import is_dpnp_array
 
