@@ -33,7 +33,7 @@ from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.items.clock import Clock
 from kapi_sim.language.launchable import parameters_for_launch
 from kapi_sim.language.options import KernelOptions
-from kapi_sim.language.source import Site, is_users_own
+from kapi_sim.language.source import Site
 from kapi_sim.language.words.index_space import NdRange, Range
 from kapi_sim.language.words.outside import CARRIED_OUT
 from kapi_sim.memory.arguments import Bound, bind
@@ -45,6 +45,7 @@ from kapi_sim.run.second_look import SecondLook
 from kapi_sim.settings.control import Settings, current_settings
 from kapi_sim.settings.debugging import is_debugged, start_clock
 from kapi_sim.settings.report import LaunchRecord
+from kapi_sim.tracebacks import is_users_own
 from kapi_sim.tracing.switch import active_trace
 
 if TYPE_CHECKING:

@@ -17,11 +17,12 @@ from types import CodeType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from kapi_sim.tracebacks import file_name
+
 __all__ = [
     "FUTURE_FLAGS",
     "Site",
     "is_source_of",
-    "is_users_own",
     "line_of",
     "located_at",
     "parse_code",
@@ -207,14 +208,15 @@ class Site:
         """The line without indentation; empty where the source cannot be had."""
         return linecache.getline(self.file, self.line).strip()
 
+    @property
+    def place(self) -> str:
+        """File and line as they are spelled: ``kernels.py:12``, in a notebook ``Cell In[3], line 12``."""
+        name = file_name(self.file)
+        return f"{name}, line {self.line}" if name.startswith("Cell ") else f"{name}:{self.line}"
+
     def __str__(self) -> str:
-        name = self.file.replace("\\", "/").rpartition("/")[2]
-        return f"{name}:{self.line}: `{self.text}`" if self.text else f"{name}:{self.line}"
-
-
-def is_users_own(module: str) -> bool:
-    """Tell whether a module of this name is neither the simulator's nor NumPy's."""
-    return module.partition(".")[0] not in ("kapi_sim", "numpy") or module.startswith("kapi_sim.testing.")
+        place = self.place
+        return f"{place}: `{self.text}`" if self.text else place
 
 
 def line_of(code: CodeType, instruction: int) -> int:
