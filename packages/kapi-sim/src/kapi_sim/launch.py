@@ -22,6 +22,7 @@ from kapi_sim.errors import (
     DeadlockError,
     DtypeError,
     KapiError,
+    KernelCompilationError,
     KernelLaunchError,
     OutOfBoundsError,
     ScheduleDependenceWarning,
@@ -31,6 +32,7 @@ from kapi_sim.instrument.compiled import Compiled
 from kapi_sim.instrument.hooks import hooks_of, words_of
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.items.clock import Clock
+from kapi_sim.items.misuse import describe_misuse
 from kapi_sim.language.launchable import parameters_for_launch
 from kapi_sim.language.options import KernelOptions
 from kapi_sim.language.source import Site
@@ -244,6 +246,13 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         ).with_traceback(error.__traceback__)
         missing.add_note(note)
         raise missing from None
+    misuse = describe_misuse(error)
+    if misuse is not None:
+        misused = KernelCompilationError(misuse).with_traceback(error.__traceback__)
+        misused.add_note(note)
+        raise misused from None
+    if isinstance(error, OutOfBoundsError) and bound.clock.describe() in str(error):
+        note = f"in kernel `{kernel.name}`"  # the message has the place
     if not isinstance(error, _NAME_WORK_ITEMS):
         error.add_note(note)
 

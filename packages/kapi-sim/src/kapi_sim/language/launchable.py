@@ -326,13 +326,12 @@ def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, 
             f"kernel `{function.__name__}` must have plain positional parameters only, got * or keyword-only ones"
         )
     if not len(names) - optional <= len(args) <= len(names):
+        count = f"{len(names)} argument{'s' * (len(names) != 1)} after the work-item"
         raise KernelLaunchError(
-            f"kernel `{function.__name__}` must be launched with {len(names)} arguments after the work-item "
-            f"({', '.join(names)}), got {len(args)}"
+            f"kernel `{function.__name__}` must be launched with {count} ({', '.join(names)}), got {len(args)}"
+            + ("" if len(args) != len(names) + 1 else _without_work_item(function, (first, *names)))
         )
-    annotation = _annotation(function, first)
-    if isinstance(annotation, str):
-        annotation = {"Item": Item, "NdItem": NdItem}.get(annotation.rpartition(".")[2])
+    annotation = _work_item_of(function, first)
     wanted = Item if isinstance(space, Range) else NdItem
     if annotation in (Item, NdItem) and annotation is not wanted:
         cure = "launch it over an NdRange" if wanted is Item else "launch it over a Range"
@@ -342,6 +341,24 @@ def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, 
             f"{wanted.__name__}`"
         )
     return names
+
+
+def _without_work_item(function: Callable[..., Any], names: tuple[str, ...]) -> str:
+    """Say that the first parameter is the work-item, where it may have been taken for an argument."""
+    if _work_item_of(function, names[0]) in (Item, NdItem) or names[0] in ("item", "nd_item"):
+        return ""
+    return (
+        f": the first parameter, `{names[0]}`, is the work-item, which the launch gives: "
+        f"write `def {function.__name__}(item, {', '.join(names)})`"
+    )
+
+
+def _work_item_of(function: Callable[..., Any], first: str) -> Any:
+    """Return what the first parameter is annotated with: `Item`, `NdItem`, something else or nothing."""
+    annotation = _annotation(function, first)
+    if isinstance(annotation, str):
+        return {"Item": Item, "NdItem": NdItem}.get(annotation.rpartition(".")[2])
+    return annotation
 
 
 def _annotation(function: Callable[..., Any], parameter: str) -> Any:

@@ -25,6 +25,7 @@ __all__ = [
     "is_source_of",
     "line_of",
     "located_at",
+    "located_source",
     "parse_code",
     "parse_function",
     "place_of",
@@ -230,6 +231,23 @@ def line_of(code: CodeType, instruction: int) -> int:
 def place_of(code: CodeType, instruction: int) -> object:
     """Return what tells the expression of an instruction from others: where it starts and ends in the source."""
     return next(islice(code.co_positions(), instruction // 2, None), instruction)
+
+
+def located_source(code: CodeType, place: tuple[int | None, int | None, int | None, int | None] | None) -> str:
+    """Return the text of an expression; empty where it is not on one line, or the source cannot be had.
+
+    Parameters
+    ----------
+    code : CodeType
+        Of the function.
+    place : tuple or None
+        First and last line, first and last column, as `co_positions` has them.
+    """
+    if place is None or place[0] is None or place[0] != place[1]:
+        return ""
+    lines = _remembered.get(code) or linecache.getlines(code.co_filename)
+    # Columns are counted in bytes.
+    return lines[place[0] - 1].encode()[place[2] : place[3]].decode() if len(lines) >= place[0] else ""
 
 
 def located_at(error: Exception, code: CodeType, instruction: int) -> Exception:
