@@ -7,7 +7,10 @@ table of the classes, from which the documentation is printed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from kapi_sim.tracebacks import is_full, rendered
 
 __all__ = [
     "ERRORS",
@@ -40,6 +43,13 @@ __all__ = [
 
 class KapiError(Exception):
     """Root of every error that kapi raises on purpose."""
+
+    @property
+    def _render_traceback_(self) -> Callable[[], list[str]]:
+        """What IPython asks for the lines that it shows; absent where all frames are wanted."""
+        if is_full():
+            raise AttributeError("_render_traceback_")
+        return lambda: rendered(self)
 
 
 class DataRaceError(KapiError, RuntimeError):
