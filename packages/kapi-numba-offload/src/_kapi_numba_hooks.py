@@ -91,7 +91,7 @@ class Patch:
     def __init__(self, owner: type, attribute: str, why: str) -> None:
         self.owner, self.attribute, self.why = owner, attribute, why
         self._own = vars(owner).get(attribute, _MISSING)
-        self.original = getattr(owner, attribute, None)
+        self.original: Any = getattr(owner, attribute, None)
         """What the attribute was before."""
 
     def apply(self, replacement: Callable[..., Any]) -> None:
