@@ -77,9 +77,7 @@ class PtxModule(KernelModule):
         """
         local = [each.name for each in self.parameters if each.kind == "local"]
         if len(counts) != len(local):
-            raise ValueError(
-                f"counts must have a number for each of {len(local)} parameters that are local memory, got {len(counts)}"
-            )
+            raise ValueError(f"counts must have a number for each of {len(local)} local parameters, got {len(counts)}")
         if not self.local_itemsizes:
             return 0
         return dynamic_bytes([count * size for count, size in zip(counts, self.local_itemsizes, strict=True)])
@@ -88,5 +86,7 @@ class PtxModule(KernelModule):
         return f"PTX {self.target.version} for sm_{self.target.sm}, {len(self.code)} bytes"
 
     def describe_needs(self) -> list[str]:
-        where = f"{len(self.local_itemsizes)} parameters in what the launch asks for" if self.local_itemsizes else "none"
+        where = (
+            f"{len(self.local_itemsizes)} parameters in what the launch asks for" if self.local_itemsizes else "none"
+        )
         return [f"compute capability: {self.target.sm / 10} or later", f"dynamic shared memory: {where}"]

@@ -1,7 +1,7 @@
 """Local memory: what the launch gives a kernel, and what group algorithms pass values through.
 
-Local memory whose size the arguments' types tell lies in variables of the module, up to `STATIC_BYTES` in all. If there is
-more, or the launch decides, all of it is one piece that the launch asks for: a parameter's part begins where that of
+Local memory whose size the arguments' types tell lies in variables of the module, up to `STATIC_BYTES` in all. If there
+is more, or the launch decides, all of it is one piece that the launch asks for: a parameter's part begins where that of
 the one before it ends, at the next multiple of `ALIGNMENT` bytes.
 """
 

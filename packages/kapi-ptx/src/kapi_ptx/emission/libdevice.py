@@ -1,7 +1,7 @@
 """NVIDIA's libdevice, function by function.
 
-It is one file of bitcode with 352 functions; parsing it takes longer than compiling a kernel. So it is cut once into the
-texts of its parts, which are kept in memory and in a file of kapi's cache.
+It is one file of bitcode with 352 functions; parsing it takes longer than compiling a kernel. So it is cut once into
+the texts of its parts, which are kept in memory and in a file of kapi's cache.
 """
 
 from __future__ import annotations
@@ -123,9 +123,7 @@ def _cut(text: str) -> tuple[str, dict[str, str]]:
     """The shared lines of a module's text, and its parts by name."""
     questions = dict(_QUESTION.findall(text))
     # Left to LLVM, square roots would be approximate.
-    text = _REFLECTED.sub(
-        lambda found: f"add i32 0, {_ANSWERS[questions[found[1]]]}", _METADATA.sub("", text)
-    )
+    text = _REFLECTED.sub(lambda found: f"add i32 0, {_ANSWERS[questions[found[1]]]}", _METADATA.sub("", text))
     parts = {found[1]: found[0] for found in _BLOCK.finditer(text)}
     outside = _BLOCK.sub("", text)
     parts |= {found[1] or found[2]: found[0] for found in _LINE.finditer(outside)}

@@ -18,9 +18,7 @@ _WITH_INTEGER = ("powi", "ldexp")
 _NAMES = "|".join([*_NUMBERS_OF_ARGUMENTS, *_WITH_INTEGER])
 _CALL = re.compile(rf"\bcall ((?:[a-z]+ )*)(float|double) @llvm\.({_NAMES})\.f(?:32|64)(?:\.i32)?\(")
 _DECLARATION = re.compile(rf"^declare [^\n]*@llvm\.(?:{_NAMES})\.f(?:32|64)(?:\.i32)?\([^\n]*\n", re.MULTILINE)
-_REMAINDER = re.compile(
-    r"^( *)%(\S+) = frem ((?:[a-z]+ )*)(half|float|double) ([^,\n]+), ([^,\n]+)(.*)$", re.MULTILINE
-)
+_REMAINDER = re.compile(r"^( *)%(\S+) = frem ((?:[a-z]+ )*)(half|float|double) ([^,\n]+), ([^,\n]+)(.*)$", re.MULTILINE)
 _NEEDED = re.compile(r"@(__nv_\w+)\(")
 _DECLARED = re.compile(r"^declare [^\n]*@(__nv_\w+)\(", re.MULTILINE)
 
