@@ -91,7 +91,7 @@ class Patch:
     def __init__(self, owner: type, attribute: str, why: str) -> None:
         self.owner, self.attribute, self.why = owner, attribute, why
         self._own = vars(owner).get(attribute, _MISSING)
-        self.original = getattr(owner, attribute, None)
+        self.original: Any = getattr(owner, attribute, None)
         """What the attribute was before."""
 
     def apply(self, replacement: Callable[..., Any]) -> None:
@@ -209,7 +209,6 @@ def _define_pipelines_with_offload(compiler: Any) -> Any:
         from kapi_numba_offload.frontend.pipeline import offload_pipelines
 
         return offload_pipelines(compiler.state)
-    assert _PIPELINES.original is not None
     return _PIPELINES.original(compiler)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import dpnp
 import numpy as np
 
-from kapi_numba_offload.analysis.functions import ELEMENTWISE
+from kapi_numba_offload.analysis.operations import ELEMENTWISE
 
 __all__ = ["CREATION", "REDUCTIONS", "STATUSES", "function_named", "numpy_functions", "numpy_name", "status"]
 

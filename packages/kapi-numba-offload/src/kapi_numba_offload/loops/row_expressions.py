@@ -6,7 +6,7 @@ import ast
 import copy
 from collections.abc import Callable, Sequence
 
-from kapi_numba_offload.analysis.functions import ELEMENTWISE, OPERATORS
+from kapi_numba_offload.analysis.operations import ELEMENTWISE, OPERATORS
 from kapi_numba_offload.loops.body_state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.loop_views import Rows
 from kapi_numba_offload.loops.row_reductions import RowReductions
@@ -14,8 +14,6 @@ from kapi_numba_offload.loops.syntax_parts import call_of, or_zero
 from kapi_numba_offload.loops.view_reading import ViewReader
 
 __all__ = ["RowExpressions", "at_of"]
-
-_OF_TRUTH_VALUES = {"logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite"}
 
 Build = Callable[[list[ast.expr]], ast.expr]
 
@@ -153,7 +151,11 @@ class RowExpressions:
             is_abs = isinstance(node.func, ast.Name) and self._state.names.value(node.func) is abs
             if (name in ELEMENTWISE and len(node.args) == ELEMENTWISE[name].arity) or is_abs:
                 function = node.func
-                return node.args, lambda parts: ast.Call(function, parts, []), name in _OF_TRUTH_VALUES
+                return (
+                    node.args,
+                    lambda parts: ast.Call(function, parts, []),
+                    name in ELEMENTWISE and ELEMENTWISE[name].gives_truth,
+                )
         return None
 
 

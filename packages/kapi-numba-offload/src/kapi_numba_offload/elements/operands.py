@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
-from kapi_numba_offload.regions.expression import Apply, Cast, Leaf, Node, Ref
-from kapi_numba_offload.regions.statements import Statement
+from kapi_numba_offload.elements.expression import Apply, Cast, Leaf, Node, Ref
+from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.run.usm import allocate
 
 __all__ = ["Unfused", "absolute", "dtype_of", "indexing_of", "renumbered", "sample_of", "statement_shapes"]

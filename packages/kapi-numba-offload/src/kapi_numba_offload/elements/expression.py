@@ -10,7 +10,7 @@ import dpnp
 import numpy as np
 
 from _kapi_numba_hooks import as_dtype, from_dtype, ufunc_find_matching_loop
-from kapi_numba_offload.analysis.functions import ELEMENTWISE
+from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.run.usm import is_dpnp_array
 
 __all__ = ["Apply", "Cast", "Const", "Leaf", "Node", "Ref", "apply", "apply_as_numba", "evaluate", "leaves_of"]
