@@ -13,7 +13,7 @@ import numpy as np
 
 from kapi_sim.language.table.intrinsics import rows
 
-__all__ = ["ELEMENTWISE", "IN_PLACE", "OPERATORS", "Elementwise"]
+__all__ = ["ELEMENTWISE", "IN_PLACE", "OPERATORS", "Elementwise", "operator_operands"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +83,16 @@ ELEMENTWISE = {
     if row.name not in _NOT_ELEMENTWISE and hasattr(dpnp, row.name)
 }
 """The operations by NumPy's names for them: those that kernels and dpnp both have."""
+
+
+def operator_operands(node: ast.expr) -> tuple[str, list[ast.expr]] | None:
+    """Name and operands of an operation that is written with one of Python's operators; None for anything else."""
+    found: tuple[Any, list[ast.expr]] | None = None
+    if isinstance(node, ast.BinOp):
+        found = node.op, [node.left, node.right]
+    elif isinstance(node, ast.UnaryOp):
+        found = node.op, [node.operand]
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        found = node.ops[0], [node.left, *node.comparators]
+    name = None if found is None else OPERATORS.get(type(found[0]))
+    return None if found is None or name is None else (name, found[1])

@@ -11,7 +11,7 @@ import numpy as np
 
 from kapi_numba_offload.analysis.operations import ELEMENTWISE, OPERATORS
 
-__all__ = ["Operand", "cast", "spelled"]
+__all__ = ["Operand", "cast", "spelled", "syntax_of"]
 
 _SYNTAX = {name: syntax for syntax, name in OPERATORS.items()}
 
@@ -67,15 +67,29 @@ def spelled(name: str, operands: Sequence[Operand], dtype: np.dtype[Any]) -> str
     # Python's operators of bools are those of integers; NumPy's are logical.
     if syntax is None or (dtype.kind == "b" and not issubclass(syntax, ast.cmpop)):
         return _as_result(name, f"np.{name}({', '.join(given)})", dtype)
-    return f"({_with_operator(syntax(), given)})"
+    return f"({ast.unparse(syntax_of(name, [ast.Name(f'({each})') for each in given]))})"
 
 
-def _with_operator(syntax: Any, given: Sequence[str]) -> str:
-    parts: list[Any] = [ast.Name(f"({each})") for each in given]
-    if isinstance(syntax, ast.cmpop):
-        return ast.unparse(ast.Compare(parts[0], [syntax], [parts[1]]))
-    return ast.unparse(ast.UnaryOp(syntax, *parts) if isinstance(syntax, ast.unaryop) else ast.BinOp(
-        parts[0], syntax, parts[1]))  # fmt: skip
+def syntax_of(name: str, operands: Sequence[ast.expr]) -> ast.expr:
+    """An element of an operation as syntax, in the types of its operands; `kapi_np` is NumPy there.
+
+    Parameters
+    ----------
+    name : str
+        A key of `ELEMENTWISE`.
+    operands : sequence of ast.expr
+        Its operands.
+    """
+    if name == "where":
+        return ast.IfExp(*operands)
+    operation: Any = _SYNTAX[name]() if name in _SYNTAX else None
+    if isinstance(operation, ast.cmpop):
+        return ast.Compare(operands[0], [operation], [operands[1]])
+    if isinstance(operation, ast.operator):
+        return ast.BinOp(operands[0], operation, operands[1])
+    if isinstance(operation, ast.unaryop):
+        return ast.UnaryOp(operation, operands[0])
+    return ast.Call(ast.Attribute(ast.Name("kapi_np", ast.Load()), name, ast.Load()), list(operands), [])
 
 
 def _power(operands: Sequence[Operand], dtype: np.dtype[Any]) -> str:

@@ -41,7 +41,6 @@ class LoopFunctions:
             **HELPERS,
             "kapi_PrivateArray": kapi_runtime.PrivateArray,
         }
-        self._globals.setdefault("np", np)
 
     def rewriter(self, arrays: Mapping[str, ArrayFacts], lower: Mapping[str, int]) -> BodyRewriter:
         """What rewrites the loop's body, for such arrays, and variables that are never below numbers."""

@@ -12,8 +12,7 @@ import numpy as np
 
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kinds
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
-from kapi_numba_offload.analysis.numpy_functions import numpy_name
-from kapi_numba_offload.analysis.operations import ELEMENTWISE, OPERATORS
+from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.run.options import OffloadOptions
 
@@ -107,24 +106,14 @@ class Facts:
 
     def operation(self, node: ast.expr) -> tuple[str, list[ast.expr]] | None:
         """Name and operands of an elementwise operation; None if it is none."""
-        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-            return OPERATORS[type(node.op)], [node.left, node.right]
-        if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
-            return OPERATORS[type(node.op)], [node.operand]
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
-            return OPERATORS[type(node.ops[0])], [node.left, *node.comparators]
-        if not isinstance(node, ast.Call) or any(isinstance(each, ast.Starred) for each in node.args):
-            return None
-        function = self.names.value(node.func)
-        if function is UNKNOWN:
-            is_cast = isinstance(node.func, ast.Attribute) and node.func.attr == "astype" and len(node.args) == 1
-            if is_cast and not node.keywords and self.dtype(node.args[0]) is not None:
-                assert isinstance(node.func, ast.Attribute)
-                return "astype", [node.func.value]
-            return None
-        name = "absolute" if function is abs else numpy_name(function)
-        if name in ELEMENTWISE and not node.keywords and len(node.args) == ELEMENTWISE[name].arity:
-            return name, node.args
+        is_method = isinstance(node, ast.Call) and self.names.value(node.func) is UNKNOWN
+        if not is_method:
+            return elementwise(node, self.names)
+        assert isinstance(node, ast.Call)
+        is_cast = isinstance(node.func, ast.Attribute) and node.func.attr == "astype" and len(node.args) == 1
+        if is_cast and not node.keywords and self.dtype(node.args[0]) is not None:
+            assert isinstance(node.func, ast.Attribute)
+            return "astype", [node.func.value]
         return None
 
     def dtype(self, node: ast.expr) -> np.dtype[Any] | None:

@@ -13,14 +13,22 @@ from dpnp.dpnp_array import dpnp_array
 import kapi_runtime
 from kapi_numba_offload.analysis.operations import IN_PLACE
 from kapi_numba_offload.elements.ends import Elements, extents_of, stored
-from kapi_numba_offload.elements.expression import Apply, Leaf, Node, apply, apply_as_numba, evaluate, leaves_of
+from kapi_numba_offload.elements.expression import (
+    Apply,
+    Leaf,
+    Node,
+    apply,
+    apply_as_numba,
+    evaluate,
+    leaves_of,
+    renumbered,
+)
 from kapi_numba_offload.elements.kernel_source import Indexing, space_of
 from kapi_numba_offload.elements.operands import (
     Unfused,
     absolute,
     dtype_of,
     indexing_of,
-    renumbered,
     sample_of,
     statement_shapes,
 )
