@@ -209,7 +209,6 @@ def _define_pipelines_with_offload(compiler: Any) -> Any:
         from kapi_numba_offload.frontend.pipeline import offload_pipelines
 
         return offload_pipelines(compiler.state)
-    assert _PIPELINES.original is not None
     return _PIPELINES.original(compiler)
 
 

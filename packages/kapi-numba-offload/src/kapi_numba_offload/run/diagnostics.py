@@ -155,7 +155,7 @@ def report_of(offloaded: Any) -> OffloadReport:
     parts += [_loop_report(each) for each in partition.loops]
     return OffloadReport(
         offloaded.function.__name__,
-        f"{partition.filename}:{offloaded.function.__code__.co_firstlineno}",
+        f"{partition.facts.filename}:{offloaded.function.__code__.co_firstlineno}",
         ", ".join(map(str, offloaded.arguments)),
         tuple(sorted(parts, key=lambda each: each.line)),
     )

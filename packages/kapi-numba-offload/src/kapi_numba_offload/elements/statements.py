@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kapi_numba_offload.regions.expression import Node
+from kapi_numba_offload.elements.expression import Node
 
 __all__ = ["Place", "Statement"]
 

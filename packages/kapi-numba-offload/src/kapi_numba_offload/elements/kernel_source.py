@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import kapi_runtime
-from kapi_numba_offload.analysis.functions import ELEMENTWISE, Operand, cast
-from kapi_numba_offload.regions.expression import Apply, Cast, Const, Leaf, Node, Ref
+from kapi_numba_offload.elements.expression import Apply, Cast, Const, Leaf, Node, Ref
+from kapi_numba_offload.elements.spelling import Operand, cast, spelled
 
 __all__ = ["MOST_DIMENSIONS", "Indexing", "emit", "index_lines", "make_kernel", "space_of"]
 
@@ -60,7 +60,7 @@ def emit(
     operands = [emit(each, leaves, statements, dtypes) for each in node.operands]
     if dtype is None:
         raise TypeError(f"operation {node.name} of the kernel must have an array or NumPy number among its operands")
-    return Operand(ELEMENTWISE[node.name].emit(operands, dtype), dtype)
+    return Operand(spelled(node.name, operands, dtype), dtype)
 
 
 def space_of(shape: tuple[int, ...]) -> kapi_runtime.Range:

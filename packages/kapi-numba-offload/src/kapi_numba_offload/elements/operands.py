@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
-from kapi_numba_offload.regions.expression import Apply, Cast, Leaf, Node, Ref
-from kapi_numba_offload.regions.statements import Statement
+from kapi_numba_offload.elements.expression import Apply, Cast, Leaf, Node, Ref
+from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.run.usm import allocate
 
-__all__ = ["Unfused", "absolute", "dtype_of", "indexing_of", "renumbered", "sample_of", "statement_shapes"]
+__all__ = ["Unfused", "absolute", "dtype_of", "indexing_of", "sample_of", "statement_shapes"]
 
 
 class Unfused(Exception):
@@ -78,12 +78,3 @@ def indexing_of(shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[int, .
 def absolute(node: Node, leaves: int) -> Node:
     """References to earlier statements as leaves, numbered after the region's own."""
     return Leaf(leaves + node.statement) if isinstance(node, Ref) else node
-
-
-def renumbered(node: Node, number: Callable[[Node], Node]) -> Node:
-    """The expression with its leaves changed."""
-    if isinstance(node, Cast):
-        return Cast(renumbered(node.operand, number), node.dtype)
-    if isinstance(node, Apply):
-        return Apply(node.name, tuple(renumbered(each, number) for each in node.operands))
-    return number(node)

@@ -10,10 +10,22 @@ import dpnp
 import numpy as np
 
 from _kapi_numba_hooks import as_dtype, from_dtype, ufunc_find_matching_loop
-from kapi_numba_offload.analysis.functions import ELEMENTWISE
+from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.run.usm import is_dpnp_array
 
-__all__ = ["Apply", "Cast", "Const", "Leaf", "Node", "Ref", "apply", "apply_as_numba", "evaluate", "leaves_of"]
+__all__ = [
+    "Apply",
+    "Cast",
+    "Const",
+    "Leaf",
+    "Node",
+    "Ref",
+    "apply",
+    "apply_as_numba",
+    "evaluate",
+    "leaves_of",
+    "renumbered",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # by identity: 1 and 1.0 are equal but not alike
@@ -125,3 +137,12 @@ def leaves_of(node: Node) -> set[int]:
     if isinstance(node, Apply):
         return set().union(*map(leaves_of, node.operands))
     return set()
+
+
+def renumbered(node: Node, number: Callable[[Node], Node]) -> Node:
+    """The expression with its leaves changed."""
+    if isinstance(node, Cast):
+        return Cast(renumbered(node.operand, number), node.dtype)
+    if isinstance(node, Apply):
+        return Apply(node.name, tuple(renumbered(each, number) for each in node.operands))
+    return number(node)
