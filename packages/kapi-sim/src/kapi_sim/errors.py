@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from kapi_sim.tracebacks import is_full, rendered
 
@@ -58,6 +59,8 @@ class DataRaceError(KapiError, RuntimeError):
     Cure: a `group_barrier` between the two lines if the work-items share a work-group; one writer
     for each element, an atomic, or two launches if they do not.
     """
+
+    race: Any = None  # what a picture of it needs: `kapi_sim.checks.races.Race`
 
 
 class OutOfBoundsError(KapiError, IndexError):
