@@ -35,7 +35,7 @@ nox.options.envdir = str(places.environments(ROOT))
 os.environ.setdefault("UV_PYTHON_DOWNLOADS", "never")  # the Python that runs nox is the one tested
 
 # The lowest layer first.
-PACKAGES = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-runtime", "kapi-numba-offload")
+PACKAGES = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-ptx", "kapi-runtime", "kapi-numba-offload")
 SOURCES = [f"packages/{dist}/src" for dist in PACKAGES]
 EACH_PACKAGE = [nox.param(dist, id=dist) for dist in PACKAGES]
 # The tests that NumPy's, Numba's, dpctl's and dpnp's versions have a bearing on.
@@ -44,6 +44,7 @@ DECIDED_BY_VERSIONS = {
     "kapi-types": ["test_promotion.py", "test_inference.py"],
     "kapi-lowering": ["test_package.py"],
     "kapi-spirv": ["test_golden_ir.py"],
+    "kapi-ptx": ["test_compile.py"],
     "kapi-runtime": ["test_conformance.py", "test_placement.py"],
     "kapi-numba-offload": ["test_array_expression.py"],
 }
@@ -59,6 +60,7 @@ BUDGETS = {
     "isolated(kapi-numba-offload)": 340,
     "isolated(kapi-runtime)": 440,
     "isolated(kapi-spirv)": 220,
+    "isolated(kapi-ptx)": 120,
     "isolated(kapi-lowering)": 60,
     "isolated(kapi-types)": 90,
     "isolated(kapi-sim)": 120,

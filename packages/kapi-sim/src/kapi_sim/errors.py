@@ -1,6 +1,6 @@
 """Every error and warning of kapi, under one root, with its cause and its cure.
 
-All five packages raise from here, so one ``except KapiError`` holds them all.  Each class is also
+All packages raise from here, so one ``except KapiError`` holds them all.  Each class is also
 the builtin that fits it best, so code that knows nothing of kapi catches it too.  `ERRORS` is the
 table of the classes, from which the documentation is printed.
 """

@@ -122,8 +122,8 @@ class KernelTargetContext(BaseContext):
     def apply_target_attributes(self, llvm_func: ir.Function, argtypes: Any = None, restype: Any = None) -> None:
         """Every function is inlined into the entry point, if not told otherwise: calls are seldom worth their price."""
         llvm_func.calling_convention = self.kernel_target.function_convention
-        llvm_func.attributes.add("alwaysinline")
-        llvm_func.attributes.add("nounwind")
+        for attribute in ("alwaysinline", "nounwind", *self.kernel_target.function_attributes):
+            llvm_func.attributes.add(attribute)
 
     def post_lowering(self, module: ir.Module, library: KernelLibrary) -> None:
         """What holds for a whole function, once it is lowered."""

@@ -74,7 +74,7 @@ def compiled_kernel(
         parameters = describe_parameters(names[1:], args[1:])
     except TypeError as error:
         raise KernelCompilationError(f"kernel {function.__name__}: {error}") from None
-    entry_point = "kapi_" + re.sub(r"\W", "_", function.__name__)
+    entry_point = target.symbol("kapi_" + re.sub(r"\W", "_", function.__name__))
 
     def finish(lowered: LoweredFunction) -> tuple[PackedLayout, tuple[Parameter, ...]]:
         is_linear = target.needs_linear_groups and lowered.uses_sub_groups and args[0].ndim > 1
