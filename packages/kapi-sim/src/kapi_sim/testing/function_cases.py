@@ -1,3 +1,5 @@
+# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# The kernels are written as users write them.
 """Cases of the functions of the table: all of `math`, `cmath` and NumPy's, for integers, floats and complex numbers.
 
 The kernels are written by program, one for each module and dtype, with a line for each row of the table.  What is
