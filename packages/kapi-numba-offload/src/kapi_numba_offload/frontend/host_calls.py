@@ -28,7 +28,7 @@ from _kapi_numba_hooks import (
 from kapi_numba_offload.frontend.function import OffloadedFunction
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.options import options_of
-from kapi_runtime.host_arrays import on_device_context, place_of_host_arrays
+from kapi_runtime.launch.host_arrays import on_device_context, place_of_host_arrays
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_types import UsmArrayType, is_usm_array
 
