@@ -67,9 +67,9 @@ def _failure(launch: Launch, numbers: dict[tuple[str, int], int]) -> dict[str, A
     assert failure is not None
     barrier = None
     if failure.barrier is not None:
-        file, function, line, is_after = failure.barrier
+        file, function, line, where = failure.barrier
         if (file, function) in numbers:
-            barrier = [numbers[file, function], line, is_after]
+            barrier = [numbers[file, function], line, where]
     return {
         "error": failure.error,
         "report": failure.report,
