@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
+from pkgutil import get_data
 from typing import Any
 
 from kapi_sim.tracebacks import file_name
@@ -34,7 +34,10 @@ def html(trace: Trace) -> str:
 
 @cache
 def _part(name: str) -> str:
-    return (files("kapi_sim.tracing") / "page" / name).read_text(encoding="utf-8")
+    # By the loader of the package, which needs no file system.
+    part = get_data("kapi_sim.tracing", f"page/{name}")
+    assert part is not None  # the tests run from the wheel
+    return part.decode("utf-8")
 
 
 def _launch(launch: Launch) -> dict[str, Any]:
