@@ -18,10 +18,10 @@ import kapi_runtime as kapi
 PRELUDE = textwrap.dedent(
     """
     import os, tempfile
-    from kapi_runtime import _drivers
+    from kapi_runtime.sycl import drivers
     folder = tempfile.mkdtemp()
     with open(os.path.join(folder, "driver.icd"), "w") as file:
-        file.write(_drivers.driver_search().library)
+        file.write(drivers.driver_search().library)
     os.environ["OCL_ICD_VENDORS"] = folder
     os.environ["PYOPENCL_NO_CACHE"] = "1"
     import numpy as np

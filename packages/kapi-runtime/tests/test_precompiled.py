@@ -10,7 +10,7 @@ import pytest
 from numba import float32, int64, types
 
 import kapi_runtime as kapi
-from kapi_runtime import failures
+from kapi_runtime.launch import failures
 from kapi_sim.language import KernelOptions
 from kapi_spirv import Failure, FailureRecord, SpirvTarget, compile_kernel, read_module, write_module
 from kapi_types import ItemType, UsmArrayType
