@@ -18,7 +18,7 @@ import numpy as np
 from dpctl.memory import MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory
 
 from kapi_runtime.sycl.copying import copy_array
-from kapi_runtime.sycl.dlpack import ONEAPI, capsule_of, read_capsule
+from kapi_runtime.platform.dlpack import ONEAPI, capsule_of, read_capsule
 from kapi_runtime.sycl.queues import default_queue, queue_of
 from kapi_runtime.sycl.waiting import wait_for
 from kapi_sim.errors import DtypeError, ExecutionPlacementError
@@ -289,7 +289,7 @@ class UsmArray:
         wait_for(self.sycl_queue)  # the consumer's queue may be another, and knows nothing of this one's work
         fields = array._fields
         device = self.__dlpack_device__()[1]
-        return capsule_of(fields.pointer, fields.shape, fields.strides, fields.dtype, device, array)
+        return capsule_of(fields.pointer, fields.shape, fields.strides, fields.dtype, ONEAPI, device, array)
 
     def __repr__(self) -> str:
         values = np.array2string(self.asnumpy(), separator=", ", prefix="UsmArray(")
