@@ -66,6 +66,7 @@ __all__ = [
     "register_pass",
     "remove",
     "restore_calls",
+    "run_frontend",
     "types",
     "typing",
     "ufunc_find_matching_loop",

@@ -11,7 +11,7 @@ import dpnp
 import numba
 import numpy as np
 
-from _kapi_numba_hooks import NumbaError, as_dtype, types
+from _kapi_numba_hooks import NumbaError, as_dtype, numbas_call, types
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
 from kapi_numba_offload.analysis.names import Names
@@ -119,7 +119,7 @@ class HostLoop:
     def _call(self, args: Sequence[Any]) -> Any:
         if not self._refused:
             try:
-                return self._compiled(*args)
+                return numbas_call(self._compiled, *args)
             except NumbaError:
                 self._refused = True  # Numba cannot compile it for NumPy arrays; Python runs anything
         return self.function(*args)
