@@ -25,6 +25,7 @@ from kapi_sim.language.attributes import bound_names, called_function, dotted_pa
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.source import FUTURE_FLAGS, is_source_of, parse_function
 from kapi_sim.language.syntax import find_problems
+from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, power, remainder, wrapped_ring
 from kapi_sim.numbers.fitting import BESIDE, beside
@@ -289,7 +290,8 @@ class _Compilation:
             called = called_function(value)
             if called is not None:
                 return self.cell(called).cell_contents
-            return SUBSTITUTES.get(id(value), value)
+            own = numpys_own(value)
+            return SUBSTITUTES.get(id(own), own)
 
         code = function.__code__
         names = {name: replaced(function.__globals__[name]) for name in code.co_names if name in function.__globals__}

@@ -16,6 +16,7 @@ from kapi_sim.instrument.wait_loops import Callee, Waiting, kind_of_method, name
 from kapi_sim.items.meetings import ALGORITHM, defaults_of, is_meeting, parameters_of
 from kapi_sim.items.undefined import passing
 from kapi_sim.language.attributes import MISSING, bound_names, called_function, dotted_path, resolve
+from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
 from kapi_sim.language.words.convergence import group_barrier
 from kapi_sim.language.words.memory import PrivateArray
@@ -164,9 +165,10 @@ class Rewriter(ArithmeticRewriter):
         passes = self._callees.passes_undefined
         if passes and id(value) in _PASSING:
             return self._inject(f"_kapi_{value.__name__}", CellType(passing(value)), node)
-        if id(value) not in SUBSTITUTES:
+        own = numpys_own(value)
+        if own is value and id(value) not in SUBSTITUTES:
             return node
-        substitute = SUBSTITUTES[id(value)]
+        substitute = SUBSTITUTES.get(id(own), own)
         name = f"_kapi_math_{_identifier(value)}_{id(value)}"
         if passes and not isinstance(substitute, ModuleType):
             substitute = passing(substitute)
