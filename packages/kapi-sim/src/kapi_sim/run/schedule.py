@@ -111,7 +111,8 @@ class Schedule:
         recorder = self.bound.recorder
         can_wait = self.is_generator or self.on_threads
         run_group = self._group_with_barriers(cluster) if can_wait else self._group_in_a_loop(cluster)
-        for number, cluster.id in self._chosen(enumerate(_indices(space.group_range)), shuffler):
+        for number, index in self._chosen(enumerate(_indices(space.group_range)), shuffler):
+            cluster.move(index)
             clock.start_group()
             if recorder is not None:
                 recorder.start_group()
@@ -156,7 +157,7 @@ class Schedule:
             function = partial(ThreadedItem, turn_of(self.bound.spin_limit), function)
 
         def run(base: int, shuffler: Shuffler | None) -> None:
-            generators = [function(item, *values) for item in items]
+            generators = list(map(function, items, *map(repeat, values)))
             try:
                 if self.tells_meetings:
                     GroupRun(self.bound, cluster, base, generators, self.checks_convergence).run(shuffler)
