@@ -279,7 +279,12 @@ def races(nd_item: kapi.NdItem, a):
 def test_trace_of_a_launch_that_fails_shows_how_it_came_to_it():
     with kapi.trace() as trace, pytest.raises(kapi.DataRaceError):
         kapi.call_kernel(races, kapi.NdRange(2, 2), np.zeros(1))
-    assert [event.item for event in trace.launches[0].events] == [0, 0, 1]
+    assert [(event.kind, event.item) for event in trace.launches[0].events] == [
+        ("line", 0),
+        ("write", 0),
+        ("line", 1),
+        ("write", 1),
+    ]
     assert "races over NdRange" in trace.text()
 
 

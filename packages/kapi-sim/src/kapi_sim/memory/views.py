@@ -24,6 +24,8 @@ __all__ = ["SaturatingArray", "View", "poison"]
 
 _WIDE = (np.float64, np.complex128)
 _NOT_REAL = (complex, np.complex64, np.complex128, type(None))
+_MOST_SHOWN = 64
+"""Elements of an array that a debugger is shown; of a larger one, the first and last few."""
 _getframe = sys._getframe
 
 
@@ -245,7 +247,8 @@ class View:
         return self._array[index]
 
     def __repr__(self) -> str:
-        return f"<{self.name}: array of shape {self.shape}, {self.dtype}>"
+        values = np.array2string(self._array, threshold=_MOST_SHOWN, prefix=" " * len(self.name))
+        return f"<{self.name}: array of shape {self.shape}, {self.dtype}: {values}>"
 
     def __getitem__(self, index: Any) -> Any:
         return self._get(index, _getframe(1))
@@ -351,8 +354,8 @@ class View:
                 else:
                     raise DtypeError(
                         f"index of `{self.name}` along axis {axis} must be an integer, got {component!r} "
-                        "of type "
-                        f"{type(component).__name__}\n  {self._clock.describe()} at {self._site(frame)}\n"
+                        f"of type {type(component).__name__.removeprefix('Sim')}\n"
+                        f"  {self._clock.describe()} at {self._site(frame)}\n"
                         "  convert it with int(...)"
                     )
             if not 0 <= component < self.shape[axis]:
