@@ -150,11 +150,9 @@ def make_plan(
     pack = _packing(module, queue, given, buffer)
     if pack is None:
         return None
-    ctypes.memset(buffer, 0xA5, _first_argument(module))
     for field in module.layout.fields:
         if field.role in ("pointer", "value"):
             ctypes.memset(ctypes.addressof(buffer) + field.offset, 0xA5, struct.calcsize("<" + field.code))
-    buffer[: _first_argument(module)] = packed[: _first_argument(module)]
     if not pack(given) or bytes(buffer) != packed:
         return None
     accessors = [value for value in given if isinstance(value, LocalAccessor)]
@@ -167,12 +165,6 @@ def make_plan(
         prod(local_range),
         shared_bytes(kernel, accessors),
     )
-
-
-def _first_argument(module: PtxModule) -> int:
-    """Bytes before the first argument: what the packed one says of the index space."""
-    places = [field.offset for field in module.layout.fields if field.role in ("pointer", "value", "shape", "stride")]
-    return min(places, default=0)
 
 
 class _Source:
