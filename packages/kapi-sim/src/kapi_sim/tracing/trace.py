@@ -112,15 +112,16 @@ class Failure:
         Number of the event that was refused; if the error is of no access, of the last one of its work-item.
     other : int or None
         Of a race, number of the event of the earlier access.
-    barrier : tuple of (str, int, int, bool), or None
-        Where a barrier is missing: file, first line of the function, line, and whether it goes after that line.
+    barrier : tuple of (str, int, int, str), or None
+        Where a barrier is missing: file, first line of the function, line, and whether it goes ``"before"`` or
+        ``"after"`` the line, or ``"within"`` it, between its reads and its write.
     """
 
     error: str
     report: str
     event: int | None = None
     other: int | None = None
-    barrier: tuple[str, int, int, bool] | None = None
+    barrier: tuple[str, int, int, str] | None = None
 
     @property
     def rings(self) -> tuple[int, ...]:
