@@ -303,7 +303,8 @@ class Trail:
             f"the element is {what} by work-items that nothing orders\n"
             f"  {self.clock.describe(earlier[0])} {did} {spell(earlier[4].name, earlier[5])} at {first}\n"
             f"  {self.clock.describe()} {does} {spell(array.name, index)} at {second}\n"
-            f"  {cure or self._cure(earlier, (frame.f_code, frame.f_lasti), did == does)}"
+            f"  {cure or self._cure(earlier, (frame.f_code, frame.f_lasti), did == does)}",
+            code="data-race",
         )
 
     def _cure(self, earlier: Access, later: tuple[CodeType, int], both_write: bool) -> str:
