@@ -8,7 +8,7 @@ import pytest
 from numba import prange
 
 import kapi_runtime
-from kapi_numba_offload._numba_compat import CPUDispatcher
+from _kapi_numba_hooks import CPUDispatcher
 
 
 @numba.njit

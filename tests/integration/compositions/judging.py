@@ -136,7 +136,7 @@ def _judged(
         )
     counts["left open: Python raises"] += int((~given).sum())
     counts["left open: Python ints that do not fit"] += sum(
-        name == "DtypeError" and given[i] for i, name in raised.items()
+        name == "DtypeError" and bool(given[i]) for i, name in raised.items()
     )
     divided = np.array([raised.get(i) == "ZeroDivisionError" for i in items])
     for who, outcome, there in (("simulator", simulated, given & went), ("device", device, given & (went | divided))):

@@ -185,7 +185,13 @@ def _math() -> _Module:
             functions[row.name] = _of_two(row.name)
         else:
             functions[row.name] = _of_whole(getattr(math, row.name)) if "integer" in words else getattr(math, row.name)
+    functions["trunc"] = _truncated
     return _Module(**functions)
+
+
+def _truncated(x: Any) -> int:
+    """Of each number that `math.floor` takes: Python asks for a method, which of NumPy's numbers only float64 has."""
+    return math.trunc(x.item() if isinstance(x, np.generic) else x)
 
 
 def _of_whole(function: Any) -> Any:

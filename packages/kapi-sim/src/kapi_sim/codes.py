@@ -76,6 +76,7 @@ _GROUPS_AND_ATOMICS = {
 }
 
 _LANGUAGE = {
+    "attribute-unknown": "a value does not have an attribute, or kernels do not have it",
     "attribute-assigned": "a kernel assigns to an attribute",
     "call-arguments": "a function is called with arguments that it does not have in a kernel",
     "class-in-kernel": "a kernel defines a class",
@@ -90,6 +91,7 @@ _LANGUAGE = {
     "function-unknown": "a kernel calls a function that kernels do not have",
     "generator": "a kernel has a generator expression",
     "global-changed": "a kernel changes a global",
+    "indexed-value": "what is indexed is no array and no tuple",
     "import-in-kernel": "a kernel imports",
     "kernel-in-kernel": "a kernel calls a kernel",
     "kernel-parameters": "a kernel has * or keyword-only parameters",
@@ -100,6 +102,7 @@ _LANGUAGE = {
     "match-pattern": "a pattern of `match` is no constant",
     "module-attribute": "a module does not have an attribute, or kernels do not have it",
     "name-undefined": "a name is not defined",
+    "operator-operands": "an operator has operands for which NumPy does not have it",
     "operator-unknown": "a kernel uses an operator that kernels do not have",
     "outer-variable-changed": "a local function changes a variable of the function around it",
     "outside-array": "a kernel takes an array from outside, which must be an argument",
@@ -117,6 +120,7 @@ _LANGUAGE = {
     "try-in-kernel": "a kernel uses try",
     "type-in-kernel": "a kernel defines a type",
     "type-parameters": "a local function has type parameters",
+    "work-item-as-value": "a work-item or group is used as a number or an array",
     "with-in-kernel": "a kernel uses with",
     "yield-or-await": "a kernel yields or awaits",
 }

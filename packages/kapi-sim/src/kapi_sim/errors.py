@@ -1,15 +1,17 @@
 """Every error and warning of kapi, under one root, with its cause and its cure.
 
-All five packages raise from here, so one ``except KapiError`` holds them all.  Each class is also
+All packages raise from here, so one ``except KapiError`` holds them all.  Each class is also
 the builtin that fits it best, so code that knows nothing of kapi catches it too.  `ERRORS` is the
 table of the classes, from which the documentation is printed; `kapi_sim.codes.CODES` is that of the causes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from kapi_sim.tracebacks import is_full, rendered
 
 __all__ = [
     "ERRORS",
@@ -78,6 +80,13 @@ class KapiError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} [{self.code}]" if self.code else self.message
+
+    @property
+    def _render_traceback_(self) -> Callable[[], list[str]]:
+        """What IPython asks for the lines that it shows; absent where all frames are wanted."""
+        if is_full():
+            raise AttributeError("_render_traceback_")
+        return lambda: rendered(self)
 
 
 class DataRaceError(KapiError, RuntimeError):

@@ -22,6 +22,7 @@ from kapi_sim.errors import (
     DeadlockError,
     DtypeError,
     KapiError,
+    KernelCompilationError,
     KernelLaunchError,
     OutOfBoundsError,
     ScheduleDependenceWarning,
@@ -31,9 +32,10 @@ from kapi_sim.instrument.compiled import Compiled
 from kapi_sim.instrument.hooks import hooks_of, words_of
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.items.clock import Clock
+from kapi_sim.items.misuse import describe_misuse
 from kapi_sim.language.launchable import parameters_for_launch
 from kapi_sim.language.options import KernelOptions
-from kapi_sim.language.source import Site, is_users_own
+from kapi_sim.language.source import Site
 from kapi_sim.language.words.index_space import NdRange, Range
 from kapi_sim.language.words.outside import CARRIED_OUT
 from kapi_sim.memory.arguments import READ_ONLY, Bound, bind
@@ -46,6 +48,7 @@ from kapi_sim.settings.control import Settings, current_settings
 from kapi_sim.settings.debugging import is_debugged, start_clock
 from kapi_sim.settings.report import LaunchRecord
 from kapi_sim.shown import shown
+from kapi_sim.tracebacks import is_users_own
 from kapi_sim.tracing.switch import active_trace
 
 if TYPE_CHECKING:
@@ -247,6 +250,13 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         ).with_traceback(error.__traceback__)
         missing.add_note(note)
         raise missing from None
+    misuse = describe_misuse(error)
+    if misuse is not None:
+        misused = KernelCompilationError(misuse.text, code=misuse.code).with_traceback(error.__traceback__)
+        misused.add_note(note)
+        raise misused from None
+    if isinstance(error, OutOfBoundsError) and bound.clock.describe() in str(error):
+        note = f"in kernel `{kernel.name}`"  # the message has the place
     if not isinstance(error, _NAME_WORK_ITEMS):
         error.add_note(note)
 

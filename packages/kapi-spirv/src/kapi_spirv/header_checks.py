@@ -12,11 +12,11 @@ from itertools import groupby
 from keyword import iskeyword
 from typing import Any, TypeVar
 
+from kapi_lowering.results.failures import Failure
+from kapi_lowering.results.packed import Parameter
 from kapi_sim.errors import ModuleFileError
 from kapi_sim.language import MAX_RANK
 from kapi_sim.language.exceptions import made_exception
-from kapi_spirv.failures import Failure
-from kapi_spirv.packed import Parameter
 
 __all__ = [
     "failures",

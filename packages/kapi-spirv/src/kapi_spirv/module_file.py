@@ -13,12 +13,12 @@ import json
 import zlib
 from typing import Any
 
+from kapi_lowering.results.packed import PackedLayout, Parameter
 from kapi_sim.errors import KapiError, ModuleFileError
 from kapi_sim.language import KernelOptions
 from kapi_spirv import header_checks as check
 from kapi_spirv.binary import entry_points
 from kapi_spirv.module import SpirvModule
-from kapi_spirv.packed import PackedLayout, Parameter
 from kapi_spirv.target import SpirvTarget
 
 __all__ = ["read_module", "write_module"]

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.analysis.functions import ELEMENTWISE
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import CREATION, REDUCTIONS, numpy_name
+from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.run.usm import is_dpnp_array
 
 __all__ = ["ANY", "SCALAR", "ArrayKind", "Kind", "Kinds", "Other", "TupleKind"]
@@ -83,6 +83,7 @@ class Kinds:
         self._now = dict(parameters)
         self._has_host = any(isinstance(each, ArrayKind) and not each.usm for each in parameters.values())
         self.of: dict[int, Kind] = {}
+        self._alive: list[ast.AST] = []
         self._targets: dict[int, Kind] = {}
         self.mixtures: list[tuple[ast.expr, ast.expr, ast.expr]] = []
 
@@ -94,6 +95,11 @@ class Kinds:
     def kind(self, node: ast.expr) -> Kind:
         """The kind that `node` was found to have; `ANY` if it was not met."""
         return self.of.get(id(node), ANY)
+
+    def note(self, node: ast.expr, kind: Kind) -> None:
+        """Let `node` have a kind."""
+        self._alive.append(node)  # another node that had its identity would have its kind
+        self.of[id(node)] = kind
 
     def is_element(self, node: ast.expr) -> bool:
         """Whether `node` is a subscript that may give one element of a USM array, which is a number and no view."""
@@ -197,7 +203,7 @@ class Kinds:
 
     def _expression(self, node: ast.expr) -> Kind:
         kind = self._kind_of(node)
-        self.of[id(node)] = kind
+        self.note(node, kind)
         return kind
 
     def _kind_of(self, node: ast.expr) -> Kind:

@@ -11,14 +11,14 @@ from typing import Any
 
 from dpnp.dpnp_array import dpnp_array
 
-from kapi_numba_offload._numba_compat import types
+from _kapi_numba_hooks import types
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.normal_form import normalised
 from kapi_numba_offload.analysis.source import function_definition
 from kapi_numba_offload.loops.loop_syntax import variables_of
-from kapi_numba_offload.partition.grouping import PREFIX
+from kapi_numba_offload.partition.facts import PREFIX
 from kapi_numba_offload.partition.partition import Partition
 from kapi_numba_offload.run.diagnostics import report_of
 from kapi_numba_offload.run.options import OffloadOptions
@@ -89,7 +89,7 @@ class OffloadedFunction:
         )
         for node, usm, host in kinds.mixtures:
             raise mixed_error(
-                self.partition.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host)
+                self.partition.facts.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host)
             )
         definition.body = self.partition.block(definition.body)
         self._call = _compiled(function, definition, names, self.partition)

@@ -16,17 +16,24 @@ import dpnp
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
-from kapi_numba_offload._numba_compat import CPUDispatcher, NumbaError, flags_of, inferred_return_type, types
+from _kapi_numba_hooks import (
+    NumbaError,
+    flags_of,
+    inferred_return_type,
+    numbas_call,
+    patch_calls,
+    restore_calls,
+    types,
+)
 from kapi_numba_offload.frontend.function import OffloadedFunction
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.options import options_of
-from kapi_runtime.host_arrays import on_device_context, place_of_host_arrays
+from kapi_runtime.launch.host_arrays import on_device_context, place_of_host_arrays
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_types import UsmArrayType, is_usm_array
 
 __all__ = ["listen"]
 
-_numbas_own = CPUDispatcher.__call__
 _lock = threading.Lock()
 _open = 0
 _made: WeakKeyDictionary[Any, dict[tuple[Any, ...], Any]] = WeakKeyDictionary()
@@ -42,21 +49,21 @@ def _context_changes(begins: bool) -> None:
     with _lock:
         # A context that began before this module was imported ends without having been counted.
         _open = max(0, _open + (1 if begins else -1))
-        if _open and "__call__" not in vars(CPUDispatcher):
-            CPUDispatcher.__call__ = _call
-        elif not _open and "__call__" in vars(CPUDispatcher):
-            del CPUDispatcher.__call__
+        if _open:
+            patch_calls(_call)
+        else:
+            restore_calls()
 
 
 def _call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
     place = place_of_host_arrays()
     if place is None or keywords or not any(isinstance(each, np.ndarray) for each in args):
-        return _numbas_own(dispatcher, *args, **keywords)
+        return numbas_call(dispatcher, *args, **keywords)
     if any(is_usm_array(each) for each in args) or len(args) != dispatcher.py_func.__code__.co_argcount:
-        return _numbas_own(dispatcher, *args)
+        return numbas_call(dispatcher, *args)
     function = _offloaded(dispatcher, args)
     if function is None or _share_memory(args):
-        return _numbas_own(dispatcher, *args)
+        return numbas_call(dispatcher, *args)
     return function(place.queue, args)
 
 

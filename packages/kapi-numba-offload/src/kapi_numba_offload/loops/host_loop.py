@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from kapi_numba_offload._numba_compat import NumbaError, as_dtype, types
+from _kapi_numba_hooks import NumbaError, as_dtype, types
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
 from kapi_numba_offload.analysis.names import Names

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from _kapi_numba_hooks import constants_of
 from kapi_numba_offload.run.launch_record import LaunchRecord
 
 __all__ = ["OffloadReport", "PartReport", "html_report", "offload_diagnostics", "offload_reports", "report_of"]
@@ -143,10 +144,8 @@ def html_report(function: Any, path: str | Path) -> None:
 
 
 def _offloaded(function: Any) -> Iterator[Any]:
-    for compiled in getattr(function, "overloads", {}).values():
-        for constant in getattr(compiled.environment, "consts", ()):
-            if hasattr(constant, "partition"):
-                yield constant
+    # A text has a method `partition`, too.
+    return (each for each in constants_of(function) if hasattr(getattr(each, "partition", None), "regions"))
 
 
 def report_of(offloaded: Any) -> OffloadReport:
@@ -156,7 +155,7 @@ def report_of(offloaded: Any) -> OffloadReport:
     parts += [_loop_report(each) for each in partition.loops]
     return OffloadReport(
         offloaded.function.__name__,
-        f"{partition.filename}:{offloaded.function.__code__.co_firstlineno}",
+        f"{partition.facts.filename}:{offloaded.function.__code__.co_firstlineno}",
         ", ".join(map(str, offloaded.arguments)),
         tuple(sorted(parts, key=lambda each: each.line)),
     )

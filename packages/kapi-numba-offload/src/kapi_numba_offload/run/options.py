@@ -7,7 +7,7 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kapi_numba_offload._numba_compat import config
+from _kapi_numba_hooks import config
 from kapi_sim.language import FAST_MATH_FLAGS
 
 __all__ = ["OffloadOptions", "options_of", "set_options"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_runtime.placement import execution_queue, placement_error
+from kapi_runtime.launch.placement import execution_queue, placement_error
 from kapi_types import array_fields, is_usm_array
 
 __all__ = ["mixed_error", "one_queue"]

@@ -13,6 +13,7 @@ from types import CodeType, FrameType
 from typing import Any, NoReturn, Protocol
 
 from kapi_sim.checks.bounds import spell
+from kapi_sim.checks.calls import called_at, path_of_frame, path_to
 from kapi_sim.checks.cures import cure_of_race
 from kapi_sim.checks.equality import is_same
 from kapi_sim.errors import BenignRaceWarning, DataRaceError
@@ -298,18 +299,19 @@ class Trail:
             what = "used in too narrow a scope" if is_one_width else "used in two widths"
         elif did.endswith("atomically") or does.endswith("atomically"):
             what = "used atomically and plainly"
+        calls = called_at(path_to(frame, *earlier[2:4])), called_at(path_of_frame(frame))
         raise DataRaceError(
             f"data race on {spell(array.name, index)} ({self.space} memory): "
             f"the element is {what} by work-items that nothing orders\n"
-            f"  {self.clock.describe(earlier[0])} {did} {spell(earlier[4].name, earlier[5])} at {first}\n"
-            f"  {self.clock.describe()} {does} {spell(array.name, index)} at {second}\n"
-            f"  {cure or self._cure(earlier, (frame.f_code, frame.f_lasti), did == does)}",
+            f"  {self.clock.describe(earlier[0])} {did} {spell(earlier[4].name, earlier[5])} at {first}{calls[0]}\n"
+            f"  {self.clock.describe()} {does} {spell(array.name, index)} at {second}{calls[1]}\n"
+            f"  {cure or self._cure(earlier, frame, did == does)}",
             code="data-race",
         )
 
-    def _cure(self, earlier: Access, later: tuple[CodeType, int], both_write: bool) -> str:
+    def _cure(self, earlier: Access, frame: FrameType, both_write: bool) -> str:
         is_of_group = earlier[1] >= self.clock.group_start
-        return cure_of_race(self.clock, earlier[2:4], later, is_of_group, both_write)
+        return cure_of_race(self.clock, earlier[2:4], frame, is_of_group, both_write, self.space == "local")
 
 
 def _alone(write: Access) -> Access:

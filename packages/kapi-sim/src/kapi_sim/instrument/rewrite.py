@@ -29,6 +29,7 @@ from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, power, remainder, wrapped_ring
 from kapi_sim.numbers.fitting import BESIDE, beside
 from kapi_sim.numbers.mathematics import SUBSTITUTES
+from kapi_sim.tracebacks import with_cell
 
 __all__ = ["Instrumented"]
 
@@ -193,7 +194,8 @@ class _Compilation:
         """Raise for all that was found in a kernel and in the functions that it calls."""
         if self._problems:
             raise KernelCompilationError(
-                f"kernel `{kernel}` cannot be run:\n" + "\n".join(f"  {problem}" for problem in self._problems),
+                f"kernel `{kernel}` cannot be run:\n"
+                + "\n".join(f"  {with_cell(str(problem))}" for problem in self._problems),
                 problems=self._problems,
             )
 

@@ -43,6 +43,9 @@ class SimItem(Item):
         self._range = tuple(extents)
         self.id: tuple[int, ...] = (0,) * len(extents)
 
+    def __repr__(self) -> str:
+        return f"<Item {self.id} of {Range(*self._range)!r}>"
+
     def get_id(self, dim: int) -> int:
         if dim.__class__ is int and 0 <= dim < len(self.id):
             return self.id[dim]
@@ -100,6 +103,9 @@ class SimGroup(Group):
         self.cluster = cluster
         self.item = item
 
+    def __repr__(self) -> str:
+        return f"<Group {self.cluster.id} of {self.cluster.group_range}, seen from local {self.item.local}>"
+
     def get_group_id(self, dim: int) -> int:
         return _component(self.cluster.id, dim)
 
@@ -142,6 +148,9 @@ class SimSubGroup(SubGroup):
         self.cluster = cluster
         self.item = item
 
+    def __repr__(self) -> str:
+        return f"<SubGroup {self.get_group_id()} of {self.get_group_range()}, seen from local id {self.get_local_id()}>"
+
     def get_group_id(self) -> int:
         return self.item.get_local_linear_id() // self.cluster.sub_group_size
 
@@ -171,6 +180,12 @@ class SimNdItem(NdItem):
         self.cluster = cluster
         self.local = local
         self._group = SimGroup(cluster, self)
+
+    def __repr__(self) -> str:
+        cluster = self.cluster
+        ids = tuple(g * n + i for g, n, i in zip(cluster.id, cluster.local_range, self.local, strict=True))
+        space = NdRange(cluster.global_range, cluster.local_range)
+        return f"<NdItem global {ids}, local {self.local}, group {cluster.id} of {space!r}>"
 
     def get_global_id(self, dim: int) -> int:
         cluster = self.cluster

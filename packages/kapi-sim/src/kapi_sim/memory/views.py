@@ -25,6 +25,8 @@ __all__ = ["SaturatingArray", "View", "poison"]
 
 _WIDE = (np.float64, np.complex128)
 _NOT_REAL = (complex, np.complex64, np.complex128, type(None))
+_MOST_SHOWN = 64
+"""Elements of an array that a debugger is shown; of a larger one, the first and last few."""
 _getframe = sys._getframe
 
 
@@ -251,7 +253,8 @@ class View:
         return self._array[index]
 
     def __repr__(self) -> str:
-        return f"<{self.name}: array of shape {self.shape}, {self.dtype}>"
+        values = np.array2string(self._array, threshold=_MOST_SHOWN, prefix=" " * len(self.name))
+        return f"<{self.name}: array of shape {self.shape}, {self.dtype}: {values}>"
 
     def __getitem__(self, index: Any) -> Any:
         return self._get(index, _getframe(1))
@@ -359,8 +362,8 @@ class View:
                 else:
                     raise DtypeError(
                         f"index of `{self.name}` along axis {axis} must be an integer, got {shown(component)} "
-                        "of type "
-                        f"{type(component).__name__}\n  {self._clock.describe()} at {self._site(frame)}\n"
+                        f"of type {type(component).__name__.removeprefix('Sim')}\n"
+                        f"  {self._clock.describe()} at {self._site(frame)}\n"
                         "  convert it with int(...)",
                         code="index-type",
                     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kapi_sim.tracebacks import file_name
 from kapi_sim.tracing.figure import item_color
 from kapi_sim.tracing.page import PAGE, SCRIPT, STYLE
 from kapi_sim.tracing.statistics import line_statistics
@@ -38,7 +39,9 @@ def _launch(launch: Launch) -> dict[str, Any]:
         "names": [_name(launch, item) for item in range(min(launch.items, 4096))],
         "colors": [item_color(item) for item in range(min(launch.items, 4096))],
         "dropped": launch.dropped,
-        "sources": [{"file": _short(source.file), "first": source.first, "lines": source.lines} for source in sources],
+        "sources": [
+            {"file": file_name(source.file), "first": source.first, "lines": source.lines} for source in sources
+        ],
         "sites": [[numbers[file, function], line] for file, function, line in launch.sites],
         "arrays": [_array(launch, number) for number in range(len(launch.arrays))],
         "events": [
@@ -52,7 +55,7 @@ def _launch(launch: Launch) -> dict[str, Any]:
 def _lines(launch: Launch) -> dict[str, list[Any]]:
     """By file's end and line: runs, active part, reads, writes, bytes, segments, bank turns, atomics, contention."""
     return {
-        f"{_short(row.site.file)}:{row.site.line}": [
+        f"{file_name(row.site.file)}:{row.site.line}": [
             row.executions,
             round(row.active, 3),
             row.reads,
@@ -87,10 +90,6 @@ def _array(launch: Launch, number: int) -> dict[str, Any]:
         "cells": cells,
         "initial": initial,
     }
-
-
-def _short(file: str) -> str:
-    return file.replace("\\", "/").rpartition("/")[2]
 
 
 def _value(value: Any) -> Any:

@@ -428,9 +428,9 @@ def round_weak_float(x, ndigits):
 
 
 def isqrt(n):
-    """Whole part of the root."""
+    """Whole part of the root; 0 of a negative number, of which Python raises."""
     rest, root, bit = n, 0, 1 << 62
-    while bit > n:
+    while bit > n and bit != 0:
         bit >>= 2
     while bit != 0:
         if rest >= root + bit:
