@@ -9,7 +9,7 @@ import runpy
 import pytest
 
 TABLE = "packages/kapi-sim/src/kapi_sim/codes.py"
-DONE = ("kapi-sim",)
+DONE = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-ptx", "kapi-runtime", "kapi-numba-offload")
 MAKERS = (
     "Finding",
     "KernelProblem",

@@ -71,7 +71,7 @@ def test_item_misused_is_told_in_the_compilers_words(statement, code, checks):
     ],
 )
 def test_nd_item_misused_is_told_in_the_compilers_words(statement, code):
-    with raises(kapi.KernelCompilationError, code) as caught:
+    with raises(kapi.KernelCompilationError, code):
         kernel_of(statement)[2, 2](np.zeros(2))
 
 

@@ -41,6 +41,8 @@ __all__ = [
     "SimulatorOnlyWarning",
     "UninitializedReadError",
     "UsmAllocationError",
+    "code_of",
+    "message_of",
 ]
 
 
@@ -296,6 +298,16 @@ class ScheduleDependenceWarning(KapiWarning):
 
 class SimulatorOnlyWarning(KapiWarning):
     """A control of the simulator was used on a device, where it checks nothing."""
+
+
+def message_of(error: BaseException) -> str:
+    """Return what an error says, without its code, for a message that takes it up."""
+    return error.message if isinstance(error, KapiError) else str(error)
+
+
+def code_of(error: BaseException, otherwise: str) -> str:
+    """Return the code of an error, or another one where it is none of kapi's."""
+    return error.code if isinstance(error, KapiError) else otherwise
 
 
 @dataclass(frozen=True, slots=True)

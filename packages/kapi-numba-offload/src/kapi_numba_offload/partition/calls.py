@@ -62,7 +62,8 @@ class NumpyCall:
         if self._status == "refused":
             raise KernelCompilationError(
                 f"function with USM arrays must not call numpy.{self._name} with one of them, got it at {self._place}: "
-                f"copy to the host first, with `asnumpy()`\n  {self._place}: {self._place.text}"
+                f"copy to the host first, with `asnumpy()`\n  {self._place}: {self._place.text}",
+                code="offload-host-call",
             )
         if self._status == "host":
             return self._on_host(args, keywords)
