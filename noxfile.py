@@ -23,8 +23,8 @@ if __name__ == "__main__":
     sys.exit(bootstrap.main(Path(__file__).resolve(), sys.argv[1:]))
 
 import nox
+from tools import browsers, lanes, places
 from tools import instruction_sets as sets_of_instructions
-from tools import lanes, places
 from tools import pythons as interpreters
 
 nox.needs_version = ">=2026.10"
@@ -100,7 +100,7 @@ def demo(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
-    """Everything that must hold: all below but pythons, bench, sizes and nightly, the quick ones first."""
+    """Everything that must hold: all below but pythons, browser, bench, sizes and nightly, the quick ones first."""
     quick = ["lint", "imports", "house", "types"]
     # The longest first, so that no lane is left alone with one at the end.
     latest = [f"isolated({dist})" for dist in PACKAGES]
@@ -240,6 +240,16 @@ def docs(session: nox.Session) -> None:
 
 
 # ------------------------------------------------------------------------------------------------- on request
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """The pages that traces make, in a real browser, light and dark (KAPI_BROWSER names another Chromium)."""
+    path = browsers.find()
+    if path is None:
+        session.error(browsers.HOW_TO_GET_ONE)
+    install(session, "--group", "browser")
+    run_tests(session, ROOT / "tests" / "browser", *session.posargs, env={browsers.VARIABLE: path})
 
 
 @nox.session

@@ -193,6 +193,9 @@ _LAUNCHES = {
 }
 
 _ARGUMENTS = {
+    "tensor-form": "a tensor is sparse, conjugated, negated or recorded for its gradient",
+    "cuda-array-interface": "an array says of itself what the CUDA array interface forbids",
+    "array-misaligned": "an array does not begin, or does not step, at whole elements",
     "argument-array-class": "an argument is a matrix or a masked array",
     "argument-dtype": "an array has a dtype that kernels do not have",
     "argument-overlaps-itself": "an array that the kernel writes overlaps itself",
@@ -211,6 +214,11 @@ _ARGUMENTS = {
 }
 
 _DEVICES = {
+    "platform-absent": "the platform of a device or array is not installed",
+    "driver-too-old": "a driver lacks a function that kapi needs",
+    "driver-failed": "a driver failed",
+    "device-too-old": "a device is older than kernels, or this module, need",
+    "context-lost": "work on a CUDA device failed, and the context is lost",
     "assert-failed": "an assert of a kernel failed on a device",
     "build-refused": "the driver refuses the code of a kernel",
     "device-lacks": "a kernel uses what its device does not have",

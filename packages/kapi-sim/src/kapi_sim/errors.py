@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kapi_sim.tracebacks import is_full, rendered
 
@@ -97,6 +97,8 @@ class DataRaceError(KapiError, RuntimeError):
     Cure: a `group_barrier` between the two lines if the work-items share a work-group; one writer
     for each element, an atomic, or two launches if they do not.
     """
+
+    race: Any = None  # what a picture of it needs: `kapi_sim.checks.races.Race`
 
 
 class OutOfBoundsError(KapiError, IndexError):

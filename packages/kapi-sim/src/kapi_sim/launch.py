@@ -123,6 +123,10 @@ def execute(
         else:
             _compare(run, kernel, bound, settings, seeds)
         second_look.look()
+    except Exception as error:
+        if recorder is not None:
+            recorder.note_failure(error)
+        raise
     finally:
         bound.copy_back()
         if settings.uninitialised is not None and bound.trail is not None:
@@ -302,7 +306,7 @@ def _compare(
             bound.restore(before)
             bound.forget()
             if bound.recorder is not None:
-                bound.recorder.stop()
+                bound.recorder.start_anew()
         try:
             run(Order(seed))
         except Exception as error:

@@ -145,6 +145,8 @@ class _Lines:
             return f"{self._name(value.func)}({', '.join(args)})"
         if value.op == "build_tuple":
             return f"({''.join(f'{self._name(each)}, ' for each in value.items)})"
+        if value.op == "build_list":
+            return f"[{', '.join(map(self._name, value.items))}]"
         if value.op == "getitem":
             return f"{self._name(value.value)}[{self._name(value.index)}]"
         if value.op == "static_getitem":

@@ -44,6 +44,6 @@ def one_queue(place: Any, names: Sequence[str], values: Sequence[Any]) -> Any:
         if isinstance(value, np.ndarray) and arrays:
             raise mixed_error(place, arrays[0][0], name)
     try:
-        return execution_queue(place.function, [(name, array_fields(value).queue) for name, value in arrays])
+        return execution_queue(place.function, [(name, array_fields(value).owner) for name, value in arrays])
     except ExecutionPlacementError as error:
         raise placement_error(f"{error.message}\n  {place}: {place.text}", error.code) from None

@@ -15,7 +15,7 @@ from kapi_runtime.sycl.program import device_kernel
 from kapi_sim import DtypeError, KernelLaunchError, NdRange, Range
 from kapi_sim.errors import code_of, message_of
 from kapi_sim.language.launchable import parameters_for_launch
-from kapi_sim.language.usm_fields import UsmArrayFields
+from kapi_sim.language.usm_fields import ArrayFields
 from kapi_sim.shown import shown
 from kapi_spirv import SpirvModule
 
@@ -76,7 +76,7 @@ class ModuleKernel(DeviceLaunchable):
             )
         for parameter, value in zip(self.module.parameters, arguments.read, strict=True):
             try:
-                found = array_type(value) if isinstance(value, UsmArrayFields) else typeof_argument(value)
+                found = array_type(value) if isinstance(value, ArrayFields) else typeof_argument(value)
             except (DtypeError, TypeError) as error:
                 raise DtypeError(
                     f"argument `{parameter.name}` of kernel `{self.__name__}`: {message_of(error)}",

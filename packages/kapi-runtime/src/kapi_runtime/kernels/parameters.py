@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kapi_sim import DtypeError, KernelCompilationError
-from kapi_sim.language.usm_fields import UsmArrayFields
+from kapi_sim.language.usm_fields import ArrayFields
 from kapi_sim.shown import shown
 
 __all__ = ["WORDS", "Parameter", "Parameters", "described", "parsed_parameters", "scalar_argument"]
@@ -94,6 +94,6 @@ def scalar_argument(where: str, dtype: np.dtype[Any], value: Any) -> Any:
 
 def described(value: Any) -> str:
     """Name an argument in a few words, for messages."""
-    if isinstance(value, UsmArrayFields):
+    if isinstance(value, ArrayFields):
         return f"a {value.dtype} array of shape {value.shape}{'' if value.layout == 'C' else ', not contiguous'}"
     return repr(value)

@@ -38,7 +38,7 @@ from kapi_runtime.sycl.queues import queue_of
 from kapi_runtime.sycl.usm_array import shared_array_of
 from kapi_sim import DriverError, DtypeError, KernelCompilationError, KernelLaunchError, LocalAccessor, NdRange, Range
 from kapi_sim.language.launchable import parameters_for_launch
-from kapi_sim.language.usm_fields import UsmArrayFields, is_usm_array
+from kapi_sim.language.usm_fields import ArrayFields, is_usm_array
 from kapi_sim.shown import shown
 from kapi_spirv import SpirvModule, entry_points
 
@@ -149,13 +149,13 @@ class PrecompiledKernel(DeviceLaunchable):
     def _native_argument(self, parameter: Parameter, value: Any, given: Any, arguments: Arguments) -> Any:
         where = f"argument `{parameter.name}` of kernel `{self.__name__}`"
         if parameter.kind == "array":
-            if not isinstance(value, UsmArrayFields) or value.dtype != parameter.dtype or "C" not in value.layout:
+            if not isinstance(value, ArrayFields) or value.dtype != parameter.dtype or "C" not in value.layout:
                 raise DtypeError(
                     f"{where} must be a C-contiguous USM array of {parameter.dtype}, got {described(value)}",
                     code="precompiled-argument",
                 )
             if 0 in value.shape:  # there may be no memory of its own to point to
-                return MemoryUSMDevice(1, queue=queue_of(value.queue))
+                return MemoryUSMDevice(1, queue=queue_of(value.owner))
             if isinstance(given, np.ndarray) and arguments.copied is not None:
                 return arguments.copied.memory_at(value.pointer)
             return as_usm_memory(given if is_usm_array(given) else shared_array_of(given))

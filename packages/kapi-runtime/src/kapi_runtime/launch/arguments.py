@@ -17,7 +17,7 @@ from kapi_runtime.sycl.dlpack import is_on_sycl_device
 from kapi_runtime.sycl.queues import describe_queue, queue_of
 from kapi_runtime.sycl.usm_array import copy_call, shared_array_of
 from kapi_sim import DtypeError, LocalAccessor
-from kapi_sim.language.usm_fields import UsmArrayFields, array_fields, is_usm_array
+from kapi_sim.language.usm_fields import ArrayFields, array_fields, is_usm_array
 from kapi_spirv import SpirvModule
 
 __all__ = ["Arguments", "native_arguments", "packed_arguments", "read_arguments"]
@@ -54,9 +54,7 @@ class Arguments:
     def owners(self) -> list[tuple[str, Any]]:
         """Name and ``syclobj`` of each array."""
         return [
-            (n, value.queue)
-            for n, value in zip(self.names, self.read, strict=True)
-            if isinstance(value, UsmArrayFields)
+            (n, value.owner) for n, value in zip(self.names, self.read, strict=True) if isinstance(value, ArrayFields)
         ]
 
     @property
@@ -67,7 +65,7 @@ class Arguments:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        arrays = [value for value in self.read if isinstance(value, UsmArrayFields)]
+        arrays = [value for value in self.read if isinstance(value, ArrayFields)]
         return sum(math.prod(array.shape) * array.dtype.itemsize for array in arrays)
 
     @property
@@ -226,7 +224,7 @@ def _require_kind(kernel: str, name: str, value: Any) -> None:
         )
 
 
-def _array_key(fields: UsmArrayFields) -> tuple[Hashable, ...]:
+def _array_key(fields: ArrayFields) -> tuple[Hashable, ...]:
     return fields.dtype, len(fields.shape), fields.layout, fields.readonly
 
 
@@ -234,7 +232,7 @@ def _require_place(kernel: str, leaves: Sequence[tuple[str, Any]], place: Place)
     """Raise unless the USM arrays are where the NumPy arrays are moved to."""
     host = next(name for name, value in leaves if isinstance(value, np.ndarray))
     for name, value in leaves:
-        queue = queue_of(array_fields(value).queue) if is_usm_array(value) else place.queue
+        queue = queue_of(array_fields(value).owner) if is_usm_array(value) else place.queue
         if queue != place.queue:
             raise placement_error(
                 f"arguments `{name}` and `{host}` of kernel `{kernel}` must share one queue, got\n"
@@ -258,6 +256,6 @@ def _no_device(kernel: str, name: str, value: Any, names: Sequence[str], given: 
 
 
 def _type_name(value: Any) -> str:
-    if isinstance(value, UsmArrayFields):
+    if isinstance(value, ArrayFields):
         return f"{value.dtype} array {value.shape}"
     return repr(value) if isinstance(value, LocalAccessor) else type(value).__name__

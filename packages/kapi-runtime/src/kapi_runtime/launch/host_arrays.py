@@ -26,7 +26,7 @@ from kapi_runtime.sycl.discovery import find_device
 from kapi_runtime.sycl.queues import Queue, default_queue, external_queue
 from kapi_runtime.sycl.usm_array import copy_call
 from kapi_sim.errors import ExecutionPlacementError, ImplicitCopyWarning
-from kapi_sim.language.usm_fields import UsmArrayFields
+from kapi_sim.language.usm_fields import ArrayFields
 
 __all__ = ["HostArrays", "Place", "device_context", "on_device_context", "place_of_host_arrays"]
 
@@ -157,7 +157,7 @@ class HostArrays:
     place: Place
     copies: dict[Hashable, tuple[str, np.ndarray[Any, Any], Any]] = field(default_factory=dict)
 
-    def fields(self, name: str, array: np.ndarray[Any, Any]) -> UsmArrayFields:
+    def fields(self, name: str, array: np.ndarray[Any, Any]) -> ArrayFields:
         """Return where the device finds the elements of an array, which is copied there if need be.
 
         Raises
@@ -171,13 +171,13 @@ class HostArrays:
         if self.place.in_place and queue.sycl_device.has_aspect_usm_system_allocations and _is_regular(array):
             pointer = array.__array_interface__["data"][0]
             strides = tuple(stride // size for stride in array.strides)
-            return UsmArrayFields(pointer, array.shape, strides, array.dtype, readonly, queue)
+            return ArrayFields(pointer, array.shape, strides, array.dtype, readonly, queue)
         key = (*array.__array_interface__["data"], array.shape, array.strides, array.dtype)
         if key not in self.copies:
             self.copies[key] = (name, array, self._copy_in(name, array))
         memory = self.copies[key][2]
         dense = np.empty(array.shape, np.uint8).strides
-        return UsmArrayFields(memory._pointer, array.shape, dense, array.dtype, readonly, queue)
+        return ArrayFields(memory._pointer, array.shape, dense, array.dtype, readonly, queue)
 
     def memory_at(self, pointer: int) -> Any:
         """Return the `dpctl.memory` object of the copy at an address, or None."""

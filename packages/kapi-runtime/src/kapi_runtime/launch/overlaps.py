@@ -13,7 +13,7 @@ import numpy as np
 
 from kapi_runtime.launch.arguments import Arguments
 from kapi_sim import KernelLaunchError
-from kapi_sim.language.usm_fields import OVERLAPPING, UsmArrayFields
+from kapi_sim.language.usm_fields import OVERLAPPING, ArrayFields
 from kapi_spirv import SpirvModule
 
 __all__ = ["require_apart"]
@@ -39,7 +39,7 @@ def require_apart(module: SpirvModule, arguments: Arguments) -> None:
     arrays = [
         (name, value, parameter.is_written, value.span)
         for name, value, parameter in zip(arguments.names, arguments.read, module.parameters, strict=True)
-        if isinstance(value, UsmArrayFields)
+        if isinstance(value, ArrayFields)
     ]
     for name, value, is_written, _ in arrays:
         if is_written and value.overlaps_itself:
@@ -64,11 +64,11 @@ def require_apart(module: SpirvModule, arguments: Arguments) -> None:
         )
 
 
-def _is_same_view(a: UsmArrayFields, b: UsmArrayFields) -> bool:
+def _is_same_view(a: ArrayFields, b: ArrayFields) -> bool:
     return (a.pointer, a.shape, a.strides, a.dtype.itemsize) == (b.pointer, b.shape, b.strides, b.dtype.itemsize)
 
 
-def _shares_memory(a: UsmArrayFields, b: UsmArrayFields) -> bool:
+def _shares_memory(a: ArrayFields, b: ArrayFields) -> bool:
     """Whether there is a byte that belongs to elements of both; true if that is too hard to tell."""
     try:
         return np.shares_memory(
@@ -83,7 +83,7 @@ def _shares_memory(a: UsmArrayFields, b: UsmArrayFields) -> bool:
 class _Addresses:
     """An array's addresses for NumPy to reason about; nothing is read there, and it may be a device's memory."""
 
-    def __init__(self, fields: UsmArrayFields) -> None:
+    def __init__(self, fields: ArrayFields) -> None:
         size = fields.dtype.itemsize
         self.__array_interface__: dict[str, Any] = {
             "version": 3,

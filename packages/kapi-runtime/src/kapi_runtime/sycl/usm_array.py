@@ -17,12 +17,12 @@ import dpctl
 import numpy as np
 from dpctl.memory import MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory
 
+from kapi_runtime.platform.dlpack import ONEAPI, capsule_of, read_capsule
 from kapi_runtime.sycl.copying import copy_array
-from kapi_runtime.sycl.dlpack import ONEAPI, capsule_of, read_capsule
 from kapi_runtime.sycl.queues import default_queue, queue_of
 from kapi_runtime.sycl.waiting import wait_for
 from kapi_sim.errors import DtypeError, ExecutionPlacementError
-from kapi_sim.language.usm_fields import UsmArrayFields, array_fields, c_strides
+from kapi_sim.language.usm_fields import ArrayFields, array_fields, c_strides
 from kapi_sim.shown import shown
 
 __all__ = [
@@ -118,7 +118,7 @@ class UsmArray:
 
     __array_ufunc__ = None  # NumPy's functions and operators leave it alone, and say so
 
-    def __init__(self, fields: UsmArrayFields, usm_type: UsmType, owner: Any) -> None:
+    def __init__(self, fields: ArrayFields, usm_type: UsmType, owner: Any) -> None:
         self._fields = fields
         self.usm_type = usm_type
         self._owner = owner  # the allocation, or what else keeps the memory
@@ -158,7 +158,7 @@ class UsmArray:
 
     @property
     def sycl_queue(self) -> Any:
-        return self._fields.queue
+        return self._fields.owner
 
     @property
     def sycl_device(self) -> Any:
@@ -182,7 +182,7 @@ class UsmArray:
             "strides": fields.strides,
             "typestr": fields.dtype.str,
             "version": 1,
-            "syclobj": fields.queue,
+            "syclobj": fields.owner,
             "offset": 0,
         }
 
@@ -293,7 +293,7 @@ class UsmArray:
         wait_for(self.sycl_queue)  # the consumer's queue may be another, and knows nothing of this one's work
         fields = array._fields
         device = self.__dlpack_device__()[1]
-        return capsule_of(fields.pointer, fields.shape, fields.strides, fields.dtype, device, array)
+        return capsule_of(fields.pointer, fields.shape, fields.strides, fields.dtype, ONEAPI, device, array)
 
     def __repr__(self) -> str:
         values = np.array2string(self.asnumpy(), separator=", ", prefix="UsmArray(")
@@ -317,13 +317,13 @@ class UsmArray:
         strides = tuple(stride // self.itemsize for stride in shadow.strides)
         pointer = shadow.__array_interface__["data"][0]
         fields = self._fields
-        part = UsmArrayFields(pointer, shadow.shape, strides, fields.dtype, fields.readonly, fields.queue)
+        part = ArrayFields(pointer, shadow.shape, strides, fields.dtype, fields.readonly, fields.owner)
         return UsmArray(part, self.usm_type, self._owner)
 
     def _span(self) -> UsmArray:
         """The bytes from the lowest element to the end of the highest."""
         low, high = self._fields.span
-        fields = UsmArrayFields(low, (high - low,), (1,), np.dtype(np.uint8), self._fields.readonly, self.sycl_queue)
+        fields = ArrayFields(low, (high - low,), (1,), np.dtype(np.uint8), self._fields.readonly, self.sycl_queue)
         return UsmArray(fields, self.usm_type, self._owner)
 
     def _bytes_on_host(self) -> np.ndarray[Any, Any]:
@@ -376,7 +376,7 @@ def new_usm_array(shape: tuple[int, ...], dtype: np.dtype[Any], kind: UsmType, q
         If there is not so much memory.
     """
     memory = _MEMORY[kind](max(1, math.prod(shape) * dtype.itemsize), queue=queue)
-    return UsmArray(UsmArrayFields(memory._pointer, shape, c_strides(shape), dtype, False, queue), kind, memory)
+    return UsmArray(ArrayFields(memory._pointer, shape, c_strides(shape), dtype, False, queue), kind, memory)
 
 
 def usm_array_of(value: Any) -> UsmArray:
@@ -388,14 +388,14 @@ def usm_array_of(value: Any) -> UsmArray:
         If it names no queue.
     """
     fields = array_fields(value)
-    queue = queue_of(fields.queue)
+    queue = queue_of(fields.owner)
     if queue is None:
         raise ExecutionPlacementError(
             "array must name its queue as syclobj of its __sycl_usm_array_interface__, got "
-            f"{shown(fields.queue)}: make it with a queue",
+            f"{shown(fields.owner)}: make it with a queue",
             code="array-without-queue",
         )
-    part = UsmArrayFields(fields.pointer, fields.shape, fields.strides, fields.dtype, fields.readonly, queue)
+    part = ArrayFields(fields.pointer, fields.shape, fields.strides, fields.dtype, fields.readonly, queue)
     kind = getattr(value, "usm_type", None) or _kind_of(part, value)
     return UsmArray(part, kind, value)
 
@@ -416,7 +416,7 @@ def shared_array_of(value: Any) -> Any:
     told = read_capsule(value)
     queue = default_queue(dpctl.SyclDevice(str(told.device)))
     strides = c_strides(told.shape) if told.strides is None else told.strides
-    fields = UsmArrayFields(told.pointer, told.shape, strides, told.dtype, False, queue)
+    fields = ArrayFields(told.pointer, told.shape, strides, told.dtype, False, queue)
     return UsmArray(fields, _kind_of(fields, told.owner), told.owner)
 
 
@@ -431,14 +431,14 @@ def memory_of(array: UsmArray) -> tuple[Any, int]:
     return _memory(array._fields, array._owner), (array._fields.pointer - low) // array.itemsize
 
 
-def _memory(fields: UsmArrayFields, owner: Any) -> Any:
+def _memory(fields: ArrayFields, owner: Any) -> Any:
     """The bytes from the lowest element to the end of the highest, as dpctl knows memory."""
     low, high = fields.span
     interface = {"data": (low, False), "shape": (max(1, high - low),), "typestr": "|u1", "strides": None}
-    return as_usm_memory(_Bytes({**interface, "version": 1, "syclobj": fields.queue}, owner))
+    return as_usm_memory(_Bytes({**interface, "version": 1, "syclobj": fields.owner}, owner))
 
 
-def _kind_of(fields: UsmArrayFields, owner: Any) -> UsmType:
+def _kind_of(fields: ArrayFields, owner: Any) -> UsmType:
     """The kind of memory, as the driver tells it."""
     kind: UsmType = _memory(fields, owner).get_usm_type()
     return kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from types import CodeType, FrameType
 from typing import Any
 
@@ -21,11 +22,13 @@ _DEEPEST = 20
 
 def is_same_function(one: CodeType, other: CodeType) -> bool:
     """Tell whether two codes are of one function of the user's, as written or rewritten."""
-    return (one.co_filename, one.co_firstlineno, one.co_name) == (
-        other.co_filename,
-        other.co_firstlineno,
-        other.co_name,
-    )
+    return (one.co_filename, one.co_name, _last_line(one)) == (other.co_filename, other.co_name, _last_line(other))
+
+
+@cache
+def _last_line(code: CodeType) -> int:
+    # The first one is that of a decorator, or of `def` where the function was rewritten.
+    return max((line for _, _, line in code.co_lines() if line is not None), default=code.co_firstlineno)
 
 
 def path_of_frame(frame: FrameType) -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from types import CodeType, FrameType
+from typing import NamedTuple
 
 from kapi_sim.checks.calls import Path, is_same_function, path_of_frame, path_to
 from kapi_sim.items.clock import Clock
@@ -16,10 +17,46 @@ from kapi_sim.language.attributes import dotted_path
 from kapi_sim.language.source import line_of, parse_code
 from kapi_sim.language.words.index_space import NdRange, Range
 
-__all__ = ["cure_of_race"]
+__all__ = ["Barrier", "Cure", "cure_of_race"]
 
 _UPDATE = "change it with an AtomicRef only"
 _KEYWORDS: dict[type[ast.AST], str] = {ast.If: "if", ast.While: "while", ast.For: "for", ast.Match: "match"}
+
+
+class Barrier(NamedTuple):
+    """Where a barrier is missing.
+
+    Attributes
+    ----------
+    file : str
+        Path.
+    function : int
+        First line of the function.
+    line : int
+        The line that it goes by.
+    where : str
+        ``"before"`` the line, ``"after"`` it, or ``"within"``: between its reads and its write.
+    """
+
+    file: str
+    function: int
+    line: int
+    where: str = "before"
+
+
+class Cure(NamedTuple):
+    """What would order two accesses.
+
+    Attributes
+    ----------
+    text : str
+        As a report says it.
+    barrier : Barrier or None
+        Where a barrier would.
+    """
+
+    text: str
+    barrier: Barrier | None = None
 
 
 def cure_of_race(
@@ -29,7 +66,7 @@ def cure_of_race(
     is_of_group: bool,
     both_write: bool,
     is_local: bool = False,
-) -> str:
+) -> Cure:
     """Return what would order two accesses.
 
     Parameters
@@ -56,28 +93,31 @@ def cure_of_race(
             cure = f"give each element one writer, {_UPDATE}"
         else:
             cure = f"write to another array than the one that is read, {_UPDATE}"
-        return f"no barrier orders {who}: {cure}, or split the work into two launches"
+        return Cure(f"no barrier orders {who}: {cure}, or split the work into two launches")
     if clock.weak_barrier is not None:
-        return (
+        return Cure(
             f"the barrier at {clock.weak_barrier} has a fence_scope too narrow to order memory between "
             "work-items: leave fence_scope out, or make it MemoryScope.WORK_GROUP"
         )
     met = "" if clock.algorithm is None else f"; the group algorithm at {clock.algorithm} is none: it orders no memory"
     if is_update:
-        return f"both work-items are at line {first}: give each element one writer, or {_UPDATE}{met}"
+        return Cure(f"both work-items are at line {first}: give each element one writer, or {_UPDATE}{met}")
     if not is_local and _groups(clock) > 1:
         met += "; should another group use the element too, split the work into two launches"
     if earlier[0] is later[0]:
-        return f"{_in_one_function(clock, later[0], *sorted((first, second)))}{met}"
-    known = _in_their_caller(clock, path_to(frame, *earlier), path_of_frame(frame))
-    return (known or f"a `group_barrier` between {_named(*earlier)} and {_named(*later)} would order them") + met
+        found = _in_one_function(clock, later[0], *sorted((first, second)))
+    else:
+        found = _in_their_caller(clock, path_to(frame, *earlier), path_of_frame(frame)) or Cure(
+            f"a `group_barrier` between {_named(*earlier)} and {_named(*later)} would order them"
+        )
+    return found._replace(text=found.text + met)
 
 
 def _groups(clock: Clock) -> int:
     return clock.space.group_range.size if isinstance(clock.space, NdRange) else 1
 
 
-def _in_their_caller(clock: Clock, one: Path | None, other: Path) -> str | None:
+def _in_their_caller(clock: Clock, one: Path | None, other: Path) -> Cure | None:
     """Return what would order two accesses in different functions, in the function that calls both."""
     for (code, first), (last, second) in zip(one or (), other, strict=False):
         if not is_same_function(code, last):
@@ -87,12 +127,12 @@ def _in_their_caller(clock: Clock, one: Path | None, other: Path) -> str | None:
     return None
 
 
-def _in_one_function(clock: Clock, code: CodeType, low: int, high: int) -> str:
+def _in_one_function(clock: Clock, code: CodeType, low: int, high: int) -> Cure:
     tree = parse_code(code)
     around = _Around(tree, low, high)
     if around.chooser is not None:
         word, line = _KEYWORDS[type(around.chooser)], around.chooser.lineno
-        return (
+        return Cure(
             f"lines {low} and {high} stand in branches of the `{word}` at line {line} that exclude each other, and no "
             f"barrier can stand in one of them: split it into two, with a `group_barrier` between these"
         )
@@ -103,24 +143,27 @@ def _in_one_function(clock: Clock, code: CodeType, low: int, high: int) -> str:
     if loop is not None and is_between and not is_before_or_after:
         # One work-item has come round to the first line since it passed the barrier.
         line = next(line for line in barriers if low < line < high)
-        return (
+        return Cure(
             f"a `group_barrier` after line {high}, before the loop at line {loop.lineno} comes round to line {low}, "
-            f"would order them; that at line {line} orders them within one turn only"
+            f"would order them; that at line {line} orders them within one turn only",
+            Barrier(code.co_filename, code.co_firstlineno, high, "after"),
         )
     if loop is None and tree is not None and low < high:
         there = next((line for line in _barrier_lines(tree) if low < line < high), None)
         if there is not None:
-            return f"the `group_barrier` at line {there} would order them if the whole group came to it: it did not"
+            return Cure(
+                f"the `group_barrier` at line {there} would order them if the whole group came to it: it did not"
+            )
     both = f"both work-items are at line {low}: split its read from its write and put a `group_barrier` between them"
-    barrier = around.place()
-    if loop is None or is_before_or_after:
-        if low == high:
-            return f"{both}, or give each element one writer"
-        return f"{barrier} would order them{around.condition()}"
-    turn = f"one at the end of each turn of the loop at line {loop.lineno}"
+    needs_one = loop is None or is_before_or_after
+    turn = "" if loop is None else f"one at the end of each turn of the loop at line {loop.lineno}"
     if low == high:
-        return f"{both}, and {turn}, or give each element one writer"
-    return f"{barrier}, and {turn}, would order them{around.condition()}"
+        inside = Barrier(code.co_filename, code.co_firstlineno, low, "within")
+        return Cure(f"{both}{'' if needs_one else f', and {turn}'}, or give each element one writer", inside)
+    barrier = Barrier(code.co_filename, code.co_firstlineno, around.line)
+    if needs_one:
+        return Cure(f"{around.place()} would order them{around.condition()}", barrier)
+    return Cure(f"{around.place()}, and {turn}, would order them{around.condition()}", barrier)
 
 
 class _Around:
@@ -162,6 +205,12 @@ class _Around:
         if isinstance(statement, (ast.If, ast.Match)):
             self.chooser = statement
         return None
+
+    @property
+    def line(self) -> int:
+        """The line that a barrier goes before which is to stand between the lines."""
+        low, high = self._lines
+        return high if self.high is None or self.high is self.low else max(self.high.lineno, low)
 
     def place(self) -> str:
         """Say where a barrier goes that is to stand between the lines."""

@@ -21,7 +21,7 @@ from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
 from kapi_sim.language.words.convergence import group_barrier
 from kapi_sim.language.words.memory import PrivateArray
 from kapi_sim.memory.watchdog import LOOP_NUMBER, spin
-from kapi_sim.numbers.arithmetic import conversion
+from kapi_sim.numbers.arithmetic import complex_of_parts, conversion
 from kapi_sim.numbers.fitting import values_beside_literals
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.settings.debugging import stops
@@ -196,11 +196,14 @@ class Rewriter(ArithmeticRewriter):
                 return ast.copy_location(ast.YieldFrom(node), node)
             return node
         if len(node.args) == 1 and not node.keywords and _is_number_type(value):
-            convert = conversion(value) if _is_integer_type(value) else value
+            convert = conversion(value) if _is_checked(value, node.args[0]) else value
             if self._callees.passes_undefined:
                 convert = passing(convert)
             if convert is not value:
                 node.func = self._inject(f"_kapi_to_{value.__name__}", CellType(convert), node.func)
+        if value is complex and len(node.args) == 2 and not node.keywords:
+            convert = passing(complex_of_parts) if self._callees.passes_undefined else complex_of_parts
+            node.func = self._inject("_kapi_to_complex", CellType(convert), node.func)
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in self._generators:
             return ast.copy_location(ast.YieldFrom(node), node)
@@ -417,8 +420,12 @@ def _is_short(node: ast.expr) -> bool:
     )
 
 
-def _is_integer_type(value: object) -> bool:
-    return isinstance(value, type) and (value is int or issubclass(value, np.integer))
+def _is_checked(kind: type, value: ast.expr) -> bool:
+    """Whether a conversion to a type is kapi's own: to a real one, but that a float type takes literals as they are."""
+    if kind is int or issubclass(kind, np.integer):
+        return True
+    is_literal = isinstance(value, ast.Constant) and type(value.value) in (int, float)
+    return issubclass(kind, (float, np.floating)) and not is_literal
 
 
 def _is_number_type(value: object) -> bool:

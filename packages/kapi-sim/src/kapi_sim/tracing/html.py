@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import cache
+from pkgutil import get_data
 from typing import Any
 
 from kapi_sim.tracebacks import file_name
 from kapi_sim.tracing.figure import item_color
-from kapi_sim.tracing.page import PAGE, SCRIPT, STYLE
 from kapi_sim.tracing.statistics import line_statistics
 from kapi_sim.tracing.trace import Launch, Trace
 
@@ -25,7 +26,18 @@ def html(trace: Trace) -> str:
     safe = data.replace("<", "\\u003c")
     names = ", ".join(dict.fromkeys(launch.kernel for launch in trace.launches)) or "nothing launched"
     title = names.replace("&", "&amp;").replace("<", "&lt;")
-    return PAGE.replace("{title}", title).replace("{style}", STYLE).replace("{script}", SCRIPT).replace("{data}", safe)
+    page = _part("page.html").replace("{title}", title)
+    for name, part in (("style", _part("page.css")), ("model", _part("model.js")), ("view", _part("view.js"))):
+        page = page.replace(f"{{{name}}}", part)
+    return page.replace("{data}", safe)
+
+
+@cache
+def _part(name: str) -> str:
+    # By the loader of the package, which needs no file system.
+    part = get_data("kapi_sim.tracing", f"page/{name}")
+    assert part is not None  # the tests run from the wheel
+    return part.decode("utf-8")
 
 
 def _launch(launch: Launch) -> dict[str, Any]:
@@ -49,6 +61,24 @@ def _launch(launch: Launch) -> dict[str, Any]:
             for event in launch.events
         ],
         "lines": _lines(launch),
+        "failure": None if launch.failure is None else _failure(launch, numbers),
+    }
+
+
+def _failure(launch: Launch, numbers: dict[tuple[str, int], int]) -> dict[str, Any]:
+    failure = launch.failure
+    assert failure is not None
+    barrier = None
+    if failure.barrier is not None:
+        file, function, line, where = failure.barrier
+        if (file, function) in numbers:
+            barrier = [numbers[file, function], line, where]
+    return {
+        "error": failure.error,
+        "report": failure.report,
+        "event": failure.event,
+        "other": failure.other,
+        "barrier": barrier,
     }
 
 

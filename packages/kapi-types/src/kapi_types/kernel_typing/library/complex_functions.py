@@ -27,10 +27,17 @@ def sqrt(z):
         return make_complex(math.fabs(y), y)
     if x == 0 and y == 0:
         return make_complex(math.fabs(x), y)
+    is_tiny = math.fabs(x) < 1e-30 and math.fabs(y) < 1e-30
+    if is_tiny:  # parts of which there is no eighth
+        x *= 2.0**54
+        y *= 2.0**54
     # Twice the root of a quarter: the sum of two large numbers does not overflow.
     size = math.fabs(x) * 0.125
     s = 2 * math.sqrt(size + math.hypot(size, y * 0.125))
     d = math.fabs(y) / (2 * s)
+    if is_tiny:
+        s *= 2.0**-27
+        d *= 2.0**-27
     if x >= 0:
         return make_complex(s, math.copysign(d, y))
     return make_complex(d, math.copysign(s, y))
@@ -197,8 +204,10 @@ def atanh(z):
     x, y = z.real * sign, z.imag * sign
     if _is_large(z):
         size = math.hypot(x / 2, y / 2)
-        real = x / 4 / size / size if math.isfinite(size) else math.copysign(0.0, x)
-        return make_complex(sign * real, sign * math.copysign(math.pi / 2, y))
+        is_finite = math.isfinite(size)
+        real = x / 4 / size / size if is_finite else math.copysign(0.0, x)
+        rest = y / 4 / size / size if is_finite else 0.0
+        return make_complex(sign * real, sign * (math.copysign(math.pi / 2, y) - rest))
     if x == 1 and y == 0:
         return make_complex(sign * math.inf, sign * y)
     real = math.log1p(4 * x / ((1 - x) * (1 - x) + y * y)) / 4
@@ -222,7 +231,13 @@ def polar(z):
 
 
 def rect(r, phi):
-    """The number of an absolute value and an angle."""
+    """The number of an absolute value and an angle, with Python's values where one is infinite or nan."""
+    if phi == 0:
+        return make_complex(r, math.copysign(1.0, r) * phi)
+    if r == 0 and not math.isfinite(phi):
+        return make_complex(math.fabs(r), math.fabs(r))
+    if math.isinf(r) and math.isnan(phi):
+        return make_complex(math.fabs(r), phi)
     return make_complex(r * math.cos(phi), r * math.sin(phi))
 
 
@@ -318,6 +333,8 @@ def complex_power(base, exponent):
         return found if x > 0 else one / found
     size = _log_of_size(base)
     angle = math.atan2(base.imag, base.real)
+    if y == 0:  # times an infinite size it would be nan
+        return rect(math.exp(x * size), x * angle)
     return rect(math.exp(x * size - y * angle), x * angle + y * size)
 
 

@@ -13,7 +13,7 @@ from keyword import iskeyword
 from typing import Any, TypeVar
 
 from kapi_lowering.results.failures import Failure
-from kapi_lowering.results.packed import Parameter
+from kapi_lowering.results.packed import LINEAR_ROLES, Parameter
 from kapi_sim.errors import ModuleFileError
 from kapi_sim.language import MAX_RANK
 from kapi_sim.language.exceptions import made_exception
@@ -40,7 +40,7 @@ _NAME = re.compile(r"(\w+)((?:\[(?:0|[1-9][0-9]{0,5})\])*)")  # `data`, and `dat
 _LONGEST_TEXT = 1 << 16
 _MOST = 1 << 16
 """Entries of a list: far more than a kernel of any size has."""
-_ROLES = ("range", "pointer", "shape", "stride", "value", "failure")
+_ROLES = ("range", *LINEAR_ROLES, "pointer", "shape", "stride", "value", "failure")
 _CODES = tuple("bBhHiIqQefd")
 _KINDS = {"str": str, "int": int, "float": float, "bool": bool}
 _OF_AN_INDEX, _OF_A_MEMBER = ("OutOfBoundsError", 1), ("CollectiveMismatchError", 3)
@@ -153,6 +153,9 @@ def suited_layout(
 
     if index_space == "item":
         take("range", "range", "q", ndim, ndim)
+    elif ndim > 1 and any(role in LINEAR_ROLES for _, role, _ in fields):
+        for role in LINEAR_ROLES:
+            take(role, role, "q", ndim, ndim)
     for parameter in given:
         if parameter.kind == "scalar":
             if take(parameter.name, "value", "bBhHiIqQefd", 1, 2) == 2 and fields[at - 1][2] not in "fd":
