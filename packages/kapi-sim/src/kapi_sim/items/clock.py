@@ -123,6 +123,15 @@ class Clock:
         global_id = tuple(g * n + i for g, n, i in zip(group_id, self.space.local_range, local_id, strict=False))
         return f"work-item global {global_id}, local {local_id}, group {group_id}"
 
+    def describe_within(self, uid: int) -> str:
+        """Name a work-item by its ids within its group."""
+        _, local = divmod(uid, self.group_size)
+        return f"local {_unravel(local, self.space.local_range)}" if isinstance(self.space, NdRange) else ""
+
+    def in_words(self, text: str) -> str:
+        """Return a message in the words of the dialect that the kernel is written in."""
+        return text
+
 
 def _unravel(number: int, extents: tuple[int, ...]) -> tuple[int, ...]:
     index = []
