@@ -112,6 +112,7 @@ def execute(
         is_followed and isinstance(space, NdRange),
         recorder is not None,
     )
+    clock.words = compiled.words
     bound = bind(names, args, space, clock, settings, recorder, compiled.orders_memory, dialect)
     dialect.start(bound)
     run = partial(_run, kernel, compiled, space, bound, settings, is_followed)
@@ -134,7 +135,7 @@ def execute(
         settings.report.launches.append(
             LaunchRecord(
                 kernel.name,
-                repr(space),
+                dialect.spell(space),
                 whole.size,
                 settings.checks,
                 seeds,
@@ -307,19 +308,20 @@ def _compare(
             name: (first[name], after[name]) for name in first if first[name].tobytes() != after[name].tobytes()
         }
         if different:
-            _note_difference(kernel, settings, different, seeds[0], seed)
+            _note_difference(kernel, bound, settings, different, seeds[0], seed)
     bound.restore(first)
 
 
 def _note_difference(
     kernel: Instrumented,
+    bound: Bound,
     settings: Settings,
     different: dict[str, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]],
     first: int | None,
     seed: int | None,
 ) -> None:
     lines = [_difference(name, *contents, first, seed) for name, contents in different.items()]
-    text = (
+    text = bound.clock.in_words(
         f"outputs of kernel `{kernel.name}` depend on the order of its work-items: "
         f"{', '.join(f'`{name}`' for name in different)} differ under simulation(seed={seed})\n"
         + "\n".join(f"  {line}" for line in lines)

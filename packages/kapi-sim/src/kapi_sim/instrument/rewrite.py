@@ -122,6 +122,7 @@ class _Compilation:
         self.waits = False
         self.dependencies: list[Dependency] = []
         self.originals: list[FunctionState] = []
+        self._words: list[Word] = []
 
     def look_through(self, kernel: Callable[..., Any]) -> None:
         """Find out what words the kernel, and the functions that it calls, may come to."""
@@ -135,6 +136,7 @@ class _Compilation:
             has_sub_groups = "get_sub_group" in names
             has_parts |= has_sub_groups or any(map(is_algorithm, called))
             self.passes_undefined |= has_sub_groups and self.hands_over
+            self._words += [each for each in called if isinstance(each, Word)]
             self.orders_memory |= has_sub_groups or any(map(_orders_memory, called))
             self.passes_undefined |= any(isinstance(each, Converging) and not each.is_barrier for each in called)
         self.tells_meetings = self.hands_over or self.on_threads or has_parts
@@ -199,6 +201,7 @@ class _Compilation:
             self._made_functions,
             self._without_source,
             self.originals,
+            self._words,
         )
 
     def raise_problems(self, kernel: str) -> None:

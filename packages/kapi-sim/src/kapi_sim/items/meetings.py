@@ -12,6 +12,7 @@ from kapi_sim.language.words import group_algorithms
 from kapi_sim.language.words.convergence import group_barrier
 
 __all__ = [
+    "ACTIVE",
     "ALGORITHM",
     "GRID",
     "GROUP",
@@ -29,7 +30,8 @@ __all__ = [
 Yielded = tuple[Any, ...]
 """What a kernel yields: site (file, line, column, turns of the loops around it), group and fence scope
 at a barrier; at a group algorithm `ALGORITHM` in place of the scope, and then the word, the work-item's
-value and the other argument.  In place of the group a dialect's words have a `Part`; their barriers name the word.  In a loop: its place, the number of its run, `kapi_sim.memory.watchdog.SPIN`, the
+value and the other argument.  In place of the group a dialect's words have a `Part`; their
+barriers name the word.  In a loop: its place, the number of its run, `kapi_sim.memory.watchdog.SPIN`, the
 turns since it last yielded, and the variables that its course depends on, if that is known."""
 
 ALGORITHM = -2
@@ -53,6 +55,10 @@ GROUP = Part("group")
 """All of the work-item's group."""
 GRID = Part("grid")
 """All work-items of the launch."""
+
+
+ACTIVE = Part("active")
+"""Those of the work-item's sub-group that have come to the same place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -359,8 +359,8 @@ class _Binder:
         places = (name, self._clock, trail, bound.has_bounds, granule, bound.has_fp64)
         space = "local" if is_local else "global"
         if bound.recorder is not None:
-            return self._dialect.traced_view()(array, *places, space, starts_unwritten).trace(bound.recorder)
-        return self._dialect.view()(array, *places, space, starts_unwritten) if bound.is_viewed else array
+            return self._dialect.traced_view(self._clock)(array, *places, space, starts_unwritten).trace(bound.recorder)
+        return self._dialect.view(self._clock)(array, *places, space, starts_unwritten) if bound.is_viewed else array
 
 
 def _saturating(value: Any) -> Any:

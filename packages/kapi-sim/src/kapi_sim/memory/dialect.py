@@ -54,6 +54,10 @@ class Dialect:
         """Return the names of the parameters that take the launch's arguments."""
         return parameters_for_launch(function, space, args)
 
+    def spell(self, space: Range | NdRange) -> str:
+        """Return an index space as a launch names it."""
+        return repr(space)
+
     def argument(self, value: Any) -> Any:
         """Return an argument as the simulator knows it."""
         return value
@@ -66,11 +70,11 @@ class Dialect:
         """Tell whether an argument that is neither a number nor an array may be passed as it is."""
         return False
 
-    def view(self) -> type[View]:
+    def view(self, clock: Clock) -> type[View]:
         """Return the class of arrays in kernels."""
         return View
 
-    def traced_view(self) -> Any:
+    def traced_view(self, clock: Clock) -> Any:
         """Return the class of arrays in kernels that are traced."""
         from kapi_sim.memory.recorder import TracedView
 

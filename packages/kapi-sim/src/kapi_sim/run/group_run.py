@@ -15,7 +15,7 @@ from kapi_sim.checks.convergence import Arrival, call_sites, check_arrivals, che
 from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.errors import CollectiveMismatchError, DeadlockError, KapiError, KernelLaunchError
 from kapi_sim.items.items import Cluster, SimGroup, SimSubGroup
-from kapi_sim.items.meetings import ALGORITHM, GRID, Converging, Lanes, Part, Yielded, parameters_of
+from kapi_sim.items.meetings import ACTIVE, ALGORITHM, GRID, Converging, Lanes, Part, Yielded, parameters_of
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.source import Site
 from kapi_sim.language.words.group_algorithms import select_from_group
@@ -145,7 +145,7 @@ class GroupRun:
         site, group, scope = yielded[:3]
         part: Part | None = None
         if isinstance(group, Part):
-            is_sub_group = isinstance(group, Lanes)
+            is_sub_group = isinstance(group, Lanes) or group is ACTIVE
             part = group if is_sub_group or group is GRID else None
             if isinstance(group, Lanes) and not group.mask >> local % self._cluster.sub_group_size & 1:
                 generator.throw(self._not_among(local, group, yielded))
@@ -205,8 +205,10 @@ class GroupRun:
     def _lanes(self, local: int) -> list[int]:
         """Return the work-items, of those that have not left, that the mask which `local` gave names."""
         part = self._arrivals[local].part
-        mask = part.mask if isinstance(part, Lanes) else 0
         members = self._cluster.sub_group(local)
+        if part is ACTIVE:
+            return [member for member in members if self._arrivals.get(member) == self._arrivals[local]]
+        mask = part.mask if isinstance(part, Lanes) else 0
         return [member for lane, member in enumerate(members) if mask >> lane & 1 and member not in self._left]
 
     def _settle_lanes(self, local: int) -> list[int]:

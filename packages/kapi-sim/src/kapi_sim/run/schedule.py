@@ -120,8 +120,12 @@ class Schedule:
                 poison(array)
             if trail is not None:
                 trail.clear()
+                if not waiting:
+                    trail.initialised = set()
             stopped = run_group(number * clock.group_size, shuffler)
-            if stopped is not None:
+            if stopped is None:
+                clock.end_group(number)
+            else:
                 waiting.append((cluster.id, stopped))
             end_phase(self.bound)
         while waiting:
