@@ -240,7 +240,8 @@ class _Compilation:
             tree = self._tree(function)
             called = _called_objects(function, tree) if tree is not None else _global_objects(function)
             methods = self.dialect.converging_methods
-            has_method = bool(methods) and tree is not None and not methods.isdisjoint(_called_methods(tree))
+            names = function.__code__.co_names if tree is None else _called_methods(tree)
+            has_method = bool(methods) and not methods.isdisjoint(names)
             known = (
                 has_method
                 or any(map(is_meeting, called))
@@ -345,8 +346,11 @@ def _global_objects(function: Callable[..., Any]) -> list[Any]:
     code = function.__code__
     names = (*code.co_names, *code.co_freevars)
     found = [resolve(function, (name,)) for name in names]
+    # A package's module has its own: `cuda.atomic.add`.
     modules = [value for value in found if isinstance(value, ModuleType)]
-    return found + [getattr(module, name, None) for module in modules for name in code.co_names]
+    inner = [vars(module).get(name) for module in modules for name in code.co_names]
+    deeper = [value for value in inner if isinstance(value, ModuleType)]
+    return found + inner + [vars(module).get(name) for module in deeper for name in code.co_names]
 
 
 def _has_while(tree: ast.FunctionDef) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapi_sim.items.meetings import Word, Yielded
-from kapi_sim.language.words.outside import fail_outside
+from kapi_sim.items.meetings import GRID, Word, Yielded
+from kapi_sim.language.words.memory import MemoryScope
+from kapi_sim.language.words.outside import carry_out
 from kapi_sim.numba_cuda.running import running
 from kapi_sim.numba_cuda.synchronisation import CudaConverging
 
@@ -16,7 +17,7 @@ class GridSync(CudaConverging):
     """``this_grid().sync()``."""
 
     def meet(self, place: tuple[Any, ...], *args: Any, **named: Any) -> Yielded:
-        raise NotImplementedError
+        return place, GRID, int(MemoryScope.DEVICE), self
 
 
 grid_sync = GridSync("cg.this_grid().sync")
@@ -29,7 +30,7 @@ class GridGroup:
 
     def sync(self) -> None:
         """Wait until all threads of the grid that have not ended have come here."""
-        fail_outside(grid_sync)
+        carry_out(grid_sync)
 
     def __repr__(self) -> str:
         return "<grid>"

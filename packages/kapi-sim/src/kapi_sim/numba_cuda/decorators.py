@@ -18,6 +18,7 @@ from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.options import KernelOptions
 from kapi_sim.language.words.index_space import NdRange
 from kapi_sim.launch import execute
+from kapi_sim.numba_cuda.captured import frozen
 from kapi_sim.numba_cuda.device_arrays import DeviceArray, FreshArguments, InOut, Out
 from kapi_sim.numba_cuda.devices import Device
 from kapi_sim.numba_cuda.dialect import CUDA
@@ -65,9 +66,10 @@ class Dispatcher(DeviceFunction[..., Any]):
         self.targetoptions = options
         self.signatures = signatures
         self._device = bool(options.get("device"))
-        self._instrumented = Instrumented(py_func, CUDA)
+        self.extensions: list[Any] = list(options.get("extensions") or ())
+        self._instrumented: Instrumented | None = None
+        self._twin: Dispatcher | None = None
         self._scalars = [kinds for kinds in map(scalar_types, signatures) if kinds is not None]
-        self._configured: dict[Any, ConfiguredKernel] = {}
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> ConfiguredKernel:
         """Return the kernel with a configuration, to be called with the arguments.
@@ -117,6 +119,24 @@ class Dispatcher(DeviceFunction[..., Any]):
             return lambda *args: None
         return self.configure(-(-int(ntasks) // threads), threads, stream, sharedmem)
 
+    @property
+    def twin(self) -> Dispatcher:
+        """The function with what it takes from outside as that is when it is first launched or called."""
+        if self._twin is None:
+            self._twin = made = Dispatcher(self.py_func, self.signatures, self.targetoptions)
+            made._twin = made
+            made.py_func = frozen(self.py_func, lambda value: value.twin if isinstance(value, Dispatcher) else value)
+        return self._twin
+
+    @property
+    def overloads(self) -> _Overloads:
+        """The kernel by its argument types: it is one for all."""
+        return _Overloads(self)
+
+    def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
+        """Return how many blocks may wait for each other: as many as a grid can have."""
+        return Device.MAX_GRID_DIM_X
+
     def specialize(self, *args: Any) -> Dispatcher:
         """Return the kernel itself, which is compiled for no types."""
         return self
@@ -152,10 +172,11 @@ class Dispatcher(DeviceFunction[..., Any]):
 
     def converted(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments with numbers in the types that a signature declares."""
-        kinds = next((kinds for kinds in self._scalars if len(kinds) == len(args)), None)
-        if kinds is None:
+        able = [kinds for kinds in self._scalars if len(kinds) == len(args)]
+        if not able:
             return args
-        return tuple(_converted(value, kind) for value, kind in zip(args, kinds, strict=True))
+        best = min(able, key=lambda kinds: sum(_distance(v, kind) for v, kind in zip(args, kinds, strict=True)))
+        return tuple(_converted(value, kind) for value, kind in zip(args, best, strict=True))
 
     def launch(self, grid: tuple[int, ...], block: tuple[int, ...], nbytes: int, args: tuple[Any, ...]) -> None:
         """Run the kernel, with all checks that the current settings have."""
@@ -168,6 +189,11 @@ class Dispatcher(DeviceFunction[..., Any]):
     def launched(self, grid: tuple[int, ...], block: tuple[int, ...], nbytes: int, args: tuple[Any, ...]) -> None:
         """Run the kernel over a grid that a device can have."""
         settings = current_settings()
+        if self._instrumented is None:
+            self._instrumented = Instrumented(self.twin.py_func, CUDA)
+        for extension in reversed(self.extensions):
+            prepared = (extension.prepare_args(None, value, stream=0, retr=[]) for value in args)
+            args = tuple(value for _, value in prepared)
         space = NdRange(tuple(map(operator.mul, grid, block))[::-1], block[::-1])
         fresh = [array.fresh for array in _device_arrays(args) if array.fresh is not None]
         if fresh and "initialisation" in settings.checks:
@@ -183,6 +209,33 @@ class Dispatcher(DeviceFunction[..., Any]):
 
 
 _OPTIONS = KernelOptions(sub_group_size=WARP)
+
+
+def _distance(value: Any, kind: Any) -> int:
+    """How far a number is from the type that a signature has for it."""
+    if kind is None or not isinstance(value, (bool, int, float, complex, np.generic)):
+        return 0
+    own = np.asarray(value).dtype
+    if own == kind:
+        return 0
+    return 1 if np.can_cast(own, kind, "safe") else 100
+
+
+class _Overloads:
+    """``kernel.overloads``, in which all argument types lead to the one kernel."""
+
+    def __init__(self, kernel: Dispatcher) -> None:
+        self._kernel = kernel
+
+    def __getitem__(self, types: Any) -> Dispatcher:
+        return self._kernel
+
+    def __len__(self) -> int:
+        return 1
+
+    def values(self) -> tuple[Dispatcher, ...]:
+        """Return the kernel."""
+        return (self._kernel,)
 
 
 def _converted(value: Any, kind: Any) -> Any:
@@ -273,14 +326,12 @@ def jit(
     inline, forceinline, debug, opt, lineinfo, cache, **options
         For the compiler; the simulator has none.
     link : sequence
-        Files of CUDA C to link, which is refused: the simulator runs Python.
+        Files of CUDA C, of which nothing is used: a kernel that calls a function of theirs is refused.
 
     Returns
     -------
     Dispatcher, or a decorator that makes one
     """
-    if link:
-        refuse_attribute("link")
     if debug and opt is True:
         raise ConfigurationError("debug and opt must not both be true, got both")
     given = {
@@ -310,6 +361,33 @@ def _decorated(function: Any, signatures: list[Any], given: dict[str, Any]) -> A
     return functools.update_wrapper(Dispatcher(function, signatures, given), function)
 
 
-def declare_device(name: str, sig: Any = None, **options: Any) -> Any:
-    """Refuse: a function of CUDA C has no Python to run."""
-    refuse_attribute("declare_device")
+class Declared:
+    """A function of CUDA C, of which the simulator has no Python to run.
+
+    Parameters
+    ----------
+    name : str
+        The function's.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __call__(self, *args: Any) -> Any:
+        """Refuse the call."""
+        refuse_attribute("declare_device")
+
+
+def declare_device(name: str, sig: Any = None, **options: Any) -> Declared:
+    """Return what stands for a function of CUDA C: a kernel that calls it is refused.
+
+    Parameters
+    ----------
+    name : str
+        The function's.
+    sig : signature
+        Its types.
+    **options
+        How it is linked.
+    """
+    return Declared(name)

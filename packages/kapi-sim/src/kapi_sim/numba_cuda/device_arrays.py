@@ -291,6 +291,10 @@ class DeviceArray:
             raise NotImplementedError("ravel must need no copy on the device, got an array that is not contiguous")
         return self._part(made)
 
+    def bind(self, stream: Any = 0) -> DeviceArray:
+        """Return the array for work on a stream, which is not looked at."""
+        return self
+
     def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceArray:
         """Return the same memory without axes of one element."""
         return self._part(self._array.squeeze(axis))

@@ -11,9 +11,7 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelLaunchError
 from kapi_sim.items.clock import Clock
-from kapi_sim.items.meetings import GRID
 from kapi_sim.language.words.index_space import NdRange, Range
-from kapi_sim.language.words.memory import MemoryScope
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.views import View
@@ -64,8 +62,11 @@ class CudaDialect(Dialect):
         return names
 
     def argument(self, value: Any) -> Any:
-        if isinstance(value, np.integer) and not isinstance(value, np.uint64):
+        if isinstance(value, np.integer) and not isinstance(value, (np.uint64, np.timedelta64)):
             return int(value)
+        if isinstance(value, np.void) and value.dtype.names is not None:
+            # A record is passed by reference.
+            return np.ndarray((), value.dtype, value)
         if isinstance(value, tuple):
             parts = [self.argument(each) for each in value]
             return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
@@ -77,7 +78,7 @@ class CudaDialect(Dialect):
         return dtype.kind != "O" and (dtype.names is not None or dtype.isnative)
 
     def is_value(self, value: object) -> bool:
-        return value is None or isinstance(value, (str, bytes, Enum, np.void)) or callable(value)
+        return value is None or isinstance(value, (str, bytes, Enum)) or callable(value)
 
     def view(self, clock: Clock) -> type[View]:
         return NarrowCudaView if _asks_for_widths(clock) else CudaView
@@ -92,7 +93,7 @@ class CudaDialect(Dialect):
         owner = getattr(method, "__self__", None)
         if not isinstance(owner, GridGroup):
             raise DtypeError(f"sync() must be a method of cuda.cg.this_grid(), got one of {owner!r}")
-        return place, GRID, int(MemoryScope.DEVICE), grid_sync
+        return grid_sync.meet(place)
 
     def start(self, bound: Bound) -> None:
         begin(bound)

@@ -59,7 +59,12 @@ def _of_numba(given: Any) -> np.dtype[Any]:
             support = sys.modules.get(f"{root}.np.numpy_support")
             if support is not None:
                 return np.dtype(support.as_dtype(given))
-        raise
+        fields = getattr(given, "fields", None)
+        if fields is None:
+            raise
+        kinds = [_of_numba(field.type) for field in fields.values()]
+        offsets = [field.offset for field in fields.values()]
+        return np.dtype({"names": list(fields), "formats": kinds, "offsets": offsets, "itemsize": given.size})
 
 
 def wrapped(value: int, dtype: np.dtype[Any]) -> int:

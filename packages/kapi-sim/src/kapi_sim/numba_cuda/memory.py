@@ -19,10 +19,12 @@ from kapi_sim.memory.views import poison
 from kapi_sim.numba_cuda.dtypes import dtype_of
 from kapi_sim.numba_cuda.running import CudaClock, running, shared_bytes
 
-__all__ = ["MOST_SHARED_BYTES", "ConstantArrays", "LocalArrays", "SharedArrays"]
+__all__ = ["MOST_SHARED_BYTES", "ConstantArrays", "LocalArrays", "SharedArrays", "captured_view"]
 
 MOST_SHARED_BYTES = 49152
 """Shared memory that a block can have whose size the kernel's code says."""
+
+CONSTANT = "none that it stores to, for it is constant: pass it as an argument"
 
 
 def _users_frame() -> FrameType:
@@ -70,6 +72,21 @@ def _made(
     if bound.recorder is not None:
         return dialect.traced_view(clock)(*places).trace(bound.recorder)
     return dialect.view(clock)(*places)
+
+
+def captured_view(key: object, name: str, array: np.ndarray[Any, Any], is_constant: bool) -> Any:
+    """Return the view of an array among a kernel's globals."""
+    clock = running("array")
+    known = clock.shared.get((-1, ("captured", id(key))))
+    if known is None:
+        bound = clock.bound
+        assert bound is not None
+        if is_constant:
+            bound.unwritable[name] = CONSTANT
+        trail = None if is_constant else bound.trail
+        known = _made(clock, array, name, "global", trail, max(array.itemsize, 1), False)
+        clock.shared[-1, ("captured", id(key))] = known
+    return known
 
 
 class SharedArrays(Word):
@@ -183,10 +200,10 @@ class ConstantArrays(Word):
         known = clock.shared.get(key)
         if known is None:
             name = _variable(frame.f_code, frame.f_lasti) or "constant array"
-            array = np.array(ndarray)
+            array = np.array(getattr(ndarray, "constant", ndarray))
             array.flags.writeable = False
             bound = clock.bound
             assert bound is not None
-            bound.unwritable[name] = "none that it stores to: it is constant"
+            bound.unwritable[name] = CONSTANT
             known = clock.shared[key] = _made(clock, array, name, "global", None, max(array.itemsize, 1), False)
         return known

@@ -52,7 +52,6 @@ REFUSED: dict[str, str] = {
     "inspect_sass_cfg": _NO_COMPILER,
     "inspect_types": _NO_COMPILER,
     "libdevice": f"{_NO_COMPILER}: use the functions of `math`, which are the same",
-    "link": f"{_NO_C}: write the device function in Python for the check",
     "open_ipc_array": _NO_PROCESS,
     "runtime": _NO_DRIVER,
     "set_memory_manager": _NO_DRIVER,

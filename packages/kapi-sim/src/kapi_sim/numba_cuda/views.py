@@ -16,6 +16,7 @@ from kapi_sim.numba_cuda.dtypes import Narrow, wrapped
 __all__ = ["CudaView", "NarrowCudaView", "Record", "TracedCudaView", "TracedNarrowCudaView"]
 
 _getframe = sys._getframe
+_OWN = frozenset(name for view in (View, TracedView) for name in view.__slots__)
 _AS_PYTHON = frozenset(np.dtype(code).type for code in "bhilqBHI")
 """Integers that Numba computes with in 64 bits, as Python's integers are here."""
 
@@ -74,7 +75,8 @@ class _Elements:
 
     def _record_at(self: Any, index: Any, frame: FrameType) -> Any:
         if index.__class__ is str:
-            return self.field(index)
+            field = self.field(index)
+            return field if field.shape else field.take_out((), frame)
         found = self._locate(index, frame)
         return self._part(index, frame) if found is None else Record(self, found[1])
 
@@ -86,6 +88,9 @@ class _Elements:
 
     def _set(self: Any, index: Any, value: Any, frame: FrameType) -> None:
         dtype = self._array.dtype
+        if dtype.names is not None and index.__class__ is str:
+            self.field(index)._set((), value, frame)
+            return
         if dtype.names is not None:
             found = self._locate(index, frame)
             if found is None:
@@ -133,11 +138,29 @@ class _Elements:
             target._set_part(Ellipsis, result, frame)
         return targets[0] if len(targets) == 1 else targets
 
+    def __setattr__(self: Any, name: str, value: Any) -> None:
+        # A record's field; what is not one is the view's own.
+        if name in _OWN:
+            object.__setattr__(self, name, value)
+        else:
+            self._set(name, value, _getframe(1))
+
     def __getattr__(self: Any, name: str) -> Any:
         dtype = object.__getattribute__(self, "_array").dtype
         if dtype.names is not None and name in dtype.names:
-            return self.field(name)
+            field = self.field(name)
+            return field if field.shape else field.take_out((), _getframe(1))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    @property
+    def real(self: Any) -> Any:
+        """The real parts."""
+        return self._like(self._array.real, f"{self.name}.real")
+
+    @property
+    def imag(self: Any) -> Any:
+        """The imaginary parts."""
+        return self._like(self._array.imag, f"{self.name}.imag")
 
     def reshape(self: Any, *shape: Any) -> Any:
         """Return the same memory with other axes."""
