@@ -136,6 +136,9 @@ class _Compilation:
             has_sub_groups = "get_sub_group" in names
             has_parts |= has_sub_groups or any(map(is_algorithm, called))
             self.passes_undefined |= has_sub_groups and self.hands_over
+            if tree is not None and not self.dialect.is_strict:
+                # Words may be given to functions.
+                called += _named_words(function, tree)
             self._words += [each for each in called if isinstance(each, Word)]
             self.orders_memory |= has_sub_groups or any(map(_orders_memory, called))
             self.passes_undefined |= any(isinstance(each, Converging) and not each.is_barrier for each in called)
@@ -328,6 +331,13 @@ class _Compilation:
 
 def _orders_memory(word: object) -> bool:
     return word is AtomicRef or word is atomic_fence or (isinstance(word, Word) and word.orders_memory)
+
+
+def _named_words(function: Callable[..., Any], tree: ast.FunctionDef) -> list[Any]:
+    local = bound_names(tree)
+    paths = {dotted_path(node) for node in ast.walk(tree) if isinstance(node, (ast.Name, ast.Attribute))}
+    found = [resolve(function, path) for path in paths if path is not None and path[0] not in local]
+    return [value for value in found if isinstance(value, Word)]
 
 
 def _called_methods(tree: ast.FunctionDef) -> set[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kapi_sim.numba_cuda import atomic, cg, const, fp16, local, random, shared
-from kapi_sim.numba_cuda.decorators import declare_device, jit
+from kapi_sim.numba_cuda.decorators import LinkedSource, declare_device, jit
 from kapi_sim.numba_cuda.device_arrays import (
     In,
     InOut,
@@ -95,6 +95,7 @@ from kapi_sim.numba_cuda.warps import (
 _HERE = globals()
 _HERE.update(VECTOR_TYPES)
 _LANE = LaneId()
+Archive = CSource = CUSource = Cubin = Fatbin = LTOIR = Object = PTXSource = LinkedSource
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -28,7 +29,7 @@ from kapi_sim.numba_cuda.running import configured, is_running
 from kapi_sim.numba_cuda.wording import reworded
 from kapi_sim.settings.control import current_settings, settings_of
 
-__all__ = ["ConfiguredKernel", "Dispatcher", "declare_device", "jit"]
+__all__ = ["ConfiguredKernel", "Dispatcher", "LinkedSource", "declare_device", "jit"]
 
 WARP = 32
 
@@ -202,13 +203,23 @@ class Dispatcher(DeviceFunction[..., Any]):
             )
             settings = dataclasses.replace(settings, uninitialised=marked)
         try:
-            with settings_of(settings), configured(nbytes):
-                execute(self._instrumented, space, self.converted(args), _OPTIONS)
+            with settings_of(settings), configured(nbytes), _records(self.converted(args)) as given:
+                execute(self._instrumented, space, given, _OPTIONS)
         except Exception as error:
             raise reworded(error)  # noqa: B904
 
 
 _OPTIONS = KernelOptions(sub_group_size=WARP)
+
+
+@contextmanager
+def _records(args: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Pass records, which NumPy gives as scalars, by reference."""
+    arrays = {i: np.array(value) for i, value in enumerate(args) if isinstance(value, np.void) and value.dtype.names}
+    yield tuple(arrays.get(i, value) for i, value in enumerate(args))
+    for i, array in arrays.items():
+        for name in array.dtype.names or ():
+            args[i][name] = array[name]
 
 
 def _distance(value: Any, kind: Any) -> int:
@@ -359,6 +370,22 @@ def _decorated(function: Any, signatures: list[Any], given: dict[str, Any]) -> A
     if not hasattr(function, "__code__"):
         raise KernelCompilationError(f"a kernel must be a plain Python function, got {function!r}")
     return functools.update_wrapper(Dispatcher(function, signatures, given), function)
+
+
+class LinkedSource:
+    """Code that is linked to kernels on a GPU, which nothing is made of here: a call of what it holds is refused.
+
+    Parameters
+    ----------
+    data : bytes or str
+        The code.
+    name : str, optional
+        Of its file.
+    """
+
+    def __init__(self, data: Any, name: str | None = None, **options: Any) -> None:
+        self.data = data
+        self.name = name
 
 
 class Declared:

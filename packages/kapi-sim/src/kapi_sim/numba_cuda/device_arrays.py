@@ -292,8 +292,10 @@ class DeviceArray:
         return self._part(made)
 
     def bind(self, stream: Any = 0) -> DeviceArray:
-        """Return the array for work on a stream, which is not looked at."""
-        return self
+        """Return the array for work on a stream."""
+        made = self._part(self._array)
+        made.stream = stream
+        return made
 
     def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceArray:
         """Return the same memory without axes of one element."""

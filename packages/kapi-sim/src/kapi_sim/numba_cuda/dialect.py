@@ -64,9 +64,6 @@ class CudaDialect(Dialect):
     def argument(self, value: Any) -> Any:
         if isinstance(value, np.integer) and not isinstance(value, (np.uint64, np.timedelta64)):
             return int(value)
-        if isinstance(value, np.void) and value.dtype.names is not None:
-            # A record is passed by reference.
-            return np.ndarray((), value.dtype, value)
         if isinstance(value, tuple):
             parts = [self.argument(each) for each in value]
             return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)

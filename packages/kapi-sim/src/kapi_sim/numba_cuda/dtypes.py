@@ -52,7 +52,7 @@ def _of_numba(given: Any) -> np.dtype[Any]:
     name = str(given)
     try:
         return np.dtype(_SHORT.get(name, name))
-    except TypeError:
+    except (TypeError, ValueError):
         # Records and the like, which Numba itself translates.
         roots = (type(given).__module__.rpartition(".types")[0], "numba.cuda", "numba")
         for root in roots:

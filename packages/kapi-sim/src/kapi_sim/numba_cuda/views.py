@@ -74,6 +74,8 @@ class _Elements:
         return self._like(self._array[name], f"{self.name}.{name}")
 
     def _record_at(self: Any, index: Any, frame: FrameType) -> Any:
+        if index.__class__ is int and not self.shape:
+            index = self.dtype.names[index]
         if index.__class__ is str:
             field = self.field(index)
             return field if field.shape else field.take_out((), frame)
@@ -88,6 +90,8 @@ class _Elements:
 
     def _set(self: Any, index: Any, value: Any, frame: FrameType) -> None:
         dtype = self._array.dtype
+        if dtype.names is not None and index.__class__ is int and not self.shape:
+            index = dtype.names[index]
         if dtype.names is not None and index.__class__ is str:
             self.field(index)._set((), value, frame)
             return
