@@ -458,5 +458,6 @@ def _is_number_type(value: object) -> bool:
     return isinstance(value, type) and (value in (int, float, complex) or issubclass(value, np.number))
 
 
-def _identifier(function: Callable[..., Any]) -> str:
-    return function.__name__ if function.__name__.isidentifier() else "lambda"
+def _identifier(function: Any) -> str:
+    name: str = function.__name__
+    return name if name.isidentifier() else "word" if isinstance(function, Word) else "lambda"

@@ -41,7 +41,8 @@ def dtype_of(given: Any, subject: str) -> np.dtype[Any]:
     try:
         if is_numba_type(given):
             return _of_numba(given)
-        return np.dtype(_SHORT.get(given, given) if isinstance(given, str) else given)
+        made: np.dtype[Any] = np.dtype(_SHORT.get(given, given) if isinstance(given, str) else given)
+        return made
     except (TypeError, ValueError, AttributeError, NotImplementedError):
         raise DtypeError(
             f"dtype of {subject} must be a dtype of NumPy's or a type of Numba's, got {given!r}: write np.float32"
@@ -58,7 +59,8 @@ def _of_numba(given: Any) -> np.dtype[Any]:
         for root in roots:
             support = sys.modules.get(f"{root}.np.numpy_support")
             if support is not None:
-                return np.dtype(support.as_dtype(given))
+                made: np.dtype[Any] = np.dtype(support.as_dtype(given))
+        return made
         fields = getattr(given, "fields", None)
         if fields is None:
             raise
@@ -107,7 +109,7 @@ def conversion_of(kind: object) -> Callable[[Any], Any] | None:
 
 
 def scalar_types(signature: Any) -> list[Any] | None:
-    """Return the dtypes of a signature's parameters, `None` for each that is no number; `None` if there are no types."""
+    """Return the dtypes of a signature's parameters, `None` for each that is no number; `None` without types."""
     if isinstance(signature, str):
         inside = signature.partition("(")[2].rpartition(")")[0] if "(" in signature else signature
         given: list[Any] = [part.strip() for part in _top_level(inside)] if inside.strip() else []

@@ -67,6 +67,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "hmin": np.fmin,
 }
 
-__all__ = list(_FUNCTIONS)  # noqa: PLE0605
+__all__ = list(_FUNCTIONS)
 
 globals().update({name: HalfFunction(name, function) for name, function in _FUNCTIONS.items()})

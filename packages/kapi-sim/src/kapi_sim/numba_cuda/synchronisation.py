@@ -84,7 +84,7 @@ class SyncThreadsWith(CudaConverging):
         super().__init__(name)
         self._combine = combine
 
-    def meet(self, place: tuple[Any, ...], predicate: Any, /) -> Yielded:  # type: ignore[override]
+    def meet(self, place: tuple[Any, ...], predicate: Any, /) -> Yielded:
         return place, GROUP, ALGORITHM, self, predicate, None
 
     def outcome(
@@ -103,7 +103,7 @@ class SyncWarp(CudaConverging):
     orders_memory: ClassVar[bool] = True
     is_barrier: ClassVar[bool] = True
 
-    def meet(self, place: tuple[Any, ...], mask: Any = FULL_MASK) -> Yielded:  # type: ignore[override]
+    def meet(self, place: tuple[Any, ...], mask: Any = FULL_MASK) -> Yielded:
         return place, Lanes("warp", mask_of(mask, "syncwarp")), int(MemoryScope.SUB_GROUP), self
 
 

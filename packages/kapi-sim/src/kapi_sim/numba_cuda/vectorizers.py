@@ -195,7 +195,7 @@ class GUfunc:
     def _chosen(self, arrays: list[np.ndarray[Any, Any]]) -> list[tuple[np.dtype[Any], bool]]:
         for casting in ("safe", "same_kind"):
             for kinds in self._kinds:
-                if all(np.can_cast(a.dtype, kind, casting) for a, (kind, _) in zip(arrays, kinds, strict=False)):  # type: ignore[arg-type]
+                if all(np.can_cast(a.dtype, kind, casting) for a, (kind, _) in zip(arrays, kinds, strict=False)):
                     return kinds
         raise DtypeError(
             f"arguments of `{self.__name__}` must be of types that a signature takes, got "

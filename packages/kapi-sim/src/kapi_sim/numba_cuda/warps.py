@@ -48,7 +48,7 @@ class Shuffle(CudaConverging):
         self._source = source
         self._keeps = keeps
 
-    def meet(self, place: tuple[Any, ...], mask: Any, value: Any, lane: Any, /) -> Yielded:  # type: ignore[override]
+    def meet(self, place: tuple[Any, ...], mask: Any, value: Any, lane: Any, /) -> Yielded:
         if isinstance(lane, bool) or not hasattr(lane, "__index__"):
             raise KernelLaunchError(f"third argument of cuda.{self.__name__} must be an integer, got {lane!r}")
         return place, Lanes("warp", mask_of(mask, self.__name__)), ALGORITHM, self, value, int(lane)
@@ -88,7 +88,7 @@ class Vote(CudaConverging):
         super().__init__(name)
         self._combine = combine
 
-    def meet(self, place: tuple[Any, ...], mask: Any, value: Any, /) -> Yielded:  # type: ignore[override]
+    def meet(self, place: tuple[Any, ...], mask: Any, value: Any, /) -> Yielded:
         return place, Lanes("warp", mask_of(mask, self.__name__)), ALGORITHM, self, value, None
 
     def outcome(
@@ -107,7 +107,7 @@ class Vote(CudaConverging):
 class ActiveMask(CudaConverging):
     """``cuda.activemask``."""
 
-    def meet(self, place: tuple[Any, ...]) -> Yielded:  # type: ignore[override]
+    def meet(self, place: tuple[Any, ...]) -> Yielded:
         return place, ACTIVE, ALGORITHM, self, None, None
 
     def outcome(
