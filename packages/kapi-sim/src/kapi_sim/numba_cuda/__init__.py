@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapi_sim.numba_cuda import atomic, cg, const, fp16, local, random, shared
+from kapi_sim.numba_cuda import atomic, cg, const, fp16, local, random, shared, types
 from kapi_sim.numba_cuda.decorators import LinkedSource, declare_device, jit
 from kapi_sim.numba_cuda.device_arrays import (
     In,
@@ -74,6 +74,7 @@ from kapi_sim.numba_cuda.synchronisation import (
     threadfence_block,
     threadfence_system,
 )
+from kapi_sim.numba_cuda.types import void
 from kapi_sim.numba_cuda.vectorizers import guvectorize, vectorize
 from kapi_sim.numba_cuda.vectors import VECTOR_TYPES
 from kapi_sim.numba_cuda.warps import (
@@ -145,7 +146,6 @@ __all__ = [
     "jit",
     "lanemask_lt",
     "legacy_default_stream",
-    "LinkedSource",
     "list_devices",
     "local",
     "LTOIR",
@@ -193,10 +193,13 @@ __all__ = [
     "to_device",
     "vectorize",
     "warpsize",
+    "types",
+    "void",
+    *types.TYPES,
     *VECTOR_TYPES,
 ]
 
-globals().update(VECTOR_TYPES)
+globals().update({**types.TYPES, **VECTOR_TYPES})
 _LANE = LaneId()
 Archive = CSource = CUSource = Cubin = Fatbin = LTOIR = Object = PTXSource = LinkedSource
 

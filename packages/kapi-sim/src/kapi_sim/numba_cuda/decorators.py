@@ -126,7 +126,7 @@ class Dispatcher(DeviceFunction[..., Any]):
         if self._twin is None:
             self._twin = made = Dispatcher(self.py_func, self.signatures, self.targetoptions)
             made._twin = made
-            made.py_func = frozen(self.py_func, lambda value: value.twin if isinstance(value, Dispatcher) else value)
+            made.py_func = frozen(self.py_func, _twin_of)
         return self._twin
 
     @property
@@ -207,6 +207,17 @@ class Dispatcher(DeviceFunction[..., Any]):
                 execute(self._instrumented, space, given, _OPTIONS)
         except Exception as error:
             raise reworded(error)  # noqa: B904
+
+
+def _twin_of(value: Any) -> Any:
+    """Return what stands for a value among a kernel's globals."""
+    if isinstance(value, Dispatcher):
+        return value.twin
+    is_numbas = type(value).__module__.partition(".")[0] in ("numba", "numba_cuda")
+    if is_numbas and hasattr(getattr(value, "py_func", None), "__code__"):
+        # A function that Numba compiles for the host is a device function in a kernel.
+        return Dispatcher(value.py_func, [], {"device": True}).twin
+    return value
 
 
 _OPTIONS = KernelOptions(sub_group_size=WARP)

@@ -12,7 +12,17 @@ import numpy as np
 from kapi_sim.errors import DtypeError
 from kapi_sim.numbers.arithmetic import saturated
 
-__all__ = ["Narrow", "conversion_of", "dtype_of", "is_numba_type", "scalar_types", "wrapped"]
+__all__ = [
+    "ArrayType",
+    "Narrow",
+    "Signature",
+    "Type",
+    "conversion_of",
+    "dtype_of",
+    "is_numba_type",
+    "scalar_types",
+    "wrapped",
+]
 
 _SHORT = {"b1": "bool", "boolean": "bool", "intc": "int32", "uintc": "uint32", "double": "float64", "float": "float32"}
 _WIDE = (np.uint64, np.ulonglong)
@@ -22,9 +32,75 @@ class Narrow(int):
     """An integer of 32 bits or fewer, for the functions that ask how many it has; what is computed with it has 64."""
 
 
+class Type:
+    """A type of numbers, as Numba's are written: called it converts, and subscripted it is an array's type.
+
+    Parameters
+    ----------
+    dtype : dtype
+        NumPy's.
+    """
+
+    __slots__ = ("dtype", "name")
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.name = self.dtype.name
+
+    def __call__(self, value: Any, *parameters: Any) -> Any:
+        """Return a number as one of this type; of types, the signature that returns this one."""
+        if parameters or is_numba_type(value):
+            return Signature(self, (value, *parameters))
+        convert = conversion_of(self)
+        return self.dtype.type(value) if convert is None else convert(value)
+
+    def __getitem__(self, axes: Any) -> ArrayType:
+        return ArrayType(self, len(axes) if isinstance(axes, tuple) else 1)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class ArrayType(Type):
+    """The type of an array.
+
+    Parameters
+    ----------
+    element : Type
+        Of its elements.
+    ndim : int
+        How many axes it has.
+    """
+
+    __slots__ = ("ndim",)
+
+    def __init__(self, element: Type, ndim: int) -> None:
+        super().__init__(element.dtype)
+        self.ndim = ndim
+        self.name = f"array({element.name}, {ndim}d)"
+
+
+class Signature:
+    """The types of a function.
+
+    Parameters
+    ----------
+    return_type : Type or None
+        What it returns.
+    args : tuple of Type
+        What it takes.
+    """
+
+    __slots__ = ("args", "return_type")
+
+    def __init__(self, return_type: Any, args: tuple[Any, ...]) -> None:
+        self.return_type = return_type
+        self.args = args
+
+
 def is_numba_type(value: object) -> bool:
-    """Tell whether `value` is one of Numba's types."""
-    return any(
+    """Tell whether `value` is one of Numba's types, or of those that stand for them here."""
+    return isinstance(value, Type) or any(
         base.__name__ == "Type" and base.__module__.partition(".")[0] in ("numba", "numba_cuda")
         for base in type(value).__mro__
     )
@@ -60,7 +136,7 @@ def _of_numba(given: Any) -> np.dtype[Any]:
             support = sys.modules.get(f"{root}.np.numpy_support")
             if support is not None:
                 made: np.dtype[Any] = np.dtype(support.as_dtype(given))
-        return made
+                return made
         fields = getattr(given, "fields", None)
         if fields is None:
             raise

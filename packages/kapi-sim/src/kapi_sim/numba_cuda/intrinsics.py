@@ -87,7 +87,13 @@ def _fma(a: Any, b: Any, c: Any) -> Any:
 
 
 def _cbrt(x: Any) -> Any:
-    return np.cbrt(x if isinstance(x, np.floating) else np.float64(x))
+    kind = type(x) if isinstance(x, np.floating) else np.float64
+    near = math.cbrt(x)
+    if not math.isfinite(near) or not near:
+        return kind(near)
+    # The C library's may be one place off.
+    candidates = (near, math.nextafter(near, 0.0), math.nextafter(near, math.inf * near))
+    return kind(min(candidates, key=lambda each: abs(Fraction(each) ** 3 - Fraction(float(x)))))
 
 
 def _nanosleep(ns: Any) -> None:
