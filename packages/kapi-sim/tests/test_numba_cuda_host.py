@@ -325,6 +325,7 @@ def test_what_nothing_was_written_to_is_not_read():
     array = cuda.device_array(4)
     with pytest.raises(UninitializedReadError, match=r"a\[0\]"):
         add_one[1, 4](array)
+    array = cuda.device_array(4)
     array[0:2] = 1
     with pytest.raises(UninitializedReadError, match=r"a\[2\]"):
         add_one[1, 4](array)
@@ -484,7 +485,6 @@ def test_guvectorize_checks_each_call():
 def test_random_numbers_are_numbas():
     # What numba-cuda 0.30.4 gives for the same states.
     states = random.create_xoroshiro128p_states(4, seed=7, subsequence_start=2)
-    assert states.copy_to_host()[0].tolist() == (3566265064250106474, 11189393353293082049) or True
     uniform, normal = np.zeros(4, np.float32), np.zeros(4)
 
     @cuda.jit
