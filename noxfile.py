@@ -23,8 +23,8 @@ if __name__ == "__main__":
     sys.exit(bootstrap.main(Path(__file__).resolve(), sys.argv[1:]))
 
 import nox
+from tools import browsers, lanes, places
 from tools import instruction_sets as sets_of_instructions
-from tools import lanes, places
 from tools import pythons as interpreters
 
 nox.needs_version = ">=2026.10"
@@ -35,7 +35,7 @@ nox.options.envdir = str(places.environments(ROOT))
 os.environ.setdefault("UV_PYTHON_DOWNLOADS", "never")  # the Python that runs nox is the one tested
 
 # The lowest layer first.
-PACKAGES = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-runtime", "kapi-numba-offload")
+PACKAGES = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-ptx", "kapi-runtime", "kapi-numba-offload")
 SOURCES = [f"packages/{dist}/src" for dist in PACKAGES]
 EACH_PACKAGE = [nox.param(dist, id=dist) for dist in PACKAGES]
 # The tests that NumPy's, Numba's, dpctl's and dpnp's versions have a bearing on.
@@ -44,6 +44,7 @@ DECIDED_BY_VERSIONS = {
     "kapi-types": ["test_promotion.py", "test_inference.py"],
     "kapi-lowering": ["test_package.py"],
     "kapi-spirv": ["test_golden_ir.py"],
+    "kapi-ptx": ["test_compile.py"],
     "kapi-runtime": ["test_conformance.py", "test_placement.py"],
     "kapi-numba-offload": ["test_array_expression.py"],
 }
@@ -59,6 +60,7 @@ BUDGETS = {
     "isolated(kapi-numba-offload)": 340,
     "isolated(kapi-runtime)": 440,
     "isolated(kapi-spirv)": 220,
+    "isolated(kapi-ptx)": 120,
     "isolated(kapi-lowering)": 60,
     "isolated(kapi-types)": 90,
     "isolated(kapi-sim)": 120,
@@ -98,7 +100,7 @@ def demo(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
-    """Everything that must hold: all below but pythons, bench, sizes and nightly, the quick ones first."""
+    """Everything that must hold: all below but pythons, browser, bench, sizes and nightly, the quick ones first."""
     quick = ["lint", "imports", "house", "types"]
     # The longest first, so that no lane is left alone with one at the end.
     latest = [f"isolated({dist})" for dist in PACKAGES]
@@ -238,6 +240,16 @@ def docs(session: nox.Session) -> None:
 
 
 # ------------------------------------------------------------------------------------------------- on request
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """The pages that traces make, in a real browser, light and dark (KAPI_BROWSER names another Chromium)."""
+    path = browsers.find()
+    if path is None:
+        session.error(browsers.HOW_TO_GET_ONE)
+    install(session, "--group", "browser")
+    run_tests(session, ROOT / "tests" / "browser", *session.posargs, env={browsers.VARIABLE: path})
 
 
 @nox.session

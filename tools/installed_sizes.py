@@ -26,6 +26,8 @@ LINES = (
     "kapi-types",
     "kapi-lowering",
     "kapi-spirv",
+    "kapi-ptx",
+    "kapi-ptx[libdevice]",
     "kapi-runtime[cpu]",
     "kapi-runtime[cpu,dpnp]",
     "kapi-numba-offload kapi-runtime[cpu]",

@@ -6,7 +6,7 @@ import re
 import pytest
 from tools import pythons
 
-PACKAGES = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-runtime", "kapi-numba-offload")
+PACKAGES = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-ptx", "kapi-runtime", "kapi-numba-offload")
 
 
 @pytest.fixture(params=PACKAGES)

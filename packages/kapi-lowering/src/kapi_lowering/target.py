@@ -9,7 +9,8 @@ to write code.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -18,7 +19,17 @@ if TYPE_CHECKING:
     from kapi_sim import MemoryOrder, MemoryScope
     from kapi_sim.language import KernelOptions
 
-__all__ = ["AtomicUpdate", "Combination", "GroupKind", "ShuffleKind", "SubGroupQuery", "Target", "Way", "WorkItemQuery"]
+__all__ = [
+    "AtomicUpdate",
+    "Combination",
+    "GroupKind",
+    "LocalMemory",
+    "ShuffleKind",
+    "SubGroupQuery",
+    "Target",
+    "Way",
+    "WorkItemQuery",
+]
 
 WorkItemQuery = Literal["global_id", "global_size", "local_id", "local_size", "group_id", "group_count"]
 """What a work-item may ask for one axis."""
@@ -41,6 +52,28 @@ Combination = Literal[
 ShuffleKind = Literal["down", "up", "xor", "from"]
 
 Way = Literal["reduce", "inclusive_scan", "exclusive_scan"]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalMemory:
+    """Local memory that a kernel takes as an argument.
+
+    Attributes
+    ----------
+    element : llvmlite.ir.Type
+        What it holds.
+    itemsize : int
+        Bytes of an element.
+    count : int, optional
+        The number of elements, where the types of the arguments tell; None where only the launch knows.
+    counted : callable
+        Writes code that gives the number of elements, in 64 bits.
+    """
+
+    element: ir.Type
+    itemsize: int
+    count: int | None
+    counted: Callable[[ir.IRBuilder], ir.Value]
 
 
 class Target(ABC):
@@ -110,10 +143,15 @@ class Target(ABC):
     def function_convention(self) -> str:
         """LLVM's name of the calling convention between functions; empty for the default."""
 
+    @property
+    @abstractmethod
+    def function_attributes(self) -> tuple[str, ...]:
+        """LLVM's attributes that each function has, beside those that say what it does."""
+
     @abstractmethod
     def begin_entry(
         self, module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]
-    ) -> tuple[ir.Function, ir.Value, Sequence[ir.Value]]:
+    ) -> tuple[ir.Function, ir.Value]:
         """Declare the entry point of a kernel.
 
         Parameters
@@ -133,9 +171,23 @@ class Target(ABC):
             Without a block.
         packed : llvmlite.ir.Value
             Pointer to the structure.
-        local : sequence of llvmlite.ir.Value
-            The pointers.
         """
+
+    @abstractmethod
+    def local_memory(self, builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:
+        """The pointers to the local memory that an entry point was given, at its start.
+
+        Parameters
+        ----------
+        builder : llvmlite.ir.IRBuilder
+            Where to write.
+        wanted : sequence of LocalMemory
+            All of it, in the order of the parameters.
+        """
+
+    def symbol(self, name: str) -> str:
+        """What code calls a kernel's entry point of this name, whose characters are those of Python's identifiers."""
+        return name
 
     @abstractmethod
     def finish_entry(self, function: ir.Function, options: KernelOptions, is_linear: bool) -> None:

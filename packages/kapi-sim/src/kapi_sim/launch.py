@@ -22,6 +22,7 @@ from kapi_sim.errors import (
     DeadlockError,
     DtypeError,
     KapiError,
+    KernelCompilationError,
     KernelLaunchError,
     OutOfBoundsError,
     ScheduleDependenceWarning,
@@ -31,12 +32,13 @@ from kapi_sim.instrument.compiled import Compiled
 from kapi_sim.instrument.hooks import hooks_of, words_of
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.items.clock import Clock
+from kapi_sim.items.misuse import describe_misuse
 from kapi_sim.language.launchable import parameters_for_launch
 from kapi_sim.language.options import KernelOptions
-from kapi_sim.language.source import Site, is_users_own
+from kapi_sim.language.source import Site
 from kapi_sim.language.words.index_space import NdRange, Range
 from kapi_sim.language.words.outside import CARRIED_OUT
-from kapi_sim.memory.arguments import Bound, bind
+from kapi_sim.memory.arguments import READ_ONLY, Bound, bind
 from kapi_sim.memory.views import View
 from kapi_sim.memory.watchdog import SpinningError, deadlock
 from kapi_sim.run.order import Order
@@ -45,6 +47,8 @@ from kapi_sim.run.second_look import SecondLook
 from kapi_sim.settings.control import Settings, current_settings
 from kapi_sim.settings.debugging import is_debugged, start_clock
 from kapi_sim.settings.report import LaunchRecord
+from kapi_sim.shown import shown
+from kapi_sim.tracebacks import is_users_own
 from kapi_sim.tracing.switch import active_trace
 
 if TYPE_CHECKING:
@@ -119,6 +123,10 @@ def execute(
         else:
             _compare(run, kernel, bound, settings, seeds)
         second_look.look()
+    except Exception as error:
+        if recorder is not None:
+            recorder.note_failure(error)
+        raise
     finally:
         bound.copy_back()
         if settings.uninitialised is not None and bound.trail is not None:
@@ -223,14 +231,16 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
     note = f"in {bound.clock.describe()} of kernel `{kernel.name}`" + (f", at {where}" if where else "")
     if isinstance(error, OverflowError) and str(error).startswith(("Python integer", "Python int too large")):
         raised = DtypeError(
-            f"a Python number must fit the type that it meets, got: {error}: convert it, or compute in a wider type"
+            f"a Python number must fit the type that it meets, got: {error}: convert it, or compute in a wider type",
+            code="number-unfit",
         ).with_traceback(error.__traceback__)
         raised.add_note(note)
         raise raised from error
     if isinstance(error, ValueError) and bound.unwritable and "read-only" in str(error):
         name = _stored_to(error, bound)
         refused = KernelLaunchError(
-            f"argument `{name}` of kernel `{kernel.name}` must be {bound.unwritable[name]}"
+            f"argument `{name}` of kernel `{kernel.name}` must be {bound.unwritable[name]}",
+            code="argument-read-only" if bound.unwritable[name] is READ_ONLY else "argument-overlaps-itself",
         ).with_traceback(error.__traceback__)
         refused.add_note(note)
         raise refused from None
@@ -239,10 +249,18 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         if error.name in _OTHER_FORMS:
             cure = "make that of it outside of the kernel, and pass it as an argument"
         missing = DtypeError(
-            f"`{error.obj.name}` must be used element by element in a kernel, got its {error.name!r}: {cure}"
+            f"`{error.obj.name}` must be used element by element in a kernel, got its {shown(error.name)}: {cure}",
+            code="array-attribute",
         ).with_traceback(error.__traceback__)
         missing.add_note(note)
         raise missing from None
+    misuse = describe_misuse(error)
+    if misuse is not None:
+        misused = KernelCompilationError(misuse.text, code=misuse.code).with_traceback(error.__traceback__)
+        misused.add_note(note)
+        raise misused from None
+    if isinstance(error, OutOfBoundsError) and bound.clock.describe() in str(error):
+        note = f"in kernel `{kernel.name}`"  # the message has the place
     if not isinstance(error, _NAME_WORK_ITEMS):
         error.add_note(note)
 
@@ -288,7 +306,7 @@ def _compare(
             bound.restore(before)
             bound.forget()
             if bound.recorder is not None:
-                bound.recorder.stop()
+                bound.recorder.start_anew()
         try:
             run(Order(seed))
         except Exception as error:

@@ -11,7 +11,7 @@ An `emission` package defines:
     LLVM's target machine for a request; the request holds what `Target.emission_request` gave, and ``triple``.
 ``prepare(sources)``
     The texts of IR as passes are to have them.
-``repair(text)``
+``repair(text, request)``
     The text of optimised IR as the back end lowers it rightly, and a list of what it cannot lower at all.
 ``emit(machine, text)``
     The code, as bytes.
@@ -67,7 +67,7 @@ def answer(emission: ModuleType, request: dict[str, Any], body: bytes) -> tuple[
         start += size
     try:
         module, machine = optimise(emission, request, emission.prepare(sources))
-        text, problems = ("", []) if request["assembly"] else emission.repair(str(module))
+        text, problems = ("", []) if request["assembly"] else emission.repair(str(module), request)
     except RuntimeError as error:
         return {"problems": [f"LLVM IR that LLVM refuses: {error}"]}, b""
     if request["assembly"]:

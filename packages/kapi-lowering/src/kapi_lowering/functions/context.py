@@ -17,8 +17,9 @@ from kapi_lowering.functions.models import kernel_data_models
 from kapi_lowering.functions.registries import REGISTRIES
 from kapi_lowering.results.failures import FailureTable, Site
 from kapi_lowering.target import Target
+from kapi_sim.errors import KernelProblem
 from kapi_sim.language import KernelOptions
-from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext, Problem, ProblemsFound
+from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext, ProblemsFound
 
 __all__ = ["KernelTargetContext"]
 
@@ -72,9 +73,9 @@ class KernelTargetContext(BaseContext):
         """Note a private array that the statement being lowered makes."""
         self._private_memory.append((nbytes, self.site))
 
-    def refusal(self, text: str) -> ProblemsFound:
+    def refusal(self, code: str, text: str) -> ProblemsFound:
         """The problem that the statement being lowered cannot be, for a reason that its types do not tell."""
-        return ProblemsFound([Problem(self.site.filename, self.site.line, text)])
+        return ProblemsFound([KernelProblem(code, self.site.filename, self.site.line, text)])
 
     @contextmanager
     def lowering_device_function(self) -> Iterator[None]:
@@ -122,8 +123,8 @@ class KernelTargetContext(BaseContext):
     def apply_target_attributes(self, llvm_func: ir.Function, argtypes: Any = None, restype: Any = None) -> None:
         """Every function is inlined into the entry point, if not told otherwise: calls are seldom worth their price."""
         llvm_func.calling_convention = self.kernel_target.function_convention
-        llvm_func.attributes.add("alwaysinline")
-        llvm_func.attributes.add("nounwind")
+        for attribute in ("alwaysinline", "nounwind", *self.kernel_target.function_attributes):
+            llvm_func.attributes.add(attribute)
 
     def post_lowering(self, module: ir.Module, library: KernelLibrary) -> None:
         """What holds for a whole function, once it is lowered."""

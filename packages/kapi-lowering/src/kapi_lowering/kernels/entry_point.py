@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from llvmlite import ir
@@ -14,7 +15,7 @@ from kapi_lowering.functions.codegen import KernelLibrary
 from kapi_lowering.functions.context import KernelTargetContext
 from kapi_lowering.llvm_calls import I32, I64
 from kapi_lowering.results.packed import LINEAR_ROLES, PackedLayout, Parameter
-from kapi_lowering.target import Target
+from kapi_lowering.target import LocalMemory, Target
 from kapi_lowering.values.complex_parts import join
 from kapi_lowering.values.conversion import convert
 from kapi_sim import AddressSpace, LimitError
@@ -88,7 +89,9 @@ def _leaves(name: str, type_: types.Type) -> Iterator[tuple[str, types.Type]]:
 def _describe(name: str, type_: types.Type) -> Parameter:
     if isinstance(type_, UsmArrayType):
         if type_.ndim > MAX_RANK:
-            raise LimitError(f"argument `{name}` must have at most {MAX_RANK} axes, got {type_.ndim}")
+            raise LimitError(
+                f"argument `{name}` must have at most {MAX_RANK} axes, got {type_.ndim}", code="too-many-axes"
+            )
         if str(type_.dtype) not in _SCALAR_CODES:
             raise TypeError(f"elements of parameter {name!r} must be {_ELEMENTS}, got {type_.dtype}")
         is_local = type_.address_space is AddressSpace.LOCAL
@@ -160,7 +163,9 @@ def build_entry_point(
         if each.kind == "local"
     ]
     target = context.kernel_target
-    function, packed, local_values = target.begin_entry(module, name, struct, local_pointers)
+    function, packed = target.begin_entry(module, name, struct, local_pointers)
+    for attribute in target.function_attributes:
+        function.attributes.add(attribute)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
 
     fields = _FieldReader(builder, packed)
@@ -174,7 +179,8 @@ def build_entry_point(
     is_linear = any(field.role in LINEAR_ROLES for field in layout.fields)
     if is_linear:
         _linear_groups(target, builder, context.options, [fields.next() for _ in range(2 * args[0].ndim)])
-    locals_ = iter(local_values)
+    wanted = [_local_memory(context, each, packed, layout) for each in parameters if each.kind == "local"]
+    locals_ = iter(target.local_memory(builder, wanted) if wanted else ())
     values = [index_value]
     leaves = iter(parameters)
 
@@ -225,6 +231,28 @@ def _linear_groups(target: Target, builder: ir.IRBuilder, options: KernelOptions
     # What is fixed is divided by faster.
     local = fields[:ndim] if options.local_range is None else [I64(extent) for extent in options.local_range]
     target.linear_groups(builder, [*reversed(local)], [*reversed(fields[ndim:])])
+
+
+def _local_memory(
+    context: KernelTargetContext, parameter: Parameter, packed: ir.Value, layout: PackedLayout
+) -> LocalMemory:
+    """What the target is to know of a parameter that is local memory."""
+    element = context.get_data_type(parameter.type.dtype)
+    extents = parameter.type.extents
+    shape = [
+        place for place, field in enumerate(layout.fields) if (field.owner, field.role) == (parameter.name, "shape")
+    ]
+
+    def counted(builder: ir.IRBuilder) -> ir.Value:
+        if extents is not None:
+            return I64(prod(extents))
+        count: ir.Value = I64(1)
+        for place in shape:
+            count = builder.mul(count, builder.load(builder.gep(packed, [I32(0), I32(place)], inbounds=True)))
+        return count
+
+    known = None if extents is None else prod(extents)
+    return LocalMemory(element, context.get_abi_sizeof(element), known, counted)
 
 
 def _members(context: KernelTargetContext, parameters: Sequence[Parameter], layout: PackedLayout) -> list[ir.Type]:

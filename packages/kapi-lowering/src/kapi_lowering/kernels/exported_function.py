@@ -38,6 +38,8 @@ def build_exported_function(
     result = ir.VoidType() if lowered.restype == types.none else context.get_data_type(lowered.restype)
     function = ir.Function(module, ir.FunctionType(result, list(packer.argument_types)), name)
     function.calling_convention = context.kernel_target.function_convention
+    for attribute in context.kernel_target.function_attributes:
+        function.attributes.add(attribute)
     packer.assign_names(function.args, list(names))
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     callee = context.declare_function(module, lowered)
