@@ -117,6 +117,11 @@ class PlannedLaunch(CudaEvent):
         return self
 
     @property
+    def queue(self) -> CudaQueue:
+        """Where it was submitted."""
+        return self._timeline.queue
+
+    @property
     def device(self) -> Any:  # type: ignore[override]  # that of its queue
         return self._timeline.queue.device
 

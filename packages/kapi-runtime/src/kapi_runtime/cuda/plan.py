@@ -105,7 +105,8 @@ class Plan:
             except KernelLaunchError:
                 return None
             for event in events:
-                wait_on_stream(self.queue.device, self.queue.handle, event)
+                if not isinstance(event, PlannedLaunch) or event.queue != self.queue:  # a stream keeps its own order
+                    wait_on_stream(self.queue.device, self.queue.handle, event)
         function, *arguments = self._launch
         (code,) = function(*arguments)
         if code:
