@@ -213,7 +213,8 @@ class Driver:
     def _cuLinkAddData(
         self, state: int, kind: Any, data: bytes, size: int, name: bytes, count: int, options: Any, values: Any
     ) -> Any:
-        assert data[:size].endswith(b"\0") and size == len(data)
+        assert size == len(data)
+        assert data.endswith(b"\0")
         if self.log:
             told = self.log.encode() + b"\0"
             self._states[state]["CU_JIT_ERROR_LOG_BUFFER"][: len(told)] = told
@@ -311,7 +312,7 @@ def libraries(monkeypatch: Any, driver: Driver) -> types.SimpleNamespace:
     cupy, torch = types.ModuleType("cupy"), types.ModuleType("torch")
     state = types.SimpleNamespace(cupy=0, torch=0)
 
-    class ndarray:  # noqa: N801  CuPy's name
+    class ndarray:
         def __init__(self, host: np.ndarray[Any, Any], ordinal: int = 0) -> None:
             driver.adopt(host)
             self.host, self.ordinal = host, ordinal

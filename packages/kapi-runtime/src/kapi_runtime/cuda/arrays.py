@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from kapi_runtime.cuda import driver
-from kapi_runtime.platform.dlpack import CUDA, CUDA_MANAGED, read_capsule
 from kapi_runtime.cuda.streams import Stream, current_stream, stream_of
+from kapi_runtime.platform.dlpack import CUDA, CUDA_MANAGED, read_capsule
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.usm_fields import ArrayFields, c_strides
@@ -134,7 +134,8 @@ def _of_torch(value: Any) -> ArrayFields | None:
     name = str(value.dtype).removeprefix("torch.")
     if name not in _TORCH_DTYPES:
         raise DtypeError(
-            f"elements of a tensor must be of one of {', '.join(_TORCH_DTYPES)}, got {name}: convert by `tensor.to(dtype)`"
+            f"elements of a tensor must be of one of {', '.join(_TORCH_DTYPES)}, got {name}: convert by "
+            "`tensor.to(dtype)`"
         )
     return ArrayFields(
         pointer=value.data_ptr(),
@@ -210,8 +211,8 @@ def _ordinal(value: Any, pointer: int, shape: tuple[int, ...]) -> int | None:
     ordinal = ordinal_of_pointer(pointer)
     if ordinal is None:
         raise placement_error(
-            f"a {type(value).__name__} must be in memory that a CUDA device reaches, got {pointer:#x}, which the driver "
-            "does not know: copy it to a device"
+            f"a {type(value).__name__} must be in memory that a CUDA device reaches, got {pointer:#x}, which the "
+            "driver does not know: copy it to a device"
         )
     return ordinal
 

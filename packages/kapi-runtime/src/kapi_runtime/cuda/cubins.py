@@ -1,7 +1,7 @@
 """Assembled kernels on disk: what the driver has assembled of PTX once is not assembled again.
 
-They are among the compiled kernels of `kapi_runtime.cache`, under keys that hold all that the assembler's result depends
-on: the PTX, the device's architecture, the driver's version, and the registers that a work-item may have.
+They are among the compiled kernels of `kapi_runtime.cache`, under keys that hold all that the assembler's result
+depends on: the PTX, the device's architecture, the driver's version, and the registers that a work-item may have.
 """
 
 from __future__ import annotations

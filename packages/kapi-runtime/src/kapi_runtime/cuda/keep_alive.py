@@ -77,6 +77,9 @@ class Timeline:
 
     def tidy(self) -> None:
         """Let go of what the launches use that are done; waits for none."""
+        number = self.last
+        if number is not None and not self._marks:
+            self.mark(number)
         done: list[Any] = []
         with self._lock:
             while self._marks and is_passed(self._marks[0][1]):

@@ -17,8 +17,8 @@ import dpctl
 import numpy as np
 from dpctl.memory import MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory
 
-from kapi_runtime.sycl.copying import copy_array
 from kapi_runtime.platform.dlpack import ONEAPI, capsule_of, read_capsule
+from kapi_runtime.sycl.copying import copy_array
 from kapi_runtime.sycl.queues import default_queue, queue_of
 from kapi_runtime.sycl.waiting import wait_for
 from kapi_sim.errors import DtypeError, ExecutionPlacementError
