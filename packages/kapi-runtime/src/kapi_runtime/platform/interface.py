@@ -406,6 +406,10 @@ class Platform(ABC):
         """Name a queue and its device in a few words, for messages."""
 
     @abstractmethod
+    def place_key(self, queue: Any) -> tuple[Any, ...]:
+        """Return what a kernel is built for: the queue's native device first, then what else tells builds apart."""
+
+    @abstractmethod
     def queue_id(self, queue: Any) -> int:
         """Return a number that tells the queues of a device apart in a trace."""
 

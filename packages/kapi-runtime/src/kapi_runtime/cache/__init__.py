@@ -8,9 +8,9 @@ On unless the environment says otherwise:
 ``KAPI_CACHE_SIZE``    Most megabytes that the folder may hold, 256 by default, ``inf`` for any; oldest uses go first.
 =====================  ============================================================================================
 
-A file is a SPIR-V module with its checksum and its key, and is never run as code on the host.  The key, which is the
+A file is a compiled kernel with its checksum and its key, and is never run as code on the host.  The key, which is the
 file's name as well, is a digest of all that the compilation depends on, see `fingerprint`.  The folder must be its
-owner's alone, and may hold other files, which are left alone (`cache_folder`).  Files appear whole or not at all, so
+owner's alone, and may hold other files, which are left alone (`folder`).  Files appear whole or not at all, so
 that processes may share the folder, be killed, or find the disk full: whatever is wrong with the cache, the kernel is
 compiled, and `info` tells what it was.
 """
@@ -22,12 +22,14 @@ import os
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from kapi_runtime.build.cache_folder import CacheFolder
+from kapi_lowering import KernelModule
+from kapi_runtime.cache.folder import CacheFolder
 from kapi_sim.errors import ModuleFileError
-from kapi_spirv import SpirvModule, read_module, write_module
 
 __all__ = ["CacheInfo", "clear", "drop", "info", "load", "note_unknown", "store"]
 
@@ -115,13 +117,15 @@ def clear() -> int:
         return 0
 
 
-def load(key: str) -> SpirvModule | None:
+def load(key: str, read_module: Callable[[bytes, str], KernelModule]) -> KernelModule | None:
     """Return the module that is kept under a key, or None.
 
     Parameters
     ----------
     key : str
         What `fingerprint` gives.
+    read_module : callable
+        `Platform.read_module` of the platform that it is for.
     """
     if not _is_on():
         return None
@@ -142,15 +146,17 @@ def load(key: str) -> SpirvModule | None:
     return module
 
 
-def store(key: str, module: SpirvModule) -> None:
+def store(key: str, module: KernelModule, write_module: Callable[[Any, str], bytes]) -> None:
     """Keep a module under a key; whatever stands in the way is only noted.
 
     Parameters
     ----------
     key : str
         What `fingerprint` gives.
-    module : SpirvModule
+    module : KernelModule
         The compiled kernel.
+    write_module : callable
+        `Platform.write_module` of the platform that it is for.
     """
     if not _is_on():
         return
