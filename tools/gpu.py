@@ -30,7 +30,8 @@ def conformance(options: list[str], processes: int) -> dict[str, Any]:
         )
         for part in range(processes)
     ]
-    passed, failed = 0, {}
+    passed = 0
+    failed: dict[str, str] = {}
     for part, process in enumerate(running):
         try:
             out, err = process.communicate(timeout=TIMEOUT)

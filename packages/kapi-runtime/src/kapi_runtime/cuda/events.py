@@ -51,6 +51,9 @@ class CudaEvent:
     @property
     def is_done(self) -> bool:
         """Whether the mark is passed; waits for nothing."""
+        return self._is_passed()
+
+    def _is_passed(self) -> bool:
         code, _ = driver.result("cuEventQuery", self.native)
         if code and code != _NOT_READY:
             raise driver.error_of("cuEventQuery", code, "a launch")
