@@ -98,7 +98,7 @@ def ordinal_of_pointer(pointer: int) -> int | None:
 
 
 def _of_cupy(value: Any) -> ArrayFields | None:
-    data = getattr(value, "data", None)
+    data: Any = getattr(value, "data", None)
     if not hasattr(data, "ptr") or not hasattr(value, "strides"):
         return None
     dtype = np.dtype(value.dtype)

@@ -119,6 +119,9 @@ class CudaPlatform(Platform):
     def describe_queue(self, queue: Any) -> str:
         return queues.describe_queue(queue)
 
+    def place_key(self, queue: Any) -> tuple[Any, ...]:
+        return (queue.device,)
+
     def queue_id(self, queue: Any) -> int:
         return int(queue.handle)
 
