@@ -8,9 +8,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from kapi_sim.errors import KernelCompilationError, KernelLaunchError
+from kapi_sim.errors import KapiError, KernelCompilationError, KernelLaunchError
 from kapi_sim.language import Item, KernelOptions, NdItem, NdRange, Range, as_range
 from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.shown import shown
+from kapi_sim.tracebacks import shorten
 
 __all__ = [
     "DEFAULT_LOCAL_SIZE",
@@ -89,8 +91,12 @@ class Launchable(ABC):
         -------
         BoundLaunch
         """
-        require_index_space(index_space)
-        return BoundLaunch(self, index_space, args)
+        try:
+            require_index_space(index_space)
+            return BoundLaunch(self, index_space, args)
+        except Exception as error:
+            shorten(error, isinstance(error, KapiError))
+            raise
 
     def __getitem__(self, configuration: Any) -> ConfiguredKernel:
         """Return the kernel with an index space, to be called with the arguments.
@@ -101,7 +107,11 @@ class Launchable(ABC):
             An index space; a global size; or a pair of global and local size, each an integer or a
             tuple of integers, the local size also `DEFAULT_LOCAL_SIZE`.
         """
-        return ConfiguredKernel(self, _index_space(configuration))
+        try:
+            return ConfiguredKernel(self, _index_space(configuration))
+        except Exception as error:
+            shorten(error, isinstance(error, KapiError))
+            raise
 
     # Or Python would take `kernel[0]`, `kernel[1]` and so on for its elements, without end.
     __iter__ = None
@@ -111,7 +121,8 @@ class Launchable(ABC):
         """Say how a kernel is launched."""
         raise KernelLaunchError(
             f"kernel `{self.__name__}` must be launched over an index space, got a plain call: "
-            f"write call_kernel({self.__name__}, Range(n), ...) or {self.__name__}[Range(n)](...)"
+            f"write call_kernel({self.__name__}, Range(n), ...) or {self.__name__}[Range(n)](...)",
+            code="kernel-called",
         )
 
     def __repr__(self) -> str:
@@ -132,9 +143,14 @@ class ConfiguredKernel:
         if named:
             raise KernelLaunchError(
                 f"arguments of kernel `{self.kernel.__name__}` must be given by their places, got {', '.join(named)} "
-                "by name: leave the names out"
+                "by name: leave the names out",
+                code="argument-by-name",
             )
-        self.kernel.run(self.index_space, args)
+        try:
+            self.kernel.run(self.index_space, args)
+        except Exception as error:
+            shorten(error, isinstance(error, KapiError))
+            raise
 
     def __repr__(self) -> str:
         return f"<kernel {self.kernel.__name__} over {self.index_space!r}>"
@@ -199,14 +215,19 @@ class BoundLaunch:
             if name not in self._names:
                 raise KernelLaunchError(
                     f"arguments to replace must be some of {', '.join(self._names)}, the parameters of kernel "
-                    f"`{self.kernel.__name__}`, got {name}"
+                    f"`{self.kernel.__name__}`, got {name}",
+                    code="argument-unknown",
                 )
         given = zip(self._names, self.given, strict=True)
         self.given = tuple(arguments.get(name, value) for name, value in given)
 
     def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[Any, Any]:
         """Launch after these events, and return the events of `call_kernel_async`."""
-        events: tuple[Any, Any] = self.kernel.submit(self.index_space, dependent_events, self.given)
+        try:
+            events: tuple[Any, Any] = self.kernel.submit(self.index_space, dependent_events, self.given)
+        except Exception as error:
+            shorten(error, isinstance(error, KapiError))
+            raise
         return events
 
     def __repr__(self) -> str:
@@ -220,7 +241,8 @@ def _index_space(configuration: Any) -> Range | NdRange:
         if len(configuration) != 2:
             raise KernelLaunchError(
                 "kernel[...] must be given an index space or a global and a local size, "
-                f"got {len(configuration)} values: {configuration}"
+                f"got {len(configuration)} values: {shown(configuration)}",
+                code="launch-configuration",
             )
         whole, local = configuration
         if isinstance(local, _DefaultLocalSize):
@@ -266,13 +288,18 @@ def decorate(
 def require_kernel_function(function: Any) -> None:
     """Raise KernelCompilationError unless `@kernel` can decorate `function`."""
     if isinstance(function, (Launchable, DeviceFunction)) or not hasattr(function, "__code__"):
-        raise KernelCompilationError(f"a kernel must be a plain Python function, got {function!r}")
+        raise KernelCompilationError(
+            f"a kernel must be a plain Python function, got {shown(function)}", code="kernel-form"
+        )
     if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise KernelCompilationError(f"kernel `{function.__name__}` must be a plain function, got `async def`")
+        raise KernelCompilationError(
+            f"kernel `{function.__name__}` must be a plain function, got `async def`", code="kernel-form"
+        )
     if function.__code__.co_argcount == 0:
         raise KernelCompilationError(
             f"kernel `{function.__name__}` must take the work-item as its first parameter, got no parameters: "
-            "write `item: kapi.Item` or `nd_item: kapi.NdItem` first"
+            "write `item: kapi.Item` or `nd_item: kapi.NdItem` first",
+            code="kernel-without-item",
         )
 
 
@@ -281,15 +308,18 @@ def require_kernel(value: object, kind: type[Launchable]) -> None:
     if not isinstance(value, kind):
         module = kind.__module__.split(".", 1)[0]
         raise KernelLaunchError(
-            f"the first argument of a launch must be a kernel made by {module}.kernel, got {value!r}: "
-            "decorate the function with @kapi.kernel, from the module that launches it"
+            f"the first argument of a launch must be a kernel made by {module}.kernel, got {shown(value)}: "
+            "decorate the function with @kapi.kernel, from the module that launches it",
+            code="no-kernel",
         )
 
 
 def require_index_space(value: object) -> None:
     """Raise KernelLaunchError unless `value` is a Range or an NdRange."""
     if not isinstance(value, (Range, NdRange)):
-        raise KernelLaunchError(f"index_space must be a Range or an NdRange, got {value!r}: write kapi.Range(n)")
+        raise KernelLaunchError(
+            f"index_space must be a Range or an NdRange, got {shown(value)}: write kapi.Range(n)", code="no-index-space"
+        )
 
 
 def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
@@ -306,25 +336,45 @@ def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, 
     optional = len(function.__defaults__ or ())
     if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
         raise KernelLaunchError(
-            f"kernel `{function.__name__}` must have plain positional parameters only, got * or keyword-only ones"
+            f"kernel `{function.__name__}` must have plain positional parameters only, got * or keyword-only ones",
+            code="kernel-parameters",
         )
     if not len(names) - optional <= len(args) <= len(names):
+        count = f"{len(names)} argument{'s' * (len(names) != 1)} after the work-item"
         raise KernelLaunchError(
-            f"kernel `{function.__name__}` must be launched with {len(names)} arguments after the work-item "
-            f"({', '.join(names)}), got {len(args)}"
+            f"kernel `{function.__name__}` must be launched with {count} ({', '.join(names)}), got {len(args)}"
+            + ("" if len(args) != len(names) + 1 else _without_work_item(function, (first, *names))),
+            code="argument-count",
         )
-    annotation = _annotation(function, first)
-    if isinstance(annotation, str):
-        annotation = {"Item": Item, "NdItem": NdItem}.get(annotation.rpartition(".")[2])
+    annotation = _work_item_of(function, first)
     wanted = Item if isinstance(space, Range) else NdItem
     if annotation in (Item, NdItem) and annotation is not wanted:
         cure = "launch it over an NdRange" if wanted is Item else "launch it over a Range"
         raise KernelLaunchError(
             f"index space of kernel `{function.__name__}` must suit its first parameter "
-            f"`{first}: {annotation.__name__}`, got {space!r}: {cure}, or declare `{first}: "
-            f"{wanted.__name__}`"
+            f"`{first}: {annotation.__name__}`, got {shown(space)}: {cure}, or declare `{first}: "
+            f"{wanted.__name__}`",
+            code="index-space-unsuited",
         )
     return names
+
+
+def _without_work_item(function: Callable[..., Any], names: tuple[str, ...]) -> str:
+    """Say that the first parameter is the work-item, where it may have been taken for an argument."""
+    if _work_item_of(function, names[0]) in (Item, NdItem) or names[0] in ("item", "nd_item"):
+        return ""
+    return (
+        f": the first parameter, `{names[0]}`, is the work-item, which the launch gives: "
+        f"write `def {function.__name__}(item, {', '.join(names)})`"
+    )
+
+
+def _work_item_of(function: Callable[..., Any], first: str) -> Any:
+    """Return what the first parameter is annotated with: `Item`, `NdItem`, something else or nothing."""
+    annotation = _annotation(function, first)
+    if isinstance(annotation, str):
+        return {"Item": Item, "NdItem": NdItem}.get(annotation.rpartition(".")[2])
+    return annotation
 
 
 def _annotation(function: Callable[..., Any], parameter: str) -> Any:

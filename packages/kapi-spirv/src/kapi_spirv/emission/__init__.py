@@ -43,7 +43,7 @@ def prepare(sources: list[str]) -> list[str]:
     return inline_all(sources)
 
 
-def repair(text: str) -> tuple[str, list[str]]:
+def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     """Optimised IR as the back end and the drivers take it rightly, and what the back end cannot lower at all."""
     text = choose_floats(name_ldexp(linear_groups(text)))
     problems = forbidden_constructs(text) + misused_bools(text)
