@@ -35,14 +35,16 @@ nox.options.envdir = str(places.environments(ROOT))
 os.environ.setdefault("UV_PYTHON_DOWNLOADS", "never")  # the Python that runs nox is the one tested
 
 # The lowest layer first.
-PACKAGES = ("kapi-sim", "kapi-types", "kapi-spirv", "kapi-runtime", "kapi-numba-offload")
+PACKAGES = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-ptx", "kapi-runtime", "kapi-numba-offload")
 SOURCES = [f"packages/{dist}/src" for dist in PACKAGES]
 EACH_PACKAGE = [nox.param(dist, id=dist) for dist in PACKAGES]
 # The tests that NumPy's, Numba's, dpctl's and dpnp's versions have a bearing on.
 DECIDED_BY_VERSIONS = {
     "kapi-sim": ["test_conformance.py", "test_numbers.py"],
     "kapi-types": ["test_promotion.py", "test_inference.py"],
+    "kapi-lowering": ["test_package.py"],
     "kapi-spirv": ["test_golden_ir.py"],
+    "kapi-ptx": ["test_compile.py"],
     "kapi-runtime": ["test_conformance.py", "test_placement.py"],
     "kapi-numba-offload": ["test_array_expression.py"],
 }
@@ -58,6 +60,8 @@ BUDGETS = {
     "isolated(kapi-numba-offload)": 340,
     "isolated(kapi-runtime)": 440,
     "isolated(kapi-spirv)": 220,
+    "isolated(kapi-ptx)": 120,
+    "isolated(kapi-lowering)": 60,
     "isolated(kapi-types)": 90,
     "isolated(kapi-sim)": 120,
     "instruction_sets": 210,
@@ -185,7 +189,7 @@ def without_dpnp(session: nox.Session) -> None:
 
 @nox.session
 def minimums(session: nox.Session) -> None:
-    """All five packages with the lowest versions that they declare: their tests of what versions decide."""
+    """All packages with the lowest versions that they declare: their tests of what versions decide."""
     # As requirements files the projects' dependencies count as direct, which is what "lowest-direct" lowers.
     projects = [part for dist in PACKAGES for part in ("--requirements", f"packages/{dist}/pyproject.toml")]
     groups = [part for dist in PACKAGES for part in ("--group", f"packages/{dist}/pyproject.toml:test")]
@@ -199,7 +203,7 @@ def minimums(session: nox.Session) -> None:
 
 @nox.session
 def integration(session: nox.Session) -> None:
-    """The tests that need the full stack: all five wheels, a device driver, dpnp, reference tools."""
+    """The tests that need the full stack: all wheels, a device driver, dpnp, reference tools."""
     install(session, "--group", "integration")
     run_tests(session, ROOT / "tests" / "integration", *session.posargs)
 
@@ -324,7 +328,7 @@ _constraints: list[Path] = []  # the file that `wheels` wrote, once it has
 
 
 def wheels(session: nox.Session) -> Path:
-    """Build the five wheels, once per run, and return a constraints file that ties each name to its wheel."""
+    """Build the wheels, once per run, and return a constraints file that ties each name to its wheel."""
     if BUILT in os.environ:
         return Path(os.environ[BUILT])
     if not _constraints:

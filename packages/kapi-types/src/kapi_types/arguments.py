@@ -11,7 +11,7 @@ from kapi_sim import AddressSpace, LocalAccessor
 from kapi_sim.errors import DtypeError
 from kapi_types._numba_compat import from_dtype, types
 from kapi_types.kernel_api import tuple_of
-from kapi_types.usm.usm_array import UsmArrayFields, UsmArrayType, array_fields, array_type, is_usm_array
+from kapi_types.usm.usm_array import ArrayFields, UsmArrayType, array_fields, array_type, is_usm_array
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = ["typeof_argument"]
@@ -43,7 +43,10 @@ def typeof_argument(value: Any) -> types.Type:
         return _strong(value.dtype)
     if isinstance(value, int):
         if not _INT64_MIN <= value <= _INT64_MAX:
-            raise DtypeError(f"int argument must fit 64 bits, got {value}; pass numpy.uint64(...) for the upper half")
+            raise DtypeError(
+                f"int argument must fit 64 bits, got {value}; pass numpy.uint64(...) for the upper half",
+                code="integer-too-wide",
+            )
         return weak_int
     if isinstance(value, float):
         return weak_float
@@ -54,27 +57,29 @@ def typeof_argument(value: Any) -> types.Type:
     if isinstance(value, LocalAccessor):
         shape = tuple(value.shape)
         return UsmArrayType(_strong(value.dtype), len(shape), "C", address_space=AddressSpace.LOCAL, extents=shape)
-    if is_usm_array(value) or isinstance(value, UsmArrayFields):
+    if is_usm_array(value) or isinstance(value, ArrayFields):
         try:
-            return array_type(value if isinstance(value, UsmArrayFields) else array_fields(value))
+            return array_type(value if isinstance(value, ArrayFields) else array_fields(value))
         except TypeError as error:
-            raise DtypeError(str(error)) from error
+            raise DtypeError(str(error), code="argument-dtype") from error
     if isinstance(value, np.ndarray):
         raise DtypeError(
             "argument must be a USM array, got a numpy.ndarray, which no device owns; "
-            "`dpnp.asarray(array)` copies it to the default device"
+            "`dpnp.asarray(array)` copies it to the default device",
+            code="array-on-host",
         )
     cure = ": pass its value" if isinstance(value, Enum) else ""
     raise DtypeError(
         "argument must be a USM array, LocalAccessor, NumPy scalar, bool, int, float, complex or a tuple of "
-        f"these, got {type(value).__name__}{cure}"
+        f"these, got {type(value).__name__}{cure}",
+        code="argument-type",
     )
 
 
 def _strong(dtype: np.dtype[Any]) -> types.Type:
     if dtype.kind not in "biufc":
-        raise DtypeError(f"dtype must be a number or bool, got {dtype}")
+        raise DtypeError(f"dtype must be a number or bool, got {dtype}", code="argument-dtype")
     try:
         return from_dtype(dtype)
     except Exception as error:
-        raise DtypeError(f"dtype must be one that kernels have, got {dtype}") from error
+        raise DtypeError(f"dtype must be one that kernels have, got {dtype}", code="argument-dtype") from error

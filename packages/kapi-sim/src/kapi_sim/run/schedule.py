@@ -23,6 +23,7 @@ from kapi_sim.memory.watchdog import turn_of
 from kapi_sim.run.group_run import GroupRun, end_phase, endless
 from kapi_sim.run.order import Order, Shuffler
 from kapi_sim.run.progress import follow
+from kapi_sim.shown import shown
 
 __all__ = ["Schedule"]
 
@@ -109,7 +110,8 @@ class Schedule:
             raise KernelLaunchError(
                 f"kernel `{self.function.__name__}` must be launched over an NdRange, for it has a barrier or a group "
                 f"algorithm, "
-                f"got {space!r}"
+                f"got {shown(space)}",
+                code="needs-nd-range",
             )
         item = self.item = SimItem(space)
         clock = self.clock
