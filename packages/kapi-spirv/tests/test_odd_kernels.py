@@ -1,6 +1,7 @@
 """Kernels that are none: every one is refused with its lines and plain words, and nothing ends the process.
 
-`odd_kernels.txt` holds a body for each case, between empty lines, and the code of each problem with it: `! line: code`. Bodies that are whole functions begin with `def body` or `async def body`.
+`odd_kernels.txt` holds a body for each case, between empty lines, and the code of each problem with it: `! line: code`.
+Bodies that are whole functions begin with `def body` or `async def body`.
 `odd_kernels_since_3_12.txt` holds those whose syntax that Python is the first to have.
 The simulator refuses them as well; where it does not, `? words` says what it does not check.
 """
