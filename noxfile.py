@@ -23,8 +23,8 @@ if __name__ == "__main__":
     sys.exit(bootstrap.main(Path(__file__).resolve(), sys.argv[1:]))
 
 import nox
+from tools import browsers, lanes, places
 from tools import instruction_sets as sets_of_instructions
-from tools import lanes, places
 from tools import pythons as interpreters
 
 nox.needs_version = ">=2026.10"
@@ -68,6 +68,7 @@ BUDGETS = {
     "minimums": 200,
     "docs": 180,
     "without_dpnp": 60,
+    "without_platform": 30,
     "build": 40,
     "brief on 3.11": 140,
     "brief on 3.12": 140,
@@ -100,11 +101,11 @@ def demo(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
-    """Everything that must hold: all below but pythons, bench, sizes and nightly, the quick ones first."""
+    """Everything that must hold: all below but pythons, browser, bench, sizes and nightly, the quick ones first."""
     quick = ["lint", "imports", "house", "types"]
     # The longest first, so that no lane is left alone with one at the end.
     latest = [f"isolated({dist})" for dist in PACKAGES]
-    names = [*quick, "integration", *reversed(latest), "instruction_sets", "minimums", "docs", "without_dpnp", "build"]
+    names = [*quick, "integration", *reversed(latest), "instruction_sets", "minimums", "docs", "without_dpnp", "without_platform", "build"]
     run_sessions(session, {name: nox_command(name) for name in names} | on_other_pythons(session))
 
 
@@ -188,6 +189,14 @@ def without_dpnp(session: nox.Session) -> None:
 
 
 @nox.session
+def without_platform(session: nox.Session) -> None:
+    """kapi-runtime without extras: it can be imported, and says what to install where a device is needed."""
+    install(session, "--group", "without-platform")
+    session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpctl", "dpnp", "kapi_spirv", "kapi_ptx")
+    run_tests(session, ROOT / "packages" / "kapi-runtime" / "tests" / "test_without_platform.py", *session.posargs)
+
+
+@nox.session
 def minimums(session: nox.Session) -> None:
     """All packages with the lowest versions that they declare: their tests of what versions decide."""
     # As requirements files the projects' dependencies count as direct, which is what "lowest-direct" lowers.
@@ -240,6 +249,16 @@ def docs(session: nox.Session) -> None:
 
 
 # ------------------------------------------------------------------------------------------------- on request
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """The pages that traces make, in a real browser, light and dark (KAPI_BROWSER names another Chromium)."""
+    path = browsers.find()
+    if path is None:
+        session.error(browsers.HOW_TO_GET_ONE)
+    install(session, "--group", "browser")
+    run_tests(session, ROOT / "tests" / "browser", *session.posargs, env={browsers.VARIABLE: path})
 
 
 @nox.session

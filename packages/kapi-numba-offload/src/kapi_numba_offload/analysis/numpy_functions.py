@@ -26,11 +26,15 @@ __all__ = [
 REDUCTIONS = ("sum", "prod", "min", "max", "mean", "any", "all", "argmin", "argmax")
 """Reductions by NumPy's names; `amin` and `amax` are other names of two of them."""
 
-CREATION = {
-    "arange": 0, "array": 0, "asarray": 0, "empty": 2, "eye": 0, "full": 3, "identity": 2, "linspace": 0,
-    "logspace": 0, "geomspace": 0, "ones": 2, "tri": 0, "zeros": 2,
-}  # fmt: skip
-"""Functions that make arrays of no array."""
+WINDOWS = ("bartlett", "blackman", "hamming", "hanning", "kaiser")
+FREQUENCIES = ("fft.fftfreq", "fft.rfftfreq")
+MAKES_PAIRS = ("tril_indices", "triu_indices", "diag_indices")
+
+CREATION = frozenset((
+    "arange", "array", "asarray", "empty", "eye", "full", "identity", "linspace", "logspace", "geomspace", "indices",
+    "ones", "tri", "zeros", *WINDOWS, *FREQUENCIES, *MAKES_PAIRS,
+))  # fmt: skip
+"""Functions that make arrays of no array; `MAKES_PAIRS` make two."""
 
 STATUSES = {
     "offloaded": "part of a kernel, fused with what stands around it",
@@ -67,7 +71,7 @@ def _numpy_names() -> dict[Any, str]:
         for submodule in _SUBMODULES:
             for name, function in _public(getattr(module, submodule), f"{submodule}."):
                 found.setdefault(function, name)
-    for name in (*ELEMENTWISE, *REDUCTIONS, *CREATION):
+    for name in (*ELEMENTWISE, *REDUCTIONS, *(each for each in CREATION if "." not in each)):
         for module in (dpnp, np):
             if hasattr(module, name):
                 found[getattr(module, name)] = name

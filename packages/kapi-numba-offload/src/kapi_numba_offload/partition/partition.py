@@ -9,10 +9,11 @@ from typing import Any
 
 from _kapi_numba_hooks import StencilFunc
 from kapi_numba_offload.analysis.effects import has_assignment_within
-from kapi_numba_offload.analysis.kinds import ArrayKind, Kinds
+from kapi_numba_offload.analysis.kinds import Kinds, is_usm
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
+from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.partition.calls import Creation, NumpyCall, element
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.partition.grouping import Fused, Group, expression_region
@@ -68,6 +69,7 @@ class Partition:
         self.helpers: dict[str, Any] = {}
         self.regions: list[Any] = []
         self.loops: list[Any] = []
+        self.calls: list[NumpyCall] = []
         self.needs_queue = False
         self._following: list[Sequence[ast.stmt]] = []
 
@@ -169,9 +171,11 @@ class Partition:
         reduction = self._reduction(node) if is_fusible else None
         if reduction is not None:
             return reduction
+        if isinstance(node, ast.Call):
+            place, texts = self.facts.place(node), _argument_texts(node)  # as written
+            self._children(node)
+            return self._call(node, place, texts)
         rewritten = self._children(node)
-        if isinstance(rewritten, ast.Call):
-            return self._call(rewritten)
         if (
             isinstance(rewritten, ast.Subscript)
             and isinstance(rewritten.ctx, ast.Load)
@@ -217,21 +221,17 @@ class Partition:
             part.value = self.expression(part.value)
         return part
 
-    def _call(self, node: ast.Call) -> ast.expr:
+    def _call(self, node: ast.Call, place: Place, texts: Sequence[str]) -> ast.expr:
         function = self.facts.names.value(node.func)
         name = "stencil" if isinstance(function, StencilFunc) else None if function is UNKNOWN else numpy_name(function)
         if name is None:
             return node
-        kind = self.facts.kinds.kind(node)
-        if name in CREATION and isinstance(kind, ArrayKind) and kind.usm:
-            helper = self.helper(f"make_{name}", Creation(name))
-            args = [self.queue(node), *node.args]
-            return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
-        if getattr(function, "__module__", "") == "dpnp" or type(function).__module__.startswith("dpnp"):
-            return node
-        call = NumpyCall(name, function, self.facts.place(node), self.options)
-        helper = self.helper(f"np_{name.replace('.', '_')}_{len(self.helpers)}", call)
-        return ast.copy_location(ast.Call(loaded(helper, node), node.args, node.keywords), node)
+        makes = Creation if name in CREATION and is_usm(self.facts.kinds.kind(node)) else NumpyCall
+        call = makes(name, function, place, self.options, texts)
+        self.calls.append(call)
+        helper = self.helper(f"np_{name.replace('.', '_')}_{len(self.calls)}", call)
+        args = [self.queue(node), *node.args] if makes is Creation else node.args
+        return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
 
     def queue(self, where: ast.AST) -> ast.expr:
         """The queue of the function's arrays."""
@@ -245,6 +245,13 @@ class Partition:
 
     def _helper_call(self, name: str, function: Callable[..., Any], args: list[ast.expr], node: ast.expr) -> ast.expr:
         return ast.copy_location(ast.Call(loaded(self.helper(name, function), node), args, []), node)
+
+
+def _argument_texts(node: ast.Call) -> list[str]:
+    """How the arguments of a call are spelled; none if their number is not known."""
+    if any(isinstance(each, ast.Starred) for each in node.args):
+        return []
+    return [ast.unparse(each) for each in (*node.args, *(each.value for each in node.keywords))]
 
 
 def _literal(node: ast.expr) -> Any:

@@ -33,15 +33,15 @@ class Barrier(NamedTuple):
     function : int
         First line of the function.
     line : int
-        The barrier goes before this line, or after it.
-    is_after : bool
-        Which of both.
+        The line that it goes by.
+    where : str
+        ``"before"`` the line, ``"after"`` it, or ``"within"``: between its reads and its write.
     """
 
     file: str
     function: int
     line: int
-    is_after: bool = False
+    where: str = "before"
 
 
 class Cure(NamedTuple):
@@ -146,7 +146,7 @@ def _in_one_function(clock: Clock, code: CodeType, low: int, high: int) -> Cure:
         return Cure(
             f"a `group_barrier` after line {high}, before the loop at line {loop.lineno} comes round to line {low}, "
             f"would order them; that at line {line} orders them within one turn only",
-            Barrier(code.co_filename, code.co_firstlineno, high, True),
+            Barrier(code.co_filename, code.co_firstlineno, high, "after"),
         )
     if loop is None and tree is not None and low < high:
         there = next((line for line in _barrier_lines(tree) if low < line < high), None)
@@ -158,11 +158,8 @@ def _in_one_function(clock: Clock, code: CodeType, low: int, high: int) -> Cure:
     needs_one = loop is None or is_before_or_after
     turn = "" if loop is None else f"one at the end of each turn of the loop at line {loop.lineno}"
     if low == high:
-        return Cure(
-            f"{both}, or give each element one writer"
-            if needs_one
-            else f"{both}, and {turn}, or give each element one writer"
-        )
+        inside = Barrier(code.co_filename, code.co_firstlineno, low, "within")
+        return Cure(f"{both}{'' if needs_one else f', and {turn}'}, or give each element one writer", inside)
     barrier = Barrier(code.co_filename, code.co_firstlineno, around.line)
     if needs_one:
         return Cure(f"{around.place()} would order them{around.condition()}", barrier)

@@ -17,6 +17,7 @@ import numpy as np
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder
 from kapi_sim.numbers.builtin_functions import BUILTINS, shared_type
+from kapi_sim.shown import shown
 
 __all__ = ["MATH", "SUBSTITUTES"]
 
@@ -102,7 +103,7 @@ def _real(function: Callable[..., Any]) -> Callable[..., Any]:
 def _whole(value: Any) -> int:
     """An integer as Python's; a float is none, even a whole one."""
     if not isinstance(value, _INTEGERS):
-        raise TypeError(f"argument must be an integer, got {value!r}: write int(...)")
+        raise TypeError(f"argument must be an integer, got {shown(value)}: write int(...)")
     return int(value)
 
 
@@ -253,6 +254,12 @@ def _checked(check: Callable[[Any, Any], Any], function: Callable[..., Any]) -> 
     return divide
 
 
+def _reciprocal(x: Any) -> Any:
+    if not x and isinstance(x, _INTEGERS):
+        floor_divide(1, x)
+    return np.reciprocal(x)
+
+
 _NUMPY: dict[Any, Any] = {
     np.where: _where,
     np.clip: _clip,
@@ -260,6 +267,7 @@ _NUMPY: dict[Any, Any] = {
     np.fmod: _checked(remainder, np.fmod),
     np.floor_divide: _checked(floor_divide, np.floor_divide),
     np.remainder: _checked(remainder, np.remainder),
+    np.reciprocal: _reciprocal,
 }
 """NumPy's functions that kernels do not get as they are."""
 
