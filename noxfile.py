@@ -212,7 +212,7 @@ def run_with_lowest_versions(session: nox.Session) -> None:
     # As requirements files the projects' dependencies count as direct, which is what "lowest-direct" lowers.
     projects = [part for dist in PACKAGES for part in ("--requirements", f"packages/{dist}/pyproject.toml")]
     groups = [part for dist in PACKAGES for part in ("--group", f"packages/{dist}/pyproject.toml:test")]
-    extras = [part for extra in ("cpu", "dpnp", "pytest") for part in ("--extra", extra)]
+    extras = [part for extra in ("cpu", "dpnp", "libdevice", "pytest") for part in ("--extra", extra)]
     # Without --no-build, a version with no wheel for this Python would be compiled.
     install(session, *PACKAGES, *projects, "--resolution", "lowest-direct", *extras, *groups, "--no-build")
     for dist, files in DECIDED_BY_VERSIONS.items():
