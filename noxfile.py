@@ -68,6 +68,7 @@ BUDGETS = {
     "minimums": 200,
     "docs": 180,
     "without_dpnp": 60,
+    "without_platform": 30,
     "build": 40,
     "brief on 3.11": 140,
     "brief on 3.12": 140,
@@ -104,7 +105,7 @@ def tests(session: nox.Session) -> None:
     quick = ["lint", "imports", "house", "types"]
     # The longest first, so that no lane is left alone with one at the end.
     latest = [f"isolated({dist})" for dist in PACKAGES]
-    names = [*quick, "integration", *reversed(latest), "instruction_sets", "minimums", "docs", "without_dpnp", "build"]
+    names = [*quick, "integration", *reversed(latest), "instruction_sets", "minimums", "docs", "without_dpnp", "without_platform", "build"]
     run_sessions(session, {name: nox_command(name) for name in names} | on_other_pythons(session))
 
 
@@ -185,6 +186,14 @@ def without_dpnp(session: nox.Session) -> None:
     session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpnp")
     run_tests(session, ROOT / "packages" / "kapi-runtime" / "tests" / "test_without_dpnp.py", *session.posargs)
     measure_sizes(session, "kapi-runtime[cpu]")
+
+
+@nox.session
+def without_platform(session: nox.Session) -> None:
+    """kapi-runtime without extras: it can be imported, and says what to install where a device is needed."""
+    install(session, "--group", "without-platform")
+    session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpctl", "dpnp", "kapi_spirv", "kapi_ptx")
+    run_tests(session, ROOT / "packages" / "kapi-runtime" / "tests" / "test_without_platform.py", *session.posargs)
 
 
 @nox.session

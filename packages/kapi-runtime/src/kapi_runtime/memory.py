@@ -29,6 +29,7 @@ from kapi_runtime.platform.installed import platform_of_array
 from kapi_runtime.platform.interface import MemoryKind, Platform
 from kapi_runtime.platform.queues import known_queue
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, KernelLaunchError, LimitError
+from kapi_sim.shown import shown
 
 __all__ = ["asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array"]
 
@@ -131,12 +132,14 @@ def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = 
     for array in arrays:
         if isinstance(array, np.ndarray) or _platform_of(array) is None:
             raise ExecutionPlacementError(
-                f"arrays must be USM arrays, got {type(array).__name__}: copy it to the device by `asarray(array)`"
+                f"arrays must be USM arrays, got {type(array).__name__}: copy it to the device by `asarray(array)`",
+                code="array-on-host",
             )
     platform = _common(arrays)
     if platform is None:
         raise ExecutionPlacementError(
-            "arrays must be on one queue, got none: copy them to one by `asarray(array, queue=queue)`"
+            "arrays must be on one queue, got none: copy them to one by `asarray(array, queue=queue)`",
+            code="different-queues",
         )
     if shape is None:
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
@@ -244,15 +247,19 @@ def copy(source: Any, target: Any) -> None:
     for array in (source, target):
         if not hasattr(array, "flags"):
             raise DtypeError(
-                f"source and target of a copy must be arrays, got {type(array).__name__}: `asarray(values)` makes one"
+                f"source and target of a copy must be arrays, got {type(array).__name__}: `asarray(values)` makes one",
+                code="copy-without-array",
             )
         if (array.shape, array.dtype) != (source.shape, source.dtype) or not array.flags.c_contiguous:
             raise DtypeError(
                 "source and target of a copy must be C-contiguous, of one shape and one type, got "
-                f"{source.dtype} {source.shape} and {target.dtype} {target.shape}: write `target[...] = source`"
+                f"{source.dtype} {source.shape} and {target.dtype} {target.shape}: write `target[...] = source`",
+                code="copy-unlike",
             )
     if not target.flags["W"]:
-        raise DtypeError("target of a copy must be writable, got a read-only array: copy to another one")
+        raise DtypeError(
+            "target of a copy must be writable, got a read-only array: copy to another one", code="copy-to-read-only"
+        )
     if isinstance(source, np.ndarray) and isinstance(target, np.ndarray):
         target[...] = source
         return
@@ -271,7 +278,9 @@ def _extents(shape: Any) -> tuple[int, ...]:
         if min(extents, default=0) < 0:
             raise TypeError
     except TypeError:
-        raise LimitError(f"shape must be an integer of at least 0, or a tuple of such, got {shape!r}") from None
+        raise LimitError(
+            f"shape must be an integer of at least 0, or a tuple of such, got {shown(shape)}", code="memory-shape"
+        ) from None
     return extents
 
 
@@ -285,7 +294,9 @@ def _platform_for(queue: Any) -> Platform:
         return platform_of_device(current_device())
     found = known_queue(queue)
     if found is None:
-        raise KernelLaunchError(f"queue must be a queue of a device, got {queue!r}: `default_queue(device)` gives one")
+        raise KernelLaunchError(
+            f"queue must be a queue of a device, got {shown(queue)}: `default_queue(device)` gives one", code="no-queue"
+        )
     return found[0]
 
 
@@ -297,7 +308,8 @@ def _common(arrays: Iterable[Any]) -> Platform | None:
         if platform is None or found not in (None, platform):
             raise ExecutionPlacementError(
                 f"arrays must be of one platform, got a {type(array).__name__} beside another: copy one by way of the "
-                "host, `asarray(asnumpy(array))`"
+                "host, `asarray(asnumpy(array))`",
+                code="different-platforms",
             )
         found = platform
     return found

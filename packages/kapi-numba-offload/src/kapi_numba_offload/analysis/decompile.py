@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from _kapi_numba_hooks import ir
+from _kapi_numba_hooks import ir, run_frontend
 from kapi_sim.errors import KernelCompilationError
 
 __all__ = ["definition_from_ir"]
@@ -40,10 +40,13 @@ def definition_from_ir(function: Callable[..., Any], func_ir: Any) -> ast.Functi
         If the function has branches or loops.
     """
     code = function.__code__
+    if func_ir is None:
+        func_ir = run_frontend(function)
     if len(func_ir.blocks) != 1:
         raise KernelCompilationError(
             f"function {function.__name__} must have its source in a file to be offloaded, since it has branches or "
-            f"loops, got none at {code.co_filename}:{code.co_firstlineno}: define it in a module or notebook"
+            f"loops, got none at {code.co_filename}:{code.co_firstlineno}: define it in a module or notebook",
+            code="offload-needs-source",
         )
     (block,) = func_ir.blocks.values()
     parameters = [f"{'*' if each.kind is each.VAR_POSITIONAL else ''}{each.name}"
@@ -157,5 +160,6 @@ class _Lines:
 def _unknown(what: str, where: Any) -> KernelCompilationError:
     return KernelCompilationError(
         f"a function without source must be made of expressions and assignments to be offloaded, got {what} at "
-        f"{where.loc.filename}:{where.loc.line}: define it in a module or notebook"
+        f"{where.loc.filename}:{where.loc.line}: define it in a module or notebook",
+        code="offload-needs-source",
     )

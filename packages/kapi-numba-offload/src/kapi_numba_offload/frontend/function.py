@@ -24,6 +24,7 @@ from kapi_numba_offload.run.diagnostics import report_of
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.usm import as_dpnp, like
+from kapi_runtime.launch.host_arrays import place_of_host_arrays
 from kapi_sim.errors import KernelCompilationError
 from kapi_types import UsmArrayType, is_usm_array
 
@@ -67,6 +68,7 @@ class OffloadedFunction:
         self._options = options
         self.arguments = tuple(arguments)
         self._has_run = False
+        self.moved = 0
         self._usm_positions = tuple(number for number, each in enumerate(self.arguments) if _holds_usm(each))
         definition = normalised(function_definition(function, func_ir))
         for node in own_nodes(definition):
@@ -74,7 +76,8 @@ class OffloadedFunction:
                 place = f"{function.__code__.co_filename}:{node.lineno}"
                 raise KernelCompilationError(
                     f"function {function.__name__} must assign variables of its own only, since Numba takes others for "
-                    f"constants, got `{ast.unparse(node)}` at {place}: return the value"
+                    f"constants, got `{ast.unparse(node)}` at {place}: return the value",
+                    code="offload-changes-outside",
                 )
         names = Names(function, definition)
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
@@ -207,4 +210,5 @@ def queue_of(*args: Any) -> Any:
         found = each.sycl_queue if is_usm_array(each) else queue_of(*each) if isinstance(each, tuple) else None
         if found is not None:
             return found
-    return None
+    place = place_of_host_arrays()  # in a device context, arrays that are made are of its queue
+    return None if place is None else place.queue

@@ -31,7 +31,7 @@ from kapi_lowering import KernelModule
 from kapi_runtime.cache.folder import CacheFolder
 from kapi_sim.errors import ModuleFileError
 
-__all__ = ["CacheInfo", "clear", "drop", "info", "load", "note_unknown", "store"]
+__all__ = ["CacheInfo", "clear", "drop", "info", "load", "load_bytes", "note_unknown", "store", "store_bytes"]
 
 _SWITCH, _FOLDER, _SIZE = "KAPI_CACHE", "KAPI_CACHE_DIR", "KAPI_CACHE_SIZE"
 _DEFAULT_SIZE = 256
@@ -129,21 +129,29 @@ def load(key: str, read_module: Callable[[bytes, str], KernelModule]) -> KernelM
     """
     if not _is_on():
         return None
-    module = None
-    try:
-        with _opened() as folder:
-            try:
-                module = read_module(folder.read(key), key)
-            except ModuleFileError as error:
-                folder.remove(key)
-                _note(f"{folder.path / key}.spirv was removed: {error}")
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        _note(f"{_folder()[0]} could not be read: {error}")
+    module, data = None, load_bytes(key)
+    if data is not None:
+        try:
+            module = read_module(data, key)
+        except ModuleFileError as error:
+            drop(key, str(error))
     with _lock:
         _counts["misses" if module is None else "hits"] += 1
     return module
+
+
+def load_bytes(key: str) -> bytes | None:
+    """Return the bytes that are kept under a key, or None; nobody has checked them."""
+    if not _is_on():
+        return None
+    try:
+        with _opened() as folder:
+            return folder.read(key)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _note(f"{_folder()[0]} could not be read: {error}")
+        return None
 
 
 def store(key: str, module: KernelModule, write_module: Callable[[Any, str], bytes]) -> None:
@@ -162,12 +170,23 @@ def store(key: str, module: KernelModule, write_module: Callable[[Any, str], byt
         return
     try:
         data = write_module(module, key)
+    except ModuleFileError as error:
+        _note(f"kernel `{module.name}` could not be kept: {error}")
+        return
+    store_bytes(key, data, f"kernel `{module.name}`")
+
+
+def store_bytes(key: str, data: bytes, what: str = "code of a kernel") -> None:
+    """Keep bytes under a key; whatever stands in the way is only noted, by the name of what they are."""
+    if not _is_on():
+        return
+    try:
         _folder()[0].mkdir(mode=0o700, parents=True, exist_ok=True)
         with _opened() as folder:
             folder.write(key, data)
             _shrink(folder)
-    except (OSError, ModuleFileError) as error:
-        _note(f"kernel `{module.name}` could not be kept: {error}")
+    except OSError as error:
+        _note(f"{what} could not be kept: {error}")
 
 
 def drop(key: str, why: str) -> None:

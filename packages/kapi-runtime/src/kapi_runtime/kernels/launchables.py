@@ -17,6 +17,7 @@ from kapi_runtime.platform.queues import known_queue
 from kapi_sim import KernelCompilationError, KernelLaunchError, NdRange, Range
 from kapi_sim.language import KernelOptions
 from kapi_sim.language.launchable import Launchable
+from kapi_sim.shown import shown
 
 __all__ = ["DeviceLaunchable", "stand_in"]
 
@@ -55,7 +56,10 @@ class DeviceLaunchable(Launchable):
         """
         found = known_queue(queue)
         if found is None:
-            raise KernelLaunchError(f"queue must be a queue of a device, got {queue!r}: `default_queue(device)` is one")
+            raise KernelLaunchError(
+                f"queue must be a queue of a device, got {shown(queue)}: `default_queue(device)` is one",
+                code="no-queue",
+            )
         return {name: kernel.native for name, kernel in self.built(*found).items()}
 
     @property
@@ -176,7 +180,8 @@ def stand_in(name: str, parameters: Sequence[str]) -> Callable[..., None]:
     for position, parameter in enumerate(parameters):
         if not parameter.isidentifier() or iskeyword(parameter) or parameter in parameters[:position]:
             raise KernelCompilationError(
-                f"name of a parameter of kernel `{name}` must be an identifier of its own, got {parameter!r}"
+                f"name of a parameter of kernel `{name}` must be an identifier of its own, got {shown(parameter)}",
+                code="parameter-name",
             )
     first = "item"
     while first in parameters:

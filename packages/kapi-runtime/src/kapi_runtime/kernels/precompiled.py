@@ -78,7 +78,8 @@ class PrecompiledKernel(DeviceLaunchable):
             if platform.name != self._foreign.platform:
                 raise placement_error(
                     f"arguments of kernel `{self.__name__}` must be arrays of {self._foreign.platform}, for which its "
-                    f"code is, got arrays of {platform.name}"
+                    f"code is, got arrays of {platform.name}",
+                    code="different-platforms",
                 )
             return Made(self._build_for(platform, queue), self._values(arguments))
 
@@ -106,7 +107,8 @@ class PrecompiledKernel(DeviceLaunchable):
             if isinstance(given, tuple):
                 raise DtypeError(
                     f"argument `{parameter.name}` of kernel `{self.__name__}` must be {WORDS[parameter.kind]} of "
-                    f"{parameter.dtype}, got a tuple: pass what it holds, one by one"
+                    f"{parameter.dtype}, got a tuple: pass what it holds, one by one",
+                    code="precompiled-argument",
                 )
             found.append(self._value(parameter, next(values)))
         return found
@@ -116,12 +118,16 @@ class PrecompiledKernel(DeviceLaunchable):
         if parameter.kind == "array":
             if not isinstance(value, ArrayFields) or value.dtype != parameter.dtype or "C" not in value.layout:
                 raise DtypeError(
-                    f"{where} must be a C-contiguous array of {parameter.dtype} on a device, got {described(value)}"
+                    f"{where} must be a C-contiguous array of {parameter.dtype} on a device, got {described(value)}",
+                    code="precompiled-argument",
                 )
             return value
         if parameter.kind == "local":
             if not isinstance(value, LocalAccessor) or np.dtype(value.dtype) != parameter.dtype:
-                raise DtypeError(f"{where} must be a LocalAccessor of {parameter.dtype}, got {described(value)}")
+                raise DtypeError(
+                    f"{where} must be a LocalAccessor of {parameter.dtype}, got {described(value)}",
+                    code="precompiled-argument",
+                )
             return value
         return bytes(scalar_argument(where, parameter.dtype, value).tobytes())
 

@@ -113,7 +113,7 @@ def read_arguments(
         if fields is None and isinstance(value, np.ndarray):
             if moved is None:
                 beside = next((leaves[each][0] for each in arrays), "")
-                raise placement_error(_no_device(kernel, name, value, platform, beside))
+                raise placement_error(_no_device(kernel, name, value, platform, beside), code="array-on-host")
             fields = moved.fields(name, value)
         if fields is None:
             read.append(value)
@@ -147,7 +147,8 @@ def placed(kernel: str, arguments: Arguments, place: HostPlace | None) -> tuple[
         return place.platform, place.queue
     raise placement_error(
         f"arguments of kernel `{kernel}` must hold an array of a device, whose queue runs the kernel, got none: "
-        f"pass one, such as `{_copy_call(None, 'values')}`"
+        f"pass one, such as `{_copy_call(None, 'values')}`",
+        code="no-array",
     )
 
 
@@ -168,7 +169,8 @@ def _arrays_of_devices(
             raise placement_error(
                 f"arguments `{first}` and `{name}` of kernel `{kernel}` must be of one platform, got one of "
                 f"{found.name} and one of {platform.name}: copy one by way of the host, "
-                f"`{name} = {found.copy_call(f'kapi_runtime.memory.asnumpy({name})', first)}`"
+                f"`{name} = {found.copy_call(f'kapi_runtime.memory.asnumpy({name})', first)}`",
+                code="different-platforms",
             )
         found = platform
         arrays[position] = fields
@@ -221,7 +223,8 @@ def packed_arguments(module: KernelModule, extents: Sequence[int], arguments: Ar
         return module.layout.pack(values)
     except (struct.error, OverflowError) as error:
         raise DtypeError(
-            f"arguments of kernel `{module.name}` must fit their types, got {arguments.describe()}: {error}"
+            f"arguments of kernel `{module.name}` must fit their types, got {arguments.describe()}: {error}",
+            code="number-unfit",
         ) from error
 
 
@@ -247,17 +250,22 @@ def _require_kind(kernel: str, name: str, value: Any) -> None:
     if isinstance(value, np.ma.MaskedArray):
         raise DtypeError(
             f"argument `{name}` of kernel `{kernel}` must be an array without a mask, which kernels would not see, "
-            f"got a MaskedArray: pass `{name}.data`, or `{name}.filled(value)`"
+            f"got a MaskedArray: pass `{name}.data`, or `{name}.filled(value)`",
+            code="argument-array-class",
         )
     if isinstance(value, _UNKNOWN):
         what = repr(value) if value is None or isinstance(value, str) else f"a {type(value).__name__}"
         cure = f": pass np.asarray({name})" if isinstance(value, np.ndarray) else ""
         raise DtypeError(
             f"argument `{name}` of kernel `{kernel}` must be a plain array, a number, a bool, a LocalAccessor or a "
-            f"tuple of these, got {what}{cure}"
+            f"tuple of these, got {what}{cure}",
+            code="argument-type",
         )
     if type(value) is int and not -(2**63) <= value < 2**64:
-        raise DtypeError(f"argument `{name}` of kernel `{kernel}` must fit 64 bits as a Python integer, got {value}")
+        raise DtypeError(
+            f"argument `{name}` of kernel `{kernel}` must fit 64 bits as a Python integer, got {value}",
+            code="integer-too-wide",
+        )
 
 
 def _array_key(fields: ArrayFields) -> tuple[Hashable, ...]:
@@ -282,7 +290,8 @@ def _require_place(
                 f"arguments `{name}` and `{host}` of kernel `{kernel}` must share one queue, got\n"
                 f"  `{name}` on {platform.describe_queue(queue)}\n"
                 f"  `{host}`, a numpy.ndarray, moved by device_context to {place.platform.describe_queue(place.queue)}"
-                f"\nCopy it to the other: `{host} = {platform.copy_call(host, name)}`"
+                f"\nCopy it to the other: `{host} = {platform.copy_call(host, name)}`",
+                code="different-queues",
             )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kapi_sim import KernelLaunchError
+from kapi_sim.shown import shown
 
 __all__ = ["listed_events"]
 
@@ -19,14 +20,18 @@ def listed_events(events: Iterable[Any]) -> list[Any]:
     try:
         listed = list(events)
     except TypeError:
-        wrong = f"got {events!r}: pass [] if the launch depends on none"
+        wrong = f"got {shown(events)}: pass [] if the launch depends on none"
         if hasattr(events, "wait"):
             wrong = f"got one event: pass [{type(events).__name__}]"
-        raise KernelLaunchError(f"dependent_events must be an iterable of events, {wrong}") from None
+        raise KernelLaunchError(
+            f"dependent_events must be an iterable of events, {wrong}", code="dependent-events"
+        ) from None
     for event in listed:
         # Whose event it is, its platform knows.
         if not hasattr(event, "wait") and not hasattr(event, "synchronize"):
             raise KernelLaunchError(
-                f"dependent_events must be an iterable of events, got {event!r}: pass [] if the launch depends on none"
+                f"dependent_events must be an iterable of events, got {shown(event)}: pass [] if the launch "
+                "depends on none",
+                code="dependent-events",
             )
     return listed

@@ -10,6 +10,7 @@ from math import prod
 from kapi_lowering import KernelModule
 from kapi_runtime.platform.interface import BuiltKernel, Platform
 from kapi_sim import KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
+from kapi_sim.shown import shown
 
 __all__ = ["packed_extents", "submitted_range"]
 
@@ -47,13 +48,15 @@ def submitted_range(
     if whole.size > kernel.max_work_items:
         raise LimitError(
             f"index_space of kernel `{kernel.name}` must have at most {kernel.max_work_items} work-items, got "
-            f"{whole.size} in {space!r}: split it into several launches"
+            f"{whole.size} in {shown(space)}: split it into several launches",
+            code="range-too-large",
         )
     if isinstance(space, Range):
         if accessors:
             raise KernelLaunchError(
                 f"index_space of kernel `{kernel.name}` must be an NdRange, since it has a LocalAccessor, got "
-                f"{space!r}: local memory belongs to a work-group"
+                f"{shown(space)}: local memory belongs to a work-group",
+                code="local-memory-in-range",
             )
         return platform.submitted_range(kernel, list(space), None, module is not None)
     _check_work_group(space.local_range, kernel)
@@ -85,13 +88,15 @@ def _check_work_group(local: Range, kernel: BuiltKernel) -> None:
         raise LimitError(
             f"local_range of kernel `{name}` must have at most {kernel.max_work_group_size} work-items on "
             "this device, "
-            f"got {local.size} in {tuple(local)}: choose a smaller work-group"
+            f"got {local.size} in {tuple(local)}: choose a smaller work-group",
+            code="work-group-too-large",
         )
     limits = kernel.max_work_item_sizes[-len(local) :]
     if any(extent > limit for extent, limit in zip(local, limits, strict=True)):
         raise LimitError(
             f"local_range of kernel `{name}` must be at most {limits} on this device, got {tuple(local)}: "
-            "choose a smaller work-group"
+            "choose a smaller work-group",
+            code="work-group-too-large",
         )
 
 
@@ -101,5 +106,6 @@ def _check_local_memory(accessors: tuple[LocalAccessor, ...], kernel: BuiltKerne
         raise LimitError(
             f"local memory of kernel `{kernel.name}` must be at most {kernel.local_mem_size} bytes "
             "for a "
-            f"work-group on this device, got {needed} bytes in {', '.join(map(repr, accessors))}"
+            f"work-group on this device, got {needed} bytes in {', '.join(map(repr, accessors))}",
+            code="local-memory-too-large",
         )

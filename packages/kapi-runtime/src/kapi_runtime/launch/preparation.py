@@ -19,6 +19,7 @@ from kapi_runtime.platform import recorder
 from kapi_runtime.platform.host_place import HostPlace
 from kapi_runtime.platform.interface import BuiltKernel, HostEventLike, LaunchPlan, NativeArgument, Platform
 from kapi_sim import DriverError, KernelLaunchError, NdRange, Range
+from kapi_sim.shown import shown
 
 __all__ = ["CompileFor", "Made", "Prepared", "compiled", "prepare"]
 
@@ -102,10 +103,11 @@ class Prepared:
             event = self._submitted(native, [*platform.earlier_work(queue), *before])
         except KernelLaunchError as error:
             raise KernelLaunchError(
-                f"kernel `{made.kernel.name}` must be accepted by the driver, got {error}\n"
-                f"  index space: {self.space!r}\n"
+                f"kernel `{made.kernel.name}` must be accepted by the driver, got {error.message}\n"
+                f"  index space: {shown(self.space)}\n"
                 f"  arguments:   {self.arguments.describe()}\n"
-                f"  queue:       {platform.describe_queue(queue)}"
+                f"  queue:       {platform.describe_queue(queue)}",
+                code="launch-refused",
             ) from error
         platform.note_work(queue, event)
         copied = self.arguments.copied

@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex
 from kapi_runtime.platform import current, installed
 from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import DeviceNotFoundError
+from kapi_sim.shown import shown
 
 __all__ = [
     "DeviceList",
@@ -103,7 +104,7 @@ class DeviceList(Sequence[Any]):
             ) from None
         except TypeError:
             raise TypeError(
-                f"index of devices must be an integer or a slice, got {index!r}: `select_device` takes names, too"
+                f"index of devices must be an integer or a slice, got {shown(index)}: `select_device` takes names, too"
             ) from None
 
     def __iter__(self) -> Iterator[Any]:
@@ -201,15 +202,18 @@ def find_device(device: Any) -> Any:
         raise missing_device_error()
     if isinstance(device, str):
         raise DeviceNotFoundError(
-            f"device must be the filter string of a device or a part of its name, got {device!r}: "
-            "`python -m kapi_runtime` lists them"
+            f"device must be the filter string of a device or a part of its name, got {shown(device)}: "
+            "`python -m kapi_runtime` lists them",
+            code="device-unknown",
         )
     if isinstance(device, SupportsIndex) and not isinstance(device, bool):
         with suppress(IndexError, TypeError):  # an array says that it were an index, too
             return usable[device]
     raise DeviceNotFoundError(
-        f"device must be an index below {len(usable)}, a filter string, a part of a name or a device, got {device!r}: "
-        "`python -m kapi_runtime` lists them"
+        f"device must be an index below {len(usable)}, a filter string, a part of a name or a device, got "
+        f"{shown(device)}: "
+        "`python -m kapi_runtime` lists them",
+        code="device-unknown",
     )
 
 
@@ -269,7 +273,7 @@ def missing_device_error() -> DeviceNotFoundError:
     platforms = installed.platforms()
     if not platforms:
         return installed.nothing_installed()
-    return DeviceNotFoundError("\n".join(platform.missing_device_message() for platform in platforms))
+    return DeviceNotFoundError("\n".join(platform.missing_device_message() for platform in platforms), code="no-device")
 
 
 def _all() -> list[Any]:

@@ -11,6 +11,7 @@ from kapi_runtime.platform import installed
 from kapi_runtime.platform.devices import current_device, find_device, platform_of_device
 from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.shown import shown
 
 __all__ = ["default_queue", "external_queue", "known_queue", "queue"]
 
@@ -128,6 +129,7 @@ def external_queue(source: Any) -> Any:
     if found is None:
         raise KernelLaunchError(
             "source of external_queue must be a dpctl.SyclQueue, a capsule of one, or the address of a sycl::queue, "
-            f"got {source!r}"
+            f"got {shown(source)}",
+            code="no-queue",
         )
     return found

@@ -22,6 +22,7 @@ from kapi_runtime.platform import recorder
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.recording.trace_format import Entry, entries_table, export_trace, summary_table
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.shown import shown
 
 __all__ = ["Recording", "profile_start", "profile_stop", "profiling"]
 
@@ -152,7 +153,9 @@ def profile_start() -> Recording:
     with _switch:
         if recorder.active is not None:
             raise KernelLaunchError(
-                f"profiling must be stopped before it is started, got {recorder.active!r}: call profile_stop() first"
+                f"profiling must be stopped before it is started, got {shown(recorder.active)}: call "
+                "profile_stop() first",
+                code="profiling-running",
             )
         recorder.active = recording = Recording()
         return recording
@@ -183,7 +186,10 @@ def _end() -> Recording:
     with _switch:
         recording = recorder.active
         if not isinstance(recording, Recording):
-            raise KernelLaunchError("profiling must be started before it is stopped, got none: call profile_start()")
+            raise KernelLaunchError(
+                "profiling must be started before it is stopped, got none: call profile_start()",
+                code="profiling-stopped",
+            )
         recorder.active = None
     recording.is_active = False
     return recording

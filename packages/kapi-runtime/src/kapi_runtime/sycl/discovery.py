@@ -38,7 +38,7 @@ def current_device() -> Device:
         return device
     default = default_device()
     if default is None:
-        raise DeviceNotFoundError(missing_device_message())
+        raise DeviceNotFoundError(missing_device_message(), code="no-device")
     return default
 
 

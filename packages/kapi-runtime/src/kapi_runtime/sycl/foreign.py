@@ -19,6 +19,7 @@ from kapi_runtime.sycl.build_log import build_log
 from kapi_runtime.sycl.device_summary import describe_device
 from kapi_runtime.sycl.geometry import MAX_WORK_ITEMS
 from kapi_sim.errors import DriverError, KernelCompilationError
+from kapi_sim.shown import shown
 from kapi_spirv import entry_points
 
 __all__ = ["ForeignKernel", "built_foreign", "checked_code"]
@@ -58,15 +59,20 @@ def checked_code(form: str, code: Any, entry: str) -> bytes | str:
     if form == "opencl":
         if not isinstance(code, str):
             raise KernelCompilationError(
-                f"source of kernel `{entry}` must be a text, got {type(code).__name__}: SPIR-V is for `load_spirv`"
+                f"source of kernel `{entry}` must be a text, got {type(code).__name__}: SPIR-V is for `load_spirv`",
+                code="precompiled-code",
             )
         return code
     if form != "spirv":
-        raise KernelCompilationError(f"code of kernel `{entry}` must be SPIR-V or OpenCL C on SYCL, got {form}")
+        raise KernelCompilationError(
+            f"code of kernel `{entry}` must be SPIR-V or OpenCL C on SYCL, got {form}", code="precompiled-code"
+        )
     if not isinstance(code, (bytes, bytearray, memoryview)):
         raise KernelCompilationError(
-            f"code of kernel `{entry}` must be the bytes of a SPIR-V module, or a SpirvModule, got {code!r}: read a "
-            "file by `pathlib.Path(name).read_bytes()`"
+            f"code of kernel `{entry}` must be the bytes of a SPIR-V module, or a SpirvModule, got "
+            f"{shown(code)}: read a "
+            "file by `pathlib.Path(name).read_bytes()`",
+            code="precompiled-code",
         )
     return _checked_spirv(bytes(code), entry)
 
@@ -78,18 +84,21 @@ def _checked_spirv(code: bytes, entry: str) -> bytes:
         code = words.tobytes()
     if code[:4] != _MAGIC:
         raise KernelCompilationError(
-            f"code of kernel `{entry}` must be a SPIR-V module, which begins with 0x07230203, got {len(code)} bytes"
+            f"code of kernel `{entry}` must be a SPIR-V module, which begins with 0x07230203, got {len(code)} bytes",
+            code="precompiled-code",
         )
     try:
         names = entry_points(code)
     except ValueError as error:
         raise KernelCompilationError(
-            f"code of kernel `{entry}` must be a whole SPIR-V module, got {len(code)} bytes: {error}"
+            f"code of kernel `{entry}` must be a whole SPIR-V module, got {len(code)} bytes: {error}",
+            code="precompiled-code",
         ) from error
     if entry not in names:
         raise KernelCompilationError(
             f"entry must be the name of a kernel in the SPIR-V module, {', '.join(names) or 'which has none'}, got "
-            f"{entry!r}"
+            f"{shown(entry)}",
+            code="entry-absent",
         )
     return code
 
@@ -111,21 +120,24 @@ def built_foreign(code: ForeignCode, parameters: Sequence[str], queue: Any) -> F
     except SyclProgramCompilationError as error:
         raise DriverError(
             f"code of kernel `{code.entry}` must be accepted by the driver of {describe_device(device)}, got "
-            f"its refusal:\n{build_log(code.code, device, code.options)}"
+            f"its refusal:\n{build_log(code.code, device, code.options)}",
+            code="build-refused",
         ) from error
     if not program.has_sycl_kernel(code.entry):
         # Asking for a missing kernel gives a null reference, which ends the process when it is submitted.
         names = entry_points(code.code) if isinstance(code.code, bytes) else ()
         raise DriverError(
             f"code of kernel `{code.entry}` must have an entry point of this name, got "
-            f"{', '.join(names) or 'none'}: give the kernel's name as `entry`"
+            f"{', '.join(names) or 'none'}: give the kernel's name as `entry`",
+            code="entry-absent",
         )
     kernel = program.get_sycl_kernel(code.entry)
     if kernel.num_args != len(parameters):
         # Too few arguments would be launched with those of the launch before.
         raise DriverError(
             f"parameters of kernel `{code.entry}` must be as many as its code has, {kernel.num_args}, got "
-            f"{len(parameters)}: {', '.join(parameters) or 'none'}"
+            f"{len(parameters)}: {', '.join(parameters) or 'none'}",
+            code="parameter-count",
         )
     return ForeignKernel(
         name=code.entry,

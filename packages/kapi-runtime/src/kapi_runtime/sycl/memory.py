@@ -35,7 +35,8 @@ def like(arrays: Sequence[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) ->
     if not queues or any(queue != queues[0] for queue in queues):
         places = ", ".join(map(describe_queue, queues)) or "none"
         raise ExecutionPlacementError(
-            f"arrays must be on one queue, got {places}: copy them to one by `asarray(array, queue=queue)`"
+            f"arrays must be on one queue, got {places}: copy them to one by `asarray(array, queue=queue)`",
+            code="different-queues",
         )
     kind = coerced_kind([array.usm_type for array in arrays])
     return new(shape, dtype, kind, queues[0], None)
@@ -93,7 +94,8 @@ def _dpnp() -> ModuleType:
     except ImportError as error:
         raise DriverError(
             f"dpnp must be importable where it is installed, whose arrays kapi_runtime.memory returns, got: {error}; "
-            '`pip install "kapi-runtime[cpu,dpnp]"` mends it, and `pip uninstall dpnp` leaves the arrays to kapi'
+            '`pip install "kapi-runtime[cpu,dpnp]"` mends it, and `pip uninstall dpnp` leaves the arrays to kapi',
+            code="dpnp-broken",
         ) from error
     return dpnp  # type: ignore[no-any-return]  # dpnp is Any for mypy
 
@@ -129,7 +131,8 @@ def _too_large(nbytes: int, shape: Any, kind: str, queue: Any) -> UsmAllocationE
     return UsmAllocationError(
         f"an array must fit into the memory of its device, got {nbytes} bytes of {kind} memory for {shape} on "
         f"{describe_queue(queue)}, which holds {queue.sycl_device.global_mem_size} bytes, "
-        f"{queue.sycl_device.max_mem_alloc_size} in one allocation"
+        f"{queue.sycl_device.max_mem_alloc_size} in one allocation",
+        code="device-memory-short",
     )
 
 

@@ -224,7 +224,7 @@ class SyclPlatform(Platform):
         try:
             return queue.submit_async(kernel.native, native, global_range, local_range, before)
         except (SyclKernelSubmitError, SyclKernelInvalidRangeError, RuntimeError, TypeError, ValueError) as error:
-            raise KernelLaunchError(f"{type(error).__name__}: {error}") from error
+            raise KernelLaunchError(f"{type(error).__name__}: {error}", code="launch-refused") from error
 
     def earlier_work(self, queue: Any) -> list[Any]:
         return list(SequentialOrderManager[queue].submitted_events)
@@ -293,7 +293,8 @@ class SyclPlatform(Platform):
             native = MemoryUSMDevice(nbytes, queue=queue)
         except (MemoryError, USMAllocationError) as error:
             raise UsmAllocationError(
-                f"memory of {nbytes} bytes must fit on {queues.describe_queue(queue)}, got: {error}"
+                f"memory of {nbytes} bytes must fit on {queues.describe_queue(queue)}, got: {error}",
+                code="device-memory-short",
             ) from error
         if zeroed:
             native.memset()

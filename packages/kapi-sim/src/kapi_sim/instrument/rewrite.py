@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from kapi_sim.errors import KernelCompilationError
+from kapi_sim.errors import KernelCompilationError, KernelProblem
 from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, with_code
 from kapi_sim.instrument.floats import may_make_floats
 from kapi_sim.instrument.rewriter import Rewriter
@@ -25,6 +25,7 @@ from kapi_sim.language.attributes import bound_names, called_function, dotted_pa
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.source import FUTURE_FLAGS, is_source_of, parse_function
 from kapi_sim.language.syntax import find_problems
+from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, power, remainder, wrapped_ring
 from kapi_sim.numbers.fitting import BESIDE, beside
@@ -105,7 +106,7 @@ class _Compilation:
         self._running: list[Callable[..., Any]] = []
         self._has_meeting: dict[int, bool] = {}
         self._has_loop: dict[int, bool] = {}
-        self._problems: list[str] = []
+        self._problems: list[KernelProblem] = []
         self._makes_floats = False
         self._trees: dict[int, ast.FunctionDef | None] = {}
         self._made_functions: list[FunctionType] = []
@@ -195,7 +196,8 @@ class _Compilation:
         if self._problems:
             raise KernelCompilationError(
                 f"kernel `{kernel}` cannot be run:\n"
-                + "\n".join(f"  {with_cell(problem)}" for problem in self._problems)
+                + "\n".join(f"  {with_cell(str(problem))}" for problem in self._problems),
+                problems=self._problems,
             )
 
     def cell(self, function: Callable[..., Any]) -> CellType:
@@ -213,9 +215,9 @@ class _Compilation:
                 ", which calls ".join(f"{each.__name__}()" for each in (*between, function)) if between else "itself"
             )
             code = function.__code__
+            text = f"{function.__name__}() calls {calls}; the kernel language has no recursion, as SYCL has none: "
             self._problems.append(
-                f"{code.co_filename}:{code.co_firstlineno}: {function.__name__}() calls {calls}; the kernel language "
-                "has no recursion, as SYCL has none: write a loop"
+                KernelProblem("recursion", code.co_filename, code.co_firstlineno, f"{text}write a loop")
             )
         return cell
 
@@ -274,11 +276,11 @@ class _Compilation:
             tree = parse_function(function)
             if tree is not None and not is_source_of(tree, function):
                 tree, code = None, function.__code__
-                self._problems.append(
-                    f"{code.co_filename}:{code.co_firstlineno}: the source of `{function.__name__}` must be what the "
-                    "function was made of, got another text: the file has been changed since; import it anew, or "
-                    "start the program again"
+                text = (
+                    f"the source of `{function.__name__}` must be what the function was made of, got another text: "
+                    "the file has been changed since; import it anew, or start the program again"
                 )
+                self._problems.append(KernelProblem("source-changed", code.co_filename, code.co_firstlineno, text))
             self._trees[id(function)] = tree
         return self._trees[id(function)]
 
@@ -289,7 +291,8 @@ class _Compilation:
             called = called_function(value)
             if called is not None:
                 return self.cell(called).cell_contents
-            return SUBSTITUTES.get(id(value), value)
+            own = numpys_own(value)
+            return SUBSTITUTES.get(id(own), own)
 
         code = function.__code__
         names = {name: replaced(function.__globals__[name]) for name in code.co_names if name in function.__globals__}
@@ -354,7 +357,8 @@ def _build(function: Callable[..., Any], body: ast.FunctionDef, injected: dict[s
     except SyntaxError as error:
         raise KernelCompilationError(
             f"`{function.__name__}` cannot be run:\n  {original.co_filename}:{error.lineno}: {error.msg}: "
-            "a barrier must not stand in a comprehension or a lambda"
+            "a barrier must not stand in a comprehension or a lambda",
+            code="barrier-in-comprehension",
         ) from None
     code = _nested(_nested(compiled, "_kapi_factory"), original.co_name)
     cells = dict(zip(free, function.__closure__ or (), strict=False))

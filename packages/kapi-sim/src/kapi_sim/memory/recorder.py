@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from types import CodeType, FrameType
 from typing import Any
@@ -133,6 +134,7 @@ class Recorder:
         return number
 
 
+_getframe = sys._getframe
 _KINDS = {"read": "read", "wrote": "write"}
 
 
@@ -171,6 +173,9 @@ class TracedView(View):
         made._recorder, made._number, made._root = self._recorder, self._number, self._root
         made._places = self._places
         return made
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._get(index, _getframe(1))
 
     def _get(self, index: Any, frame: FrameType) -> Any:
         try:

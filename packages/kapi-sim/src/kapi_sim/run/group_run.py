@@ -24,6 +24,7 @@ from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.views import View, poison
 from kapi_sim.memory.watchdog import SPIN, Loop, deadlock
 from kapi_sim.run.algorithms import BeyondGroup, outcome
+from kapi_sim.shown import shown
 
 if TYPE_CHECKING:
     from kapi_sim.run.order import Shuffler
@@ -110,11 +111,15 @@ class GroupRun:
     def _resume(self, ready: list[int]) -> None:
         """Let work-items run, each until it yields or ends."""
         clock, base, generators = self._clock, self._base, self._generators
-        answers, spinning = self._answers, self._spinning
+        answers, spinning, arrivals = self._answers, self._spinning, self._arrivals
+        # Most work-items come to the barrier that the one before came to, and that is all there is to see of it.
+        place: tuple[Any, ...] | None = None
+        arrival: Arrival | None = None
+        is_looked_at = self._bound.recorder is not None or not self._checks_convergence
         for local in ready:
             clock.uid = base + local
             generator = generators[local]
-            if local in answers:
+            if answers and local in answers:
                 try:
                     yielded = generator.send(answers.pop(local))
                 except StopIteration:
@@ -127,8 +132,26 @@ class GroupRun:
                 self._left.append(local)
             elif yielded[2] is SPIN:
                 spinning[local] = yielded
+            elif (
+                arrival is not None
+                and yielded[0] == place
+                and yielded[2] == arrival.scope
+                and yielded[1].__class__ is SimGroup
+                and yielded[1].cluster is self._cluster
+                and generator.gi_yieldfrom is None
+            ):
+                arrivals[local] = arrival
             else:
                 self._arrive(local, generator, yielded)
+                arrival = arrivals[local]
+                place = yielded[0]
+                if (
+                    is_looked_at
+                    or arrival.word is not None
+                    or arrival.calls
+                    or generator.__class__ is not GeneratorType
+                ):
+                    arrival = None
 
     def _arrive(self, local: int, generator: Any, yielded: Yielded) -> None:
         site, group, scope = yielded[:3]
@@ -181,6 +204,17 @@ class GroupRun:
 
     def _settle_group(self) -> list[int]:
         """Let the whole group go on, and return its work-items."""
+        count = len(self._generators)
+        first = next(iter(self._arrivals.values()))
+        if len(self._arrivals) == count and first.word is None and self._bound.recorder is None:
+            if len(set(map(id, self._arrivals.values()))) == 1:
+                # All are at one barrier.
+                members = list(range(count))
+                end_phase(self._bound)
+                self._count_round()
+                self._pass_barrier(first, members)
+                self._arrivals.clear()
+                return members
         arrivals = dict(sorted(self._arrivals.items()))
         if any(arrival.word is None for arrival in arrivals.values()):
             end_phase(self._bound)
@@ -258,7 +292,9 @@ class GroupRun:
             results = outcome(word, values, arguments, self._bound.checks_limits, undefined)
         except BeyondGroup as error:
             local = members[error.member or 0]
-            self._throw(local, CollectiveMismatchError(f"{error}\n  {self._by(local, arrival)}"))
+            self._throw(
+                local, CollectiveMismatchError(f"{error.message}\n  {self._by(local, arrival)}", code=error.code)
+            )
         except KapiError as error:
             self._throw(members[0], error)
         else:
@@ -326,7 +362,8 @@ def endless(rounds: int) -> DeadlockError:
     """Return the error for a loop with a barrier that does not end."""
     return DeadlockError(
         f"a loop with a barrier must end, got one that the whole group passed {rounds} times: make its condition "
-        "change, or allow it more turns with simulation(spin_limit=...)"
+        "change, or allow it more turns with simulation(spin_limit=...)",
+        code="endless-loop",
     )
 
 
@@ -357,9 +394,12 @@ _POISON: dict[type, Any] = {}
 def _wrong_group(yielded: Yielded) -> KernelLaunchError:
     word = yielded[3].__name__ if yielded[2] == ALGORITHM else "group_barrier"
     return KernelLaunchError(
-        f"{word} must be given the work-item's own group, got {yielded[1]!r}: write nd_item.get_group()"
+        f"{word} must be given the work-item's own group, got {shown(yielded[1])}: write nd_item.get_group()",
+        code="foreign-group",
     )
 
 
 def _needs_sub_group(word: str, group: object) -> KernelLaunchError:
-    return KernelLaunchError(f"{word} must be given a sub-group, got {group!r}: write nd_item.get_sub_group()")
+    return KernelLaunchError(
+        f"{word} must be given a sub-group, got {shown(group)}: write nd_item.get_sub_group()", code="no-sub-group"
+    )

@@ -22,6 +22,7 @@ from kapi_sim.memory.views import poison
 from kapi_sim.memory.watchdog import turn_of
 from kapi_sim.run.group_run import GroupRun, end_phase, endless
 from kapi_sim.run.order import Order, Shuffler
+from kapi_sim.shown import shown
 
 __all__ = ["Schedule"]
 
@@ -84,7 +85,8 @@ class Schedule:
             raise KernelLaunchError(
                 f"kernel `{self.function.__name__}` must be launched over an NdRange, for it has a barrier or a group "
                 f"algorithm, "
-                f"got {space!r}"
+                f"got {shown(space)}",
+                code="needs-nd-range",
             )
         item = SimItem(space)
         clock = self.clock
@@ -111,7 +113,8 @@ class Schedule:
         recorder = self.bound.recorder
         can_wait = self.is_generator or self.on_threads
         run_group = self._group_with_barriers(cluster) if can_wait else self._group_in_a_loop(cluster)
-        for number, cluster.id in self._chosen(enumerate(_indices(space.group_range)), shuffler):
+        for number, index in self._chosen(enumerate(_indices(space.group_range)), shuffler):
+            cluster.move(index)
             clock.start_group()
             if recorder is not None:
                 recorder.start_group()
@@ -156,7 +159,7 @@ class Schedule:
             function = partial(ThreadedItem, turn_of(self.bound.spin_limit), function)
 
         def run(base: int, shuffler: Shuffler | None) -> None:
-            generators = [function(item, *values) for item in items]
+            generators = list(map(function, items, *map(repeat, values)))
             try:
                 if self.tells_meetings:
                     GroupRun(self.bound, cluster, base, generators, self.checks_convergence).run(shuffler)
