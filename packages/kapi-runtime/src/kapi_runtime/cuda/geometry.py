@@ -77,8 +77,8 @@ def submitted_range(
         if count > limit:
             chosen = "" if local_range is None else ", or a larger work-group along it"
             raise LimitError(
-                f"index_space of kernel `{kernel.name}` must have at most {limit} work-groups along dimension {axis} on "
-                f"a CUDA device, got {count} of {group[axis]} work-items: make the longest dimension the last one"
+                f"index_space of kernel `{kernel.name}` must have at most {limit} work-groups along dimension {axis} "
+                f"on a CUDA device, got {count} of {group[axis]} work-items: make the longest dimension the last one"
                 f"{chosen}, or split the launch",
                 code="range-too-large",
             )
