@@ -145,7 +145,8 @@ def like(arrays: Sequence[Any], shape: Any, dtype: Any) -> CudaArray:
     if len(devices) != 1:
         places = ", ".join(describe_queue(array.queue) for array in found) or "none"
         raise placement_error(
-            f"arrays must be on one device, got {places}: copy them to one by `asarray(array, queue=queue)`"
+            f"arrays must be on one device, got {places}: copy them to one by `asarray(array, queue=queue)`",
+            "different-queues",
         )
     kinds = [array.usm_type for array in found]
     kind: Kind = "device" if "device" in kinds else "shared" if "shared" in kinds else "host"

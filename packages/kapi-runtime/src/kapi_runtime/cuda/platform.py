@@ -11,7 +11,7 @@ import kapi_ptx
 from kapi_runtime.cuda import driver, findings, foreign, keep_alive, memory, programs, queues, submission, timing
 from kapi_runtime.cuda.allocations import CudaMemory, copy_from_device, copy_to_device
 from kapi_runtime.cuda.arrays import cuda_fields
-from kapi_runtime.cuda.devices import CudaDevice, all_devices, describe_device, device_at
+from kapi_runtime.cuda.devices import CudaDevice, all_devices, describe_device
 from kapi_runtime.cuda.events import CudaEvent, recorded_event, wait_on_stream
 from kapi_runtime.cuda.geometry import submitted_range
 from kapi_runtime.cuda.launch_events import CudaHostEvent, native_events
@@ -19,7 +19,7 @@ from kapi_runtime.cuda.placement import execution_queue
 from kapi_runtime.cuda.plan import make_plan
 from kapi_runtime.cuda.programs import CudaKernel
 from kapi_runtime.cuda.queues import CudaQueue
-from kapi_runtime.platform import current, recorder
+from kapi_runtime.platform import current
 from kapi_runtime.platform.interface import (
     Allocation,
     BuiltKernel,
@@ -59,7 +59,9 @@ class CudaPlatform(Platform):
         return execution_queue(kernel, arrays, self._current_device())
 
     def copy_call(self, name: str, beside: str = "") -> str:
-        return f"kapi.memory.asarray({name}, queue=kapi.default_queue('cuda'))" if not beside else f"cupy.asarray({name})"
+        return (
+            f"kapi.memory.asarray({name}, queue=kapi.default_queue('cuda'))" if not beside else f"cupy.asarray({name})"
+        )
 
     # -- devices and queues
 
@@ -116,6 +118,9 @@ class CudaPlatform(Platform):
 
     def describe_queue(self, queue: Any) -> str:
         return queues.describe_queue(queue)
+
+    def place_key(self, queue: Any) -> tuple[Any, ...]:
+        return (queue.device,)
 
     def queue_id(self, queue: Any) -> int:
         return int(queue.handle)

@@ -159,7 +159,7 @@ class TracedView(View):
         return self
 
     def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
-        made = TracedView(
+        made = type(self)(
             array,
             name,
             self._clock,

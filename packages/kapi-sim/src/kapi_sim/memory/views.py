@@ -409,7 +409,7 @@ class View:
         return (address, tuple(place)) if len(place) == len(self.shape) else None
 
     def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
-        return View(
+        return type(self)(
             array,
             name,
             self._clock,
