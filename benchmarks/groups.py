@@ -19,7 +19,7 @@ import dpnp  # noqa: E402
 import numpy as np  # noqa: E402
 
 import kapi_runtime as kapi  # noqa: E402
-from kapi_runtime.kernels import Kernel  # noqa: E402
+from kapi_runtime.kernels.kernel import Kernel  # noqa: E402
 from kapi_spirv import SpirvTarget  # noqa: E402
 
 WIDTH, BINS = 256, 256

@@ -22,9 +22,9 @@ def share_driver_with_pyopencl() -> None:
     """
     if os.environ.get("OCL_ICD_VENDORS"):
         return
-    from kapi_runtime import _drivers
+    from kapi_runtime.sycl import drivers
 
-    found = _drivers.driver_search()
+    found = drivers.driver_search()
     if found.library is None:
         return
     folder = Path(tempfile.mkdtemp(prefix="kapi-benchmarks-"))

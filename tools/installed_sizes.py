@@ -24,7 +24,10 @@ __all__ = ["LINES", "Size", "main", "measure", "nbytes", "row"]
 LINES = (
     "kapi-sim",
     "kapi-types",
+    "kapi-lowering",
     "kapi-spirv",
+    "kapi-ptx",
+    "kapi-ptx[libdevice]",
     "kapi-runtime[cpu]",
     "kapi-runtime[cpu,dpnp]",
     "kapi-numba-offload kapi-runtime[cpu]",

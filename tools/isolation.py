@@ -16,20 +16,28 @@ from pathlib import Path
 
 __all__ = ["main", "misplaced", "present", "unwanted"]
 
-LAYERS = ("kapi_sim", "kapi_types", "kapi_spirv", "kapi_runtime", "kapi_numba_offload")  # lowest first
+LAYERS = ("kapi_sim", "kapi_types", "kapi_lowering", "kapi_spirv", "kapi_ptx", "kapi_runtime", "kapi_numba_offload")
+"""Lowest first."""
+
+SIBLINGS = ("kapi_spirv", "kapi_ptx")
+"""One layer: none of them is there where another is tested."""
 
 # What a package must work without beside the packages above it. It is not installed, so even an import by
 # name, which no static check sees, fails in the tests.
 MUST_DO_WITHOUT = {
     "kapi_sim": ("numba", "llvmlite", "dpctl", "dpnp"),
     "kapi_types": ("dpctl", "dpnp"),
+    "kapi_lowering": ("dpctl", "dpnp"),
     "kapi_spirv": ("dpctl", "dpnp"),
+    "kapi_ptx": ("dpctl", "dpnp"),
 }
 
 
 def unwanted(module: str) -> tuple[str, ...]:
     """Return the modules that must be absent where `module` is tested."""
-    return LAYERS[LAYERS.index(module) + 1 :] + MUST_DO_WITHOUT.get(module, ())
+    beside = [each for each in SIBLINGS if module in SIBLINGS and each != module]
+    above = [each for each in LAYERS[LAYERS.index(module) + 1 :] if each not in beside]
+    return (*beside, *above, *MUST_DO_WITHOUT.get(module, ()))
 
 
 def present(modules: Iterable[str]) -> list[str]:
@@ -57,7 +65,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
 
     module = options.distribution.replace("-", "_")
-    below = LAYERS[: LAYERS.index(module) + 1]
+    below = set(LAYERS[: LAYERS.index(module) + 1]) - set(unwanted(module))
     # Of the layers below only what the package depends on is there; what is there must be a wheel.
     problems = misplaced({module, *present(below)}, Path(sys.prefix))
     for name in present((*unwanted(module), *options.without)):

@@ -13,7 +13,15 @@ from pathlib import Path
 __all__ = ["main", "problems", "split_tag"]
 
 ROOT = Path(__file__).parents[1]
-DISTRIBUTIONS = ("kapi-sim", "kapi-types", "kapi-spirv", "kapi-runtime", "kapi-numba-offload")
+DISTRIBUTIONS = (
+    "kapi-sim",
+    "kapi-types",
+    "kapi-lowering",
+    "kapi-spirv",
+    "kapi-ptx",
+    "kapi-runtime",
+    "kapi-numba-offload",
+)
 
 
 def split_tag(tag: str) -> tuple[str, str]:

@@ -41,7 +41,7 @@ class KapiExercise(SphinxDirective):
             _code(wrong),
             nodes.paragraph(text="The simulator says:"),
             nodes.literal_block(text=_report(check, wrong), language="text"),
-            *_picture(check, wrong, "What each work-item does; filled cells are writes, outlined ones reads."),
+            *_picture(check, wrong, "What each work-item does. What the report is about is ringed."),
             *self._download(file),
             _raw('<details class="kapi-answer"><summary>The answer</summary>'),
             _code(right),
@@ -88,14 +88,23 @@ def _report(check: Any, kernel: Any) -> str:
 
 
 def _picture(check: Any, kernel: Any, caption: str) -> list[nodes.Node]:
-    """The figure of a run without checks, so that what goes wrong is seen to its end."""
-    with kapi_sim.trace() as trace, kapi_sim.simulation(checks={"convergence"}):
+    """The figure of a run without checks, so that what goes wrong is seen to its end, with what a check finds."""
+    checked, unchecked = (_traced(check, kernel, checks) for checks in ("all", {"convergence"}))
+    for found, shown in zip(checked.launches, unchecked.launches, strict=False):
+        # Both run in program order: up to where the check ends the one, they do the same.
+        if [event[:2] for event in found.events] == [event[:2] for event in shown.events[: len(found.events)]]:
+            shown.failure = found.failure
+    return [_figure(unchecked, caption)]
+
+
+def _traced(check: Any, kernel: Any, checks: Any) -> kapi_sim.Trace:
+    with kapi_sim.trace() as trace, kapi_sim.simulation(checks=checks):
         try:
             check(kernel)
         except (AssertionError, IndexError, kapi_sim.KapiError):
             if kernel.__name__ != "wrong":
                 raise
-    return [_figure(trace, caption)]
+    return trace
 
 
 def _figure(trace: kapi_sim.Trace, caption: str) -> nodes.Node:

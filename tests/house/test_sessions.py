@@ -8,7 +8,7 @@ import pytest
 
 SESSIONS = """
     demo tests pythons lint imports house types build isolated without_dpnp minimums integration brief instruction_sets
-    docs bench sizes nightly
+    docs browser bench sizes nightly
 """.split()
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.kernels import Kernel
-from kapi_runtime.targets import target_of
+from kapi_runtime.kernels.kernel import Kernel
+from kapi_runtime.sycl.targets import target_of
 from kapi_spirv import SpirvTarget
 
 ITEMS, CELLS, GROUP = 960, 3, 48

@@ -18,10 +18,10 @@ import kapi_runtime as kapi
 PRELUDE = textwrap.dedent(
     """
     import os, tempfile
-    from kapi_runtime import _drivers
+    from kapi_runtime.sycl import drivers
     folder = tempfile.mkdtemp()
     with open(os.path.join(folder, "driver.icd"), "w") as file:
-        file.write(_drivers.driver_search().library)
+        file.write(drivers.driver_search().library)
     os.environ["OCL_ICD_VENDORS"] = folder
     os.environ["PYOPENCL_NO_CACHE"] = "1"
     import numpy as np
@@ -117,7 +117,7 @@ IN_CI = ("broadcast of float16", "shuffle of bools")
     [pytest.param(name, marks=() if name in IN_CI else pytest.mark.nightly) for name in GROUP_OPERATIONS],
 )
 def test_driver_is_asked_for_narrow_group_operations(operation, observe):
-    """Values go through groups in 32 bits (`kapi_spirv.lowering.exchange`), whatever is seen here."""
+    """Values go through groups in 32 bits (`kapi_lowering.calls.exchange`), whatever is seen here."""
     done = in_opencl_c(f"SOURCE = {GROUP_OPERATIONS[operation]!r}\n{FROM_LLVM}")
     if "PLEASE submit a bug report" in done.stderr:
         observe(f"{operation} over a group", "there, a crash")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.kernels import Kernel
+from kapi_runtime.kernels.kernel import Kernel
 from kapi_sim.language.words.operators import OPERATORS, identity
 from kapi_spirv import SpirvTarget
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
+from kapi_lowering.emission.client import EmissionError, emit
 from kapi_spirv import SpirvTarget
 from kapi_spirv.emission.validation import forbidden_constructs
-from kapi_spirv.emission_client import EmissionError, emit
 
 
 def beside(name: str) -> Any:

@@ -282,7 +282,7 @@ def test_math_functions_keep_opencls_bounds(row, dtype):
     low, high = DOMAINS.get(row.name, (-1000, 1000))
     rng = np.random.default_rng(5)
     operands = [rng.uniform(low, high, COUNT).astype(dtype) for *_, default in row.parameters if default is None]
-    names = "ab"[: len(operands)]
+    names = "abc"[: len(operands)]
     call = f"math.{row.name}({', '.join(f'{name}[i]' for name in names)})"
     got = run([f"out[i] = {call}"], dict(zip(names, operands, strict=True)), {"out": dtype})["out"]
     wanted = reference(row, operands)
@@ -291,6 +291,13 @@ def test_math_functions_keep_opencls_bounds(row, dtype):
     # Half a unit for the reference's own rounding; Python's gamma and error functions are themselves a few units off.
     slack = 0.5 if dtype is np.float32 or wanted.dtype == np.longdouble else 8
     assert error.max() <= row.ulp + slack, f"{call}: {float(error.max()):.2f} ulp"
+
+
+def test_root_of_a_negative_integer_ends():
+    """Python raises; a kernel, which cannot, gives 0 and does not look for the root for ever."""
+    n = values("i8", 3)
+    got = run(["out[i] = math.isqrt(a[i])"], {"a": n}, {"out": np.int64})["out"]
+    np.testing.assert_array_equal(got, [math.isqrt(max(int(each), 0)) for each in n])
 
 
 def test_math_functions_are_tested():

@@ -48,7 +48,7 @@ def test_words_of_kernels_are_all_in_the_table_of_kapi_sim():
     assert kinds - named == set()
 
 
-PACKAGES = ("kapi_sim", "kapi_types", "kapi_spirv", "kapi_runtime", "kapi_numba_offload")
+PACKAGES = ("kapi_sim", "kapi_types", "kapi_lowering", "kapi_spirv", "kapi_ptx", "kapi_runtime", "kapi_numba_offload")
 PROSE = [page for page in code_blocks.pages() if "coming_from" not in page.parts]
 
 

@@ -1,4 +1,4 @@
-"""The place at which Numba is asked to compile functions of USM arrays for offload; all else is imported when one is.
+"""The one module of kapi-numba-offload that touches Numba: its internals by name, and what is patched in it.
 
 Numba runs `init` at the first compile of any njit function in an environment that has this distribution. It costs
 little, imports no package of kapi, reads no device, and leaves programs without USM arrays as they were. That Numba
@@ -7,17 +7,120 @@ knows the types of USM arrays at all is kapi-types' doing, whose hooks this modu
 
 from __future__ import annotations
 
+import dis
 import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, ModuleType
 from typing import Any
 
-from numba.core.compiler import Compiler
+from numba.core import config, ir, types, typing
+from numba.core.compiler import (
+    Compiler,
+    CompilerBase,
+    DefaultPassBuilder,
+    Flags,
+    compile_extra,
+    compile_result,
+    run_frontend,
+)
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
+from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.typed_passes import type_inference_stage
+from numba.core.untyped_passes import FixupArgs, IRProcessing, TranslateByteCode
+from numba.np.numpy_support import as_dtype, from_dtype, ufunc_find_matching_loop
+from numba.stencils.stencil import StencilFunc
 
 import _kapi_types_hooks
 
-__all__ = ["init", "install", "is_installed", "remove"]
+__all__ = [
+    "PATCHES",
+    "SUPPORTED_NUMBA",
+    "CPUDispatcher",
+    "CompilerBase",
+    "DefaultPassBuilder",
+    "FixupArgs",
+    "Flags",
+    "FunctionPass",
+    "IRProcessing",
+    "NumbaError",
+    "PassManager",
+    "Patch",
+    "StencilFunc",
+    "TranslateByteCode",
+    "as_dtype",
+    "compile_extra",
+    "compile_result",
+    "config",
+    "constants_of",
+    "flags_of",
+    "from_dtype",
+    "inferred_return_type",
+    "init",
+    "install",
+    "ir",
+    "is_installed",
+    "numbas_call",
+    "patch_calls",
+    "register_pass",
+    "remove",
+    "restore_calls",
+    "run_frontend",
+    "types",
+    "typing",
+    "ufunc_find_matching_loop",
+]
 
-_define_pipelines = Compiler.define_pipelines
+SUPPORTED_NUMBA = (">=0.68", "<0.69")
+"""The range of Numba versions whose internals this package was written against, lowest and highest."""
+
+_MISSING = object()
+
+
+class Patch:
+    """One attribute of a class of Numba's that kapi replaces.
+
+    Parameters
+    ----------
+    owner : type
+        The class.
+    attribute : str
+        The attribute.
+    why : str
+        What it is replaced for, and when.
+    """
+
+    def __init__(self, owner: type, attribute: str, why: str) -> None:
+        self.owner, self.attribute, self.why = owner, attribute, why
+        self._own = vars(owner).get(attribute, _MISSING)
+        self.original: Any = getattr(owner, attribute, None)
+        """What the attribute was before."""
+
+    def apply(self, replacement: Callable[..., Any]) -> None:
+        """Replace the attribute. Replacing twice is replacing once."""
+        setattr(self.owner, self.attribute, replacement)
+
+    def undo(self) -> None:
+        """Give the class back what it had."""
+        if self._own is not _MISSING:
+            setattr(self.owner, self.attribute, self._own)
+        elif self.attribute in vars(self.owner):
+            delattr(self.owner, self.attribute)
+
+    @property
+    def is_applied(self) -> bool:
+        """Whether the class has something else now."""
+        return vars(self.owner).get(self.attribute, _MISSING) is not self._own
+
+
+_PIPELINES = Patch(Compiler, "define_pipelines", "functions of USM arrays get passes of kapi's, while installed")
+_DIAGNOSTICS = Patch(Dispatcher, "offload_diagnostics", "a method that tells what was offloaded, while installed")
+_CALLS = Patch(CPUDispatcher, "__call__", "calls with NumPy arrays are offloaded, while a device context is open")
+
+PATCHES = (_PIPELINES, _DIAGNOSTICS, _CALLS)
+"""All that kapi-numba-offload replaces in Numba."""
+
 _is_removed = False
 
 
@@ -40,19 +143,60 @@ def remove() -> None:
     """Compile functions of USM arrays for the host again, as kapi-types lets them; what is compiled stays compiled."""
     global _is_removed
     _is_removed = True
-    Compiler.define_pipelines = _define_pipelines
-    if hasattr(Dispatcher, "offload_diagnostics"):
-        del Dispatcher.offload_diagnostics
+    _PIPELINES.undo()
+    _DIAGNOSTICS.undo()
 
 
 def is_installed() -> bool:
     """Whether Numba asks here."""
-    return Compiler.define_pipelines is _define_pipelines_with_offload
+    return _PIPELINES.is_applied
+
+
+def patch_calls(call: Callable[..., Any]) -> None:
+    """Let each call of an njit function be one of `call`, with the function first."""
+    _CALLS.apply(call)
+
+
+def restore_calls() -> None:
+    """Let Numba make its calls itself again."""
+    _CALLS.undo()
+
+
+def numbas_call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
+    """A call as Numba makes it."""
+    return _CALLS.original(dispatcher, *args, **keywords)
+
+
+def inferred_return_type(function: Any, args: tuple[Any, ...]) -> Any:
+    """The type that Numba itself infers for what a function returns.
+
+    Raises
+    ------
+    NumbaError
+        If it cannot be compiled.
+    """
+    typing_context, target_context = cpu_target.typing_context, cpu_target.target_context
+    typing_context.refresh()
+    target_context.refresh()
+    return type_inference_stage(typing_context, target_context, run_frontend(function), args, None).return_type
+
+
+def flags_of(dispatcher: Any) -> Flags:
+    """The compiler's flags for the options that a function was given by `numba.njit`."""
+    flags = Flags()
+    dispatcher.targetdescr.options.parse_as_flags(flags, dispatcher.targetoptions)
+    return flags
+
+
+def constants_of(dispatcher: Any) -> Iterator[Any]:
+    """The objects that are constants of what a function was compiled to, for each list of argument types in turn."""
+    for compiled in getattr(dispatcher, "overloads", {}).values():
+        yield from getattr(compiled.environment, "consts", ())
 
 
 def _hook() -> None:
-    Compiler.define_pipelines = _define_pipelines_with_offload
-    Dispatcher.offload_diagnostics = _offload_diagnostics
+    _PIPELINES.apply(_define_pipelines_with_offload)
+    _DIAGNOSTICS.apply(_offload_diagnostics)
 
 
 def _offload_diagnostics(dispatcher: Any, level: int = 1, file: Any = None) -> None:
@@ -63,29 +207,47 @@ def _offload_diagnostics(dispatcher: Any, level: int = 1, file: Any = None) -> N
 
 
 def _define_pipelines_with_offload(compiler: Any) -> Any:
-    # Only kapi-types makes these types, so a program without them has not imported the module that has them.
+    # Only kapi makes these types, so a program without them has not imported the modules that have them.
     if any(map(_holds_usm_array, compiler.state.args)) or _makes_arrays(compiler.state.func_id):
         from kapi_numba_offload.frontend.pipeline import offload_pipelines
 
         return offload_pipelines(compiler.state)
-    return _define_pipelines(compiler)
+    return _PIPELINES.original(compiler)
 
 
 def _holds_usm_array(type_: Any) -> bool:
     # Tuples of tuples are rare, and other types do not hold arrays that a caller passes.
-    return type(type_).__name__ == "UsmArrayType" or any(map(_holds_usm_array, getattr(type_, "types", ())))
+    return type(type_).__name__ in ("UsmArrayType", "IndexSpaceType") or any(
+        map(_holds_usm_array, getattr(type_, "types", ()))
+    )
 
 
 def _makes_arrays(identity: Any) -> bool:
     """Whether a function speaks of dpnp or of kernels, which Numba knows nothing of: it needs no argument to tell."""
     function = getattr(identity, "func", None)
-    known = [sys.modules[name] for name in ("dpnp", "kapi_runtime") if name in sys.modules]
-    if function is None or not known:
+    if function is None or not any(name in sys.modules for name in ("dpnp", "kapi_runtime")):
         return False
     outside = function.__globals__
-    values = [outside.get(name) for name in function.__code__.co_names]
+    values = [outside.get(name) for name in _globals_of(function.__code__)]
     values += [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
-    return any(value is module for value in values for module in known)
+    return any(map(_is_of_kapi, values))
+
+
+def _globals_of(code: CodeType) -> Iterator[str]:
+    yield from (each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _globals_of(each)
+
+
+def _is_of_kapi(value: Any) -> bool:
+    """Whether a value is dpnp or kapi-runtime, or a function or class of theirs."""
+    if isinstance(value, ModuleType):
+        return value.__name__ in ("dpnp", "kapi_runtime")
+    if not callable(value):
+        return False
+    module = getattr(value, "__module__", None) or type(value).__module__
+    return isinstance(module, str) and module.partition(".")[0] in ("dpnp", "kapi_runtime", "kapi_sim")
 
 
 def _is_filled(cell: Any) -> bool:

@@ -163,3 +163,13 @@ def test_offload_of_numpy_arrays_is_numbas_njit():
     result = f(np.ones(3))
     assert type(result) is np.ndarray
     assert f.targetoptions["parallel"] is True
+
+
+def test_a_function_with_a_default_argument_tells_what_became_of_it():
+    @numba.njit
+    def scaled(a, factor=2.0):
+        return a * factor
+
+    scaled(dpnp.ones(3))
+    (report,) = offload_reports(scaled)
+    assert [part.outcome for part in report.parts] == ["offloaded"]

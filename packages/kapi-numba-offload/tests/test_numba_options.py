@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numba import prange
 
-from kapi_numba_offload._numba_compat import config
+from _kapi_numba_hooks import config
 from kapi_sim.errors import KernelAssertionError, KernelCompilationError
 
 pytestmark = pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")

@@ -104,7 +104,7 @@ def test_reductions_of_expressions_along_axes_are_fused(assert_same, launches):
 def test_reduction_along_an_axis_allocates_its_result_only(assert_same, monkeypatch):
     """Counted: one array for 300 sums, whose work-items need no help."""
     made = []
-    import kapi_numba_offload.regions.axis_reduction as module
+    import kapi_numba_offload.regions.reduction as module
 
     a = dpnp.reshape(dpnp.arange(6000.0), (300, 20))
     f = of("np.sum(a * b, axis=1)")

@@ -6,10 +6,10 @@ import sys
 import numba
 import pytest
 
+import _kapi_numba_hooks
 import kapi_numba_offload
 import kapi_runtime
 import kapi_types
-from kapi_numba_offload import _numba_compat
 from kapi_sim.errors import KernelCompilationError
 
 # dpnp 0.20 does it in `int(array)`; NumPy 2.5, which Python 3.12 and later get, tells of it.
@@ -102,7 +102,22 @@ def test_functions_that_launch_kernels_need_no_array_argument():
 def test_numba_version_is_in_the_supported_range():
     """The internals in use are those of the installed Numba."""
     lowest, highest = (
-        tuple(int(part) for part in bound.strip("<>=").split(".")) for bound in _numba_compat.SUPPORTED_NUMBA
+        tuple(int(part) for part in bound.strip("<>=").split(".")) for bound in _kapi_numba_hooks.SUPPORTED_NUMBA
     )
     installed = tuple(int(part) for part in numba.__version__.split(".")[:2])
     assert lowest <= installed < highest
+
+
+def test_each_patch_of_numba_can_be_undone():
+    """What is listed is all that is replaced, and `undo` gives Numba its own back."""
+    assert [f"{each.owner.__name__}.{each.attribute}" for each in _kapi_numba_hooks.PATCHES] == [
+        "Compiler.define_pipelines",
+        "Dispatcher.offload_diagnostics",
+        "CPUDispatcher.__call__",
+    ]
+    kapi_numba_offload.unregister()
+    try:
+        assert not any(each.is_applied for each in _kapi_numba_hooks.PATCHES)
+    finally:
+        kapi_numba_offload.register()
+    assert [each.is_applied for each in _kapi_numba_hooks.PATCHES] == [True, True, False]

@@ -54,7 +54,7 @@ def sub_device():
 @pytest.fixture
 def native():
     """The functions that plans need, made whatever was launched before."""
-    from kapi_runtime._submission import submission
+    from kapi_runtime.sycl.native.submission import submission
 
     assert submission(at_once=True) is not None
 
@@ -62,7 +62,7 @@ def native():
 @pytest.fixture
 def long_way(monkeypatch):
     """Count the launches that go the long way."""
-    from kapi_runtime.kernels import Kernel
+    from kapi_runtime.kernels.kernel import Kernel
 
     counted = []
     real = Kernel.prepare

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime import cache, cache_folder, fingerprint
+from kapi_runtime import cache
+from kapi_runtime.build import cache_folder, fingerprint
 from kapi_spirv import compiler, read_module, write_module
 
 
@@ -512,10 +513,10 @@ def test_kernel_is_ready_soon_in_a_second_process(folder, run_python):
     """Beyond imports and the driver's build, a small part of the processor time that those imports take."""
     text = source() + (
         "import time, dpnp\n"
-        "from kapi_runtime import kernels, targets\n"
+        "from kapi_runtime.sycl import targets\n"
         "a = dpnp.ones(4, dtype='int64')\n"
         "targets.target_of(a.sycl_device)\n"
-        "from kapi_runtime.arguments import read_arguments\n"
+        "from kapi_runtime.launch.arguments import read_arguments\n"
         "start = time.thread_time()\n"
         "kernel.modules.get(kapi.Range(4), read_arguments('kernel', ['a'], [a]), targets.target_of(a.sycl_device))\n"
         "print((time.thread_time() - start) / start)\n"
@@ -526,12 +527,12 @@ def test_kernel_is_ready_soon_in_a_second_process(folder, run_python):
 
 
 def test_fingerprint_is_the_same_in_every_process(run_python):
-    text = source() + ("from kapi_runtime.fingerprint import fingerprint\nprint(fingerprint(kernel.py_func))\n")
+    text = source() + ("from kapi_runtime.build.fingerprint import fingerprint\nprint(fingerprint(kernel.py_func))\n")
     assert len({run_python(text, PYTHONHASHSEED=str(seed)).stdout for seed in range(3)}) == 1
 
 
 def test_modules_in_memory_are_bounded(monkeypatch):
-    from kapi_runtime import modules
+    from kapi_runtime.build import modules
 
     monkeypatch.setattr(modules, "_CAPACITY", 2)
 
@@ -552,7 +553,7 @@ def test_numpy_globals_are_described(folder, compiled):
         .replace("x * FACTOR", "x * FACTOR.itemsize")
         .replace("FACTOR, UNUSED = 2, 0", "import numpy\nFACTOR = numpy.dtype('float64')")
     )
-    from kapi_runtime.fingerprint import fingerprint
+    from kapi_runtime.build.fingerprint import fingerprint
 
     digests = set()
     for dtype in ("float64", "float32"):
@@ -577,7 +578,7 @@ def test_numpy_globals_are_described(folder, compiled):
     ids=repr,
 )
 def test_values_are_told_apart(values):
-    from kapi_runtime.fingerprint import fingerprint
+    from kapi_runtime.build.fingerprint import fingerprint
 
     def taking(value):
         return lambda: value

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.fingerprint import fingerprint
+from kapi_runtime.build.fingerprint import fingerprint
 
 FACTOR = 1
 SETTINGS = types.ModuleType("settings")

@@ -15,8 +15,8 @@ import pytest
 from dpctl.utils import SequentialOrderManager
 
 import kapi_runtime as kapi
-from kapi_runtime import _chain
-from kapi_runtime._plan_layout import HANDED_OVER, KEEPER, KEPT, LAST
+from kapi_runtime.sycl.native import chain as chain_module
+from kapi_runtime.sycl.native.plan_layout import HANDED_OVER, KEEPER, KEPT, LAST
 
 SIZE = 1000
 
@@ -64,7 +64,7 @@ def zeros(queue):
 def test_dpctl_is_told_when_it_is_asked(queue):
     target = zeros(queue)
     launch_twice(target)
-    manager, chain = SequentialOrderManager[queue], _chain.chain_of(queue)
+    manager, chain = SequentialOrderManager[queue], chain_module.chain_of(queue)
     launch = increment.bind(kapi.Range(SIZE), target)
     for ask in (
         lambda: manager.submitted_events,
@@ -88,7 +88,7 @@ def test_dpctl_holds_one_event_for_many_launches(queue):
     launch_twice(target)
     launch = increment.bind(kapi.Range(SIZE), target)
     queue.wait()
-    manager, keeper = SequentialOrderManager[queue], _chain.chain_of(queue)[KEEPER]
+    manager, keeper = SequentialOrderManager[queue], chain_module.chain_of(queue)[KEEPER]
     manager.wait()
     for _ in range(100):
         with gate() as event:
@@ -157,10 +157,10 @@ def test_manager_is_still_dpctl_s(queue):
 def test_cleared_managers_are_replaced(queue):
     target = zeros(queue)
     launch_twice(target)
-    chain = _chain.chain_of(queue)
+    chain = chain_module.chain_of(queue)
     SequentialOrderManager.clear()
     launch_twice(target)
-    assert _chain.chain_of(queue) is not chain
+    assert chain_module.chain_of(queue) is not chain
     assert set(target.asnumpy()) == {4}
 
 
@@ -174,9 +174,9 @@ def test_context_with_managers_of_its_own_has_a_chain_of_its_own(queue):
         SequentialOrderManager._map.set(defaultdict(manager_class))
         launch_twice(target)
         queue.wait()
-        return _chain.chain_of(queue)
+        return chain_module.chain_of(queue)
 
-    assert copy_context().run(elsewhere) is not _chain.chain_of(queue)
+    assert copy_context().run(elsewhere) is not chain_module.chain_of(queue)
     assert set(target.asnumpy()) == {4}
 
 
@@ -189,19 +189,19 @@ def test_manager_in_use_is_left_alone_until_it_is_free(queue):
 
         @property
         def __class__(self):
-            chains.append(_chain.chain_of(queue))
+            chains.append(chain_module.chain_of(queue))
             return object
 
     with pytest.raises(TypeError):
         manager.add_event_pair(Event(), Event())
     assert chains
     assert set(chains) == {None}
-    assert _chain.chain_of(queue) is not None
+    assert chain_module.chain_of(queue) is not None
 
 
 def test_without_chains_launches_go_the_long_way(queue, monkeypatch):
-    monkeypatch.setattr(_chain, "_classes", {})
-    monkeypatch.setattr(_chain, "_hands_over", lambda base, made: False)
+    monkeypatch.setattr(chain_module, "_classes", {})
+    monkeypatch.setattr(chain_module, "_hands_over", lambda base, made: False)
     target = zeros(queue)
     launch = increment.bind(kapi.Range(SIZE), target)
     launch()
@@ -228,15 +228,15 @@ def test_class_that_does_not_hand_over_is_found_out():
     class Forgetful(Base):
         submitted_events = property(lambda self: vars(self)["_state"])
 
-    assert _chain._hands_over(Base, _chain._make_class(Base))
-    assert not _chain._hands_over(Forgetful, _chain._make_class(Forgetful))
+    assert chain_module._hands_over(Base, chain_module._make_class(Base))
+    assert not chain_module._hands_over(Forgetful, chain_module._make_class(Forgetful))
 
 
 def test_launches_let_go_of_what_they_used(queue):
     target = zeros(queue)
     launch = increment.bind(kapi.Range(SIZE), target)
     launch()
-    kept = _chain.chain_of(queue)[KEPT]
+    kept = chain_module.chain_of(queue)[KEPT]
     for _ in range(100):
         launch()
         queue.wait()

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime import contexts
+from kapi_runtime.sycl import contexts
 
 
 @pytest.fixture(autouse=True)
 def own_stack():
     """No test leaves a device current."""
-    before = contexts._current.current()
+    before = contexts.current.current()
     yield
-    while contexts._current.current() is not before:
-        contexts._current.pop()
+    while contexts.current.current() is not before:
+        contexts.current.pop()
 
 
 def in_a_context_of_its_own(function):
@@ -262,7 +262,7 @@ def test_context_waits_for_its_device(method, sub_device):
 
 def test_reset_forgets_what_was_built_for_the_device(monkeypatch):
     forgotten = []
-    monkeypatch.setattr(contexts._reset, "_forgetting", [forgotten.append])
+    monkeypatch.setattr(contexts.reset, "_forgetting", [forgotten.append])
     kapi.current_context().reset()
     assert forgotten == [kapi.default_device()]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime import host_arrays
+from kapi_runtime.launch import host_arrays
 
 
 @kapi.kernel

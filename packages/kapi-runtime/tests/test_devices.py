@@ -7,10 +7,10 @@ import dpnp
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime import discovery
-from kapi_runtime._usable import best_device, usable_devices
-from kapi_runtime.device_summary import summarize
-from kapi_runtime.queues import default_queue, describe_queue, queue_of
+from kapi_runtime.sycl import discovery
+from kapi_runtime.sycl.device_summary import summarize
+from kapi_runtime.sycl.queues import default_queue, describe_queue, queue_of
+from kapi_runtime.sycl.usable import best_device, usable_devices
 
 
 def pretended(name, score, has_usm=True):

@@ -3,7 +3,8 @@ from __future__ import annotations
 import dpctl
 
 import kapi_runtime as kapi
-from kapi_runtime import _drivers, diagnosis
+from kapi_runtime.diagnosis import report as diagnosis
+from kapi_runtime.sycl import drivers
 
 
 def test_doctor_prints_devices_and_versions_and_finds_nothing_wrong(run_python):
@@ -61,8 +62,8 @@ def test_doctor_reports_a_device_that_cannot_allocate(monkeypatch):
 
 def test_doctor_names_a_driver_path_with_a_space(monkeypatch):
     """Intel's driver in such a path lists a device that nothing can be done with."""
-    search = _drivers.DriverSearch("wheel", "/home/a user/lib/libintelocl.so", "found")
-    monkeypatch.setattr(_drivers, "driver_search", lambda: search)
+    search = drivers.DriverSearch("wheel", "/home/a user/lib/libintelocl.so", "found")
+    monkeypatch.setattr(drivers, "driver_search", lambda: search)
 
     def fails():
         raise dpctl.SyclQueueCreationError("no context")

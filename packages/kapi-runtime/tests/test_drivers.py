@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kapi_runtime import _drivers
+from kapi_runtime.sycl import drivers
 
 LIBRARY = next(
     str(Path(str(file.locate())).resolve().parent / file.name)
@@ -19,10 +19,10 @@ USE_DEVICE = "a = dpnp.arange(10, dtype='f4'); print((a + 1).sum(), a.sycl_queue
 def vendors(tmp_path, monkeypatch):
     """A folder that stands for the system's registered drivers; called with file names and what they hold."""
 
-    def register(**drivers: str) -> str:
-        for name, library in drivers.items():
+    def register(**libraries: str) -> str:
+        for name, library in libraries.items():
             (tmp_path / f"{name}.icd").write_text(library + "\n")
-        monkeypatch.setattr(_drivers, "SYSTEM_VENDORS", str(tmp_path))
+        monkeypatch.setattr(drivers, "SYSTEM_VENDORS", str(tmp_path))
         return str(tmp_path)
 
     return register
@@ -31,7 +31,7 @@ def vendors(tmp_path, monkeypatch):
 @pytest.fixture
 def no_wheel(monkeypatch):
     """As if no wheel had brought a driver."""
-    monkeypatch.setattr(_drivers, "_wheel_places", lambda: iter(["/nowhere/lib/libintelocl.so"]))
+    monkeypatch.setattr(drivers, "_wheel_places", lambda: iter(["/nowhere/lib/libintelocl.so"]))
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_driver_of_the_wheel_is_found_without_a_variable(run_python, imports):
 
 def test_driver_search_says_that_the_wheel_provides_it(run_python):
     done = run_python(
-        "import os, kapi_runtime; from kapi_runtime._drivers import driver_search as s\n"
+        "import os, kapi_runtime; from kapi_runtime.sycl.drivers import driver_search as s\n"
         "print(s().how, os.environ['OCL_ICD_FILENAMES'] == s().library)"
     )
     assert done.stdout.split() == ["wheel", "True"], done.stderr
@@ -62,7 +62,7 @@ def test_driver_search_says_that_the_wheel_provides_it(run_python):
 
 def test_driver_is_found_in_a_child_process_too(run_python):
     program = "import kapi_runtime, subprocess, sys\nsubprocess.run([sys.executable, '-c', {!r}], check=True)"
-    child = "import kapi_runtime as k; from kapi_runtime._drivers import driver_search as s; print(s().how)"
+    child = "import kapi_runtime as k; from kapi_runtime.sycl.drivers import driver_search as s; print(s().how)"
     assert run_python(program.format(child)).stdout.split() == ["wheel"]
 
 
@@ -82,7 +82,7 @@ def test_driver_search_is_turned_off_by_its_switch(run_python):
 def test_driver_folder_named_by_the_user_wins(run_python, tmp_path):
     (tmp_path / "mine.icd").write_text(LIBRARY)
     done = run_python(
-        "import os, kapi_runtime as kapi; from kapi_runtime._drivers import driver_search as s\n"
+        "import os, kapi_runtime as kapi; from kapi_runtime.sycl.drivers import driver_search as s\n"
         "print(s().how, 'OCL_ICD_FILENAMES' in os.environ, kapi.is_available())",
         OCL_ICD_VENDORS=str(tmp_path),
     )
@@ -136,38 +136,38 @@ def test_message_without_any_driver_says_where_was_looked_and_what_to_install(ru
 
 def test_system_driver_is_not_listed_a_second_time(vendors):
     vendors(intel=LIBRARY)
-    found = _drivers.search({})
+    found = drivers.search({})
     assert (found.how, found.library, found.changed) == ("system", LIBRARY, ())
 
 
 def test_system_driver_comes_before_one_without_usm(vendors, without_usm):
     vendors(a_plain=without_usm, b_intel=LIBRARY)
-    found = _drivers.search({})
+    found = drivers.search({})
     assert (found.how, found.changed) == ("system", (("OCL_ICD_FILENAMES", LIBRARY),))
     assert found.without_usm == (without_usm,)
 
 
 def test_system_driver_that_is_not_there_does_not_count(vendors):
     vendors(intel="/nowhere/libintelocl.so")
-    assert _drivers.search({}).how == "wheel"
+    assert drivers.search({}).how == "wheel"
 
 
 def test_driver_without_usm_alone_is_hidden_from_sycl(vendors, without_usm, no_wheel):
     vendors(plain=without_usm)
-    found = _drivers.search({})
+    found = drivers.search({})
     assert (found.how, found.changed) == ("none", (("ONEAPI_DEVICE_SELECTOR", "level_zero:*"),))
 
 
 def test_driver_without_usm_stays_if_the_user_selects_devices(vendors, without_usm, no_wheel):
     vendors(plain=without_usm)
-    assert _drivers.search({"ONEAPI_DEVICE_SELECTOR": "opencl:*"}).changed == ()
+    assert drivers.search({"ONEAPI_DEVICE_SELECTOR": "opencl:*"}).changed == ()
 
 
 def test_driver_with_usm_beside_one_without_is_not_hidden(vendors, without_usm, no_wheel, tmp_path):
     other = tmp_path / "libgpu.so"
     other.write_bytes(b"..cl_intel_unified_shared_memory..")
     vendors(plain=without_usm, gpu=str(other))
-    assert _drivers.search({}).changed == ()
+    assert drivers.search({}).changed == ()
 
 
 def test_driver_whose_plug_ins_know_usm_is_not_hidden(vendors, no_wheel, tmp_path):
@@ -175,7 +175,7 @@ def test_driver_whose_plug_ins_know_usm_is_not_hidden(vendors, no_wheel, tmp_pat
     (tmp_path / "many").mkdir()
     (tmp_path / "many" / "libmany-cpu.so").write_bytes(b"cl_intel_unified_shared_memory")
     vendors(many=str(tmp_path / "libmany.so.2"))
-    assert _drivers.search({}).without_usm == ()
+    assert drivers.search({}).without_usm == ()
 
 
 def test_search_reads_no_device(run_python):

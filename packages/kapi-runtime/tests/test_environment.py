@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime import _drivers, environment
+from kapi_runtime.sycl import drivers, environment
 
 PLACEHOLDER = "/the/builder/lib/libintelocl.so\n"
 
@@ -18,9 +18,9 @@ def prefix(tmp_path, monkeypatch):
     vendors.mkdir(parents=True)
     (vendors / "intel-cpu.icd").write_text(PLACEHOLDER)
     (tmp_path / "site").mkdir()
-    library = next(place for place in _drivers._wheel_places() if Path(place).exists())
-    monkeypatch.setattr(_drivers, "_wheel_places", lambda: iter([library]))
-    monkeypatch.setattr(_drivers, "SYSTEM_VENDORS", "/nowhere")
+    library = next(place for place in drivers._wheel_places() if Path(place).exists())
+    monkeypatch.setattr(drivers, "_wheel_places", lambda: iter([library]))
+    monkeypatch.setattr(drivers, "SYSTEM_VENDORS", "/nowhere")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setattr(environment.sysconfig, "get_path", lambda name: str(tmp_path / "site"))
     return tmp_path
@@ -72,13 +72,13 @@ def test_setup_is_undone_without_a_trace(prefix):
 
 
 def test_setup_without_a_driver_says_what_to_install(prefix, monkeypatch):
-    monkeypatch.setattr(_drivers, "_wheel_places", lambda: iter(["/nowhere/libintelocl.so"]))
+    monkeypatch.setattr(drivers, "_wheel_places", lambda: iter(["/nowhere/libintelocl.so"]))
     with pytest.raises(kapi.DriverError, match=r'`pip install "kapi-runtime\[cpu\]"` brings one'):
         environment.install()
 
 
 def test_setup_with_a_system_driver_has_nothing_to_do(prefix, monkeypatch, tmp_path):
-    library = next(_drivers._wheel_places())
+    library = next(drivers._wheel_places())
     (tmp_path / "intel.icd").write_text(library)
-    monkeypatch.setattr(_drivers, "SYSTEM_VENDORS", str(tmp_path))
+    monkeypatch.setattr(drivers, "SYSTEM_VENDORS", str(tmp_path))
     assert environment.install() == [f"nothing to do: the driver {library} is registered with the system"]

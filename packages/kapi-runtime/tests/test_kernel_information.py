@@ -6,7 +6,7 @@ import dpnp
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.kernel_information import suggested_local_range
+from kapi_runtime.kernels.kernel_information import suggested_local_range
 
 
 @kapi.kernel

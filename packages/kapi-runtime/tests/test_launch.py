@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime import launch as launch_module
+from kapi_runtime.launch import preparation as launch_module
 
 
 @kapi.kernel

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime import _keep_alive
+from kapi_runtime.sycl import keep_alive
 from kapi_spirv import compiler
 
 THREADS = 16
@@ -267,7 +267,7 @@ def grown(launches, batch=500):
 
 def test_launches_leak_nothing():
     assert grown(10_000) < 4 * 2**20
-    assert _keep_alive.in_flight() == 0
+    assert keep_alive.in_flight() == 0
 
 
 @pytest.mark.nightly

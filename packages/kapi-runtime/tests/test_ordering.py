@@ -17,9 +17,9 @@ import pytest
 from dpctl.utils import SequentialOrderManager
 
 import kapi_runtime as kapi
-from kapi_runtime import _keep_alive
-from kapi_runtime import launch as launch_module
-from kapi_runtime import plan as plan_module
+from kapi_runtime.launch import plan as plan_module
+from kapi_runtime.launch import preparation as launch_module
+from kapi_runtime.sycl import keep_alive
 
 SIZE = 1000
 
@@ -203,8 +203,8 @@ def test_keeping_alive_is_what_the_allocation_tests(run_python):
     # In a process of its own: it writes to memory that is somebody else's, and may end by it.
     done = run_python(
         "import runpy, kapi_runtime\n"
-        "from kapi_runtime import _keep_alive\n"
-        "_keep_alive.keep = lambda queue, event, owners: None\n"
+        "from kapi_runtime.sycl import keep_alive\n"
+        "keep_alive.keep = lambda queue, event, owners: None\n"
         f"pending = runpy.run_path({__file__!r})['freed_while_pending']\n"
         "print(any(pending() for _ in range(100)))"
     )
@@ -215,9 +215,9 @@ def test_arguments_are_let_go_after_the_wait():
     source, target = arrays(kapi.default_queue())
     with gate() as event:
         host_event, _ = kapi.call_kernel_async(double, kapi.Range(SIZE), [event], source, target)
-        before = sys.getrefcount(source), _keep_alive.in_flight()
+        before = sys.getrefcount(source), keep_alive.in_flight()
     host_event.wait()
-    after = sys.getrefcount(source), _keep_alive.in_flight()
+    after = sys.getrefcount(source), keep_alive.in_flight()
     assert after == (before[0] - 1, before[1] - 1)
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime import _submission, arguments
-from kapi_runtime import kernels as kernels_module
+from kapi_runtime.kernels import kernel as kernels_module
+from kapi_runtime.launch import arguments
+from kapi_runtime.sycl.native import submission as _submission
 
 pytestmark = pytest.mark.usefixtures("native")
 
@@ -143,7 +144,7 @@ def test_integer_beyond_64_bits_leaves_the_plan():
 
 
 def test_plan_that_packs_otherwise_than_the_long_way_is_not_used(monkeypatch, long_way):
-    from kapi_runtime import launch
+    from kapi_runtime.launch import preparation as launch
 
     again = kapi.kernel(axpy.py_func)
     real = arguments.packed_arguments

@@ -10,7 +10,7 @@ import pytest
 from numba import float32, int64, types
 
 import kapi_runtime as kapi
-from kapi_runtime import failures
+from kapi_runtime.launch import failures
 from kapi_sim.language import KernelOptions
 from kapi_spirv import Failure, FailureRecord, SpirvTarget, compile_kernel, read_module, write_module
 from kapi_types import ItemType, UsmArrayType
@@ -93,7 +93,7 @@ def test_spirv_of_another_compiler_is_launched_like_any_other(opencl_as_spirv):
 @pytest.fixture(scope="module")
 def opencl_as_spirv():
     """A module with pointer parameters, as an OpenCL compiler makes it: emitted from LLVM IR."""
-    from kapi_spirv.emission_client import emit
+    from kapi_lowering.emission.client import emit
 
     text = """
     target triple = "spirv64-unknown-unknown"

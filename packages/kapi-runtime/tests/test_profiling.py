@@ -8,8 +8,8 @@ import dpnp
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime import recording as recording_module
-from kapi_runtime.device_summary import describe_device
+from kapi_runtime.recording import record as recording_module
+from kapi_runtime.sycl.device_summary import describe_device
 
 SIZE = 1000
 

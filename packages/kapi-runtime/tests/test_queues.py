@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.queues import profiling_queue
+from kapi_runtime.sycl.queues import profiling_queue
 
 SIZE = 1000
 COMPLETE = dpctl.event_status_type.complete

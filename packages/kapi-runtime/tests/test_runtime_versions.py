@@ -5,7 +5,8 @@ import re
 from types import SimpleNamespace
 
 import kapi_runtime as kapi
-from kapi_runtime import _opencl, runtime
+from kapi_runtime import runtime
+from kapi_runtime.sycl import opencl
 
 
 def test_versions_are_those_of_what_is_installed():
@@ -34,7 +35,7 @@ def test_versions_read_as_lines():
 
 
 def test_version_that_cannot_be_known_is_said_to_be_unknown(monkeypatch):
-    monkeypatch.setattr(_opencl._drivers, "loaded_libraries", lambda name: ())
+    monkeypatch.setattr(opencl.drivers, "loaded_libraries", lambda name: ())
     versions = kapi.runtime.get_version()
     assert versions.spirv == "unknown"
     assert versions.unified_runtime.endswith("(unknown)")

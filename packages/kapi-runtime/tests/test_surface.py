@@ -48,19 +48,19 @@ def test_unknown_name_is_an_attribute_error():
 @pytest.mark.parametrize(
     "module",
     [
-        "contexts",
-        "device",
-        "device_summary",
-        "diagnosis",
-        "discovery",
-        "environment",
-        "events",
-        "queues",
+        "sycl.contexts",
+        "sycl.device",
+        "sycl.device_summary",
+        "diagnosis.report",
+        "sycl.discovery",
+        "sycl.environment",
+        "sycl.events",
+        "sycl.queues",
         "memory",
-        "recording",
-        "trace_format",
-        "_build_log",
-        "_drivers",
+        "recording.record",
+        "recording.trace_format",
+        "sycl.build_log",
+        "sycl.drivers",
     ],
 )
 def test_host_api_imports_no_numba_and_no_compiler(run_python, module):
@@ -68,14 +68,14 @@ def test_host_api_imports_no_numba_and_no_compiler(run_python, module):
         f"import sys, kapi_runtime.{module}, kapi_runtime as k\n"
         "k.is_available(), k.list_devices(), k.default_queue()\n"
         "print([n for n in sys.modules if n.split('.')[0] in ('numba', 'llvmlite', 'kapi_spirv', 'kapi_types', 'dpnp')"
-        " or n in ('kapi_runtime.launch', 'kapi_runtime.kernels')])"
+        " or n in ('kapi_runtime.launch.preparation', 'kapi_runtime.kernels.kernel')])"
     )
     assert done.stdout.strip() == "[]", done.stderr
 
 
 def test_diagnosis_imports_no_numba(run_python):
     done = run_python(
-        "import sys; from kapi_runtime.diagnosis import diagnose; diagnose()\n"
+        "import sys; from kapi_runtime.diagnosis.report import diagnose; diagnose()\n"
         "print([n for n in ('numba', 'llvmlite', 'kapi_spirv', 'dpnp') if n in sys.modules])"
     )
     assert done.stdout.strip() == "[]", done.stderr
@@ -92,7 +92,7 @@ def fill(item: kapi.Item, target):
 
 
 def test_simulation_reports_that_nothing_was_checked(monkeypatch):
-    from kapi_runtime import controls
+    from kapi_runtime.kernels import controls
 
     monkeypatch.setattr(controls, "_warned", set())
     with (
@@ -104,7 +104,7 @@ def test_simulation_reports_that_nothing_was_checked(monkeypatch):
 
 
 def test_simulator_control_warns_once(monkeypatch):
-    from kapi_runtime import controls
+    from kapi_runtime.kernels import controls
 
     monkeypatch.setattr(controls, "_warned", {"simulation"})
     with warnings.catch_warnings():
@@ -115,7 +115,7 @@ def test_simulator_control_warns_once(monkeypatch):
 
 
 def test_profile_is_taken_with_a_warning(monkeypatch):
-    from kapi_runtime import controls
+    from kapi_runtime.kernels import controls
 
     monkeypatch.setattr(controls, "_warned", {"simulation"})
     with pytest.warns(kapi.SimulatorOnlyWarning, match="`Profile`"):
@@ -138,7 +138,7 @@ def test_simulation_has_the_simulator_s_controls():
 
 
 def test_trace_has_the_simulator_s_surface_and_says_what_it_is(monkeypatch, tmp_path):
-    from kapi_runtime import controls
+    from kapi_runtime.kernels import controls
 
     monkeypatch.setattr(controls, "_warned", {"simulation"})
     said = "fill over Range(4): ran on device, nothing checked"
@@ -160,7 +160,7 @@ def test_trace_has_the_simulator_s_surface_and_says_what_it_is(monkeypatch, tmp_
 
 
 def test_debug_stops_nobody_on_a_device(monkeypatch):
-    from kapi_runtime import controls
+    from kapi_runtime.kernels import controls
 
     monkeypatch.setattr(controls, "_warned", set())
     with pytest.warns(kapi.SimulatorOnlyWarning, match="`debug`"), kapi.debug(item=(3,)) as report:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import kapi_runtime
-from kapi_runtime import _opencl
-from kapi_runtime.targets import target_of
+from kapi_runtime.sycl import opencl
+from kapi_runtime.sycl.targets import target_of
 
 
 def test_target_has_the_abilities_of_its_device():
@@ -26,7 +26,7 @@ def test_target_has_the_abilities_of_its_device():
 def test_target_has_the_float_atomics_that_opencl_names():
     """The extension's own bits, read from OpenCL."""
     device = dpctl.SyclDevice()
-    bits = _opencl.opencl_device(device).bits(0x4231)
+    bits = opencl.opencl_device(device).bits(0x4231)
     assert (32 in target_of(device).float_atomic_add) == (bits & 0x20002 == 0x20002)
     assert (32 in target_of(device).float_atomic_min_max) == (bits & 0x40004 == 0x40004)
 
@@ -34,7 +34,7 @@ def test_target_has_the_float_atomics_that_opencl_names():
 def test_target_has_the_shuffles_that_opencl_names():
     """SPIR-V 1.3 is the first version that has them."""
     device = dpctl.SyclDevice()
-    known = _opencl.opencl_device(device)
+    known = opencl.opencl_device(device)
     takes = "SPIR-V_1.3" in known.text(0x105B) and "cl_khr_subgroup_shuffle" in known.text(0x1030)
     assert target_of(device).version == ("1.3" if takes else "1.2")
     assert known.text(0xFFFF) == ""
@@ -42,16 +42,16 @@ def test_target_has_the_shuffles_that_opencl_names():
 
 def test_target_of_a_device_that_opencl_lacks_has_no_float_atomics(monkeypatch):
     """Compare-exchange is right everywhere."""
-    monkeypatch.setattr(_opencl._drivers, "loaded_libraries", lambda name: ())
-    with pytest.raises(_opencl.OpenclError, match="the OpenCL library was not found"):
-        _opencl.opencl_device(dpctl.SyclDevice())
+    monkeypatch.setattr(opencl.drivers, "loaded_libraries", lambda name: ())
+    with pytest.raises(opencl.OpenclError, match="the OpenCL library was not found"):
+        opencl.opencl_device(dpctl.SyclDevice())
     target = target_of.__wrapped__(dpctl.SyclDevice())
     assert (target.version, target.float_atomic_add, target.float_atomic_min_max) == ("1.2", (), ())
 
 
 def test_opencl_query_that_a_device_does_not_know_is_zero():
     """No such query: no bits."""
-    assert _opencl.opencl_device(dpctl.SyclDevice()).bits(0xFFFF) == 0
+    assert opencl.opencl_device(dpctl.SyclDevice()).bits(0xFFFF) == 0
 
 
 def test_kernel_is_compiled_for_its_device_and_can_be_looked_into():

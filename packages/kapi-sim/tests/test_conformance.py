@@ -61,3 +61,26 @@ def test_cases_have_unique_names():
 def test_cases_cover_every_intrinsic():
     covered = {key for case in CASES for key in case.covers}
     assert covered == {row.key for row in INTRINSICS}
+
+
+class WritesNothing(Simulator):
+    """A back end that takes every launch and runs none."""
+
+    class kapi:
+        call_kernel = staticmethod(lambda *args: None)
+        Range, NdRange, LocalAccessor = kapi_sim.Range, kapi_sim.NdRange, kapi_sim.LocalAccessor
+
+        @staticmethod
+        def kernel(function):
+            return function
+
+        device_func = kernel
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_conformance_is_not_passed_by_writing_nothing(case):
+    if case.name == "arrays/no-work-items":
+        case.run(WritesNothing())
+        return
+    with pytest.raises(AssertionError):
+        case.run(WritesNothing())

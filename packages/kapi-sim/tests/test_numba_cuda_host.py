@@ -1,4 +1,4 @@
-"""What numba.cuda's programs do on the host: launches, device arrays, streams, events, reductions, vectorized functions."""
+"""What numba.cuda's programs do on the host: launches, arrays, streams, events, reductions, vectorized functions."""
 
 from __future__ import annotations
 
@@ -286,7 +286,8 @@ def test_other_libraries_see_the_memory():
 
 def test_memory_of_a_real_device_is_refused():
     class Real:
-        __cuda_array_interface__ = {"shape": (4,), "typestr": "<f8", "data": (64, False), "version": 3}
+        def __init__(self):
+            self.__cuda_array_interface__ = {"shape": (4,), "typestr": "<f8", "data": (64, False), "version": 3}
 
     with pytest.raises(DtypeError, match="made by kapi_sim.numba_cuda, got memory at 0x40"):
         add_one[1, 4](Real())

@@ -12,10 +12,10 @@ import sys
 
 import pytest
 
+from kapi_lowering.emission import client
+from kapi_lowering.emission.client import EmissionError, emit
 from kapi_spirv import SpirvTarget, target
-from kapi_spirv import emission_client as client
 from kapi_spirv.binary import has_duplicate_ids
-from kapi_spirv.emission_client import EmissionError, emit
 
 RAW = """
 import sys
@@ -131,7 +131,7 @@ PRINTF = kernel(
 
 
 def test_backend_ends_the_process_on_a_variadic_printf_of_pointers():
-    """While it does, `kapi_spirv.lowering.printing` declares a `printf` for each list of types."""
+    """While it does, `kapi_lowering.calls.printing` declares a `printf` for each list of types."""
     done = raw(PRINTF)
     assert done.returncode != 0, "LLVM's SPIR-V back end has learned printf of texts"
     assert b"getArg() out of range" in done.stderr

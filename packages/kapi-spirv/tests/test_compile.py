@@ -10,9 +10,10 @@ import pytest
 from numba import types
 
 import kapi_sim
+from kapi_lowering.functions import registries
 from kapi_sim import AddressSpace, group_barrier
 from kapi_sim.errors import KernelCompilationError, LimitError
-from kapi_spirv import SpirvTarget, compile_kernel, lowering
+from kapi_spirv import SpirvTarget, compile_kernel
 from kapi_types import ItemType, NdItemType, UsmArrayType, weak_float, weak_int
 from kapi_types._numba_compat import ir
 
@@ -271,7 +272,7 @@ def test_usm_kind_does_not_matter_in_a_kernel(validated_compile):
 
 def test_every_intrinsic_row_is_lowered():
     """The table's rows and what the lowering modules register are the same."""
-    modules = [module for module in vars(lowering).values() if hasattr(module, "LOWERED")]
+    modules = [module for module in vars(registries).values() if hasattr(module, "LOWERED")]
     lowered = set().union(*(module.LOWERED for module in modules))
     assert sum(len(module.LOWERED) for module in modules) == len(lowered)
     # Those of mathematics are primitives, or written in the kernel language: see test_functions.

@@ -9,10 +9,10 @@ import threading
 import pytest
 from numba import types
 
+from kapi_lowering.emission import client
+from kapi_lowering.emission.client import EmissionError, emit
 from kapi_sim.errors import KernelCompilationError
 from kapi_spirv import SpirvTarget, compile_kernel
-from kapi_spirv import emission_client as client
-from kapi_spirv.emission_client import EmissionError, emit
 from kapi_types import ItemType, UsmArrayType
 
 EMPTY = "define spir_kernel void @k() {\n  ret void\n}\n"
@@ -80,7 +80,7 @@ def test_emission_error_reaches_the_kernels_author(monkeypatch):
     def double(item, a):
         a[item.get_id(0)] *= 2
 
-    monkeypatch.setattr("kapi_spirv.kernel_compilation.emit", refuse)
+    monkeypatch.setattr("kapi_lowering.kernels.compilation.emit", refuse)
     line = double.__code__.co_firstlineno
     with pytest.raises(KernelCompilationError) as caught:
         compile_kernel(double, [ItemType(1), ARRAY])
@@ -170,7 +170,7 @@ FORK = (
     KERNEL
     + """
 import threading
-from kapi_spirv import emission_client as client
+from kapi_lowering.emission import client
 before = compiled()
 client._lock.acquire()  # as if another thread were in the middle of an exchange
 child = os.fork()
@@ -210,7 +210,7 @@ def test_emission_in_a_process_pool(run_python, method):
 LEFT_BEHIND = (
     KERNEL
     + """
-from kapi_spirv import emission_client as client
+from kapi_lowering.emission import client
 compiled()
 print(client._helpers["kapi_spirv.emission"]._process.pid)
 """
@@ -226,7 +226,7 @@ def test_helper_process_ends_with_its_parent(run_python):
 
 def test_helper_process_is_started_when_first_needed(run_python):
     """Importing the package starts nothing."""
-    program = "from kapi_spirv import emission_client as client\nimport kapi_spirv\nprint(client._helpers)\n"
+    program = "from kapi_lowering.emission import client\nimport kapi_spirv\nprint(client._helpers)\n"
     assert run_python(program).split() == ["{}"]
 
 

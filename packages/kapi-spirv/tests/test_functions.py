@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numba import from_dtype
 
+from kapi_lowering.calls import mathematics
 from kapi_sim.language.table.intrinsics import rows
-from kapi_spirv.lowering import mathematics
 from kapi_types import ItemType, UsmArrayType
 from kapi_types.kernel_typing.rules.functions import PRIMITIVES
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kapi_runtime import _drivers
+from kapi_runtime.sycl import drivers
 from kapi_sim import (
     DEFAULT_LOCAL_SIZE,
     AddressSpace,
@@ -79,8 +79,16 @@ from kapi_sim import (
 
 if TYPE_CHECKING:
     from kapi_runtime import cache, memory, runtime
-    from kapi_runtime.compilation import compile_spirv, compile_spirv_for_current_device
-    from kapi_runtime.contexts import (
+    from kapi_runtime.diagnosis.report import Diagnosis, detect, doctor
+    from kapi_runtime.kernels.controls import Profile, debug, simulation, trace
+    from kapi_runtime.kernels.kernel import Kernel, call_kernel, call_kernel_async, kernel
+    from kapi_runtime.kernels.kernel_information import KernelInformation, Statistics
+    from kapi_runtime.kernels.precompiled import PrecompiledKernel, load_opencl, load_spirv
+    from kapi_runtime.launch.host_arrays import device_context
+    from kapi_runtime.recording.record import Recording, profile_start, profile_stop, profiling
+    from kapi_runtime.recording.trace_format import Entry
+    from kapi_runtime.sycl.compilation import compile_spirv, compile_spirv_for_current_device
+    from kapi_runtime.sycl.contexts import (
         Context,
         MemoryInfo,
         close,
@@ -88,11 +96,9 @@ if TYPE_CHECKING:
         get_memory_info,
         require_context,
     )
-    from kapi_runtime.controls import Profile, debug, simulation, trace
-    from kapi_runtime.device import Device
-    from kapi_runtime.device_summary import DeviceSummary
-    from kapi_runtime.diagnosis import Diagnosis, detect, doctor
-    from kapi_runtime.discovery import (
+    from kapi_runtime.sycl.device import Device
+    from kapi_runtime.sycl.device_summary import DeviceSummary
+    from kapi_runtime.sycl.discovery import (
         default_device,
         devices,
         get_current_device,
@@ -100,14 +106,8 @@ if TYPE_CHECKING:
         list_devices,
         select_device,
     )
-    from kapi_runtime.events import Event, HostEvent, event_elapsed_time
-    from kapi_runtime.host_arrays import device_context
-    from kapi_runtime.kernel_information import KernelInformation, Statistics
-    from kapi_runtime.kernels import Kernel, call_kernel, call_kernel_async, kernel
-    from kapi_runtime.precompiled import PrecompiledKernel, load_opencl, load_spirv
-    from kapi_runtime.queues import Queue, default_queue, external_queue, queue
-    from kapi_runtime.recording import Recording, profile_start, profile_stop, profiling
-    from kapi_runtime.trace_format import Entry
+    from kapi_runtime.sycl.events import Event, HostEvent, event_elapsed_time
+    from kapi_runtime.sycl.queues import Queue, default_queue, external_queue, queue
 
 __version__ = "0.1.0"
 
@@ -223,54 +223,54 @@ __all__ = [
 
 # Each name that needs dpctl or Numba, and the module that is imported when the name is first used.
 _LAZY = {
-    "Context": "contexts",
-    "Device": "device",
-    "DeviceSummary": "device_summary",
-    "Diagnosis": "diagnosis",
-    "Entry": "trace_format",
-    "Event": "events",
-    "HostEvent": "events",
-    "Kernel": "kernels",
-    "KernelInformation": "kernel_information",
-    "MemoryInfo": "contexts",
-    "PrecompiledKernel": "precompiled",
-    "Profile": "controls",
-    "Queue": "queues",
-    "Recording": "recording",
-    "Statistics": "kernel_information",
-    "call_kernel": "kernels",
-    "call_kernel_async": "kernels",
-    "close": "contexts",
-    "compile_spirv": "compilation",
-    "compile_spirv_for_current_device": "compilation",
-    "current_context": "contexts",
-    "debug": "controls",
-    "default_device": "discovery",
-    "default_queue": "queues",
-    "detect": "diagnosis",
-    "device_context": "host_arrays",
-    "devices": "discovery",
-    "doctor": "diagnosis",
-    "event_elapsed_time": "events",
-    "external_queue": "queues",
-    "get_current_device": "discovery",
-    "get_memory_info": "contexts",
-    "is_available": "discovery",
-    "kernel": "kernels",
-    "list_devices": "discovery",
-    "load_opencl": "precompiled",
-    "load_spirv": "precompiled",
-    "profile_start": "recording",
-    "profile_stop": "recording",
-    "profiling": "recording",
-    "queue": "queues",
-    "require_context": "contexts",
-    "select_device": "discovery",
-    "simulation": "controls",
-    "trace": "controls",
+    "Context": "sycl.contexts",
+    "Device": "sycl.device",
+    "DeviceSummary": "sycl.device_summary",
+    "Diagnosis": "diagnosis.report",
+    "Entry": "recording.trace_format",
+    "Event": "sycl.events",
+    "HostEvent": "sycl.events",
+    "Kernel": "kernels.kernel",
+    "KernelInformation": "kernels.kernel_information",
+    "MemoryInfo": "sycl.contexts",
+    "PrecompiledKernel": "kernels.precompiled",
+    "Profile": "kernels.controls",
+    "Queue": "sycl.queues",
+    "Recording": "recording.record",
+    "Statistics": "kernels.kernel_information",
+    "call_kernel": "kernels.kernel",
+    "call_kernel_async": "kernels.kernel",
+    "close": "sycl.contexts",
+    "compile_spirv": "sycl.compilation",
+    "compile_spirv_for_current_device": "sycl.compilation",
+    "current_context": "sycl.contexts",
+    "debug": "kernels.controls",
+    "default_device": "sycl.discovery",
+    "default_queue": "sycl.queues",
+    "detect": "diagnosis.report",
+    "device_context": "launch.host_arrays",
+    "devices": "sycl.discovery",
+    "doctor": "diagnosis.report",
+    "event_elapsed_time": "sycl.events",
+    "external_queue": "sycl.queues",
+    "get_current_device": "sycl.discovery",
+    "get_memory_info": "sycl.contexts",
+    "is_available": "sycl.discovery",
+    "kernel": "kernels.kernel",
+    "list_devices": "sycl.discovery",
+    "load_opencl": "kernels.precompiled",
+    "load_spirv": "kernels.precompiled",
+    "profile_start": "recording.record",
+    "profile_stop": "recording.record",
+    "profiling": "recording.record",
+    "queue": "sycl.queues",
+    "require_context": "sycl.contexts",
+    "select_device": "sycl.discovery",
+    "simulation": "kernels.controls",
+    "trace": "kernels.controls",
 }
 
-_drivers.activate()
+drivers.activate()
 
 
 # Modules that are names of the interface themselves.

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from kapi_runtime import environment
+from kapi_runtime.sycl import environment
 from kapi_sim.errors import DriverError
 
 
@@ -14,7 +14,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return its exit status: 1 if something is wrong."""
     options = _parser().parse_args(arguments)
     if options.command is None:
-        from kapi_runtime.diagnosis import doctor
+        from kapi_runtime.diagnosis.report import doctor
 
         return 0 if doctor() else 1
     try:

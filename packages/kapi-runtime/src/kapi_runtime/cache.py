@@ -25,7 +25,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from kapi_runtime.cache_folder import CacheFolder
+from kapi_runtime.build.cache_folder import CacheFolder
 from kapi_sim.errors import ModuleFileError
 from kapi_spirv import SpirvModule, read_module, write_module
 

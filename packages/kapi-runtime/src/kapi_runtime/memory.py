@@ -26,11 +26,10 @@ from typing import Any
 import numpy as np
 from dpctl.memory import USMAllocationError
 
-from kapi_runtime._copying import copy_array
-from kapi_runtime._waiting import wait_for
-from kapi_runtime.dlpack import is_on_sycl_device
-from kapi_runtime.queues import default_queue, describe_queue
-from kapi_runtime.usm_array import (
+from kapi_runtime.sycl.copying import copy_array
+from kapi_runtime.sycl.dlpack import is_on_sycl_device
+from kapi_runtime.sycl.queues import default_queue, describe_queue
+from kapi_runtime.sycl.usm_array import (
     UsmArray,
     UsmType,
     coerced_kind,
@@ -40,6 +39,7 @@ from kapi_runtime.usm_array import (
     shared_array_of,
     usm_array_of,
 )
+from kapi_runtime.sycl.waiting import wait_for
 from kapi_sim.errors import DriverError, DtypeError, ExecutionPlacementError, LimitError, UsmAllocationError
 
 __all__ = ["UsmArray", "asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array"]

@@ -9,9 +9,9 @@ import sys
 from dataclasses import dataclass, fields
 from typing import Any
 
-from kapi_runtime import _drivers
-from kapi_runtime._opencl import OpenclError, opencl_device
-from kapi_runtime.discovery import find_device
+from kapi_runtime.sycl import drivers
+from kapi_runtime.sycl.discovery import find_device
+from kapi_runtime.sycl.opencl import OpenclError, opencl_device
 
 __all__ = ["Versions", "get_version"]
 
@@ -114,7 +114,7 @@ def _package(name: str) -> str:
 
 def _library(name: str) -> str:
     """File name of a loaded library, with links followed: it holds the version."""
-    paths = _drivers.loaded_libraries(name)
+    paths = drivers.loaded_libraries(name)
     return os.path.basename(os.path.realpath(paths[0])) if paths else "unknown"
 
 

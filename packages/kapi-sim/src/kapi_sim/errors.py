@@ -1,13 +1,17 @@
 """Every error and warning of kapi, under one root, with its cause and its cure.
 
-All five packages raise from here, so one ``except KapiError`` holds them all.  Each class is also
+All packages raise from here, so one ``except KapiError`` holds them all.  Each class is also
 the builtin that fits it best, so code that knows nothing of kapi catches it too.  `ERRORS` is the
 table of the classes, from which the documentation is printed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+from kapi_sim.tracebacks import is_full, rendered
 
 __all__ = [
     "ERRORS",
@@ -41,6 +45,13 @@ __all__ = [
 class KapiError(Exception):
     """Root of every error that kapi raises on purpose."""
 
+    @property
+    def _render_traceback_(self) -> Callable[[], list[str]]:
+        """What IPython asks for the lines that it shows; absent where all frames are wanted."""
+        if is_full():
+            raise AttributeError("_render_traceback_")
+        return lambda: rendered(self)
+
 
 class DataRaceError(KapiError, RuntimeError):
     """Two work-items used one memory location, at least one wrote, and nothing orders them.
@@ -48,6 +59,8 @@ class DataRaceError(KapiError, RuntimeError):
     Cure: a `group_barrier` between the two lines if the work-items share a work-group; one writer
     for each element, an atomic, or two launches if they do not.
     """
+
+    race: Any = None  # what a picture of it needs: `kapi_sim.checks.races.Race`
 
 
 class OutOfBoundsError(KapiError, IndexError):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, overload
 
-from kapi_sim.errors import KernelLaunchError
+from kapi_sim.errors import KapiError, KernelLaunchError
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language import KernelOptions, NdRange, Range
 from kapi_sim.language.launchable import Launchable, decorate, require_index_space, require_kernel
 from kapi_sim.language.source import remember_source
 from kapi_sim.launch import execute
+from kapi_sim.tracebacks import shorten
 
 __all__ = ["Event", "Kernel", "call_kernel", "call_kernel_async", "kernel"]
 
@@ -125,9 +126,13 @@ def call_kernel(kernel: Kernel, index_space: Range | NdRange, *args: Any) -> Non
     KapiError
         What a check finds: see `kapi_sim.errors.ERRORS`.
     """
-    require_kernel(kernel, Kernel)
-    require_index_space(index_space)
-    kernel.run(index_space, args)
+    try:
+        require_kernel(kernel, Kernel)
+        require_index_space(index_space)
+        kernel.run(index_space, args)
+    except Exception as error:
+        shorten(error, isinstance(error, KapiError))
+        raise
 
 
 class Event:
@@ -168,6 +173,10 @@ def call_kernel_async(
     KernelLaunchError
         As `call_kernel`; also if something in `dependent_events` cannot be waited for.
     """
-    require_kernel(kernel, Kernel)
-    require_index_space(index_space)
-    return kernel.submit(index_space, dependent_events, args)
+    try:
+        require_kernel(kernel, Kernel)
+        require_index_space(index_space)
+        return kernel.submit(index_space, dependent_events, args)
+    except Exception as error:
+        shorten(error, isinstance(error, KapiError))
+        raise

@@ -22,6 +22,7 @@ from kapi_sim.errors import (
     DeadlockError,
     DtypeError,
     KapiError,
+    KernelCompilationError,
     KernelLaunchError,
     OutOfBoundsError,
     ScheduleDependenceWarning,
@@ -30,8 +31,9 @@ from kapi_sim.errors import (
 from kapi_sim.instrument.compiled import Compiled
 from kapi_sim.instrument.hooks import hooks_of, words_of
 from kapi_sim.instrument.rewrite import Instrumented
+from kapi_sim.items.misuse import describe_misuse
 from kapi_sim.language.options import KernelOptions
-from kapi_sim.language.source import Site, is_users_own
+from kapi_sim.language.source import Site
 from kapi_sim.language.words.index_space import NdRange, Range
 from kapi_sim.language.words.outside import CARRIED_OUT
 from kapi_sim.memory.arguments import Bound, bind
@@ -43,6 +45,7 @@ from kapi_sim.run.second_look import SecondLook
 from kapi_sim.settings.control import Settings, current_settings
 from kapi_sim.settings.debugging import is_debugged, start_clock
 from kapi_sim.settings.report import LaunchRecord
+from kapi_sim.tracebacks import is_users_own
 from kapi_sim.tracing.switch import active_trace
 
 if TYPE_CHECKING:
@@ -123,6 +126,10 @@ def execute(
         else:
             _compare(run, kernel, bound, settings, seeds)
         second_look.look()
+    except Exception as error:
+        if recorder is not None:
+            recorder.note_failure(error)
+        raise
     finally:
         bound.copy_back()
         if settings.uninitialised is not None and bound.trail is not None:
@@ -248,6 +255,13 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         ).with_traceback(error.__traceback__)
         missing.add_note(note)
         raise missing from None
+    misuse = describe_misuse(error)
+    if misuse is not None:
+        misused = KernelCompilationError(misuse).with_traceback(error.__traceback__)
+        misused.add_note(note)
+        raise misused from None
+    if isinstance(error, OutOfBoundsError) and bound.clock.describe() in str(error):
+        note = f"in kernel `{kernel.name}`"  # the message has the place
     if not isinstance(error, _NAME_WORK_ITEMS):
         error.add_note(note)
 
@@ -293,7 +307,7 @@ def _compare(
             bound.restore(before)
             bound.forget()
             if bound.recorder is not None:
-                bound.recorder.stop()
+                bound.recorder.start_anew()
         try:
             run(Order(seed))
         except Exception as error:

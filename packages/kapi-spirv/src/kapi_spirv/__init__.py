@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kapi_lowering.results.failures import FAILURE_RECORD_SIZE, Failure, FailureRecord
+from kapi_lowering.results.packed import Field, PackedLayout, Parameter
 from kapi_spirv.binary import entry_points
-from kapi_spirv.failures import FAILURE_RECORD_SIZE, Failure, FailureRecord
 from kapi_spirv.module import SpirvModule
 from kapi_spirv.module_file import read_module, write_module
-from kapi_spirv.packed import Field, PackedLayout, Parameter
 from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
 
 if TYPE_CHECKING:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 
+from numba import types
+
+from kapi_lowering.kernels.compilation import compiled_function, compiled_kernel
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language import KernelOptions
 from kapi_spirv import contraction
-from kapi_spirv._numba_compat import types
 from kapi_spirv.binary import read_header
-from kapi_spirv.kernel_compilation import compiled_function, compiled_kernel
 from kapi_spirv.module import SpirvModule
 from kapi_spirv.target import KAPI_DEFAULT_TARGET, SpirvTarget
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kapi_spirv.emission_client import disassemble
-from kapi_spirv.kernel_module import KernelModule
+from kapi_lowering.emission.client import disassemble
+from kapi_lowering.results.kernel_module import KernelModule
 from kapi_spirv.target import SpirvTarget
 
 __all__ = ["SpirvModule"]

@@ -10,18 +10,19 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from kapi_spirv import contraction
-from kapi_spirv.binary import has_duplicate_ids, read_header
-from kapi_spirv.target_interface import (
+from kapi_lowering.target import (
     AtomicUpdate,
     Combination,
     GroupKind,
+    LocalMemory,
     ShuffleKind,
     SubGroupQuery,
     Target,
     Way,
     WorkItemQuery,
 )
+from kapi_spirv import contraction
+from kapi_spirv.binary import has_duplicate_ids, read_header
 
 if TYPE_CHECKING:
     from llvmlite import ir
@@ -143,12 +144,19 @@ class SpirvTarget(Target):
     def function_convention(self) -> str:
         return "spir_func"
 
+    @property
+    def function_attributes(self) -> tuple[str, ...]:
+        return ()
+
     def begin_entry(
         self, module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]
-    ) -> tuple[ir.Function, ir.Value, Sequence[ir.Value]]:
+    ) -> tuple[ir.Function, ir.Value]:
         from kapi_spirv.code import entry
 
         return entry.begin_entry(module, name, packed, local)
+
+    def local_memory(self, builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:
+        return builder.function.args[1:]  # type: ignore[no-any-return]  # the launch gives each as an argument
 
     def finish_entry(self, function: ir.Function, options: KernelOptions, is_linear: bool) -> None:
         from kapi_spirv.code import entry

@@ -13,7 +13,7 @@ from kapi_types.kernel_api import AtomicRefType, GroupType, ItemType, NdItemType
 from kapi_types.usm.models import SyclObjectModel, UsmArrayModel
 from kapi_types.usm.queue import EventType, QueueType
 from kapi_types.usm.typeof import typeof_usm_array
-from kapi_types.usm.usm_array import UsmArrayFields, UsmArrayType, array_fields, array_type, is_usm_array, usm_kind
+from kapi_types.usm.usm_array import ArrayFields, UsmArrayType, array_fields, array_type, is_usm_array, usm_kind
 from kapi_types.usm.views import UsmView
 from kapi_types.weak import (
     WeakBool,
@@ -36,7 +36,7 @@ __all__ = [
     "QueueType",
     "SubGroupType",
     "SyclObjectModel",
-    "UsmArrayFields",
+    "ArrayFields",
     "UsmArrayModel",
     "UsmArrayType",
     "UsmView",

@@ -11,7 +11,7 @@ from kapi_sim import AddressSpace, LocalAccessor
 from kapi_sim.errors import DtypeError
 from kapi_types._numba_compat import from_dtype, types
 from kapi_types.kernel_api import tuple_of
-from kapi_types.usm.usm_array import UsmArrayFields, UsmArrayType, array_fields, array_type, is_usm_array
+from kapi_types.usm.usm_array import ArrayFields, UsmArrayType, array_fields, array_type, is_usm_array
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = ["typeof_argument"]
@@ -54,9 +54,9 @@ def typeof_argument(value: Any) -> types.Type:
     if isinstance(value, LocalAccessor):
         shape = tuple(value.shape)
         return UsmArrayType(_strong(value.dtype), len(shape), "C", address_space=AddressSpace.LOCAL, extents=shape)
-    if is_usm_array(value) or isinstance(value, UsmArrayFields):
+    if is_usm_array(value) or isinstance(value, ArrayFields):
         try:
-            return array_type(value if isinstance(value, UsmArrayFields) else array_fields(value))
+            return array_type(value if isinstance(value, ArrayFields) else array_fields(value))
         except TypeError as error:
             raise DtypeError(str(error)) from error
     if isinstance(value, np.ndarray):

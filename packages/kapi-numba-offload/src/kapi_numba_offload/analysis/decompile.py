@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from kapi_numba_offload._numba_compat import ir
+from _kapi_numba_hooks import ir, run_frontend
 from kapi_sim.errors import KernelCompilationError
 
 __all__ = ["definition_from_ir"]
@@ -40,6 +40,8 @@ def definition_from_ir(function: Callable[..., Any], func_ir: Any) -> ast.Functi
         If the function has branches or loops.
     """
     code = function.__code__
+    if func_ir is None:
+        func_ir = run_frontend(function)
     if len(func_ir.blocks) != 1:
         raise KernelCompilationError(
             f"function {function.__name__} must have its source in a file to be offloaded, since it has branches or "
@@ -144,6 +146,8 @@ class _Lines:
             return f"{self._name(value.func)}({', '.join(args)})"
         if value.op == "build_tuple":
             return f"({''.join(f'{self._name(each)}, ' for each in value.items)})"
+        if value.op == "build_list":
+            return f"[{', '.join(map(self._name, value.items))}]"
         if value.op == "getitem":
             return f"{self._name(value.value)}[{self._name(value.index)}]"
         if value.op == "static_getitem":

@@ -9,9 +9,9 @@ import numba
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 
-__all__ = ["has_assignment_within", "has_effects"]
+__all__ = ["CHANGES", "has_assignment_within", "has_effects"]
 
-_CHANGES = {"copyto", "put", "put_along_axis", "place", "putmask", "fill_diagonal"}
+CHANGES = {"copyto", "put", "put_along_axis", "place", "putmask", "fill_diagonal"}
 """NumPy's functions that store into an array that they are given."""
 
 _PURE = {len, abs, int, float, bool, complex, round, min, max, range, tuple, numba.prange}
@@ -43,7 +43,7 @@ def _is_pure(call: ast.Call, names: Names) -> bool:
         return isinstance(call.func, ast.Attribute) and call.func.attr in _PURE_METHODS
     name = numpy_name(function)
     if name is not None:
-        return name not in _CHANGES
+        return name not in CHANGES
     try:
         return function in _PURE or getattr(function, "__module__", None) == "math"
     except TypeError:  # not hashable

@@ -9,12 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.analysis.functions import ELEMENTWISE
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
-from kapi_numba_offload.analysis.numpy_functions import CREATION, REDUCTIONS, numpy_name
+from kapi_numba_offload.analysis.numpy_functions import (
+    CREATION,
+    FREQUENCIES,
+    MAKES_PAIRS,
+    REDUCTIONS,
+    WINDOWS,
+    numpy_name,
+)
+from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.run.usm import is_dpnp_array
 
-__all__ = ["ANY", "SCALAR", "ArrayKind", "Kind", "Kinds", "Other", "TupleKind"]
+__all__ = ["ANY", "SCALAR", "ArrayKind", "Kind", "Kinds", "Other", "TupleKind", "is_usm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +90,7 @@ class Kinds:
         self._now = dict(parameters)
         self._has_host = any(isinstance(each, ArrayKind) and not each.usm for each in parameters.values())
         self.of: dict[int, Kind] = {}
+        self._alive: list[ast.AST] = []
         self._targets: dict[int, Kind] = {}
         self.mixtures: list[tuple[ast.expr, ast.expr, ast.expr]] = []
 
@@ -94,6 +102,11 @@ class Kinds:
     def kind(self, node: ast.expr) -> Kind:
         """The kind that `node` was found to have; `ANY` if it was not met."""
         return self.of.get(id(node), ANY)
+
+    def note(self, node: ast.expr, kind: Kind) -> None:
+        """Let `node` have a kind."""
+        self._alive.append(node)  # another node that had its identity would have its kind
+        self.of[id(node)] = kind
 
     def is_element(self, node: ast.expr) -> bool:
         """Whether `node` is a subscript that may give one element of a USM array, which is a number and no view."""
@@ -197,7 +210,7 @@ class Kinds:
 
     def _expression(self, node: ast.expr) -> Kind:
         kind = self._kind_of(node)
-        self.of[id(node)] = kind
+        self.note(node, kind)
         return kind
 
     def _kind_of(self, node: ast.expr) -> Kind:
@@ -316,7 +329,8 @@ class Kinds:
             return _reduced(arrays[0], node, kinds)
         if not arrays:
             if name in CREATION:
-                return ArrayKind(of_dpnp or not self._has_host, _made_rank(name, node, kinds))
+                made = ArrayKind(of_dpnp or not self._has_host, _made_rank(name, node, kinds))
+                return TupleKind((made, made)) if name in MAKES_PAIRS else made
             return ArrayKind(True) if of_dpnp else ANY
         if name.endswith("_like"):
             return arrays[0]
@@ -337,6 +351,13 @@ class Kinds:
             return ArrayKind(owner.usm, rank if all(kind == SCALAR or isinstance(kind, TupleKind) for kind in kinds)
                              else None)  # fmt: skip
         return SCALAR if function.attr == "item" else ANY
+
+
+def is_usm(kind: Kind) -> bool:
+    """Whether it is a USM array, or a tuple of them."""
+    if isinstance(kind, TupleKind):
+        return bool(kind.items) and all(map(is_usm, kind.items))
+    return isinstance(kind, ArrayKind) and kind.usm
 
 
 def _kind(value: Any) -> Kind:
@@ -385,7 +406,7 @@ def _reduced(array: ArrayKind, node: ast.Call, kinds: Sequence[Kind], first: int
 
 
 def _made_rank(name: str, node: ast.Call, kinds: Sequence[Kind]) -> int | None:
-    if name in ("arange", "linspace", "logspace", "geomspace"):
+    if name in ("arange", "linspace", "logspace", "geomspace", *WINDOWS, *FREQUENCIES, *MAKES_PAIRS):
         return 1
     if name in ("eye", "identity", "tri"):
         return 2

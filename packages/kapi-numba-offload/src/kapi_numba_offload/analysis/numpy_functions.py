@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Any
 
 import dpnp
 import numpy as np
 
-from kapi_numba_offload.analysis.functions import ELEMENTWISE
+from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.analysis.operations import ELEMENTWISE, operator_operands
 
-__all__ = ["CREATION", "REDUCTIONS", "STATUSES", "function_named", "numpy_functions", "numpy_name", "status"]
+__all__ = [
+    "CREATION",
+    "REDUCTIONS",
+    "STATUSES",
+    "function_named",
+    "elementwise",
+    "numpy_functions",
+    "numpy_name",
+    "status",
+]
 
 REDUCTIONS = ("sum", "prod", "min", "max", "mean", "any", "all", "argmin", "argmax")
 """Reductions by NumPy's names; `amin` and `amax` are other names of two of them."""
 
-CREATION = {
-    "arange": 0, "array": 0, "asarray": 0, "empty": 2, "eye": 0, "full": 3, "identity": 2, "linspace": 0,
-    "logspace": 0, "geomspace": 0, "ones": 2, "tri": 0, "zeros": 2,
-}  # fmt: skip
-"""Functions that make arrays of no array."""
+WINDOWS = ("bartlett", "blackman", "hamming", "hanning", "kaiser")
+FREQUENCIES = ("fft.fftfreq", "fft.rfftfreq")
+MAKES_PAIRS = ("tril_indices", "triu_indices", "diag_indices")
+
+CREATION = frozenset((
+    "arange", "array", "asarray", "empty", "eye", "full", "identity", "linspace", "logspace", "geomspace", "indices",
+    "ones", "tri", "zeros", *WINDOWS, *FREQUENCIES, *MAKES_PAIRS,
+))  # fmt: skip
+"""Functions that make arrays of no array; `MAKES_PAIRS` make two."""
 
 STATUSES = {
     "offloaded": "part of a kernel, fused with what stands around it",
@@ -56,7 +71,7 @@ def _numpy_names() -> dict[Any, str]:
         for submodule in _SUBMODULES:
             for name, function in _public(getattr(module, submodule), f"{submodule}."):
                 found.setdefault(function, name)
-    for name in (*ELEMENTWISE, *REDUCTIONS, *CREATION):
+    for name in (*ELEMENTWISE, *REDUCTIONS, *(each for each in CREATION if "." not in each)):
         for module in (dpnp, np):
             if hasattr(module, name):
                 found[getattr(module, name)] = name
@@ -100,3 +115,14 @@ def status(name: str) -> str:
     if numpy_name(function_named(name, on_device=False)) in (*ELEMENTWISE, *REDUCTIONS):  # another name of one of them
         return "offloaded"
     return "host" if function_named(name, on_device=True) is None else "dpnp's kernel"
+
+
+def elementwise(node: ast.expr, names: Names) -> tuple[str, list[ast.expr]] | None:
+    """Name and operands of an elementwise operation, an operator or a function; None for anything else."""
+    if not isinstance(node, ast.Call):
+        return operator_operands(node)
+    function = names.value(node.func)
+    if function is UNKNOWN or node.keywords or any(isinstance(each, ast.Starred) for each in node.args):
+        return None
+    name = "absolute" if function is abs else numpy_name(function)
+    return (name, node.args) if name in ELEMENTWISE and len(node.args) == ELEMENTWISE[name].arity else None

@@ -11,19 +11,20 @@ from typing import Any
 
 from dpnp.dpnp_array import dpnp_array
 
-from kapi_numba_offload._numba_compat import types
+from _kapi_numba_hooks import types
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.normal_form import normalised
 from kapi_numba_offload.analysis.source import function_definition
 from kapi_numba_offload.loops.loop_syntax import variables_of
-from kapi_numba_offload.partition.grouping import PREFIX
+from kapi_numba_offload.partition.facts import PREFIX
 from kapi_numba_offload.partition.partition import Partition
 from kapi_numba_offload.run.diagnostics import report_of
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.usm import as_dpnp, like
+from kapi_runtime.launch.host_arrays import place_of_host_arrays
 from kapi_sim.errors import KernelCompilationError
 from kapi_types import UsmArrayType, is_usm_array
 
@@ -67,6 +68,7 @@ class OffloadedFunction:
         self._options = options
         self.arguments = tuple(arguments)
         self._has_run = False
+        self.moved = 0
         self._usm_positions = tuple(number for number, each in enumerate(self.arguments) if _holds_usm(each))
         definition = normalised(function_definition(function, func_ir))
         for node in own_nodes(definition):
@@ -89,7 +91,7 @@ class OffloadedFunction:
         )
         for node, usm, host in kinds.mixtures:
             raise mixed_error(
-                self.partition.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host)
+                self.partition.facts.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host)
             )
         definition.body = self.partition.block(definition.body)
         self._call = _compiled(function, definition, names, self.partition)
@@ -207,4 +209,5 @@ def queue_of(*args: Any) -> Any:
         found = each.sycl_queue if is_usm_array(each) else queue_of(*each) if isinstance(each, tuple) else None
         if found is not None:
             return found
-    return None
+    place = place_of_host_arrays()  # in a device context, arrays that are made are of its queue
+    return None if place is None else place.queue

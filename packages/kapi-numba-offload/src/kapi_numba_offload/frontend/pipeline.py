@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from kapi_numba_offload._numba_compat import (
+from _kapi_numba_hooks import (
     CompilerBase,
     DefaultPassBuilder,
     FixupArgs,

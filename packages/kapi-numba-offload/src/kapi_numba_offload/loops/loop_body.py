@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numba
 
@@ -17,7 +18,7 @@ from kapi_numba_offload.loops.body_state import ArrayFacts, BodyState, NotInKern
 from kapi_numba_offload.loops.loop_views import Rows, View
 from kapi_numba_offload.loops.loops_over_rows import as_loop_over_indices
 from kapi_numba_offload.loops.private_arrays import private_array
-from kapi_numba_offload.loops.row_expressions import RowExpressions, at_of
+from kapi_numba_offload.loops.row_expressions import RowExpressions
 from kapi_numba_offload.loops.syntax_parts import call_of, variable
 
 __all__ = ["BodyRewriter"]
@@ -180,7 +181,7 @@ class BodyRewriter:
             raise NotInKernelError("a temporary array of a length that only the launch knows", node)
         self.late_reads |= read
         lengths = tuple(map(state.frozen, rows.lengths))
-        state.expressions[name] = Rows(lengths, rows.ones, rows.element, rows.arrays, rows.is_bool)
+        state.expressions[name] = replace(rows, lengths=lengths)
 
     def _in_place(self, node: ast.AugAssign) -> list[ast.stmt]:
         target = node.target
@@ -214,7 +215,7 @@ class BodyRewriter:
             if len(rows.lengths) > len(at):
                 raise NotInKernelError("an assignment of an array of higher rank", node)
             free = view.free
-            source = rows.element(at_of(rows, [each.length for each in free], [each.is_one for each in free], at))
+            source = rows.broadcast_at([each.length for each in free], [each.is_one for each in free], at)
         element = self._views.stored(view, at, node)
         inner: ast.stmt = (
             ast.Assign([element], source) if operation is None else ast.AugAssign(element, operation, source)

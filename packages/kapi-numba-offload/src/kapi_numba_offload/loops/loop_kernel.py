@@ -3,106 +3,21 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.elements.shares import POSITION_LINES
 from kapi_numba_offload.loops.body_state import ArrayFacts
 from kapi_numba_offload.loops.loop_body import BodyRewriter
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
 from kapi_numba_offload.loops.loop_views import HELPERS
 
-__all__ = ["IDENTITIES", "POSITION_LINES", "LoopFunctions", "Shares", "combine", "most_items", "shares_of"]
-
-
-def _identity_of_extremum(dtype: np.dtype[Any], largest: bool) -> Any:
-    if dtype.kind == "b":
-        return dtype.type(largest)
-    if dtype.kind == "f":
-        return dtype.type(math.inf if largest else -math.inf)
-    return np.iinfo(dtype).max if largest else np.iinfo(dtype).min
-
-
-IDENTITIES: dict[str, Callable[[np.dtype[Any]], Any]] = {
-    "sum": lambda dtype: dtype.type(0),
-    "prod": lambda dtype: dtype.type(1),
-    "or": lambda dtype: dtype.type(0),
-    "xor": lambda dtype: dtype.type(0),
-    "and": lambda dtype: ~dtype.type(0) if dtype.kind != "b" else dtype.type(1),
-    "min": lambda dtype: dtype.type(_identity_of_extremum(dtype, True)),
-    "max": lambda dtype: dtype.type(_identity_of_extremum(dtype, False)),
-}
-"""What each reduction starts with, which changes nothing."""
-
-_COMBINED: dict[str, np.ufunc] = {
-    "sum": np.add, "prod": np.multiply, "or": np.bitwise_or, "xor": np.bitwise_xor, "and": np.bitwise_and,
-    "min": np.minimum, "max": np.maximum,
-}  # fmt: skip
-
-
-def combine(operation: str, initial: Any, partial: np.ndarray[Any, Any]) -> Any:
-    """The value of a reduction: the initial value and what each work-item found, in their dtype."""
-    dtype = partial.dtype
-    with np.errstate(all="ignore"):  # integers wrap, as on the device
-        reduced = _COMBINED[operation].reduce(partial, dtype=dtype)
-        return _COMBINED[operation](np.asarray(initial).astype(dtype), reduced)[()]
-
-
-_ITEMS_PER_UNIT = 2048
-_MOST_ITEMS = 65536
-
-
-class Shares(NamedTuple):
-    """How the iterations of a reduction are shared out: a row of `lanes` work-items takes `steps` times `lanes`.
-
-    Neighbouring work-items take neighbouring iterations, which is what devices vectorise and what memory likes. The
-    lanes are an axis of the index space, so that the driver's compiler can see it.
-    """
-
-    rows: int
-    lanes: int
-    steps: int
-
-    @property
-    def items(self) -> int:
-        """Work-items in all."""
-        return self.rows * self.lanes
-
-    @property
-    def space(self) -> kapi_runtime.Range:
-        """The index space."""
-        return kapi_runtime.Range(self.rows, self.lanes)
-
-
-def most_items(device: Any) -> int:
-    """Work-items beyond which a device gains nothing by sharing out work further."""
-    return int(min(_MOST_ITEMS, device.max_compute_units * _ITEMS_PER_UNIT))
-
-
-def shares_of(count: int, queue: Any) -> Shares:
-    """How `count` iterations, at least one, are shared out on a queue's device.
-
-    Intel's runtime for CPUs runs 16 work-items as one vector; more lanes than that make it go through the data several
-    times, at half of the speed.
-    """
-    device = queue.sycl_device
-    lanes = 16 if device.is_cpu else 64
-    rows = max(1, min(most_items(device), count) // lanes)
-    return Shares(rows, lanes, -(-count // (rows * lanes)))
-
-
-POSITION_LINES = (
-    "kapi_row = item.get_id(0)",
-    "kapi_lane = item.get_id(1)",
-    "kapi_lanes = item.get_range(1)",
-    "kapi_base = kapi_row * kapi_steps * kapi_lanes + kapi_lane",
-)
-"""Lines of a kernel over `Shares.space` before its loop over `kapi_steps` steps."""
+__all__ = ["LoopFunctions"]
 
 
 class LoopFunctions:
@@ -126,7 +41,6 @@ class LoopFunctions:
             **HELPERS,
             "kapi_PrivateArray": kapi_runtime.PrivateArray,
         }
-        self._globals.setdefault("np", np)
 
     def rewriter(self, arrays: Mapping[str, ArrayFacts], lower: Mapping[str, int]) -> BodyRewriter:
         """What rewrites the loop's body, for such arrays, and variables that are never below numbers."""

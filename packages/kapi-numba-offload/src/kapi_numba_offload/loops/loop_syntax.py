@@ -35,7 +35,7 @@ class Axis:
     step: ast.expr
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LoopSyntax:
     """A parallel loop, or a nest of up to three of them with nothing between.
 
@@ -83,25 +83,24 @@ def parallel_loop(node: ast.For, names: Names) -> LoopSyntax:
             break
         axes.append(inner)
         body = body[0].body
-    found = LoopSyntax(node, axes, body)
     variables = {axis.variable for axis in axes}
     stored = variables_of(body, ast.Store)
+    reductions: dict[str, str] = {}
+    assigned: set[str] = set()
+    refusals: list[Refusal] = []
     for name in sorted(stored - variables):
         first = first_use(name, body) == "read"
         operation = _reduction(name, body, names) if first else None
         if operation is not None:
-            found.reductions[name] = operation
-        elif first:
-            found.refusals.append(Refusal("carried-value", node.lineno, name))
-            found.assigned.add(name)
-        else:
-            found.assigned.add(name)
-    for name in sorted(variables & stored):
-        found.refusals.append(Refusal("loop-variable", node.lineno, name))
-    read = variables_of(body, ast.Load)
-    own = found.assigned | variables | found.reductions.keys()
-    found.captured = sorted(name for name in read if name in names.locals and name not in own)
-    return found
+            reductions[name] = operation
+            continue
+        assigned.add(name)
+        if first:
+            refusals.append(Refusal("carried-value", node.lineno, name))
+    refusals += [Refusal("loop-variable", node.lineno, name) for name in sorted(variables & stored)]
+    own = assigned | variables | reductions.keys()
+    captured = sorted(name for name in variables_of(body, ast.Load) if name in names.locals and name not in own)
+    return LoopSyntax(node, axes, body, captured, reductions, assigned, refusals)
 
 
 def _axis(node: ast.For) -> Axis:

@@ -1,13 +1,20 @@
-"""Parts of arrays in the body of a loop: views, rows, and the index arithmetic that kernels do for them."""
+"""Parts of arrays in the body of a loop: views, rows of elements, and the index arithmetic that kernels do for them."""
 
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["HELPERS", "FixedAxis", "FreeAxis", "Rows", "View"]
+import numpy as np
+
+from kapi_numba_offload.elements.expression import Apply, Const, Leaf, Node
+from kapi_numba_offload.elements.spelling import syntax_of
+from kapi_numba_offload.loops.syntax_parts import or_zero
+
+__all__ = ["HELPERS", "FixedAxis", "FreeAxis", "RowLeaf", "Rows", "View", "number_leaf"]
 
 
 def wrapped_index(index: Any, length: Any) -> Any:
@@ -38,13 +45,14 @@ def slice_length_down(start: Any, stop: Any, step: Any) -> Any:
 
 
 HELPERS: dict[str, Any] = {
+    "kapi_np": np,
     "kapi_wrapped_index": wrapped_index,
     "kapi_slice_bound": slice_bound,
     "kapi_slice_bound_down": slice_bound_down,
     "kapi_slice_length": slice_length,
     "kapi_slice_length_down": slice_length_down,
 }
-"""Functions that the rewritten body calls."""
+"""What the rewritten body names beside what its author does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +113,25 @@ _NEW_AXIS = FreeAxis(ast.Constant(0), ast.Constant(1), ast.Constant(1), True)
 
 
 @dataclass(frozen=True, slots=True)
+class RowLeaf:
+    """An operand of `Rows`: part of an array, or a number.
+
+    Attributes
+    ----------
+    lengths, ones : tuple
+        As those of `Rows`; empty for a number.
+    element : callable
+        Its element at given indices.
+    """
+
+    lengths: tuple[ast.expr, ...]
+    ones: tuple[bool | None, ...]
+    element: Callable[[Sequence[ast.expr]], ast.expr]
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
-    """A value of rank 1 or more, known element by element.
+    """An element expression of rank 1 or more.
 
     Attributes
     ----------
@@ -114,8 +139,10 @@ class Rows:
         Those of its axes.
     ones : tuple of bool or None
         Whether each has one element; None if only the launch knows.
-    element : callable
-        Its element at given indices.
+    node : Node
+        The expression.
+    leaves : tuple of RowLeaf
+        Its operands.
     arrays : frozenset of (str, str)
         What it reads: array and text of the part of it.
     is_bool : bool
@@ -124,6 +151,58 @@ class Rows:
 
     lengths: tuple[ast.expr, ...]
     ones: tuple[bool | None, ...]
-    element: Callable[[Sequence[ast.expr]], ast.expr]
+    node: Node
+    leaves: tuple[RowLeaf, ...]
     arrays: frozenset[tuple[str, str]]
     is_bool: bool = False
+
+    def element(self, at: Sequence[ast.expr]) -> ast.expr:
+        """Its element at given indices."""
+        return self._element(self.node, at)
+
+    def _element(self, node: Node, at: Sequence[ast.expr]) -> ast.expr:
+        if isinstance(node, Leaf):
+            leaf = self.leaves[node.index]
+            return leaf.element(_at_of(leaf, self.lengths, self.ones, at))
+        if isinstance(node, Const):
+            return ast.Constant(node.value)
+        assert isinstance(node, Apply)
+        return syntax_of(node.name, [self._element(each, at) for each in node.operands])
+
+    def broadcast_at(
+        self, lengths: Sequence[ast.expr], ones: Sequence[bool | None], at: Sequence[ast.expr]
+    ) -> ast.expr:
+        """Its element for an index of a result, whose axes may be longer and more."""
+        return self.element(_at_of(self, lengths, ones, at))
+
+    def applied(self, name: str, *others: Node | ast.expr, is_bool: bool = False) -> Rows:
+        """An operation of it and of numbers."""
+        leaves, operands = list(self.leaves), [self.node]
+        for each in others:
+            if isinstance(each, ast.expr):
+                leaves.append(number_leaf(each))
+                operands.append(Leaf(len(leaves) - 1))
+            else:
+                operands.append(each)
+        return Rows(self.lengths, self.ones, Apply(name, tuple(operands)), tuple(leaves), self.arrays, is_bool)
+
+
+def number_leaf(value: ast.expr) -> RowLeaf:
+    """A number as an operand."""
+    return RowLeaf((), (), lambda at: copy.deepcopy(value))
+
+
+def _at_of(
+    rows: Rows | RowLeaf, lengths: Sequence[ast.expr], ones: Sequence[bool | None], at: Sequence[ast.expr]
+) -> list[ast.expr]:
+    lead = len(at) - len(rows.lengths)
+    found: list[ast.expr] = []
+    for axis, (length, is_one) in enumerate(zip(rows.lengths, rows.ones, strict=True)):
+        index = at[lead + axis]
+        if is_one is True:
+            found.append(ast.Constant(0))
+        elif is_one is False or ones[lead + axis] is True or ast.unparse(length) == ast.unparse(lengths[lead + axis]):
+            found.append(index)
+        else:
+            found.append(or_zero(index, length))
+    return found

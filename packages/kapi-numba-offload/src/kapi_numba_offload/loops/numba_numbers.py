@@ -51,5 +51,5 @@ class NumbaNumbers(ast.NodeTransformer):
 
 
 def _converted(node: ast.expr, dtype: str) -> ast.expr:
-    function = ast.Attribute(ast.Name("np", ast.Load()), dtype, ast.Load())
+    function = ast.Attribute(ast.Name("kapi_np", ast.Load()), dtype, ast.Load())
     return ast.fix_missing_locations(ast.copy_location(ast.Call(function, [node], []), node))

@@ -10,12 +10,14 @@ import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
 import kapi_runtime
-from kapi_numba_offload._numba_compat import as_dtype
+from _kapi_numba_hooks import as_dtype
 from kapi_numba_offload.analysis.assertions import asserts
 from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.elements.reductions import COMBINATIONS, combine
+from kapi_numba_offload.elements.shares import shares_of
 from kapi_numba_offload.loops.body_state import ArrayFacts, NotInKernelError
 from kapi_numba_offload.loops.host_loop import HostLoop
-from kapi_numba_offload.loops.loop_kernel import IDENTITIES, LoopFunctions, combine, shares_of
+from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
 from kapi_numba_offload.loops.numba_numbers import NumbaNumbers, strong_numbers
 from kapi_numba_offload.run.launch_record import LaunchRecord
@@ -152,7 +154,7 @@ class ParallelLoop:
             return _results(found, weak)
         shares = shares_of(count, queue)
         partial = [allocate((shares.items,), dtype, "device", queue) for dtype in dtypes]
-        starts = [IDENTITIES[operation](dtype) for operation, dtype in zip(operations, dtypes, strict=True)]
+        starts = [COMBINATIONS[operation].identity(dtype) for operation, dtype in zip(operations, dtypes, strict=True)]
         args = [*partial, *starts, *captured, *steps, *extents[1:], count, shares.steps]
         launch(kernel, shares.space, args, checks=self._checks)
         moved = shares.items * sum(dtype.itemsize for dtype in dtypes)
@@ -251,7 +253,7 @@ class ParallelLoop:
         types = return_type(self._functions.typing(body), signature)
         dtypes = [np.dtype(as_dtype(as_strong(each))) for each in types]
         starts = {
-            name: IDENTITIES[operation](dtype)
+            name: COMBINATIONS[operation].identity(dtype)
             for (name, operation), dtype in zip(self.syntax.reductions.items(), dtypes, strict=True)
         }
         return self._kernel(self._functions.reduction(body, starts)), dtypes, [is_weak(each) for each in types]

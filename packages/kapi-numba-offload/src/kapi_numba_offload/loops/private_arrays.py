@@ -54,11 +54,11 @@ def private_array(state: BodyState, name: str, value: ast.expr) -> tuple[ast.exp
     if shape is None:
         raise NotInKernelError("a temporary array whose shape is no constant", value)
     if function == "full" and dtype is None:
-        dtype = attribute("np", _dtype_of(state, number, value))
+        dtype = attribute("kapi_np", _dtype_of(state, number, value))
     lengths = shape if isinstance(shape, tuple) else (shape,)
     state.arrays[name] = ArrayFacts(None, [each == 1 for each in lengths])
     spelled = ast.Tuple([ast.Constant(each) for each in lengths], ast.Load())
-    parts = [spelled, _dtype(state, dtype) if dtype else attribute("np", "float64"), ast.Constant(True)]
+    parts = [spelled, _dtype(state, dtype) if dtype else attribute("kapi_np", "float64"), ast.Constant(True)]
     return ast.copy_location(ast.Call(variable("kapi_PrivateArray"), parts, []), value), number
 
 
@@ -71,7 +71,7 @@ def _dtype(state: BodyState, node: ast.expr) -> ast.expr:
         name = np.dtype(value).name
     except TypeError:
         return node  # the kernel's own words say what it is
-    return attribute("np", "bool_" if name == "bool" else name)
+    return attribute("kapi_np", "bool_" if name == "bool" else name)
 
 
 def _dtype_of(state: BodyState, number: ast.expr | None, where: ast.AST) -> str:

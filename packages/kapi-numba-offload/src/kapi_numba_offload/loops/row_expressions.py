@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from kapi_numba_offload.analysis.functions import ELEMENTWISE, OPERATORS
+from kapi_numba_offload.analysis.numpy_functions import elementwise
+from kapi_numba_offload.analysis.operations import ELEMENTWISE
+from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
 from kapi_numba_offload.loops.body_state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.loop_views import Rows
+from kapi_numba_offload.loops.loop_views import RowLeaf, Rows, number_leaf
 from kapi_numba_offload.loops.row_reductions import RowReductions
-from kapi_numba_offload.loops.syntax_parts import call_of, or_zero
+from kapi_numba_offload.loops.syntax_parts import call_of
 from kapi_numba_offload.loops.view_reading import ViewReader
 
-__all__ = ["RowExpressions", "at_of"]
+__all__ = ["RowExpressions"]
 
-_OF_TRUTH_VALUES = {"logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite"}
-
-Build = Callable[[list[ast.expr]], ast.expr]
+_LOGICAL = ("bitwise_and", "bitwise_or", "bitwise_xor")
 
 
 class RowExpressions:
@@ -94,31 +94,30 @@ class RowExpressions:
         view = self.views.of(node)
         if view is not None:
             return self.views.rows(view) if view.order else None
-        operation = self._operation(node)
+        operation = elementwise(node, self._state.names)
         if operation is None:
             return None
-        operands, build, is_bool = operation
+        name, operands = operation
         rows = [self.rows(each) for each in operands]
         known = [each for each in rows if each is not None]
         if not known:
             return None
-        numbers = [None if row is not None else self._state.frozen(self.scalar(each))
-                   for each, row in zip(operands, rows, strict=True)]  # fmt: skip
-        rank = max(len(each.lengths) for each in known)
-        lengths, ones = self._broadcast(known, rank)
-
-        def element(at: Sequence[ast.expr]) -> ast.expr:
-            parts: list[ast.expr] = []
-            for row, number in zip(rows, numbers, strict=True):
-                if row is not None:
-                    parts.append(row.element(at_of(row, lengths, ones, at)))
-                elif number is not None:
-                    parts.append(copy.deepcopy(number))
-            return build(parts)
-
-        is_bool = is_bool or (isinstance(node, ast.BinOp) and all(each is None or each.is_bool for each in rows)
-                              and isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor)))  # fmt: skip
-        return Rows(lengths, ones, element, frozenset().union(*(each.arrays for each in known)), is_bool)
+        leaves: list[RowLeaf] = []
+        parts: list[Node] = []
+        for operand, row in zip(operands, rows, strict=True):
+            first = len(leaves)
+            if row is None:
+                parts.append(Leaf(first))
+                leaves.append(number_leaf(self._state.frozen(self.scalar(operand))))
+            else:
+                parts.append(renumbered(row.node, lambda leaf, first=first: _moved(leaf, first)))  # type: ignore[misc]
+                leaves += row.leaves
+        lengths, ones = self._broadcast(known, max(len(each.lengths) for each in known))
+        is_bool = ELEMENTWISE[name].gives_truth or (
+            name in _LOGICAL and all(each is None or each.is_bool for each in rows)
+        )
+        arrays = frozenset().union(*(each.arrays for each in known))
+        return Rows(lengths, ones, Apply(name, tuple(parts)), tuple(leaves), arrays, is_bool)
 
     def _broadcast(self, rows: Sequence[Rows], rank: int) -> tuple[tuple[ast.expr, ...], tuple[bool | None, ...]]:
         lengths: list[ast.expr] = []
@@ -134,41 +133,6 @@ class RowExpressions:
             ones.append(False if sure else several[0][1] if len(common) == 1 else None)
         return tuple(lengths), tuple(ones)
 
-    def _operation(self, node: ast.expr) -> tuple[list[ast.expr], Build, bool] | None:
-        """Operands of an elementwise operation, its spelling, and whether it gives truth values."""
-        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-            binary = node.op
-            return [node.left, node.right], lambda parts: ast.BinOp(parts[0], binary, parts[1]), False
-        if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
-            unary = node.op
-            return [node.operand], lambda parts: ast.UnaryOp(unary, parts[0]), False
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
-            comparison = node.ops[0]
-            operands = [node.left, node.comparators[0]]
-            return operands, lambda parts: ast.Compare(parts[0], [comparison], [parts[1]]), True
-        if isinstance(node, ast.Call) and not node.keywords:
-            name = self._state.numpy_name(node)
-            if name == "where" and len(node.args) == 3:
-                return node.args, lambda parts: ast.IfExp(parts[0], parts[1], parts[2]), False
-            is_abs = isinstance(node.func, ast.Name) and self._state.names.value(node.func) is abs
-            if (name in ELEMENTWISE and len(node.args) == ELEMENTWISE[name].arity) or is_abs:
-                function = node.func
-                return node.args, lambda parts: ast.Call(function, parts, []), name in _OF_TRUTH_VALUES
-        return None
 
-
-def at_of(
-    rows: Rows, lengths: Sequence[ast.expr], ones: Sequence[bool | None], at: Sequence[ast.expr]
-) -> list[ast.expr]:
-    """The index of an operand's element for an index of the result, whose axes may be longer and more."""
-    lead = len(at) - len(rows.lengths)
-    found: list[ast.expr] = []
-    for axis, (length, is_one) in enumerate(zip(rows.lengths, rows.ones, strict=True)):
-        index = at[lead + axis]
-        if is_one is True:
-            found.append(ast.Constant(0))
-        elif is_one is False or ones[lead + axis] is True or ast.unparse(length) == ast.unparse(lengths[lead + axis]):
-            found.append(index)
-        else:
-            found.append(or_zero(index, length))
-    return found
+def _moved(node: Node, first: int) -> Node:
+    return Leaf(first + node.index) if isinstance(node, Leaf) else node

@@ -74,7 +74,7 @@ class RowReductions:
         start: ast.expr = ast.Constant(float(number))
         if whole and not in_floats:
             signed = rows.is_bool or any(each is not None and each.kind in "bi" for each in dtypes)
-            start = ast.Call(attribute("np", "int64" if signed else "uint64"), [ast.Constant(number)], [])
+            start = ast.Call(attribute("kapi_np", "int64" if signed else "uint64"), [ast.Constant(number)], [])
         return self._loop(rows, node, [start], lambda totals, element, at: [
             ast.AugAssign(ast.Name(totals[0], ast.Store()), ast.Mult() if is_product else ast.Add(), element)
         ])  # fmt: skip
@@ -88,29 +88,17 @@ class RowReductions:
 
     def _variance(self, rows: Rows, node: ast.expr) -> ast.expr:
         mean = self._state.kept(self._mean(rows, node))
-
-        def squared(at: Sequence[ast.expr]) -> ast.expr:
-            distance = ast.BinOp(rows.element(at), ast.Sub(), copy.deepcopy(mean))
-            return ast.BinOp(distance, ast.Mult(), copy.deepcopy(distance))
-
-        return self._mean(Rows(rows.lengths, rows.ones, squared, rows.arrays), node)
+        return self._mean(rows.applied("subtract", mean).applied("square"), node)
 
     def _deviation(self, rows: Rows, node: ast.expr) -> ast.expr:
-        return ast.Call(attribute("np", "sqrt"), [self._variance(rows, node)], [])
+        return ast.Call(attribute("kapi_np", "sqrt"), [self._variance(rows, node)], [])
 
     def _norm(self, rows: Rows, node: ast.expr) -> ast.expr:
-        def squared(at: Sequence[ast.expr]) -> ast.expr:
-            element = rows.element(at)
-            return ast.BinOp(element, ast.Mult(), copy.deepcopy(element))
-
-        squares = self._total(Rows(rows.lengths, rows.ones, squared, rows.arrays), node, in_floats=True)
-        return ast.Call(attribute("np", "sqrt"), [squares], [])
+        squares = self._total(rows.applied("square"), node, in_floats=True)
+        return ast.Call(attribute("kapi_np", "sqrt"), [squares], [])
 
     def _count(self, rows: Rows, node: ast.expr) -> ast.expr:
-        def is_set(at: Sequence[ast.expr]) -> ast.expr:
-            return ast.Compare(rows.element(at), [ast.NotEq()], [zero()])
-
-        return self._total(Rows(rows.lengths, rows.ones, is_set, rows.arrays, True), node)
+        return self._total(rows.applied("not_equal", zero(), is_bool=True), node)
 
     def _range(self, rows: Rows, node: ast.expr) -> ast.expr:
         largest = self._state.kept(self._extremum(ast.Gt)(rows, node))

@@ -7,8 +7,9 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kapi_numba_offload.elements.expression import Leaf
 from kapi_numba_offload.loops.body_state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.loop_views import FixedAxis, FreeAxis, Rows, View
+from kapi_numba_offload.loops.loop_views import FixedAxis, FreeAxis, RowLeaf, Rows, View
 from kapi_numba_offload.loops.syntax_parts import call_of, length_of, one, plus, times, variable, zero
 
 __all__ = ["ViewReader"]
@@ -145,10 +146,9 @@ class ViewReader:
         source = self._state.expressions.get(view.array)
         arrays = frozenset({(view.array, self.text(view))}) if source is None else source.arrays
         free = view.free
-        return Rows(
-            tuple(axis.length for axis in free), tuple(axis.is_one for axis in free),
-            lambda at: self.element(view, at), arrays, source is not None and source.is_bool,
-        )  # fmt: skip
+        lengths, ones = tuple(axis.length for axis in free), tuple(axis.is_one for axis in free)
+        leaf = RowLeaf(lengths, ones, lambda at: self.element(view, at))
+        return Rows(lengths, ones, Leaf(0), (leaf,), arrays, source is not None and source.is_bool)
 
     def _index(self, view: View, at: Sequence[ast.expr]) -> list[ast.expr]:
         along = {number: each for number, each in zip(view.order, at, strict=True) if number is not None}

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import dpnp
 import numpy as np
 
+from kapi_numba_offload.analysis.effects import CHANGES
 from kapi_numba_offload.analysis.numpy_functions import function_named, status
+from kapi_numba_offload.partition.signatures import as_dpnp_takes_it
 from kapi_numba_offload.run.options import OffloadOptions
+from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.usm import is_dpnp_array
-from kapi_sim.errors import KernelCompilationError
+from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 
 __all__ = ["Creation", "NumpyCall", "element"]
 
-
-class Creation:
-    """A function that makes an array, on the queue of the function's own arrays.
-
-    Parameters
-    ----------
-    name : str
-        dpnp's name of it.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._function = getattr(dpnp, name)
-
-    def __call__(self, queue: Any, *args: Any, **keywords: Any) -> Any:
-        if keywords.get("device") is None and keywords.get("sycl_queue") is None:
-            keywords["sycl_queue"] = queue
-        return self._function(*args, **keywords)
+_REFUSED = (TypeError, NotImplementedError)
+"""What dpnp raises for what it has not."""
 
 
 class NumpyCall:
@@ -43,40 +31,139 @@ class NumpyCall:
     name : str
         NumPy's name of it, or another name of a function that runs on the host.
     function : callable
-        NumPy's function.
+        NumPy's function, or dpnp's.
     place : Place
         Where it is called.
     options : OffloadOptions
         Those of the function that calls it.
+    texts : sequence of str
+        How its arguments are spelled there.
+
+    Attributes
+    ----------
+    latest : str or None
+        Where the latest call ran: "dpnp", "host", or why on the host.
     """
 
-    def __init__(self, name: str, function: Any, place: Any, options: OffloadOptions) -> None:
-        self._name, self._function, self._place, self._options = name, function, place, options
+    def __init__(
+        self, name: str, function: Any, place: Any, options: OffloadOptions, texts: Sequence[str] = ()
+    ) -> None:
+        self.name, self.place = name, place
+        self.latest: str | None = None
+        self.moved = 0
+        self._function, self._options, self._texts = function, options, texts
         self._status = status(name)
-        self._on_device = function_named(name, on_device=True)
         self._spelled = name if function_named(name, on_device=False) is None else f"numpy.{name}"
+        self._is_dpnps = (getattr(function, "__module__", None) or type(function).__module__).startswith("dpnp")
+        self._on_device: Any = function if self._is_dpnps else function_named(name, on_device=True)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if not any(_has_usm(each) for each in (*args, *keywords.values())):
-            return self._function(*args, **keywords)
-        if self._status == "refused":
+            return self._without_arrays(args, keywords)
+        if self._status == "refused" and not self._is_dpnps:
             raise KernelCompilationError(
-                f"function with USM arrays must not call numpy.{self._name} with one of them, got it at {self._place}: "
-                f"copy to the host first, with `asnumpy()`\n  {self._place}: {self._place.text}"
+                f"function with USM arrays must not call numpy.{self.name} with one of them, got it at {self.place}: "
+                f"copy to the host first, with `asnumpy()`\n  {self.place}: {self.place.text}"
             )
-        if self._status == "host":
-            return self._on_host(args, keywords)
-        return self._on_device(*args, **keywords)
+        if self._status == "host" and not self._is_dpnps:
+            return self._on_host(args, keywords, "")
+        try:
+            result = self._by_dpnp(args, keywords)
+        except _REFUSED as error:
+            return self._refused(error, args, keywords)
+        except ExecutionPlacementError as error:
+            raise self._mixture(args, keywords) or error from None
+        self.latest = "dpnp"
+        return result
 
-    def _on_host(self, args: Any, keywords: dict[str, Any]) -> Any:
-        """NumPy's function on copies; arrays that it returns are copied to the queue of those that it was given."""
-        detail = f"{self._spelled} at {self._place}: {self._place.text}"
-        fall_back(
-            self._place, Refusal("host-function", self._place.line, self._name, detail), self._options.may_fall_back
+    def _by_dpnp(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        given, words = as_dpnp_takes_it(self.name, args, keywords)
+        if self._is_dpnps:  # its author may have written it for dpnp
+            try:
+                return self._on_device(*args, **keywords)
+            except TypeError:
+                if words == keywords:
+                    raise
+        return self._on_device(*given, **words)
+
+    def _without_arrays(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        # dpnp refuses NumPy's numbers, which elements are here, and NumPy has the same function for them.
+        numbers = (
+            self._is_dpnps and args and all(isinstance(each, (bool, int, float, complex, np.generic)) for each in args)
         )
-        result = self._function(*map(_on_host, args), **{name: _on_host(each) for name, each in keywords.items()})
-        array = next(each for each in _arrays((*args, *keywords.values())))
-        return _back(result, array.sycl_queue, array.usm_type)
+        function = function_named(self.name, on_device=False) if numbers else None
+        return (function or self._function)(*args, **keywords)
+
+    def _refused(self, error: Exception, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """NumPy's answer to what dpnp refused; dpnp's error if NumPy has none either."""
+        mixture = self._mixture(args, keywords)
+        if mixture is not None:
+            raise mixture from None
+        if (
+            self.name in CHANGES
+            or keywords.get("out") is not None
+            or function_named(self.name, on_device=False) is None
+        ):
+            error.add_note(f"{self.place}: {self.place.text}")
+            raise error
+        try:
+            return self._on_host(args, keywords, f": {error}")
+        except _REFUSED:
+            error.add_note(f"{self.place}: {self.place.text}")
+            raise error from None
+
+    def _mixture(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+        """The error for NumPy arrays beside dpnp's."""
+        given = [*args, *keywords.values()]
+        texts = [*self._texts, *("array" for _ in given)]
+        host = [text for each, text in zip(given, texts, strict=False) if _has_host(each)]
+        usm = [text for each, text in zip(given, texts, strict=False) if _has_usm(each)]
+        return mixed_error(self.place, usm[0], host[0]) if usm and host else None
+
+    def _on_host(self, args: Any, keywords: Mapping[str, Any], why: str) -> Any:
+        """NumPy's function on copies; arrays that it returns are copied to the queue of those that it was given."""
+        detail = f"{self._spelled} at {self.place}: {self.place.text}{why}"
+        function = function_named(self.name, on_device=False) or self._function
+        copies = [_on_host(each) for each in args]
+        words = {name: _on_host(each) for name, each in keywords.items()}
+        refusal = Refusal("host-function", self.place.line, self.name, detail)
+        self.latest = fall_back(self.place, refusal, self._options.may_fall_back)
+        result = function(*copies, **words)
+        arrays = list(_arrays((*args, *keywords.values())))
+        self.moved = sum(each.nbytes for each in arrays)
+        return _back(result, arrays[0].sycl_queue, arrays[0].usm_type)
+
+
+class Creation(NumpyCall):
+    """A function that makes an array, on the queue of the function's own arrays.
+
+    It takes the parameters of `NumpyCall`, and is called with the queue first.
+    """
+
+    def __call__(self, queue: Any, *args: Any, **keywords: Any) -> Any:
+        if keywords.get("device") is None and keywords.get("sycl_queue") is None:
+            keywords.pop("device", None)
+            keywords["sycl_queue"] = queue
+        try:
+            result = self._by_dpnp(args, keywords)
+        except _REFUSED as error:
+            queue = keywords.pop("sycl_queue", queue)
+            return self._made_on_host(error, queue, args, keywords)
+        self.latest = "dpnp"
+        return result
+
+    def _made_on_host(self, error: Exception, queue: Any, args: Any, keywords: Mapping[str, Any]) -> Any:
+        function: Callable[..., Any] = function_named(self.name, on_device=False)
+        copies = [_on_host(each) for each in args]
+        try:
+            result = function(*copies, **keywords)
+        except Exception:
+            error.add_note(f"{self.place}: {self.place.text}")
+            raise error from None
+        detail = f"{self._spelled} at {self.place}: {self.place.text}: {error}"
+        refusal = Refusal("host-function", self.place.line, self.name, detail)
+        self.latest = fall_back(self.place, refusal, self._options.may_fall_back)
+        return _back(result, queue, "device")
 
 
 def element(value: Any) -> Any:
@@ -86,6 +173,12 @@ def element(value: Any) -> Any:
 
 def _has_usm(value: Any) -> bool:
     return any(True for _ in _arrays((value,)))
+
+
+def _has_host(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_has_host, value))
+    return isinstance(value, np.ndarray)
 
 
 def _arrays(values: Any) -> Iterator[Any]:
@@ -105,4 +198,4 @@ def _on_host(value: Any) -> Any:
 def _back(value: Any, queue: Any, kind: str) -> Any:
     if isinstance(value, np.ndarray):
         return dpnp.asarray(value, sycl_queue=queue, usm_type=kind)
-    return tuple(_back(each, queue, kind) for each in value) if isinstance(value, tuple) else value
+    return tuple(_back(each, queue, kind) for each in value) if isinstance(value, (tuple, list)) else value

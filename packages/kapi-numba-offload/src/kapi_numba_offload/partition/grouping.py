@@ -6,64 +6,58 @@ import ast
 import itertools
 import operator
 from collections import Counter
-from typing import Any, Protocol
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Any
 
 from kapi_numba_offload.analysis.effects import has_assignment_within, has_effects
-from kapi_numba_offload.analysis.functions import OPERATORS
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kinds, TupleKind
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, TupleKind
 from kapi_numba_offload.analysis.names import Names
-from kapi_numba_offload.regions.expression import Apply, Cast, Const, Leaf, Node, Ref
+from kapi_numba_offload.analysis.operations import OPERATORS
+from kapi_numba_offload.elements.expression import Apply, Cast, Const, Leaf, Node, Ref
+from kapi_numba_offload.elements.statements import Place, Statement
+from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.regions.fused import FusedRegion
-from kapi_numba_offload.regions.statements import Place, Statement
-from kapi_numba_offload.run.options import OffloadOptions
 
-__all__ = ["PREFIX", "Group", "loaded"]
-
-PREFIX = "__kapi_"
-"""How the names begin that a partitioned body has and the author's does not."""
+__all__ = ["Fused", "Group", "expression_region"]
 
 
-class Body(Protocol):
-    """What a group asks of the function that its statements are from; `partition.Partition` answers."""
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """Statements that became one region.
 
-    names: Names
-    kinds: Kinds
-    regions: list[Any]
-    contiguous: frozenset[str]
-    options: OffloadOptions
-    numba_types: bool
+    Attributes
+    ----------
+    region : FusedRegion or None
+        The region; None where there is a `return` alone.
+    leaves : list of ast.expr
+        What it is given, as written.
+    outputs : list of str
+        The variables for what it gives.
+    returned : ast.expr or None
+        What is returned after it, as written but for the values of the region.
+    """
 
-    def expression(self, node: ast.expr) -> ast.expr:
-        """An expression, rewritten."""
+    region: FusedRegion | None
+    leaves: list[ast.expr]
+    outputs: list[str]
+    returned: ast.expr | None
 
-    def helper(self, name: str, value: Any) -> str:
-        """The name under which the new body calls `value`."""
 
-    def place(self, node: ast.AST) -> Place:
-        """Where `node` stands."""
+def expression_region(facts: Facts, value: ast.expr, where: ast.AST) -> tuple[FusedRegion, list[ast.expr]]:
+    """The region of one elementwise expression, and what it is given, as written.
 
-    def loads(self, name: str) -> int:
-        """How often the function reads the variable `name`."""
-
-    def rebinding(self, statement: ast.stmt) -> ast.stmt:
-        """`x = x + y` for `x += y` where `x` is a number that is a 0-d array; else the statement."""
-
-    def may_be_usm(self, node: ast.expr) -> bool:
-        """Whether the value may be a USM array."""
-
-    def is_operation(self, node: ast.expr) -> bool:
-        """Whether `node` is an elementwise operation that may be of USM arrays."""
-
-    def operation(self, node: ast.expr) -> tuple[str, list[ast.expr]] | None:
-        """Name and operands of an elementwise operation; None if it is none."""
-
-    def dtype(self, node: ast.expr) -> np.dtype[Any] | None:
-        """The dtype that an expression names, None if it is not known before the function runs."""
-
-    def is_view(self, node: ast.Subscript) -> bool:
-        """Whether the subscript is a view of a USM array, and no selection that copies."""
+    Parameters
+    ----------
+    facts : Facts
+        The function that it is from.
+    value : ast.expr
+        The expression.
+    where : ast.AST
+        What is named as its place.
+    """
+    group = Group(facts)
+    group.add(None, None, None, value, where)
+    return group.region(is_expression=True), group.leaves
 
 
 class Group:
@@ -71,27 +65,32 @@ class Group:
 
     Parameters
     ----------
-    partition : Body
+    facts : Facts
         The function that they are from.
+
+    Attributes
+    ----------
+    leaves : list of ast.expr
+        What the region takes from outside, as written.
     """
 
-    def __init__(self, partition: Body) -> None:
-        self._partition = partition
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
         self._statements: list[tuple[str | None, int | None, str | None, Node, Place]] = []
-        self._leaves: list[ast.expr] = []
+        self.leaves: list[ast.expr] = []
         self._names: list[str] = []
         self._defined: dict[str, int] = {}
         self._reads: Counter[str] = Counter()
         self._mutates = False
         self._first_known = 0
-        self._after: list[ast.stmt] = []
+        self._returned: ast.expr | None = None
 
     def take(self, statement: ast.stmt) -> bool:
         """Take a statement into the region, if it can be part of it."""
-        partition = self._partition
-        if self._after or has_assignment_within(statement):  # nothing follows a return
+        facts = self._facts
+        if self._returned is not None or has_assignment_within(statement):  # nothing follows a return
             return False
-        statement = partition.rebinding(statement)
+        statement = facts.rebinding(statement)
         if isinstance(statement, ast.Return) and statement.value is not None:
             return self._take_return(statement, statement.value)
         if isinstance(statement, ast.AugAssign):
@@ -102,54 +101,54 @@ class Group:
             target, value = statement.target, statement.value
         else:
             return False
-        if not partition.is_operation(value):
+        if not facts.is_operation(value):
             return False
         if isinstance(target, ast.Name):
             return self._fits(value) and self.add(target.id, None, None, value, statement)
-        if isinstance(target, ast.Subscript) and partition.is_view(target):
+        if isinstance(target, ast.Subscript) and facts.is_view(target):
             if not self._fits(value) or not self._fits(_as_read(target), is_target=True):
                 return False
             return self.add(None, _as_read(target), None, value, statement)
         return False
 
     def _take_in_place(self, statement: ast.AugAssign) -> bool:
-        partition = self._partition
+        facts = self._facts
         name = OPERATORS.get(type(statement.op))
         target = _as_read(statement.target)
         if isinstance(statement.target, ast.Name):
-            partition.kinds.of[id(target)] = partition.kinds.target(statement)
-            kind = partition.kinds.of[id(target)]
+            kind = facts.kinds.target(statement)
+            facts.kinds.note(target, kind)
             is_array = isinstance(kind, ArrayKind) and kind.usm
-            is_fit = partition.may_be_usm(target) and (
+            is_fit = facts.may_be_usm(target) and (
                 statement.target.id not in self._defined or (is_array and self._is_in_place(statement.target.id))
             )
         else:
-            is_fit = isinstance(statement.target, ast.Subscript) and partition.is_view(statement.target)
+            is_fit = isinstance(statement.target, ast.Subscript) and facts.is_view(statement.target)
         if name is None or not is_fit or not self._fits(statement.value) or not self._fits(target, is_target=True):
             return False
         bound = statement.target.id if isinstance(statement.target, ast.Name) else None
         return self.add(bound, target, name, statement.value, statement)
 
     def _take_return(self, statement: ast.Return, value: ast.expr) -> bool:
-        partition = self._partition
+        facts = self._facts
         parts = value.elts if isinstance(value, ast.Tuple) else [value]
-        before = [False, *itertools.accumulate((has_effects(each, partition.names) for each in parts), operator.or_)]
-        if any(is_late and partition.is_operation(each) for is_late, each in zip(before, parts, strict=False)):
+        before = [False, *itertools.accumulate((has_effects(each, facts.names) for each in parts), operator.or_)]
+        if any(is_late and facts.is_operation(each) for is_late, each in zip(before, parts, strict=False)):
             return False  # a call that may change what a later part is made of
-        if not any(partition.is_operation(each) for each in parts) and not self._statements:
+        if not any(facts.is_operation(each) for each in parts) and not self._statements:
             return False
-        if not all(self._fits(each) for each in parts if partition.is_operation(each)):
+        if not all(self._fits(each) for each in parts if facts.is_operation(each)):
             return False
         made: list[ast.expr] = []
         for position, each in enumerate(parts):
-            if partition.is_operation(each):
+            if facts.is_operation(each):
                 name = f"{PREFIX}returned_{position}"
                 self.add(name, None, None, each, each)
                 made.append(loaded(name, each))
             else:
-                made.append(partition.expression(each))
+                made.append(each)
         returned = ast.Tuple(made, ast.Load()) if isinstance(value, ast.Tuple) else made[0]
-        self._after = [ast.copy_location(ast.Return(ast.copy_location(returned, value)), statement)]
+        self._returned = ast.copy_location(returned, value)
         return True
 
     def _fits(self, value: ast.expr, *, is_target: bool = False) -> bool:
@@ -160,7 +159,7 @@ class Group:
             if isinstance(leaf, (ast.Name, ast.Constant)):
                 continue
             read = {each.id for each in ast.walk(leaf) if isinstance(each, ast.Name)}
-            if read & self._defined.keys() or has_effects(leaf, self._partition.names):
+            if read & self._defined.keys() or has_effects(leaf, self._facts.names):
                 return False
             if self._mutates and not self._is_reference(leaf):
                 return False
@@ -173,14 +172,14 @@ class Group:
         return self._statements[self._defined[name]][2] is not None
 
     def _outside(self, node: ast.expr) -> list[ast.expr]:
-        operation = self._partition.operation(node) if self._partition.is_operation(node) else None
+        operation = self._facts.operation(node) if self._facts.is_operation(node) else None
         if operation is None:
             return [node]
         return [leaf for operand in operation[1] for leaf in self._outside(operand)]
 
     def _is_reference(self, node: ast.expr) -> bool:
         """Whether a leaf is memory, or a number that no store changes: the same before a store and after it."""
-        kinds = self._partition.kinds
+        kinds = self._facts.kinds
         for each in ast.walk(node):
             if isinstance(each, ast.Call):
                 return False
@@ -194,7 +193,7 @@ class Group:
         """Whether a part of an index selects without copying."""
         if isinstance(axis, ast.Constant):
             return axis.value is Ellipsis or axis.value is None or isinstance(axis.value, int)
-        return isinstance(axis, ast.Slice) or self._partition.kinds.kind(axis) == SCALAR
+        return isinstance(axis, ast.Slice) or self._facts.kinds.kind(axis) == SCALAR
 
     def add(
         self,
@@ -205,7 +204,7 @@ class Group:
         statement: ast.AST,
     ) -> bool:
         """Add a statement: `name = value`, `target[...] = value` or `target op= value`."""
-        place = self._partition.place(statement)
+        place = self._facts.place(statement)
         node = self._tree(value)
         leaf = None
         if target is not None:
@@ -219,82 +218,61 @@ class Group:
         return True
 
     def _tree(self, node: ast.expr) -> Node:
-        partition = self._partition
-        number = _number(node, partition.names)
+        facts = self._facts
+        number = _number(node, facts.names)
         if number is not None:
             return Const(number)
         if isinstance(node, ast.Name) and node.id in self._defined:
             self._reads[node.id] += 1
             return Ref(self._defined[node.id])
-        operation = partition.operation(node) if partition.is_operation(node) else None
+        operation = facts.operation(node) if facts.is_operation(node) else None
         if operation is None:
             return Leaf(self._leaf(node))
         name, operands = operation
         if name == "astype":
             assert isinstance(node, ast.Call)
-            return Cast(self._tree(operands[0]), partition.dtype(node.args[0]))
+            return Cast(self._tree(operands[0]), facts.dtype(node.args[0]))
         made: list[Node] = []
         for number, each in enumerate(operands):
             # What stands before a call that may change arrays is computed before it.
-            is_early = any(has_effects(later, partition.names) for later in operands[number + 1 :])
-            made.append(Leaf(self._leaf(each)) if is_early and partition.is_operation(each) else self._tree(each))
+            is_early = any(has_effects(later, facts.names) for later in operands[number + 1 :])
+            made.append(Leaf(self._leaf(each)) if is_early and facts.is_operation(each) else self._tree(each))
         return Apply(name, tuple(made))
 
     def _leaf(self, node: ast.expr) -> int:
         text = ast.unparse(node)
         if isinstance(node, (ast.Name, ast.Subscript)) and text in self._names[self._first_known :]:
             return self._names.index(text, self._first_known)
-        if has_effects(node, self._partition.names):
+        if has_effects(node, self._facts.names):
             self._first_known = len(self._names)
         self._names.append(text)
-        self._leaves.append(self._partition.expression(node))
-        return len(self._leaves) - 1
+        self.leaves.append(node)
+        return len(self.leaves) - 1
 
-    def call(self, *, is_expression: bool = False) -> ast.Call:
-        """The call of the region."""
-        partition = self._partition
+    def region(self, *, is_expression: bool = False) -> FusedRegion:
+        """The region."""
+        facts = self._facts
         last = dict(self._defined)
         statements = []
         for number, (name, leaf, in_place, node, place) in enumerate(self._statements):
-            is_read = name is not None and last[name] == number and partition.loads(name) > self._reads[name]
+            is_read = name is not None and last[name] == number and facts.loads(name) > self._reads[name]
             is_output = is_expression or (name is not None and (is_read or name.startswith(PREFIX)))
             statements.append(Statement(node, leaf, in_place, is_output, place))
-        contiguous = [name in partition.contiguous for name in self._names]
-        region = FusedRegion(
-            statements,
-            self._names,
-            contiguous,
-            fastmath=partition.options.fastmath,
-            numba_types=partition.numba_types,
+        contiguous = [name in facts.contiguous for name in self._names]
+        return FusedRegion(
+            statements, self._names, contiguous, fastmath=facts.options.fastmath, numba_types=facts.numba_types
         )
-        partition.regions.append(region)
-        helper = partition.helper(f"region_{len(partition.regions)}", region)
-        where = self._leaves[0] if self._leaves else ast.Constant(0)
-        return ast.copy_location(ast.Call(loaded(helper, where), list(self._leaves), []), where)
 
-    def close(self) -> list[ast.stmt]:
-        """The statements that run the region."""
+    def fused(self) -> Fused | None:
+        """The statements as a region; None if there are none."""
         if not self._statements:
-            return self._after
-        call = self.call()
-        (region,) = self._partition.regions[-1:]
+            return None if self._returned is None else Fused(None, [], [], self._returned)
+        region = self.region()
         outputs = [
             name for (name, *_), each in zip(self._statements, region.statements, strict=True)
             if each.is_output and name is not None
         ]  # fmt: skip
-        statement: ast.stmt
-        if not outputs:
-            statement = ast.Expr(call)
-        else:
-            targets: list[ast.expr] = [ast.copy_location(ast.Name(name, ast.Store()), call) for name in outputs]
-            target = targets[0] if len(targets) == 1 else ast.copy_location(ast.Tuple(targets, ast.Store()), call)
-            statement = ast.Assign([target], call)
-        return [ast.copy_location(statement, call), *self._after]
-
-
-def loaded(name: str, where: ast.AST) -> ast.Name:
-    """The variable `name`, read where `where` stands."""
-    return ast.copy_location(ast.Name(name, ast.Load()), where)
+        return Fused(region, self.leaves, outputs, self._returned)
 
 
 def _as_read(target: ast.expr) -> ast.expr:

@@ -11,19 +11,28 @@ import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
 import kapi_runtime
-from kapi_numba_offload.analysis.functions import IN_PLACE, Operand
-from kapi_numba_offload.regions.expression import Apply, Leaf, Node, apply, apply_as_numba, evaluate, leaves_of
-from kapi_numba_offload.regions.kernel_source import Indexing, emit, index_lines, make_kernel, space_of, spell_index
-from kapi_numba_offload.regions.operand_shapes import (
+from kapi_numba_offload.analysis.operations import IN_PLACE
+from kapi_numba_offload.elements.ends import Elements, extents_of, stored
+from kapi_numba_offload.elements.expression import (
+    Apply,
+    Leaf,
+    Node,
+    apply,
+    apply_as_numba,
+    evaluate,
+    leaves_of,
+    renumbered,
+)
+from kapi_numba_offload.elements.kernel_source import Indexing, space_of
+from kapi_numba_offload.elements.operands import (
     Unfused,
     absolute,
     dtype_of,
     indexing_of,
-    renumbered,
     sample_of,
     statement_shapes,
 )
-from kapi_numba_offload.regions.statements import Statement
+from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.run.launch_record import LaunchRecord
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.placement import one_queue
@@ -310,10 +319,8 @@ class FusedRegion:
             None if not isinstance(leaf, dpnp_array) else (0,) if position in flat else indexing_of(leaf.shape, shape)
             for position, leaf in enumerate(leaves)
         ]
-        dtypes = {node: dtype_of(value) for node, value in values.items()}
-        scalars = tuple(shape[1 : len(shape) - 2]) if len(grid) > 3 else ()
-        kernel = self._kernel(leaves, indexings, dtypes, results, len(grid), aliases)
-        ready = _Launch(kernel, space_of(grid), outputs, flat, scalars)
+        kernel = self._kernel(leaves, indexings, values, results, len(grid), aliases)
+        ready = _Launch(kernel, space_of(grid), outputs, flat, extents_of(grid))
         self._try(ready, leaves, shape, queue)
         return ready
 
@@ -321,57 +328,22 @@ class FusedRegion:
         self,
         leaves: Sequence[Any],
         indexings: Sequence[Indexing],
-        dtypes: dict[Node, Any],
+        values: dict[Node, Any],
         results: Sequence[Any],
         ndim: int,
         aliases: dict[int, int],
     ) -> kapi_runtime.Kernel:
         own_dtypes = tuple(dtype_of(each) for each in leaves)
-        key = (tuple(indexings), tuple(dtypes.values()), own_dtypes, ndim, tuple(aliases.items()))
+        dtypes = tuple(dtype_of(value) for value in values.values())
+        key = (tuple(indexings), dtypes, own_dtypes, ndim, tuple(aliases.items()))
         if key not in self._kernels:
-            operands = [Operand(f"x{position}", dtype_of(leaf)) for position, leaf in enumerate(leaves)]
-            extents = [f"n{axis}" for axis in range(ndim)]
-            lines = index_lines(ndim, extents)
-            # Where elements are that statements change: read at each use, under the one name that is stored to.
+            elements = Elements.of(self.statements, leaves, values, self.fastmath)
             memory = {**{position: position for position in self._stores}, **aliases}
-            used = set().union(*(leaves_of(each.node) for each in self.statements))
-            lines += [
-                f"x{position} = a{position}{spell_index(indexing)}"
-                for position, indexing in enumerate(indexings)
-                if indexing is not None and position in used and position not in memory
-            ]
-            values: list[Operand] = []
-            outputs = []
-            for number, (statement, result) in enumerate(zip(self.statements, results, strict=True)):
-                spelled = [
-                    Operand(f"a{memory[position]}{spell_index(indexings[position] or ())}", operand.dtype)
-                    if position in memory
-                    else operand
-                    for position, operand in enumerate(operands)
-                ]
-                try:
-                    value = emit(statement.node, spelled, values, dtypes)
-                except TypeError as error:
-                    raise Unfused(str(error)) from error
-                lines.append(f"v{number} = {value.source}")
-                if statement.target is not None:
-                    at = f"a{memory[statement.target]}{spell_index(indexings[statement.target] or ())}"
-                    outputs.append(f"o{number}")
-                    lines.append(f"{at} = v{number}")
-                    values.append(Operand(at, leaves[statement.target].dtype))
-                    continue
-                if statement.is_output:
-                    outputs.append(f"o{number}")
-                    lines.append(f"o{number}[{', '.join(f'i{axis}' for axis in range(ndim)) or '()'}] = v{number}")
-                values.append(Operand(f"v{number}", result.dtype))
-            parameters = [*outputs, *(f"{'x' if indexing is None else 'a'}{position}"
-                                      for position, indexing in enumerate(indexings))]  # fmt: skip
-            if ndim > 3:
-                parameters += extents[1 : ndim - 2]
-            name = self.place.function if self.place.function.isidentifier() else "expression"
-            self._kernels[key] = make_kernel(
-                name, tuple(parameters), tuple(lines), str(self.place), fastmath=self.fastmath
-            )
+            try:
+                kernel = stored(elements, indexings, [each.dtype for each in results], ndim, memory)
+            except TypeError as error:
+                raise Unfused(str(error)) from error
+            self._kernels[key] = kernel
         return self._kernels[key]
 
     @staticmethod

@@ -8,10 +8,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
+from weakref import WeakKeyDictionary
 
+from _kapi_numba_hooks import constants_of
 from kapi_numba_offload.run.launch_record import LaunchRecord
 
-__all__ = ["OffloadReport", "PartReport", "html_report", "offload_diagnostics", "offload_reports", "report_of"]
+__all__ = [
+    "OffloadReport",
+    "PartReport",
+    "html_report",
+    "offload_diagnostics",
+    "offload_reports",
+    "remember",
+    "report_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +152,18 @@ def html_report(function: Any, path: str | Path) -> None:
     Path(path).write_text(page, encoding="utf-8")
 
 
+_of_contexts: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
+
+
+def remember(function: Any, offloaded: Any) -> None:
+    """Let reports of a function tell of what its calls in device contexts run, too."""
+    _of_contexts.setdefault(function, []).append(offloaded)
+
+
 def _offloaded(function: Any) -> Iterator[Any]:
-    for compiled in getattr(function, "overloads", {}).values():
-        for constant in getattr(compiled.environment, "consts", ()):
-            if hasattr(constant, "partition"):
-                yield constant
+    # A text has a method `partition`, too.
+    yield from (each for each in constants_of(function) if hasattr(getattr(each, "partition", None), "regions"))
+    yield from _of_contexts.get(function, ())
 
 
 def report_of(offloaded: Any) -> OffloadReport:
@@ -156,7 +173,7 @@ def report_of(offloaded: Any) -> OffloadReport:
     parts += [_loop_report(each) for each in partition.loops]
     return OffloadReport(
         offloaded.function.__name__,
-        f"{partition.filename}:{offloaded.function.__code__.co_firstlineno}",
+        f"{partition.facts.filename}:{offloaded.function.__code__.co_firstlineno}",
         ", ".join(map(str, offloaded.arguments)),
         tuple(sorted(parts, key=lambda each: each.line)),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_runtime.placement import execution_queue, placement_error
+from kapi_runtime.launch.placement import execution_queue, placement_error
 from kapi_types import array_fields, is_usm_array
 
 __all__ = ["mixed_error", "one_queue"]
@@ -42,6 +42,6 @@ def one_queue(place: Any, names: Sequence[str], values: Sequence[Any]) -> Any:
         if isinstance(value, np.ndarray) and arrays:
             raise mixed_error(place, arrays[0][0], name)
     try:
-        return execution_queue(place.function, [(name, array_fields(value).queue) for name, value in arrays])
+        return execution_queue(place.function, [(name, array_fields(value).owner) for name, value in arrays])
     except Exception as error:
         raise type(error)(f"{error}\n  {place}: {place.text}") from None

@@ -1,41 +1,90 @@
 """What would order two accesses that raced: the last line of a `DataRaceError`.
 
 Advice has to be true where it is followed.  A barrier between two lines orders them unless a loop brings a
-work-item back to the first, so the loops around both are looked up in the source; and a barrier mends no
-update of one element by many.
+work-item back to the first, or the lines stand in branches that exclude each other, so what is around both is
+looked up in the source; and a barrier mends no update of one element by many.
 """
 
 from __future__ import annotations
 
 import ast
-from types import CodeType
+from types import CodeType, FrameType
+from typing import NamedTuple
 
+from kapi_sim.checks.calls import Path, is_same_function, path_of_frame, path_to
 from kapi_sim.items.clock import Clock
 from kapi_sim.language.attributes import dotted_path
 from kapi_sim.language.source import line_of, parse_code
-from kapi_sim.language.words.index_space import Range
+from kapi_sim.language.words.index_space import NdRange, Range
 
-__all__ = ["cure_of_race"]
+__all__ = ["Barrier", "Cure", "cure_of_race"]
 
 _UPDATE = "change it with an AtomicRef only"
+_KEYWORDS: dict[type[ast.AST], str] = {ast.If: "if", ast.While: "while", ast.For: "for", ast.Match: "match"}
+
+
+class Barrier(NamedTuple):
+    """Where a barrier is missing.
+
+    Attributes
+    ----------
+    file : str
+        Path.
+    function : int
+        First line of the function.
+    line : int
+        The line that it goes by.
+    where : str
+        ``"before"`` the line, ``"after"`` it, or ``"within"``: between its reads and its write.
+    """
+
+    file: str
+    function: int
+    line: int
+    where: str = "before"
+
+
+class Cure(NamedTuple):
+    """What would order two accesses.
+
+    Attributes
+    ----------
+    text : str
+        As a report says it.
+    barrier : Barrier or None
+        Where a barrier would.
+    """
+
+    text: str
+    barrier: Barrier | None = None
 
 
 def cure_of_race(
-    clock: Clock, earlier: tuple[CodeType, int], later: tuple[CodeType, int], is_of_group: bool, both_write: bool
-) -> str:
+    clock: Clock,
+    earlier: tuple[CodeType, int],
+    frame: FrameType,
+    is_of_group: bool,
+    both_write: bool,
+    is_local: bool = False,
+) -> Cure:
     """Return what would order two accesses.
 
     Parameters
     ----------
     clock : Clock
         Knows the index space, and the barriers that were passed.
-    earlier, later : tuple of code and int
-        Code and instruction of the accesses.
+    earlier : tuple of code and int
+        Code and instruction of the earlier access.
+    frame : frame
+        Where the kernel stands, at the later access.
     is_of_group : bool
         Whether both are of the group that runs.
     both_write : bool
         Whether both write; else one reads.
+    is_local : bool
+        Whether the memory is the group's own.
     """
+    later = frame.f_code, frame.f_lasti
     first, second = (line_of(*access) for access in (earlier, later))
     is_update = earlier[0] is later[0] and first == second and (both_write or _is_update(later[0], first))
     if isinstance(clock.space, Range) or not is_of_group:
@@ -44,60 +93,176 @@ def cure_of_race(
             cure = f"give each element one writer, {_UPDATE}"
         else:
             cure = f"write to another array than the one that is read, {_UPDATE}"
-        return f"no barrier orders {who}: {cure}, or split the work into two launches"
+        return Cure(f"no barrier orders {who}: {cure}, or split the work into two launches")
     if clock.weak_barrier is not None:
-        return (
+        return Cure(
             f"the barrier at {clock.weak_barrier} has a fence_scope too narrow to order memory between "
             "work-items: leave fence_scope out, or make it MemoryScope.WORK_GROUP"
         )
     met = "" if clock.algorithm is None else f"; the group algorithm at {clock.algorithm} is none: it orders no memory"
     if is_update:
-        return f"both work-items are at line {first}: give each element one writer, or {_UPDATE}{met}"
-    if earlier[0] is not later[0]:
-        return f"a `group_barrier` between {_named(*earlier)} and {_named(*later)} would order them{met}"
-    return f"{_in_one_function(clock, later[0], *sorted((first, second)))}{met}"
+        return Cure(f"both work-items are at line {first}: give each element one writer, or {_UPDATE}{met}")
+    if not is_local and _groups(clock) > 1:
+        met += "; should another group use the element too, split the work into two launches"
+    if earlier[0] is later[0]:
+        found = _in_one_function(clock, later[0], *sorted((first, second)))
+    else:
+        found = _in_their_caller(clock, path_to(frame, *earlier), path_of_frame(frame)) or Cure(
+            f"a `group_barrier` between {_named(*earlier)} and {_named(*later)} would order them"
+        )
+    return found._replace(text=found.text + met)
 
 
-def _in_one_function(clock: Clock, code: CodeType, low: int, high: int) -> str:
-    loop = _loop_around(code, low, high)
+def _groups(clock: Clock) -> int:
+    return clock.space.group_range.size if isinstance(clock.space, NdRange) else 1
+
+
+def _in_their_caller(clock: Clock, one: Path | None, other: Path) -> Cure | None:
+    """Return what would order two accesses in different functions, in the function that calls both."""
+    for (code, first), (last, second) in zip(one or (), other, strict=False):
+        if not is_same_function(code, last):
+            return None
+        if first != second:
+            return _in_one_function(clock, last, *sorted((first, second)))
+    return None
+
+
+def _in_one_function(clock: Clock, code: CodeType, low: int, high: int) -> Cure:
+    tree = parse_code(code)
+    around = _Around(tree, low, high)
+    if around.chooser is not None:
+        word, line = _KEYWORDS[type(around.chooser)], around.chooser.lineno
+        return Cure(
+            f"lines {low} and {high} stand in branches of the `{word}` at line {line} that exclude each other, and no "
+            f"barrier can stand in one of them: split it into two, with a `group_barrier` between these"
+        )
+    loop = _loop_around(tree, low, high)
     barriers = () if loop is None else _barriers_in(clock, code, loop)
     is_between = any(low < line < high for line in barriers)
     is_before_or_after = any(not low <= line <= high for line in barriers)
     if loop is not None and is_between and not is_before_or_after:
         # One work-item has come round to the first line since it passed the barrier.
         line = next(line for line in barriers if low < line < high)
-        return (
+        return Cure(
             f"a `group_barrier` after line {high}, before the loop at line {loop.lineno} comes round to line {low}, "
-            f"would order them; that at line {line} orders them within one turn only"
+            f"would order them; that at line {line} orders them within one turn only",
+            Barrier(code.co_filename, code.co_firstlineno, high, "after"),
         )
+    if loop is None and tree is not None and low < high:
+        there = next((line for line in _barrier_lines(tree) if low < line < high), None)
+        if there is not None:
+            return Cure(
+                f"the `group_barrier` at line {there} would order them if the whole group came to it: it did not"
+            )
     both = f"both work-items are at line {low}: split its read from its write and put a `group_barrier` between them"
-    if loop is None or is_before_or_after:
-        if low == high:
-            return f"{both}, or give each element one writer"
-        return f"a `group_barrier` between line {low} and line {high} would order them"
-    turn = f"one at the end of each turn of the loop at line {loop.lineno}"
+    needs_one = loop is None or is_before_or_after
+    turn = "" if loop is None else f"one at the end of each turn of the loop at line {loop.lineno}"
     if low == high:
-        return f"{both}, and {turn}, or give each element one writer"
-    return f"a `group_barrier` between line {low} and line {high}, and {turn}, would order them"
+        inside = Barrier(code.co_filename, code.co_firstlineno, low, "within")
+        return Cure(f"{both}{'' if needs_one else f', and {turn}'}, or give each element one writer", inside)
+    barrier = Barrier(code.co_filename, code.co_firstlineno, around.line)
+    if needs_one:
+        return Cure(f"{around.place()} would order them{around.condition()}", barrier)
+    return Cure(f"{around.place()}, and {turn}, would order them{around.condition()}", barrier)
+
+
+class _Around:
+    """The statements around two lines of a function.
+
+    Attributes
+    ----------
+    chooser : ast.If, ast.Match or None
+        Of which the lines stand in two branches.
+    holder : ast.If or None
+        The innermost ``if`` that has both in one branch.
+    low, high : ast.stmt or None
+        The statements, of one block, in which the lines are.
+    """
+
+    def __init__(self, tree: ast.FunctionDef | None, low: int, high: int) -> None:
+        self._lines = low, high
+        self.chooser: ast.If | ast.Match | None = None
+        self.holder: ast.If | None = None
+        self.low: ast.stmt | None = None
+        self.high: ast.stmt | None = None
+        block: list[ast.stmt] | None = None if tree is None else tree.body
+        while block is not None:
+            self.low, self.high = (_holding(block, line) for line in (low, high))
+            if self.low is not self.high or self.low is None:
+                return
+            block = self._enter(self.low)
+
+    def _enter(self, statement: ast.stmt) -> list[ast.stmt] | None:
+        """Return the block of a statement that has both lines; note where two branches have them."""
+        blocks = _blocks(statement)
+        homes = [next((i for i, each in enumerate(blocks) if _holding(each, line)), None) for line in self._lines]
+        if None in homes:
+            return None
+        if homes[0] == homes[1]:
+            if isinstance(statement, ast.If):
+                self.holder = statement
+            return blocks[homes[0] or 0]
+        if isinstance(statement, (ast.If, ast.Match)):
+            self.chooser = statement
+        return None
+
+    @property
+    def line(self) -> int:
+        """The line that a barrier goes before which is to stand between the lines."""
+        low, high = self._lines
+        return high if self.high is None or self.high is self.low else max(self.high.lineno, low)
+
+    def place(self) -> str:
+        """Say where a barrier goes that is to stand between the lines."""
+        low, high = self._lines
+        before, after = self.low, self.high
+        if before is None or after is None or before is after:
+            return f"a `group_barrier` between line {low} and line {high}"
+        if type(after) in _KEYWORDS and after.lineno < high:
+            return f"a `group_barrier` before the `{_KEYWORDS[type(after)]}` at line {after.lineno}"
+        if type(before) in _KEYWORDS and before.lineno < low:
+            return (
+                f"a `group_barrier` before line {high}, after the `{_KEYWORDS[type(before)]}` at line {before.lineno},"
+            )
+        return f"a `group_barrier` between line {low} and line {high}"
+
+    def condition(self) -> str:
+        """Say what must be so for a barrier there to be met."""
+        if self.holder is None:
+            return ""
+        return f", if the whole group takes the branch of the `if` at line {self.holder.lineno}"
+
+
+def _holding(block: list[ast.stmt], line: int) -> ast.stmt | None:
+    return next((each for each in block if each.lineno <= line <= (each.end_lineno or each.lineno)), None)
+
+
+def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
+    if isinstance(statement, ast.Match):
+        return [case.body for case in statement.cases]
+    return [block for name in ("body", "orelse") if isinstance(block := getattr(statement, name, None), list)]
 
 
 def _barriers_in(clock: Clock, code: CodeType, loop: ast.For | ast.While) -> list[int]:
     """Return the lines of a loop at which barriers stand, or the latest barrier was passed."""
-    calls = [node for node in ast.walk(loop) if isinstance(node, ast.Call)]
-    lines = [call.lineno for call in calls if (dotted_path(call.func) or ("",))[-1] == "group_barrier"]
+    lines = _barrier_lines(loop)
     passed = clock.last_barrier
     if passed is not None and passed.file == code.co_filename and loop.lineno <= passed.line <= (loop.end_lineno or 0):
         lines.append(passed.line)
     return lines
 
 
+def _barrier_lines(tree: ast.AST) -> list[int]:
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [call.lineno for call in calls if (dotted_path(call.func) or ("",))[-1] == "group_barrier"]
+
+
 def _named(code: CodeType, instruction: int) -> str:
     return f"line {line_of(code, instruction)} in {code.co_name}()"
 
 
-def _loop_around(code: CodeType, low: int, high: int) -> ast.For | ast.While | None:
+def _loop_around(tree: ast.FunctionDef | None, low: int, high: int) -> ast.For | ast.While | None:
     """Return the innermost loop of a function that holds both lines."""
-    tree = parse_code(code)
     found: ast.For | ast.While | None = None
     for node in ast.walk(tree) if tree is not None else ():
         # Loops are met from the outside in.

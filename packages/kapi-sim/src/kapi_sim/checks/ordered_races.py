@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
+from kapi_sim.checks.cures import Cure
 from kapi_sim.checks.equality import is_same
 from kapi_sim.checks.ordering import Ordering
 from kapi_sim.checks.races import Access, AccessedArray, Trail
@@ -350,16 +351,32 @@ class OrderedTrail(Trail):
             return False
         return not self._ordering.is_known(access[0], access[8], access[1])
 
-    def _cure(self, earlier: Access, later: tuple[CodeType, int], both_write: bool) -> str:
-        cure = super()._cure(earlier, later, both_write)
-        both = [self._relaxed[uid] for uid in (earlier[0], self.clock.uid) if uid in self._relaxed]
-        if len(both) == 2:
-            lines = [line_of(access[2], access[3]) for access in both]
-            cure += (
-                f"\n  the RELAXED atomics at lines {lines[0]} and {lines[1]} order nothing but themselves: write with "
+    def _cure(self, earlier: Access, frame: FrameType, both_write: bool) -> Cure:
+        cure = super()._cure(earlier, frame, both_write)
+        one, other = earlier[0], self.clock.uid
+        if one not in self._relaxed or other not in self._relaxed:
+            return cure
+        first, second = (line_of(*self._relaxed[uid][2:4]) for uid in (one, other))
+        ordering = self._ordering
+        fences = [fence for fence in (ordering.released(one), ordering.acquired(other)) if fence is not None]
+        narrow = [fence for fence in fences if not ordering.meets(one, other, fence.scope)]
+        more = ""
+        if narrow:
+            more = (
+                f"\n  the atomic_fence at line {narrow[0].line} has memory_scope {MemoryScope(narrow[0].scope).name}, "
+                "which does not hold both work-items: make it MemoryScope.DEVICE"
+            )
+        elif len(fences) == 2 and earlier[8] >= ordering.tick(one):
+            more = (
+                f"\n  the fences at lines {fences[0].line} and {fences[1].line} order what comes before the atomic at "
+                f"line {first}, and line {line_of(*earlier[2:4])} comes after it: move it before the fence"
+            )
+        elif len(fences) < 2:
+            more = (
+                f"\n  the RELAXED atomics at lines {first} and {second} order nothing but themselves: write with "
                 "MemoryOrder.RELEASE and read with ACQUIRE, or put an atomic_fence before the one and after the other"
             )
-        return cure
+        return cure._replace(text=cure.text + more)
 
 
 _MIXED = (

@@ -8,11 +8,12 @@ ordered before the running work-item is looked up only where nothing simpler ord
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
 from kapi_sim.items.clock import Clock
 from kapi_sim.language.words.memory import MemoryOrder, MemoryScope
 
-__all__ = ["Ordering"]
+__all__ = ["Fence", "Ordering"]
 
 _ACQUIRING = (MemoryOrder.ACQUIRE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
 _RELEASING = (MemoryOrder.RELEASE, MemoryOrder.ACQ_REL, MemoryOrder.SEQ_CST)
@@ -65,6 +66,21 @@ class _Use:
         self.given: int | None = None
 
 
+class Fence(NamedTuple):
+    """A fence that a work-item passed.
+
+    Attributes
+    ----------
+    scope : int
+        Its memory scope.
+    line : int
+        Where it stands.
+    """
+
+    scope: int
+    line: int
+
+
 class Ordering:
     """The order that one launch's atomics, fences and sub-group barriers make.
 
@@ -77,6 +93,7 @@ class Ordering:
     __slots__ = (
         "_clock",
         "_fenced",
+        "_fences",
         "_known",
         "_latest",
         "_locations",
@@ -93,6 +110,7 @@ class Ordering:
 
     def restart(self) -> None:
         """Go back to the start of the launch."""
+        self._fences: dict[tuple[int, bool], Fence] = {}
         self._ticks: dict[int, int] = {}
         self._known: dict[int, dict[_Node, None]] = {}
         self._fenced: dict[int, _Published] = {}
@@ -171,9 +189,20 @@ class Ordering:
         elif not earlier:
             self._locations.pop(address, None)
 
-    def fence(self, order: int, scope: int) -> None:
-        """Take note of the running work-item's fence."""
+    def released(self, uid: int) -> Fence | None:
+        """Return the latest fence of a work-item that releases."""
+        return self._fences.get((uid, True))
+
+    def acquired(self, uid: int) -> Fence | None:
+        """Return the latest fence of a work-item that acquires."""
+        return self._fences.get((uid, False))
+
+    def fence(self, order: int, scope: int, line: int = 0) -> None:
+        """Take note of the running work-item's fence, which stands at this line."""
         uid = self._clock.uid
+        for releases, orders in ((True, _RELEASING), (False, _ACQUIRING)):
+            if order in orders:
+                self._fences[uid, releases] = Fence(scope, line)
         if order in _ACQUIRING:
             for use in self._loose.pop(uid, ()):
                 use.taken = scope

@@ -10,16 +10,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Container, Iterator
 from types import CodeType, FrameType
-from typing import Any, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from kapi_sim.checks.bounds import spell
-from kapi_sim.checks.cures import cure_of_race
+from kapi_sim.checks.calls import called_at, path_of_frame, path_to
+from kapi_sim.checks.cures import Barrier, Cure, cure_of_race
 from kapi_sim.checks.equality import is_same
 from kapi_sim.errors import BenignRaceWarning, DataRaceError
 from kapi_sim.items.clock import Clock
 from kapi_sim.language.source import Site, site_of
 
-__all__ = ["Access", "AccessedArray", "Trail"]
+__all__ = ["Access", "AccessedArray", "Race", "Trail"]
 
 
 class AccessedArray(Protocol):
@@ -47,6 +48,28 @@ no atomics order memory; last, what a write stored.
 Of a group's writes, the latest is kept and one more: of the same epoch by another work-item, which has
 stored the same, or one that has stored something else.  No third one tells more: a later write by others
 differs from one of two that differ, and who reads what two have written races one of them."""
+
+
+class Race(NamedTuple):
+    """What a picture of a race needs beside the report.
+
+    Attributes
+    ----------
+    earlier : Access
+        The access that was recorded.
+    did : str
+        ``"read"``, ``"wrote"`` or what an atomic operation did.
+    array, index : AccessedArray and int or tuple
+        The element, as the later access names it.
+    barrier : Barrier or None
+        Where a barrier is missing.
+    """
+
+    earlier: Access
+    did: str
+    array: AccessedArray
+    index: Any
+    barrier: Barrier | None
 
 
 class Trail:
@@ -171,9 +194,10 @@ class Trail:
         elif self.finds_races:
             if write[0] != uid and (write[1] == epoch or write[1] < start):
                 self._fail(write, "wrote", "read", array, index, frame)
-            for other in write[6:8]:
-                if other is not None and other[0] != uid and (other[1] == epoch or other[1] < start):
-                    self._fail(other, "wrote", "read", array, index, frame)
+            if write[6] is not None or write[7] is not None:
+                for other in write[6:8]:
+                    if other is not None and other[0] != uid and (other[1] == epoch or other[1] < start):
+                        self._fail(other, "wrote", "read", array, index, frame)
         if not self.finds_races:
             return
         read = self.reads.get(address)
@@ -299,17 +323,21 @@ class Trail:
             what = "used in too narrow a scope" if is_one_width else "used in two widths"
         elif did.endswith("atomically") or does.endswith("atomically"):
             what = "used atomically and plainly"
-        raise DataRaceError(
+        calls = called_at(path_to(frame, *earlier[2:4])), called_at(path_of_frame(frame))
+        found = self._cure(earlier, frame, did == does) if cure is None else Cure(cure)
+        error = DataRaceError(
             f"data race on {spell(array.name, index)} ({self.space} memory): "
             f"the element is {what} by work-items that nothing orders\n"
-            f"  {self.clock.describe(earlier[0])} {did} {spell(earlier[4].name, earlier[5])} at {first}\n"
-            f"  {self.clock.describe()} {does} {spell(array.name, index)} at {second}\n"
-            f"  {cure or self._cure(earlier, (frame.f_code, frame.f_lasti), did == does)}"
+            f"  {self.clock.describe(earlier[0])} {did} {spell(earlier[4].name, earlier[5])} at {first}{calls[0]}\n"
+            f"  {self.clock.describe()} {does} {spell(array.name, index)} at {second}{calls[1]}\n"
+            f"  {found.text}"
         )
+        error.race = Race(earlier, did, array, index, found.barrier)
+        raise error
 
-    def _cure(self, earlier: Access, later: tuple[CodeType, int], both_write: bool) -> str:
+    def _cure(self, earlier: Access, frame: FrameType, both_write: bool) -> Cure:
         is_of_group = earlier[1] >= self.clock.group_start
-        return cure_of_race(self.clock, earlier[2:4], later, is_of_group, both_write)
+        return cure_of_race(self.clock, earlier[2:4], frame, is_of_group, both_write, self.space == "local")
 
 
 def _alone(write: Access) -> Access:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -36,7 +37,7 @@ class _Fences:
                     f"{name} of atomic_fence must be a member of {kind.__name__}, got {value!r}"
                 )
         if self._bound.ordering is not None:
-            self._bound.ordering.fence(memory_order, memory_scope)
+            self._bound.ordering.fence(memory_order, memory_scope, sys._getframe(1).f_lineno)
 
 
 def hooks_of(bound: Bound) -> dict[str, object]:

@@ -25,11 +25,13 @@ from kapi_sim.language.attributes import bound_names, called_function, dotted_pa
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.source import FUTURE_FLAGS, is_source_of, parse_function
 from kapi_sim.language.syntax import find_problems
+from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
 from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, power, remainder, wrapped_ring
 from kapi_sim.numbers.fitting import BESIDE, beside
 from kapi_sim.numbers.mathematics import SUBSTITUTES
+from kapi_sim.tracebacks import with_cell
 
 __all__ = ["Instrumented"]
 
@@ -211,7 +213,8 @@ class _Compilation:
         """Raise for all that was found in a kernel and in the functions that it calls."""
         if self._problems:
             raise KernelCompilationError(
-                f"kernel `{kernel}` cannot be run:\n" + "\n".join(f"  {problem}" for problem in self._problems)
+                f"kernel `{kernel}` cannot be run:\n"
+                + "\n".join(f"  {with_cell(problem)}" for problem in self._problems)
             )
 
     def cell(self, function: Callable[..., Any]) -> CellType:
@@ -310,7 +313,8 @@ class _Compilation:
             called = called_function(value)
             if called is not None:
                 return self.cell(called).cell_contents
-            return SUBSTITUTES.get(id(value), value)
+            own = numpys_own(value)
+            return SUBSTITUTES.get(id(own), own)
 
         code = function.__code__
         names = {name: replaced(function.__globals__[name]) for name in code.co_names if name in function.__globals__}

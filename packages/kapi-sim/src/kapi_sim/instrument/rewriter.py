@@ -16,11 +16,13 @@ from kapi_sim.instrument.wait_loops import Callee, Waiting, kind_of_method, name
 from kapi_sim.items.meetings import ALGORITHM, Converging, Word, defaults_of, is_meeting, parameters_of
 from kapi_sim.items.undefined import passing
 from kapi_sim.language.attributes import MISSING, bound_names, called_function, dotted_path, resolve
+from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
 from kapi_sim.language.words.convergence import group_barrier
 from kapi_sim.language.words.memory import PrivateArray
 from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.watchdog import LOOP_NUMBER, spin
+from kapi_sim.numbers.arithmetic import complex_of_parts
 from kapi_sim.numbers.fitting import values_beside_literals
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.settings.debugging import stops
@@ -170,9 +172,10 @@ class Rewriter(ArithmeticRewriter):
         passes = self._callees.passes_undefined
         if passes and id(value) in _PASSING:
             return self._inject(f"_kapi_{value.__name__}", CellType(passing(value)), node)
-        if id(value) not in SUBSTITUTES:
+        own = numpys_own(value)
+        if own is value and id(value) not in SUBSTITUTES:
             return node
-        substitute = SUBSTITUTES[id(value)]
+        substitute = SUBSTITUTES.get(id(own), own)
         name = f"_kapi_math_{_identifier(value)}_{id(value)}"
         if passes and not isinstance(substitute, ModuleType):
             substitute = passing(substitute)
@@ -202,12 +205,20 @@ class Rewriter(ArithmeticRewriter):
                 self._refuse_in_lambda(node)
                 return ast.copy_location(ast.YieldFrom(node), node)
             return node
-        if len(node.args) == 1 and not node.keywords and _is_number_type(value):
-            convert = self._callees.dialect.conversion(value) or value
+        convert = None
+        if len(node.args) == 1 and not node.keywords:
+            convert = self._callees.dialect.conversion(value, _is_literal(node.args[0]))
+            if convert is None and _is_number_type(value):
+                convert = value
+        if convert is not None:
             if self._callees.passes_undefined:
                 convert = passing(convert)
             if convert is not value:
-                node.func = self._inject(f"_kapi_to_{value.__name__}", CellType(convert), node.func)
+                name = getattr(value, "__name__", None) or f"number_{id(value)}"
+                node.func = self._inject(f"_kapi_to_{name}", CellType(convert), node.func)
+        if value is complex and len(node.args) == 2 and not node.keywords:
+            convert = passing(complex_of_parts) if self._callees.passes_undefined else complex_of_parts
+            node.func = self._inject("_kapi_to_complex", CellType(convert), node.func)
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in self._generators:
             return ast.copy_location(ast.YieldFrom(node), node)
@@ -452,6 +463,10 @@ def _is_short(node: ast.expr) -> bool:
         isinstance(argument, ast.Constant) and isinstance(argument.value, int) and argument.value < _SHORT
         for argument in node.args
     )
+
+
+def _is_literal(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float)
 
 
 def _is_number_type(value: object) -> bool:

@@ -7,6 +7,7 @@ kernel may ask but not keep it.  All results are Python integers, that is, weak.
 from __future__ import annotations
 
 from math import prod
+from operator import mul
 
 from kapi_sim.errors import OutOfBoundsError
 from kapi_sim.language.words.index_space import Group, Item, NdItem, NdRange, Range, SubGroup
@@ -40,6 +41,9 @@ class SimItem(Item):
         self._range = tuple(extents)
         self.id: tuple[int, ...] = (0,) * len(extents)
 
+    def __repr__(self) -> str:
+        return f"<Item {self.id} of {Range(*self._range)!r}>"
+
     def get_id(self, dim: int) -> int:
         if dim.__class__ is int and 0 <= dim < len(self.id):
             return self.id[dim]
@@ -49,7 +53,8 @@ class SimItem(Item):
         return linear(self.id, self._range)
 
     def get_range(self, dim: int) -> int:
-        return _component(self._range, dim)
+        values = self._range
+        return values[dim] if dim.__class__ is int and 0 <= dim < len(values) else _component(values, dim)
 
     def get_linear_range(self) -> int:
         return prod(self._range)
@@ -65,14 +70,16 @@ class Cluster:
     Attributes
     ----------
     id : tuple of int
-        Its index; the scheduler stores the next group's here.
+        Its index; the scheduler stores the next group's here, by `move`.
+    start : tuple of int
+        Global id of its first work-item.
     size : int
         Work-items of a group.
     sub_group_size : int
         Most work-items of a sub-group.
     """
 
-    __slots__ = ("global_range", "group_range", "id", "local_range", "size", "sub_group_size")
+    __slots__ = ("global_range", "group_range", "id", "local_range", "size", "start", "sub_group_size")
 
     def __init__(self, space: NdRange, sub_group_size: int) -> None:
         self.id: tuple[int, ...] = (0,) * space.ndim
@@ -81,6 +88,12 @@ class Cluster:
         self.group_range = tuple(space.group_range)
         self.size = space.local_range.size
         self.sub_group_size = sub_group_size
+        self.start = self.id
+
+    def move(self, index: tuple[int, ...]) -> None:
+        """Become the group with this index."""
+        self.id = index
+        self.start = tuple(map(mul, index, self.local_range))
 
     def sub_group(self, local: int) -> range:
         """Return the local linear ids of the sub-group that the work-item `local` belongs to."""
@@ -96,6 +109,9 @@ class SimGroup(Group):
     def __init__(self, cluster: Cluster, item: SimNdItem) -> None:
         self.cluster = cluster
         self.item = item
+
+    def __repr__(self) -> str:
+        return f"<Group {self.cluster.id} of {self.cluster.group_range}, seen from local {self.item.local}>"
 
     def get_group_id(self, dim: int) -> int:
         return _component(self.cluster.id, dim)
@@ -116,7 +132,8 @@ class SimGroup(Group):
         return self.item.get_local_linear_id()
 
     def get_local_range(self, dim: int) -> int:
-        return _component(self.cluster.local_range, dim)
+        values = self.cluster.local_range
+        return values[dim] if dim.__class__ is int and 0 <= dim < len(values) else _component(values, dim)
 
     def get_local_linear_range(self) -> int:
         return prod(self.cluster.local_range)
@@ -138,6 +155,9 @@ class SimSubGroup(SubGroup):
     def __init__(self, cluster: Cluster, item: SimNdItem) -> None:
         self.cluster = cluster
         self.item = item
+
+    def __repr__(self) -> str:
+        return f"<SubGroup {self.get_group_id()} of {self.get_group_range()}, seen from local id {self.get_local_id()}>"
 
     def get_group_id(self) -> int:
         return self.item.get_local_linear_id() // self.cluster.sub_group_size
@@ -162,17 +182,25 @@ class SimSubGroup(SubGroup):
 class SimNdItem(NdItem):
     """A work-item of an NdRange launch."""
 
-    __slots__ = ("_group", "cluster", "local")
+    __slots__ = ("_dimensions", "_group", "_local_range", "cluster", "local")
 
     def __init__(self, cluster: Cluster, local: tuple[int, ...]) -> None:
         self.cluster = cluster
         self.local = local
         self._group = SimGroup(cluster, self)
+        # At hand, for kernels ask for little else.
+        self._local_range = cluster.local_range
+        self._dimensions = len(local)
+
+    def __repr__(self) -> str:
+        cluster = self.cluster
+        ids = tuple(g * n + i for g, n, i in zip(cluster.id, cluster.local_range, self.local, strict=True))
+        space = NdRange(cluster.global_range, cluster.local_range)
+        return f"<NdItem global {ids}, local {self.local}, group {cluster.id} of {space!r}>"
 
     def get_global_id(self, dim: int) -> int:
-        cluster = self.cluster
-        if dim.__class__ is int and 0 <= dim < len(self.local):
-            return cluster.id[dim] * cluster.local_range[dim] + self.local[dim]
+        if dim.__class__ is int and 0 <= dim < self._dimensions:
+            return self.cluster.start[dim] + self.local[dim]
         return _component(self.local, dim)
 
     def get_global_linear_id(self) -> int:
@@ -181,13 +209,14 @@ class SimNdItem(NdItem):
         return linear(index, cluster.global_range)
 
     def get_global_range(self, dim: int) -> int:
-        return _component(self.cluster.global_range, dim)
+        values = self.cluster.global_range
+        return values[dim] if dim.__class__ is int and 0 <= dim < len(values) else _component(values, dim)
 
     def get_global_linear_range(self) -> int:
         return prod(self.cluster.global_range)
 
     def get_local_id(self, dim: int) -> int:
-        if dim.__class__ is int and 0 <= dim < len(self.local):
+        if dim.__class__ is int and 0 <= dim < self._dimensions:
             return self.local[dim]
         return _component(self.local, dim)
 
@@ -195,7 +224,9 @@ class SimNdItem(NdItem):
         return linear(self.local, self.cluster.local_range)
 
     def get_local_range(self, dim: int) -> int:
-        return _component(self.cluster.local_range, dim)
+        if dim.__class__ is int and 0 <= dim < self._dimensions:
+            return self._local_range[dim]
+        return _component(self._local_range, dim)
 
     def get_local_linear_range(self) -> int:
         return prod(self.cluster.local_range)

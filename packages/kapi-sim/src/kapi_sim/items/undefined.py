@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kapi_sim.errors import CollectiveMismatchError
-from kapi_sim.language.source import Site, is_users_own
+from kapi_sim.language.source import Site
+from kapi_sim.tracebacks import is_users_own
 
 __all__ = ["Undefined", "passing"]
 

@@ -8,9 +8,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from kapi_sim.errors import KernelCompilationError, KernelLaunchError
+from kapi_sim.errors import KapiError, KernelCompilationError, KernelLaunchError
 from kapi_sim.language import Item, KernelOptions, NdItem, NdRange, Range, as_range
 from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.tracebacks import shorten
 
 __all__ = [
     "DEFAULT_LOCAL_SIZE",
@@ -89,8 +90,12 @@ class Launchable(ABC):
         -------
         BoundLaunch
         """
-        require_index_space(index_space)
-        return BoundLaunch(self, index_space, args)
+        try:
+            require_index_space(index_space)
+            return BoundLaunch(self, index_space, args)
+        except Exception as error:
+            shorten(error, isinstance(error, KapiError))
+            raise
 
     def __getitem__(self, configuration: Any) -> ConfiguredKernel:
         """Return the kernel with an index space, to be called with the arguments.
@@ -101,7 +106,11 @@ class Launchable(ABC):
             An index space; a global size; or a pair of global and local size, each an integer or a
             tuple of integers, the local size also `DEFAULT_LOCAL_SIZE`.
         """
-        return ConfiguredKernel(self, _index_space(configuration))
+        try:
+            return ConfiguredKernel(self, _index_space(configuration))
+        except Exception as error:
+            shorten(error, isinstance(error, KapiError))
+            raise
 
     # Or Python would take `kernel[0]`, `kernel[1]` and so on for its elements, without end.
     __iter__ = None
@@ -134,7 +143,11 @@ class ConfiguredKernel:
                 f"arguments of kernel `{self.kernel.__name__}` must be given by their places, got {', '.join(named)} "
                 "by name: leave the names out"
             )
-        self.kernel.run(self.index_space, args)
+        try:
+            self.kernel.run(self.index_space, args)
+        except Exception as error:
+            shorten(error, isinstance(error, KapiError))
+            raise
 
     def __repr__(self) -> str:
         return f"<kernel {self.kernel.__name__} over {self.index_space!r}>"
@@ -206,7 +219,11 @@ class BoundLaunch:
 
     def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[Any, Any]:
         """Launch after these events, and return the events of `call_kernel_async`."""
-        events: tuple[Any, Any] = self.kernel.submit(self.index_space, dependent_events, self.given)
+        try:
+            events: tuple[Any, Any] = self.kernel.submit(self.index_space, dependent_events, self.given)
+        except Exception as error:
+            shorten(error, isinstance(error, KapiError))
+            raise
         return events
 
     def __repr__(self) -> str:
@@ -309,13 +326,12 @@ def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, 
             f"kernel `{function.__name__}` must have plain positional parameters only, got * or keyword-only ones"
         )
     if not len(names) - optional <= len(args) <= len(names):
+        count = f"{len(names)} argument{'s' * (len(names) != 1)} after the work-item"
         raise KernelLaunchError(
-            f"kernel `{function.__name__}` must be launched with {len(names)} arguments after the work-item "
-            f"({', '.join(names)}), got {len(args)}"
+            f"kernel `{function.__name__}` must be launched with {count} ({', '.join(names)}), got {len(args)}"
+            + ("" if len(args) != len(names) + 1 else _without_work_item(function, (first, *names)))
         )
-    annotation = _annotation(function, first)
-    if isinstance(annotation, str):
-        annotation = {"Item": Item, "NdItem": NdItem}.get(annotation.rpartition(".")[2])
+    annotation = _work_item_of(function, first)
     wanted = Item if isinstance(space, Range) else NdItem
     if annotation in (Item, NdItem) and annotation is not wanted:
         cure = "launch it over an NdRange" if wanted is Item else "launch it over a Range"
@@ -325,6 +341,24 @@ def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, 
             f"{wanted.__name__}`"
         )
     return names
+
+
+def _without_work_item(function: Callable[..., Any], names: tuple[str, ...]) -> str:
+    """Say that the first parameter is the work-item, where it may have been taken for an argument."""
+    if _work_item_of(function, names[0]) in (Item, NdItem) or names[0] in ("item", "nd_item"):
+        return ""
+    return (
+        f": the first parameter, `{names[0]}`, is the work-item, which the launch gives: "
+        f"write `def {function.__name__}(item, {', '.join(names)})`"
+    )
+
+
+def _work_item_of(function: Callable[..., Any], first: str) -> Any:
+    """Return what the first parameter is annotated with: `Item`, `NdItem`, something else or nothing."""
+    annotation = _annotation(function, first)
+    if isinstance(annotation, str):
+        return {"Item": Item, "NdItem": NdItem}.get(annotation.rpartition(".")[2])
+    return annotation
 
 
 def _annotation(function: Callable[..., Any], parameter: str) -> Any:

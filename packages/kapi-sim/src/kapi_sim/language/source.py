@@ -17,13 +17,15 @@ from types import CodeType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from kapi_sim.tracebacks import file_name
+
 __all__ = [
     "FUTURE_FLAGS",
     "Site",
     "is_source_of",
-    "is_users_own",
     "line_of",
     "located_at",
+    "located_source",
     "parse_code",
     "parse_function",
     "place_of",
@@ -207,14 +209,15 @@ class Site:
         """The line without indentation; empty where the source cannot be had."""
         return linecache.getline(self.file, self.line).strip()
 
+    @property
+    def place(self) -> str:
+        """File and line as they are spelled: ``kernels.py:12``, in a notebook ``Cell In[3], line 12``."""
+        name = file_name(self.file)
+        return f"{name}, line {self.line}" if name.startswith("Cell ") else f"{name}:{self.line}"
+
     def __str__(self) -> str:
-        name = self.file.replace("\\", "/").rpartition("/")[2]
-        return f"{name}:{self.line}: `{self.text}`" if self.text else f"{name}:{self.line}"
-
-
-def is_users_own(module: str) -> bool:
-    """Tell whether a module of this name is neither the simulator's nor NumPy's."""
-    return module.partition(".")[0] not in ("kapi_sim", "numpy") or module.startswith("kapi_sim.testing.")
+        place = self.place
+        return f"{place}: `{self.text}`" if self.text else place
 
 
 def line_of(code: CodeType, instruction: int) -> int:
@@ -228,6 +231,23 @@ def line_of(code: CodeType, instruction: int) -> int:
 def place_of(code: CodeType, instruction: int) -> object:
     """Return what tells the expression of an instruction from others: where it starts and ends in the source."""
     return next(islice(code.co_positions(), instruction // 2, None), instruction)
+
+
+def located_source(code: CodeType, place: tuple[int | None, int | None, int | None, int | None] | None) -> str:
+    """Return the text of an expression; empty where it is not on one line, or the source cannot be had.
+
+    Parameters
+    ----------
+    code : CodeType
+        Of the function.
+    place : tuple or None
+        First and last line, first and last column, as `co_positions` has them.
+    """
+    if place is None or place[0] is None or place[0] != place[1]:
+        return ""
+    lines = _remembered.get(code) or linecache.getlines(code.co_filename)
+    # Columns are counted in bytes.
+    return lines[place[0] - 1].encode()[place[2] : place[3]].decode() if len(lines) >= place[0] else ""
 
 
 def located_at(error: Exception, code: CodeType, instruction: int) -> Exception:

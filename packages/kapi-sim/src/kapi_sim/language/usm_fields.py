@@ -14,7 +14,7 @@ import numpy as np
 
 __all__ = [
     "OVERLAPPING",
-    "UsmArrayFields",
+    "ArrayFields",
     "array_fields",
     "c_strides",
     "is_usm_array",
@@ -33,8 +33,8 @@ OVERLAPPING = (
 
 
 @dataclass(frozen=True, slots=True)
-class UsmArrayFields:
-    """What the protocol says of one array: where its first element is and how to step from it.
+class ArrayFields:
+    """What is known of one array: where its first element is and how to step from it, read once.
 
     Attributes
     ----------
@@ -48,8 +48,8 @@ class UsmArrayFields:
         Type of one element.
     readonly : bool
         Whether the owner forbids writing.
-    queue : object
-        The protocol's `syclobj`: a queue, context or filter string.
+    owner : object
+        What the array says of its place; of a USM array the protocol's `syclobj`: a queue, context or filter string.
     """
 
     pointer: int
@@ -57,7 +57,7 @@ class UsmArrayFields:
     strides: tuple[int, ...]
     dtype: np.dtype[Any]
     readonly: bool
-    queue: Any
+    owner: Any
 
     @property
     def layout(self) -> str:
@@ -96,7 +96,7 @@ def is_usm_array_class(cls: type) -> bool:
     return hasattr(cls, _PROTOCOL)
 
 
-def array_fields(value: Any) -> UsmArrayFields:
+def array_fields(value: Any) -> ArrayFields:
     """Read where the array `value` is, without waiting for the work that fills it.
 
     The property of the protocol waits for the array's queue in the array type that dpnp wraps; that type's attributes
@@ -109,7 +109,7 @@ def array_fields(value: Any) -> UsmArrayFields:
 
     Returns
     -------
-    UsmArrayFields
+    ArrayFields
 
     Raises
     ------
@@ -119,7 +119,7 @@ def array_fields(value: Any) -> UsmArrayFields:
     inner = value.get_array() if hasattr(value, "get_array") else value
     # Memory objects of the same library have the pointer and the queue, and are arrays of bytes by their protocol.
     if isinstance(getattr(inner, "_pointer", None), int) and hasattr(inner, "strides"):
-        return UsmArrayFields(
+        return ArrayFields(
             inner._pointer, inner.shape, inner.strides, inner.dtype, not inner.flags.writable, inner.sycl_queue
         )
     interface = getattr(value, _PROTOCOL, None)
@@ -132,13 +132,13 @@ def array_fields(value: Any) -> UsmArrayFields:
     base, readonly = interface["data"]
     shape = tuple(interface["shape"])
     strides = interface.get("strides")
-    return UsmArrayFields(
+    return ArrayFields(
         pointer=base + interface.get("offset", 0) * dtype.itemsize,
         shape=shape,
         strides=c_strides(shape) if strides is None else tuple(strides),
         dtype=dtype,
         readonly=bool(readonly),
-        queue=interface["syclobj"],
+        owner=interface["syclobj"],
     )
 
 

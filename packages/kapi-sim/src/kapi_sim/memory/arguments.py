@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -287,7 +288,9 @@ class _Binder:
             self.bound.has_floats = True
         elif not self._dialect.is_value(value):
             cure = ": pass its value" if isinstance(value, Enum) else ""
-            raise DtypeError(f"argument `{name}` must be {_KINDS}, got {value!r} of type {type(value).__name__}{cure}")
+            raise DtypeError(
+                f"argument `{name}` must be {_KINDS}, got {reprlib.repr(value)} of type {type(value).__name__}{cure}"
+            )
 
     def _inspect_dtype(self, name: str, dtype: np.dtype[Any]) -> None:
         if not self._dialect.is_dtype(dtype):

@@ -80,10 +80,13 @@ class Dialect:
 
         return TracedView
 
-    def conversion(self, kind: object) -> Callable[[Any], Any] | None:
-        """Return what a call of `kind` is replaced by, where that is an integer type."""
-        is_integer = isinstance(kind, type) and (kind is int or issubclass(kind, np.integer))
-        return conversion(kind) if is_integer else None  # type: ignore[arg-type]
+    def conversion(self, kind: object, is_literal: bool) -> Callable[[Any], Any] | None:
+        """Return what a call of `kind` is replaced by, where that is a real type; floats take literals as they are."""
+        if not isinstance(kind, type):
+            return None
+        is_integer = kind is int or issubclass(kind, np.integer)
+        is_float = issubclass(kind, (float, np.floating)) and not is_literal
+        return conversion(kind) if is_integer or is_float else None
 
     def meet_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
         """Return what a work-item yields that calls one of `converging_methods`."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
+from kapi_sim.errors import DataRaceError
 from kapi_sim.items.clock import Clock
 from kapi_sim.language.source import line_of, place_of
 from kapi_sim.memory.views import View
-from kapi_sim.tracing.trace import MOST_CELLS, Event, Launch, TracedArray, plain
+from kapi_sim.numbers.arithmetic import stored_integer
+from kapi_sim.tracing.trace import MOST_CELLS, Event, Failure, Launch, TracedArray, plain
 
 __all__ = ["Recorder", "TracedView"]
 
@@ -26,21 +30,60 @@ class Recorder:
         Tells which work-item runs.
     """
 
-    __slots__ = ("_clock", "_instructions", "_phase", "_places", "_private", "launch")
+    __slots__ = ("_clock", "_instructions", "_phase", "_places", "_private", "_refused", "_shown", "launch")
 
     def __init__(self, launch: Launch, clock: Clock) -> None:
         self.launch = launch
+        self._shown = launch
         self._clock = clock
+        self._refused: int | None = None
         self._phase = 0
         self._private: dict[tuple[str, tuple[int, ...], str], int] = {}
         self._instructions: dict[tuple[CodeType, int, str], tuple[int, int]] = {}
         self._places: dict[tuple[CodeType, str, Any], int] = {}
 
-    def stop(self) -> None:
-        """Note nothing more: of several orders, the first is shown."""
+    def start_anew(self) -> None:
+        """Note another order beside the first, which is shown unless another one fails."""
+        self._refused = None
+        self.launch = replace(self._shown, events=[], dropped=0)
+
+    def note_refused(self, kind: str, array: int, element: int, value: Any, frame: FrameType) -> None:
+        """Note an access that a check does not let pass."""
         launch = self.launch
-        self.launch = Launch(launch.kernel, launch.space, launch.describe, 0, launch.sub_group_size)
-        self._private.clear()
+        kept = len(launch.events)
+        self.note_access(kind, array, element, value, frame)
+        if len(launch.events) == kept:  # there is always room for this one
+            launch.limit, limit = kept + 1, launch.limit
+            launch.dropped -= 1
+            self.note_access(kind, array, element, value, frame)
+            launch.limit = limit
+        self._refused = kept
+
+    def note_failure(self, error: Exception) -> None:
+        """Note what ended the launch, and show the order in which it did."""
+        launch, shown = self.launch, self._shown
+        shown.events, shown.dropped = launch.events, launch.dropped
+        report = self._clock.in_words("\n".join([str(error), *getattr(error, "__notes__", ())]))
+        race = getattr(error, "race", None)
+        if race is None or self._refused is None:
+            own = (n for n in reversed(range(len(launch.events))) if launch.events[n].item == self._clock.uid)
+            shown.failure = Failure(type(error).__name__, report, next(own, None))
+            return
+        other = self._find(race.earlier, _KINDS.get(race.did, "atomic"))
+        shown.failure = Failure(type(error).__name__, report, self._refused, other, race.barrier)
+
+    def _find(self, access: Any, kind: str) -> int | None:
+        """Return the number of the event of a recorded access."""
+        item, _, code, instruction, view, index = access[:6]
+        if not isinstance(view, TracedView):
+            return None
+        line, place = line_of(code, instruction), (view.number, view.element_at(index))
+        for number in reversed(range(self._refused or 0)):
+            event = self.launch.events[number]
+            if (event.item, event.kind, event.array, event.element) == (item, kind, *place):
+                if self.launch.sites[event.site][2] == line:
+                    return number
+        return None
 
     def start_group(self) -> None:
         """Begin a group's first phase."""
@@ -91,6 +134,17 @@ class Recorder:
         return number
 
 
+_getframe = sys._getframe
+_KINDS = {"read": "read", "wrote": "write"}
+
+
+def _stored(value: Any, array: np.ndarray[Any, Any]) -> Any:
+    """Return what an element of the array takes of a value."""
+    made = np.empty((), array.dtype)
+    made[()] = stored_integer(value, array.dtype) if array.dtype.kind in "iu" else value
+    return made[()]
+
+
 class TracedView(View):
     """A `View` that notes each access."""
 
@@ -120,15 +174,55 @@ class TracedView(View):
         made._places = self._places
         return made
 
+    def __getitem__(self, index: Any) -> Any:
+        return self._get(index, _getframe(1))
+
     def _get(self, index: Any, frame: FrameType) -> Any:
-        value = super()._get(index, frame)
+        try:
+            value = super()._get(index, frame)
+        except DataRaceError:
+            self._refuse("read", index, self._array[index], frame)
+            raise
         if not isinstance(value, View):
             self._recorder.note_access("read", self._number, self._element(index), value, frame)
         return value
 
     def _set(self, index: Any, value: Any, frame: FrameType) -> None:
-        super()._set(index, value, frame)
+        try:
+            super()._set(index, value, frame)
+        except DataRaceError:
+            self._refuse("write", index, _stored(value, self._array), frame)
+            raise
         self._recorder.note_access("write", self._number, self._element(index), self._array[index], frame)
+
+    def note_atomic(
+        self,
+        address: int,
+        index: Any,
+        frame: FrameType,
+        reads: bool,
+        writes: bool,
+        changes: bool,
+        order: int,
+        scope: int,
+    ) -> None:
+        try:
+            super().note_atomic(address, index, frame, reads, writes, changes, order, scope)
+        except DataRaceError:
+            self._refuse("atomic", index, self._array[index], frame)
+            raise
+
+    def _refuse(self, kind: str, index: Any, value: Any, frame: FrameType) -> None:
+        self._recorder.note_refused(kind, self._number, self._element(index), value, frame)
+
+    @property
+    def number(self) -> int:
+        """Index into the launch's arrays."""
+        return self._number
+
+    def element_at(self, index: Any) -> int:
+        """Return the linear index, in the whole array, of an element of this view."""
+        return self._element(index)
 
     def trace_atomic(self, index: Any, frame: FrameType) -> None:
         self._recorder.note_access("atomic", self._number, self._element(index), self._array[index], frame)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.checks.marking import Uninitialised
-from kapi_sim.errors import KernelCompilationError, KernelLaunchError, LimitError
+from kapi_sim.errors import KapiError, KernelCompilationError, KernelLaunchError, LimitError
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.options import KernelOptions
@@ -28,6 +28,7 @@ from kapi_sim.numba_cuda.refused import refuse_attribute
 from kapi_sim.numba_cuda.running import configured, is_running
 from kapi_sim.numba_cuda.wording import reworded
 from kapi_sim.settings.control import current_settings, settings_of
+from kapi_sim.tracebacks import shorten
 
 __all__ = ["ConfiguredKernel", "Dispatcher", "LinkedSource", "declare_device", "jit"]
 
@@ -206,7 +207,9 @@ class Dispatcher(DeviceFunction[..., Any]):
             with settings_of(settings), configured(nbytes), _records(self.converted(args)) as given:
                 execute(self._instrumented, space, given, _OPTIONS)
         except Exception as error:
-            raise reworded(error)  # noqa: B904
+            reworded(error)
+            shorten(error, isinstance(error, KapiError))
+            raise
 
 
 def _twin_of(value: Any) -> Any:

@@ -83,7 +83,7 @@ class CudaDialect(Dialect):
     def traced_view(self, clock: Clock) -> Any:
         return TracedNarrowCudaView if _asks_for_widths(clock) else TracedCudaView
 
-    def conversion(self, kind: object) -> Callable[[Any], Any] | None:
+    def conversion(self, kind: object, is_literal: bool) -> Callable[[Any], Any] | None:
         return conversion_of(kind)
 
     def meet_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:

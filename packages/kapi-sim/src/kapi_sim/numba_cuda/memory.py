@@ -14,10 +14,11 @@ from kapi_sim.checks.initialisation import PrivateTrail
 from kapi_sim.checks.limits import check_dtype
 from kapi_sim.errors import DtypeError, LimitError
 from kapi_sim.items.meetings import Word
-from kapi_sim.language.source import is_users_own, site_of
+from kapi_sim.language.source import site_of
 from kapi_sim.memory.views import poison
 from kapi_sim.numba_cuda.dtypes import dtype_of
 from kapi_sim.numba_cuda.running import CudaClock, running, shared_bytes
+from kapi_sim.tracebacks import is_users_own
 
 __all__ = ["MOST_SHARED_BYTES", "ConstantArrays", "LocalArrays", "SharedArrays", "captured_view"]
 

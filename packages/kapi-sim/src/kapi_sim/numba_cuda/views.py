@@ -69,6 +69,9 @@ class _Elements:
 
     __slots__ = ()
 
+    def __getitem__(self: Any, index: Any) -> Any:
+        return self._get(index, _getframe(1))
+
     def field(self: Any, name: str) -> Any:
         """Return one field of all records."""
         return self._like(self._array[name], f"{self.name}.{name}")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TypeVar
 
 __all__ = ["in_cuda_words", "reworded"]
-
-E = TypeVar("E", bound=BaseException)
 
 _QUOTED = re.compile(r"(`[^`]*`)")
 _IN_QUOTES = {
@@ -56,7 +53,7 @@ def _reworded(text: str) -> str:
     return text
 
 
-def reworded(error: E) -> E:
+def reworded(error: BaseException) -> None:
     """Give an error, and what it came from, its message in CUDA's words."""
     seen: list[BaseException] = []
     each: BaseException | None = error
@@ -68,4 +65,3 @@ def reworded(error: E) -> E:
         if notes:
             notes[:] = [in_cuda_words(note) for note in notes]
         each = each.__cause__
-    return error

@@ -253,6 +253,12 @@ def _checked(check: Callable[[Any, Any], Any], function: Callable[..., Any]) -> 
     return divide
 
 
+def _reciprocal(x: Any) -> Any:
+    if not x and isinstance(x, _INTEGERS):
+        floor_divide(1, x)
+    return np.reciprocal(x)
+
+
 _NUMPY: dict[Any, Any] = {
     np.where: _where,
     np.clip: _clip,
@@ -260,6 +266,7 @@ _NUMPY: dict[Any, Any] = {
     np.fmod: _checked(remainder, np.fmod),
     np.floor_divide: _checked(floor_divide, np.floor_divide),
     np.remainder: _checked(remainder, np.remainder),
+    np.reciprocal: _reciprocal,
 }
 """NumPy's functions that kernels do not get as they are."""
 

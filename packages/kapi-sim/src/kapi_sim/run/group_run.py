@@ -15,7 +15,7 @@ from kapi_sim.checks.convergence import Arrival, call_sites, check_arrivals, che
 from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.errors import CollectiveMismatchError, DeadlockError, KapiError, KernelLaunchError
 from kapi_sim.items.items import Cluster, SimGroup, SimSubGroup
-from kapi_sim.items.meetings import ACTIVE, ALGORITHM, GRID, Converging, Lanes, Part, Yielded, parameters_of
+from kapi_sim.items.meetings import ACTIVE, ALGORITHM, GRID, GROUP, Converging, Lanes, Part, Yielded, parameters_of
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.source import Site
 from kapi_sim.language.words.group_algorithms import select_from_group
@@ -119,11 +119,15 @@ class GroupRun:
     def _resume(self, ready: list[int]) -> None:
         """Let work-items run, each until it yields or ends."""
         clock, base, generators = self._clock, self._base, self._generators
-        answers, spinning = self._answers, self._spinning
+        answers, spinning, arrivals = self._answers, self._spinning, self._arrivals
+        # Most work-items come to the barrier that the one before came to, and that is all there is to see of it.
+        place: tuple[Any, ...] | None = None
+        arrival: Arrival | None = None
+        is_looked_at = self._bound.recorder is not None or not self._checks_convergence
         for local in ready:
             clock.uid = base + local
             generator = generators[local]
-            if self._marks_returns or local in answers:
+            if self._marks_returns or (answers and local in answers):
                 try:
                     yielded = generator.send(answers.pop(local, None))
                 except StopIteration as end:
@@ -138,8 +142,25 @@ class GroupRun:
                 self._left.append(local)
             elif yielded[2] is SPIN:
                 spinning[local] = yielded
+            elif (
+                arrival is not None
+                and yielded[0] == place
+                and yielded[2] == arrival.scope
+                and (yielded[1] is GROUP or (yielded[1].__class__ is SimGroup and yielded[1].cluster is self._cluster))
+                and generator.gi_yieldfrom is None
+            ):
+                arrivals[local] = arrival
             else:
                 self._arrive(local, generator, yielded)
+                arrival = arrivals[local]
+                place = yielded[0]
+                if (
+                    is_looked_at
+                    or arrival.word is not None
+                    or arrival.calls
+                    or generator.__class__ is not GeneratorType
+                ):
+                    arrival = None
 
     def _arrive(self, local: int, generator: Any, yielded: Yielded) -> None:
         site, group, scope = yielded[:3]
@@ -239,6 +260,17 @@ class GroupRun:
 
     def _settle_group(self) -> list[int]:
         """Let the whole group go on, and return its work-items."""
+        count = len(self._generators)
+        first = next(iter(self._arrivals.values()))
+        if len(self._arrivals) == count and first.word is None and self._bound.recorder is None:
+            if len(set(map(id, self._arrivals.values()))) == 1:
+                # All are at one barrier.
+                members = list(range(count))
+                end_phase(self._bound)
+                self._count_round()
+                self._pass_barrier(first, members)
+                self._arrivals.clear()
+                return members
         arrivals = dict(sorted(self._arrivals.items()))
         if any(arrival.word is None for arrival in arrivals.values()):
             end_phase(self._bound)

@@ -112,7 +112,8 @@ class Schedule:
         can_wait = self.is_generator or self.on_threads
         run_group = self._group_with_barriers(cluster) if can_wait else self._group_in_a_loop(cluster)
         waiting: list[tuple[tuple[int, ...], GroupRun]] = []
-        for number, cluster.id in self._chosen(enumerate(_indices(space.group_range)), shuffler):
+        for number, index in self._chosen(enumerate(_indices(space.group_range)), shuffler):
+            cluster.move(index)
             clock.start_group()
             if recorder is not None:
                 recorder.start_group()
@@ -137,10 +138,11 @@ class Schedule:
         """Let the groups go on that wait for each other, and return those that do so again."""
         self.bound.pass_grid_barrier()
         still = []
-        for cluster.id, run in _permuted(waiting, shuffler):
+        for index, run in _permuted(waiting, shuffler):
+            cluster.move(index)
             self.clock.start_group()
             if run.run(shuffler):
-                still.append((cluster.id, run))
+                still.append((index, run))
             end_phase(self.bound)
         return still
 
@@ -179,7 +181,7 @@ class Schedule:
             function = partial(ThreadedItem, turn_of(self.bound.spin_limit), function)
 
         def run(base: int, shuffler: Shuffler | None) -> GroupRun | None:
-            generators = [function(item, *values) for item in items]
+            generators = list(map(function, items, *map(repeat, values)))
             try:
                 if not self.tells_meetings:
                     self._run_unchecked(base, generators, shuffler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 
 from kapi_sim.checks.selection import ALL_CHECKS
 
@@ -52,7 +53,7 @@ class LaunchRecord:
     has_marked: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Report:
     """The launches inside a ``with simulation()`` block, filled as they run.
 
@@ -85,3 +86,10 @@ class Report:
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return f"<pre>{escape(self.text(), quote=False)}</pre>"

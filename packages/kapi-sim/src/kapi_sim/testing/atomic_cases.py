@@ -210,6 +210,7 @@ def _own_case(dtype: str) -> Case:
         lambda: [*_pair(dtype, 7), np.zeros((7, _A), dtype)],
         expected,
         covers=("AtomicRef", *_OPERATIONS),
+        starts=(2,),
     )
 
 
@@ -251,6 +252,7 @@ def _histogram_case(dtype: str) -> Case:
         ((_A,),),
         lambda: [_INTEGERS % 7, np.zeros(7, dtype)],
         lambda given: {1: np.bincount(_INTEGERS % 7, minlength=7).astype(dtype)},
+        starts=(1,),
     )
 
 
@@ -282,6 +284,7 @@ CASES: tuple[Case, ...] = (
         ((_A,),),
         lambda: [_INTEGERS, np.zeros(1, np.int64)],
         lambda given: {1: np.array([_INTEGERS.max()])},
+        starts=(1,),
     ),
     Case(
         "atomics/local-bins",
@@ -289,6 +292,7 @@ CASES: tuple[Case, ...] = (
         ((_A,), (20,)),
         lambda: [_INTEGERS % 7, np.zeros(7, np.int32), Local(7, np.int32)],
         lambda given: {1: np.bincount(_INTEGERS % 7, minlength=7).astype(np.int32)},
+        starts=(1,),
     ),
     Case(
         "atomics/last-group",
@@ -318,5 +322,6 @@ CASES: tuple[Case, ...] = (
         ((2, 4, 3),),
         lambda: [np.zeros((2, 3), np.int32)],
         lambda given: {0: np.full((2, 3), 6, np.int32)},
+        starts=(0,),
     ),
 )

@@ -185,6 +185,7 @@ CASES: tuple[Case, ...] = (
                 np.int64,
             )
         },
+        starts=(2,),
     ),
     Case(
         "edges/zero-has-no-sign-as-an-integer",

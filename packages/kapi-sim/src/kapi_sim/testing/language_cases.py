@@ -275,6 +275,7 @@ CASES: tuple[Case, ...] = (
                 [[14] * 3, _THREE * np.float32(0.5) + _ID * 10, [8.25] * 3, [13] * 3, [3] * 3, [9] * 3, [6] * 3]
             )
         },
+        starts=(1,),
     ),
     Case(
         "language/iteration",
@@ -282,6 +283,7 @@ CASES: tuple[Case, ...] = (
         ((3,),),
         lambda: [_A, _B, np.zeros((10, 3))],
         _iteration_expected,
+        starts=(2,),
     ),
     Case(
         "language/iteration-over-local-memory",
@@ -289,6 +291,7 @@ CASES: tuple[Case, ...] = (
         ((4,), (2,)),
         lambda: [_A, np.zeros(4), Local(2, np.float32)],
         lambda given: {1: np.array([4 + 4, 4 + 4, 8 + 8, 8 + 8.0])},
+        starts=(1,),
     ),
     Case(
         "language/functions-of-sequences",
@@ -316,5 +319,6 @@ CASES: tuple[Case, ...] = (
         _conversions_expected,
         ulp={2: np.array([0, 1, 0, 0, 0, 0, 0])[:, None]},
         precision=np.float32,
+        starts=(2,),
     ),
 )

@@ -52,13 +52,19 @@ def _combined(kapi: Any) -> Any:
         left = kapi.shift_group_left(sub_group, a[i], 1)
         if k + 1 < n:
             out[7, i] = left - a[i] - one
+        else:
+            out[7, i] = 0
         right = kapi.shift_group_right(sub_group, a[i], 1)
         if k > 0:
             out[8, i] = right + one - a[i]
+        else:
+            out[8, i] = 0
         other = k ^ 1
         swapped = kapi.permute_group_by_xor(sub_group, a[i], 1)
         if other < n:
             out[9, i] = swapped - first - a.dtype.type(other)
+        else:
+            out[9, i] = 0
 
     return combined
 

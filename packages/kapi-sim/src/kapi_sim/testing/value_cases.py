@@ -319,6 +319,7 @@ CASES: tuple[Case, ...] = (
                 ]
             )
         },
+        starts=(1,),
     ),
     Case(
         "values/builtins",
@@ -346,6 +347,7 @@ CASES: tuple[Case, ...] = (
         lambda given: {
             1: np.array([[0, 0, 0, 6, 8, 10], (_SIX + 1) ** 2, [0, 0, 1, 3, 6, 10], 2 * _SIX + 6]),
         },
+        starts=(1,),
     ),
     Case(
         "values/enumerations",
@@ -362,6 +364,7 @@ CASES: tuple[Case, ...] = (
         ((4,),),
         lambda: [_GRID, np.zeros((2, 4))],
         lambda given: {1: np.array([(_GRID**2).sum(axis=1), 4 + 1 + _GRID[:, 1] + 4])},
+        starts=(1,),
     ),
     Case(
         "values/rows-strided",
@@ -376,6 +379,7 @@ CASES: tuple[Case, ...] = (
                 ]
             )
         },
+        starts=(1,),
     ),
     Case(
         "values/slices",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import cache
+from pkgutil import get_data
 from typing import Any
 
+from kapi_sim.tracebacks import file_name
 from kapi_sim.tracing.figure import item_color
-from kapi_sim.tracing.page import PAGE, SCRIPT, STYLE
 from kapi_sim.tracing.statistics import line_statistics
 from kapi_sim.tracing.trace import Launch, Trace
 
@@ -24,7 +26,18 @@ def html(trace: Trace) -> str:
     safe = data.replace("<", "\\u003c")
     names = ", ".join(dict.fromkeys(launch.kernel for launch in trace.launches)) or "nothing launched"
     title = names.replace("&", "&amp;").replace("<", "&lt;")
-    return PAGE.replace("{title}", title).replace("{style}", STYLE).replace("{script}", SCRIPT).replace("{data}", safe)
+    page = _part("page.html").replace("{title}", title)
+    for name, part in (("style", _part("page.css")), ("model", _part("model.js")), ("view", _part("view.js"))):
+        page = page.replace(f"{{{name}}}", part)
+    return page.replace("{data}", safe)
+
+
+@cache
+def _part(name: str) -> str:
+    # By the loader of the package, which needs no file system.
+    part = get_data("kapi_sim.tracing", f"page/{name}")
+    assert part is not None  # the tests run from the wheel
+    return part.decode("utf-8")
 
 
 def _launch(launch: Launch) -> dict[str, Any]:
@@ -38,7 +51,9 @@ def _launch(launch: Launch) -> dict[str, Any]:
         "names": [_name(launch, item) for item in range(min(launch.items, 4096))],
         "colors": [item_color(item) for item in range(min(launch.items, 4096))],
         "dropped": launch.dropped,
-        "sources": [{"file": _short(source.file), "first": source.first, "lines": source.lines} for source in sources],
+        "sources": [
+            {"file": file_name(source.file), "first": source.first, "lines": source.lines} for source in sources
+        ],
         "sites": [[numbers[file, function], line] for file, function, line in launch.sites],
         "arrays": [_array(launch, number) for number in range(len(launch.arrays))],
         "events": [
@@ -46,13 +61,31 @@ def _launch(launch: Launch) -> dict[str, Any]:
             for event in launch.events
         ],
         "lines": _lines(launch),
+        "failure": None if launch.failure is None else _failure(launch, numbers),
+    }
+
+
+def _failure(launch: Launch, numbers: dict[tuple[str, int], int]) -> dict[str, Any]:
+    failure = launch.failure
+    assert failure is not None
+    barrier = None
+    if failure.barrier is not None:
+        file, function, line, where = failure.barrier
+        if (file, function) in numbers:
+            barrier = [numbers[file, function], line, where]
+    return {
+        "error": failure.error,
+        "report": failure.report,
+        "event": failure.event,
+        "other": failure.other,
+        "barrier": barrier,
     }
 
 
 def _lines(launch: Launch) -> dict[str, list[Any]]:
     """By file's end and line: runs, active part, reads, writes, bytes, segments, bank turns, atomics, contention."""
     return {
-        f"{_short(row.site.file)}:{row.site.line}": [
+        f"{file_name(row.site.file)}:{row.site.line}": [
             row.executions,
             round(row.active, 3),
             row.reads,
@@ -87,10 +120,6 @@ def _array(launch: Launch, number: int) -> dict[str, Any]:
         "cells": cells,
         "initial": initial,
     }
-
-
-def _short(file: str) -> str:
-    return file.replace("\\", "/").rpartition("/")[2]
 
 
 def _value(value: Any) -> Any:

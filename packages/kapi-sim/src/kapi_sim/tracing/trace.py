@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kapi_sim.items.clock import Clock
     from kapi_sim.tracing.statistics import LineStatistics
 
-__all__ = ["Event", "Launch", "Source", "Trace", "TracedArray"]
+__all__ = ["Event", "Failure", "Launch", "Source", "Trace", "TracedArray"]
 
 MOST_CELLS = 4096
 """Of an array of more elements, the first contents are not kept."""
@@ -85,6 +85,49 @@ class TracedArray:
     itemsize: int
     initial: list[Any] | None
 
+    def spell(self, element: int) -> str:
+        """Return an element as a kernel writes it, such as ``tile[2, 0]``."""
+        return f"{self.name}[{', '.join(map(str, self.place(element))) or '()'}]"
+
+    def place(self, element: int) -> tuple[int, ...]:
+        """Return the indices of an element."""
+        index = []
+        for extent in reversed(self.shape):
+            element, i = divmod(element, extent)
+            index.append(i)
+        return tuple(reversed(index))
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What ended a launch.
+
+    Attributes
+    ----------
+    error : str
+        Name of the error's class.
+    report : str
+        Its message and notes.
+    event : int or None
+        Number of the event that was refused; if the error is of no access, of the last one of its work-item.
+    other : int or None
+        Of a race, number of the event of the earlier access.
+    barrier : tuple of (str, int, int, str), or None
+        Where a barrier is missing: file, first line of the function, line, and whether it goes ``"before"`` or
+        ``"after"`` the line, or ``"within"`` it, between its reads and its write.
+    """
+
+    error: str
+    report: str
+    event: int | None = None
+    other: int | None = None
+    barrier: tuple[str, int, int, str] | None = None
+
+    @property
+    def rings(self) -> tuple[int, ...]:
+        """The events that conflict, the earlier one first; empty where none does."""
+        return () if self.event is None or self.other is None else (self.other, self.event)
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -129,6 +172,8 @@ class Launch:
         File, first line of the function, line.
     arrays : list of TracedArray
         What the kernel saw.
+    failure : Failure or None
+        The error that ended it.
     """
 
     kernel: str
@@ -140,6 +185,7 @@ class Launch:
     dropped: int = 0
     sites: list[tuple[str, int, int]] = field(default_factory=list)
     arrays: list[TracedArray] = field(default_factory=list)
+    failure: Failure | None = None
     _site_numbers: dict[tuple[str, int, int], int] = field(default_factory=dict)
 
     @property

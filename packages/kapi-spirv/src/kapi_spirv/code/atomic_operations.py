@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
+from kapi_lowering.target import AtomicUpdate
 from kapi_sim import MemoryOrder, MemoryScope
 from kapi_spirv.code.builtins import call_builtin
 from kapi_spirv.code.memory_model import scope_operand, semantics_operand
-from kapi_spirv.target_interface import AtomicUpdate
 
 __all__ = ["atomic_load", "atomic_store", "atomic_update", "compare_exchange"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from kapi_spirv.lowering.intrinsics import call_declared
+from kapi_lowering.llvm_calls import call_declared
 
 __all__ = ["call_builtin"]
 

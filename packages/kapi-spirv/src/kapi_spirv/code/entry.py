@@ -7,8 +7,8 @@ from math import prod
 
 from llvmlite import ir
 
+from kapi_lowering.llvm_calls import I32, call_declared
 from kapi_sim.language import KernelOptions
-from kapi_spirv.lowering.intrinsics import I32, call_declared
 
 __all__ = ["begin_entry", "finish_entry", "linear_groups"]
 
@@ -22,7 +22,7 @@ class _EntryPoint(ir.Function):
 
 def begin_entry(
     module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]
-) -> tuple[ir.Function, ir.Value, Sequence[ir.Value]]:
+) -> tuple[ir.Function, ir.Value]:
     """Declare it; pointers to local memory are its arguments after the structure."""
     function = _EntryPoint(module, ir.FunctionType(ir.VoidType(), [packed.as_pointer(), *local]), name)
     function.calling_convention = "spir_kernel"
@@ -30,7 +30,7 @@ def begin_entry(
     structure.name = "packed"
     structure.add_attribute("byval")
     structure.attributes.align = 8
-    return function, structure, function.args[1:]
+    return function, structure
 
 
 def linear_groups(builder: ir.IRBuilder, local_size: Sequence[ir.Value], group_count: Sequence[ir.Value]) -> None:

@@ -12,11 +12,11 @@ from typing import Literal
 
 from llvmlite import ir
 
+from kapi_lowering.llvm_calls import I32
+from kapi_lowering.target import Combination, GroupKind, ShuffleKind, Way
 from kapi_spirv.code.builtins import call_builtin
 from kapi_spirv.code.memory_model import execution_scope
 from kapi_spirv.code.work_items import work_item_query
-from kapi_spirv.lowering.intrinsics import I32
-from kapi_spirv.target_interface import Combination, GroupKind, ShuffleKind, Way
 
 __all__ = ["COMBINATIONS", "EXTENDED_COMBINATIONS", "EXTENSION", "broadcast", "combine", "shuffle", "vote"]
 

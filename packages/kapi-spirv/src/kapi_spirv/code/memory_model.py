@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from kapi_lowering.llvm_calls import I32
+from kapi_lowering.target import GroupKind
 from kapi_sim import MemoryOrder, MemoryScope
-from kapi_spirv.lowering.intrinsics import I32
-from kapi_spirv.target_interface import GroupKind
 
 __all__ = ["execution_scope", "scope_operand", "semantics_operand"]
 

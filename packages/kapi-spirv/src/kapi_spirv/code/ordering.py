@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from kapi_lowering.target import GroupKind
 from kapi_sim import MemoryOrder, MemoryScope
 from kapi_spirv.code.builtins import call_builtin
 from kapi_spirv.code.memory_model import execution_scope, scope_operand, semantics_operand
-from kapi_spirv.target_interface import GroupKind
 
 __all__ = ["barrier", "fence"]
 

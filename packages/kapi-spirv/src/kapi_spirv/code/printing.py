@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from kapi_spirv.lowering.intrinsics import I32, call_declared
+from kapi_lowering.llvm_calls import I32, call_declared
 
 __all__ = ["print_formatted", "text"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from kapi_lowering.llvm_calls import I32, I64
+from kapi_lowering.target import SubGroupQuery, WorkItemQuery
 from kapi_spirv.code.builtins import call_builtin
-from kapi_spirv.lowering.intrinsics import I32, I64
-from kapi_spirv.target_interface import SubGroupQuery, WorkItemQuery
 
 __all__ = ["sub_group_query", "work_item_query"]
 

@@ -13,6 +13,7 @@ from .bools import choose_floats, misused_bools
 from .linear_groups import inline_all, linear_groups
 from .negations import hide_negations
 from .powers import name_ldexp
+from .reassociation import keep_order_of_sums
 from .recurrences import break_recurrences
 from .round_trips import keep_round_trips
 from .unswitching import keep_conditions_in_loops
@@ -42,13 +43,14 @@ def prepare(sources: list[str]) -> list[str]:
     return inline_all(sources)
 
 
-def repair(text: str) -> tuple[str, list[str]]:
+def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     """Optimised IR as the back end and the drivers take it rightly, and what the back end cannot lower at all."""
     text = choose_floats(name_ldexp(linear_groups(text)))
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return text, problems
-    return keep_round_trips(hide_negations(break_recurrences(keep_conditions_in_loops(text)))), []
+    text = keep_conditions_in_loops(keep_order_of_sums(text))
+    return keep_round_trips(hide_negations(break_recurrences(text))), []
 
 
 def emit(machine: Any, text: str) -> bytes:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 
+from .functions import INCOMING, MADE, NAME, TERMINATOR, Function, bounds, finished, targets_of
+
 __all__ = ["keep_conditions_in_loops"]
 
-_LABEL = re.compile(r"^(?:([-\w.$]+)|\"([^\"]*)\"):")
-_TARGET = re.compile(r"label (%\"[^\"]*\"|%[-\w.$]+)")
-_NAME = re.compile(r"%\"[^\"]*\"|%[-\w.$]+")
-_MADE = re.compile(r"^  (%\"[^\"]*\"|%[-\w.$]+) = (.*)$")
 _PHI = re.compile(r"^phi (i\d+|half|float|double) ")
 _JOINED = re.compile(r"^  (?:%\"[^\"]*\"|%[-\w.$]+) = phi ([^\[]+?) (\[.*)$")
-_INCOMING = re.compile(r"\[ ([^,\]]+), (%\"[^\"]*\"|%[-\w.$]+) \]")
-_TERMINATOR = re.compile(r"^  (?:br|switch|ret|unreachable)\b")
 _CONDITION = re.compile(r"^  (?:(?:%\S+) = select |br )(?:[a-z]+ )*i1 (%\"[^\"]*\"|%[-\w.$]+),")
 _BITS = {"half": "i16", "float": "i32", "double": "i64"}
 _ZERO = (
@@ -46,13 +42,8 @@ def keep_conditions_in_loops(text: str) -> str:
     """
     lines = text.split("\n")
     added: dict[int, list[str]] = {}
-    first = None
-    for number, line in enumerate(lines):
-        if line.startswith("define "):
-            first = number
-        elif line == "}" and first is not None:
-            _Function(lines, first, number).keep(added)
-            first = None
+    for first, last in bounds(lines):
+        _Function(lines, first, last).keep(added)
     if not added:
         return text
     result: list[str] = []
@@ -67,59 +58,34 @@ def keep_conditions_in_loops(text: str) -> str:
     return "\n".join(result)
 
 
-class _Function:
-    """One function of a module: its blocks, and what each value is made by."""
+class _Function(Function):
+    """A function whose conditions are looked at."""
 
     def __init__(self, lines: list[str], first: int, last: int) -> None:
-        self._lines = lines
-        self._blocks: dict[str, list[int]] = {}
-        self._made: dict[str, tuple[str, str]] = {}  # name to its block and what makes it
-        block = ""
-        for number in range(first + 1, last):
-            label = _LABEL.match(lines[number])
-            if label:
-                block = f'%"{label.group(2)}"' if label.group(2) is not None else f"%{label.group(1)}"
-                self._blocks[block] = []
-            elif lines[number]:
-                if not block:  # the first one, whose label LLVM leaves out if it has no name
-                    block = "%"
-                    self._blocks[block] = []
-                self._blocks[block].append(number)
-                made = _MADE.match(lines[number])
-                if made:
-                    self._made[made.group(1)] = block, made.group(2)
-        self._next = {
-            each: {target for number in numbers for target in _targets(lines[number])}
-            for each, numbers in self._blocks.items()
-        }
-        self._before: dict[str, set[str]] = {block: set() for block in self._blocks}
-        for block, targets in self._next.items():
-            for target in targets:
-                self._before[target].add(block)
-
-        self._forward: dict[str, set[str]] = {block: set() for block in self._blocks}
-        self._forward_before: dict[str, set[str]] = {block: set() for block in self._blocks}
+        super().__init__(lines, first, last)
+        self._forward: dict[str, set[str]] = {block: set() for block in self.blocks}
+        self._forward_before: dict[str, set[str]] = {block: set() for block in self.blocks}
         self._find_forward()
 
     def keep(self, added: dict[int, list[str]]) -> None:
         """Change the conditions, and note the lines to be added before others."""
         changed = False
-        loops = self._loops(set(self._blocks))
+        loops = self._loops(set(self.blocks))
         is_parted = self._is_parted(loops)  # as the conditions are now
         for header, loop, inner in loops:
             for block in loop - inner:
-                for number in self._blocks[block]:
-                    condition = _CONDITION.match(self._lines[number])
+                for number in self.blocks[block]:
+                    condition = _CONDITION.match(self.lines[number])
                     if condition and self._is_at_risk(condition.group(1), loop):
                         changed |= self._change(number, condition, header, added)
         parted = is_parted and self._differ_where_ways_meet(added)
         if changed or parted:
-            entry = next(iter(self._blocks.values()))
+            entry = next(iter(self.blocks.values()))
             added[entry[0]] = [*_ZERO, *(_DIFFERENT if parted else ()), *added.get(entry[0], [])]
 
     def _change(self, number: int, condition: re.Match[str], header: str, added: dict[int, list[str]]) -> bool:
-        for each in self._blocks[header]:
-            made = _MADE.match(self._lines[each])
+        for each in self.blocks[header]:
+            made = MADE.match(self.lines[each])
             phi = _PHI.match(made.group(2)) if made else None
             if made and phi:
                 break
@@ -138,17 +104,17 @@ class _Function:
         code.append(f"  {name}.never = icmp ne {bits} {name}.none, 0")
         code.append(f"  {name} = xor i1 {condition.group(1)}, {name}.never")
         added[number] = code
-        line = self._lines[number]
-        self._lines[number] = line[: condition.start(1)] + name + line[condition.end(1) :]
+        line = self.lines[number]
+        self.lines[number] = line[: condition.start(1)] + name + line[condition.end(1) :]
         return True
 
     # -- loops
 
     def _find_forward(self) -> None:
         """Leave out the edges by which a block is come to again."""
-        order = _finished([next(iter(self._blocks))], self._next, set(self._blocks))
+        order = finished([next(iter(self.blocks))], self.next, set(self.blocks))
         place = {block: number for number, block in enumerate(order)}  # a block after those that it leads to
-        for block, targets in self._next.items():
+        for block, targets in self.next.items():
             for target in targets:
                 if block in place and place[target] < place[block]:
                     self._forward[block].add(target)
@@ -157,56 +123,44 @@ class _Function:
     def _loops(self, blocks: set[str], is_uncounted: bool = False) -> list[tuple[str, set[str], set[str]]]:
         """Header, blocks, and blocks of inner loops, of each loop that is of unknown length or in one that is."""
         found = []
-        for loop in self._cycles(blocks):
-            headers = [block for block in loop if self._before[block] - loop]
+        for loop in self.cycles(blocks):
+            headers = [block for block in loop if self.before[block] - loop]
             if len(headers) != 1:
                 continue
             rest = loop - set(headers)
-            inner = set().union(*self._cycles(rest)) if rest else set()
+            inner = set().union(*self.cycles(rest)) if rest else set()
             here = is_uncounted or not self._is_counted(loop, headers[0])
             if here:
                 found.append((headers[0], loop, inner))
             found += self._loops(rest, here)
         return found
 
-    def _cycles(self, blocks: set[str]) -> list[set[str]]:
-        """The largest sets of blocks of which each leads to each other."""
-        left = set(blocks)
-        cycles = []
-        for start in reversed(_finished(sorted(blocks), self._next, set(blocks))):
-            if start in left:
-                cycle = set(_finished([start], self._before, left))
-                left -= cycle
-                if len(cycle) > 1 or start in self._next[start]:
-                    cycles.append(cycle)
-        return cycles
-
     def _is_counted(self, loop: set[str], header: str) -> bool:
         """Whether each way out of a loop compares a counter of constant steps with what the loop does not change."""
         for block in loop:
-            if self._next[block] <= loop:
+            if self.next[block] <= loop:
                 continue
-            condition = _CONDITION.match(self._lines[self._blocks[block][-1]])
-            made = self._made.get(condition.group(1), ("", ""))[1] if condition else ""
+            condition = _CONDITION.match(self.lines[self.blocks[block][-1]])
+            made = self.made.get(condition.group(1), ("", ""))[1] if condition else ""
             operands = re.match(r"icmp (?:samesign )?\w+ \w+ (\S+), (\S+)", made)
             if not operands:
                 return False
             one, other = operands.groups()
             is_counter = (self._counts(one, header), self._counts(other, header))
-            is_fixed = (self._made.get(one, ("",))[0] not in loop, self._made.get(other, ("",))[0] not in loop)
+            is_fixed = (self.made.get(one, ("",))[0] not in loop, self.made.get(other, ("",))[0] not in loop)
             if not ((is_counter[0] and is_fixed[1]) or (is_counter[1] and is_fixed[0])):
                 return False
         return True
 
     def _counts(self, name: str, header: str) -> bool:
         """Whether a value is a loop's counter of constant steps, before or after its step."""
-        block, made = self._made.get(name, ("", ""))
+        block, made = self.made.get(name, ("", ""))
         step = re.match(r"(?:add|sub) .*?(%\S+), -?\d+$", made)
         if step:
-            block, made = self._made.get(step.group(1), ("", ""))
+            block, made = self.made.get(step.group(1), ("", ""))
             return block == header and made.startswith("phi ")
         incoming = re.findall(r"\[ (%\S+), ", made) if block == header and made.startswith("phi ") else []
-        steps = [self._made.get(each, ("", ""))[1] for each in incoming]
+        steps = [self.made.get(each, ("", ""))[1] for each in incoming]
         return any(re.match(rf"(?:add|sub) .*?{re.escape(name)}, -?\d+$", each) for each in steps)
 
     # -- ways
@@ -218,19 +172,19 @@ class _Function:
 
     def _meets(self, loop: set[str]) -> bool:
         """Whether work-items meet in a loop, which therefore all of them come to."""
-        return any(_MEETING.search(self._lines[number]) for block in loop for number in self._blocks[block])
+        return any(_MEETING.search(self.lines[number]) for block in loop for number in self.blocks[block])
 
     def _differ_where_ways_meet(self, added: dict[int, list[str]]) -> bool:
         """Let one of the values that meet in a block be, for all that a compiler knows, of each work-item's own."""
         changed = False
-        for block, numbers in self._blocks.items():
+        for block, numbers in self.blocks.items():
             if len(self._forward_before[block]) < 2:
                 continue
             for number in numbers:
-                phi = _JOINED.match(self._lines[number])
+                phi = _JOINED.match(self.lines[number])
                 if phi is None:
                     break
-                incoming = [each for each in _INCOMING.finditer(phi.group(2)) if self._is_only(each.group(2), block)]
+                incoming = [each for each in INCOMING.finditer(phi.group(2)) if self._is_only(each.group(2), block)]
                 if not incoming:
                     continue
                 # A constant rather than a value, which may be known to differ already.
@@ -239,28 +193,28 @@ class _Function:
                 name, code = _different(f"%kapi.kept.{number}.met", phi.group(1), value)
                 if code:
                     added.setdefault(self._terminator(before), []).extend(code)
-                    line, start = self._lines[number], phi.start(2)
-                    self._lines[number] = line[: start + chosen.start(1)] + name + line[start + chosen.end(1) :]
+                    line, start = self.lines[number], phi.start(2)
+                    self.lines[number] = line[: start + chosen.start(1)] + name + line[start + chosen.end(1) :]
                     changed = True
         return changed
 
     def _is_only(self, before: str, block: str) -> bool:
         """Whether a block leads to another forwards, by one edge: by two, a phi must have one value for both."""
-        edges = [each for number in self._blocks.get(before, ()) for each in _targets(self._lines[number])]
+        edges = [each for number in self.blocks.get(before, ()) for each in targets_of(self.lines[number])]
         return before in self._forward_before[block] and edges.count(block) == 1
 
     def _terminator(self, block: str) -> int:
-        return next(each for each in self._blocks[block] if _TERMINATOR.match(self._lines[each]))
+        return next(each for each in self.blocks[block] if TERMINATOR.match(self.lines[each]))
 
     def _ways(self, header: str) -> set[tuple[str, str]]:
         """The branches on what may differ between work-items that lead to a block on one of their sides alone."""
-        leading = set(_finished([header], self._forward_before, set(self._blocks)))
+        leading = set(finished([header], self._forward_before, set(self.blocks)))
         ways = set()
         for block in leading - {header}:
             targets = self._forward[block]
             taken = targets & leading
             if taken != targets:
-                condition = _CONDITION.match(self._lines[self._blocks[block][-1]])
+                condition = _CONDITION.match(self.lines[self.blocks[block][-1]])
                 if condition is None or not self._is_uniform(condition.group(1), 12):
                     ways |= {(block, each) for each in taken}
         return ways
@@ -272,22 +226,22 @@ class _Function:
         return self._is_fixed(name, loop, 12) and not self._is_uniform(name, 12)
 
     def _is_fixed(self, name: str, loop: set[str], depth: int) -> bool:
-        block, made = self._made.get(name, ("", ""))
+        block, made = self.made.get(name, ("", ""))
         if block not in loop:
             return True
         if depth == 0 or made.startswith("phi ") or " call " in f" {made}":
             return False
-        return all(self._is_fixed(each, loop, depth - 1) for each in _NAME.findall(made))
+        return all(self._is_fixed(each, loop, depth - 1) for each in NAME.findall(made))
 
     def _is_uniform(self, name: str, depth: int) -> bool:
-        block, made = self._made.get(name, ("", ""))
+        block, made = self.made.get(name, ("", ""))
         if not block:
             return True
         if depth == 0 or made.startswith("phi "):
             return False
         if " call " in f" {made}" and not any(each in made for each in _UNIFORM_CALLS):
             return False
-        return all(self._is_uniform(each, depth - 1) for each in _NAME.findall(made))
+        return all(self._is_uniform(each, depth - 1) for each in NAME.findall(made))
 
 
 def _different(name: str, type_: str, value: str) -> tuple[str, list[str]]:
@@ -306,24 +260,3 @@ def _different(name: str, type_: str, value: str) -> tuple[str, list[str]]:
     code.append(f"  {name}.bits = bitcast {type_} {value} to {bits}")
     code.append(f"  {name}.sum = xor {bits} {name}.bits, {unknown}")
     return name, [*code, f"  {name} = bitcast {bits} {name}.sum to {type_}"]
-
-
-def _finished(starts: list[str], edges: dict[str, set[str]], within: set[str]) -> list[str]:
-    """The blocks that are reached, each after those that it leads to."""
-    seen: set[str] = set()
-    order = []
-    for start in starts:
-        pending = [(start, False)]
-        while pending:
-            block, is_done = pending.pop()
-            if is_done:
-                order.append(block)
-            elif block not in seen:
-                seen.add(block)
-                pending.append((block, True))
-                pending += [(each, False) for each in sorted(edges[block]) if each in within and each not in seen]
-    return order
-
-
-def _targets(line: str) -> list[str]:
-    return _TARGET.findall(line) if line.startswith(("  br ", "  switch ", "    ", "  ]")) else []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from kapi_sim.language.table.intrinsics import INTRINSICS, rows
+from kapi_sim.items.misuse import other_work_item
+from kapi_sim.language.table.intrinsics import INTRINSICS
 from kapi_types._numba_compat import types
-from kapi_types.kernel_api import ItemType
 from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, spell_type
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
 from kapi_types.kernel_typing.rules.views import SliceType
@@ -46,9 +46,7 @@ def describe_missing_attribute(type_: types.Type, name: str) -> str:
         return f"{said}: {_OTHER_FORM}"
     if isinstance(type_, UsmArrayType) and name in _METHODS_OF_ARRAYS:
         return f"{said}: {_WHOLE_ARRAYS}"
-    if isinstance(type_, ItemType) and any(row.name == name for row in rows(owner="NdItem")):
-        return f"{said}: an NdItem has, whose kernel is launched over an NdRange"
-    return said
+    return said + other_work_item(spell_type(type_), name)
 
 
 def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) -> str:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from kapi_sim import AddressSpace
-from kapi_sim.language.usm_fields import UsmArrayFields, array_fields, is_usm_array, is_usm_array_class
+from kapi_sim.language.usm_fields import ArrayFields, array_fields, is_usm_array, is_usm_array_class
 from kapi_types._numba_compat import from_dtype, types
 
 __all__ = [
-    "UsmArrayFields",
+    "ArrayFields",
     "UsmArrayType",
     "array_fields",
     "array_type",
@@ -187,7 +187,7 @@ def usm_kind(value: Any) -> str | None:
     return kind if kind in ("device", *_HOST_ACCESSIBLE) else None
 
 
-def array_type(fields: UsmArrayFields) -> UsmArrayType:
+def array_type(fields: ArrayFields) -> UsmArrayType:
     """The type of an array with these fields, of unknown USM kind.
 
     Raises

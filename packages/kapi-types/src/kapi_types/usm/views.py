@@ -91,7 +91,7 @@ def view_of(owner: Any, dtype: np.dtype[Any], address: int, *steps: int) -> Any:
         "offset": offset,
         "typestr": dtype.str,
         "version": 1,
-        "syclobj": fields.queue,
+        "syclobj": fields.owner,
     }
     return UsmView(owner, interface)
 
@@ -139,7 +139,7 @@ def queue_of(array: Any) -> Any:
     try:
         return array.sycl_queue
     except AttributeError:
-        return array_fields(array).queue
+        return array_fields(array).owner
 
 
 def wait_for(array: Any) -> None:

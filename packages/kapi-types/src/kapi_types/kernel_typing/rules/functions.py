@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
+from kapi_sim.language.table.other_names import numpys_own
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_typing.library import complex_functions, number_functions
 from kapi_types.kernel_typing.library.parts import ilogb
@@ -103,7 +104,7 @@ class TableFunctionType(types.Callable, types.Opaque):
 def table_function(value: Any) -> TableFunctionType | None:
     """The type of a function that the table has; None for anything else."""
     try:
-        return _TYPES.get(value)
+        return _TYPES.get(numpys_own(value))
     except TypeError:  # what cannot be hashed is no function
         return None
 
@@ -156,7 +157,9 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
         if not all(isinstance(arg, (types.Integer, types.Boolean)) for arg in whole):
             return None
         if not floats or (isinstance(floats[0], (types.Integer, types.Boolean)) and row.returns == "weak int"):
-            return Loop((weak_int,) * len(args), weak_int)
+            # Of numbers that weak ints cannot hold, divisors may be ones that they can.
+            is_exact = row.name in ("gcd", "lcm")
+            return Loop(tuple(arg if is_exact and arg == types.uint64 else weak_int for arg in args), weak_int)
     is_complex = "complex" in words
     if not is_complex and not all(map(is_real, floats)):
         return None
@@ -201,6 +204,10 @@ def _implementation(row: Intrinsic, loop: Loop) -> str | FunctionType | None:
     name = row.name if operation == "composed" else operation
     if row.owner == "math" and name == "log" and len(loop.operands) == 2:
         name = operation = "log_of_base"
+    if row.owner == "math" and name in ("gcd", "lcm"):
+        name = f"{name}_of_ints"
+    if name == "modf" and is_weak(loop.operands[0]):
+        name = "modf_weak"
     if row.owner == "numpy" and name == "frexp":
         name = "frexp_int32"
     if name == "spacing" and loop.operands[0] == types.float16:

@@ -1,0 +1,1 @@
+"""LLVM's passes and back end, in a helper process."""

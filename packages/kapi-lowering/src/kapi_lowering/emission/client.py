@@ -1,0 +1,302 @@
+"""From LLVM IR text to code, in a helper process: LLVM's back end ends the process it runs in when it gives up.
+
+Each target has a helper of its own, since LLVM's options are a process's. It is started when first needed, and again
+after it died.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from kapi_lowering.target import Target
+
+__all__ = ["EmissionError", "Emitted", "HelperEndedError", "disassemble", "emit", "prepare"]
+
+Passes = Literal["all", "needed", "none"]
+
+# What the helper runs: one module of kapi's and the target's folder alone, since importing packages takes Numba's time.
+_START = """
+import importlib.util, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the helper as well
+sys.path[:] = {path!r}
+def load(name, file, folder):
+    spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=folder)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+load("server", {server!r}, None).main(load("emission", {emission!r}, [{folder!r}]))
+"""
+_LAST_WORDS = 4000  # characters kept of what a dying helper says
+_CRASHES = ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS")
+"""Signals by which a program ends itself; of the others, somebody else ended it."""
+_WITHOUT_MEMORY = ("out of memory", "bad_alloc", "MemoryError")
+
+
+class EmissionError(Exception):
+    """LLVM cannot make code of this.
+
+    Parameters
+    ----------
+    problems : sequence of str
+        Each construct that stands in the way.
+    llvm_ir : str
+        The IR it was found in.
+    """
+
+    def __init__(self, problems: Sequence[str], llvm_ir: str) -> None:
+        self.problems = tuple(problems)
+        self.llvm_ir = llvm_ir
+        super().__init__("; ".join(self.problems))
+
+
+class HelperEndedError(Exception):
+    """The helper process was ended, again and again, by somebody else or by a lack of memory; the message says how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """The code, and the optimised LLVM IR it was made of."""
+
+    code: bytes
+    llvm_ir: str
+
+
+def emit(modules: Sequence[str], entry_point: str, target: Target, *, passes: Passes = "all") -> Emitted:
+    """Link LLVM IR, optimise it and emit code.
+
+    Parameters
+    ----------
+    modules : sequence of str
+        LLVM IR text.
+    entry_point : str
+        The one function that stays visible.
+    target : Target
+        What for.
+    passes : {"all", "needed", "none"}
+        LLVM's optimisation; only what makes functions and structures disappear, which the back end may end the process
+        on; or nothing.
+
+    Returns
+    -------
+    Emitted
+
+    Raises
+    ------
+    EmissionError
+        If the IR holds what the back end cannot lower, whether found before or by the helper's death.
+    HelperEndedError
+        If the helper was ended from outside, and so was the one after it.
+    """
+    sources = [module.encode() for module in modules]
+    request = _request(sources, entry_point, target) | {"passes": passes}
+    with _lock:
+        try:
+            header, body = _ask(target, request, b"".join(sources))
+            if not header["problems"] and not target.is_sound(body[: header["code"]]):
+                # What the helper's LLVM remembers of earlier modules got into this one; a new helper remembers none.
+                _stop(target)
+                header, body = _ask(target, request, b"".join(sources))
+        except _HelperDied as death:
+            raise death.error("\n".join(modules)) from None
+    if header["problems"]:
+        raise EmissionError(header["problems"], body.decode())
+    size = header["code"]
+    return Emitted(body[:size], body[size:].decode())
+
+
+def prepare(target: Target) -> None:
+    """Start the target's helper, if none runs, and return at once: it gets ready while IR is made for it."""
+    with _lock:
+        _helper(target)
+
+
+def disassemble(llvm_ir: str, entry_point: str, target: Target) -> str:
+    """The code of optimised LLVM IR as text, in LLVM's spelling.
+
+    Parameters
+    ----------
+    llvm_ir : str
+        What `emit` gave beside the binary.
+    entry_point, target : str, Target
+        As given to `emit`.
+
+    Raises
+    ------
+    EmissionError
+        If the back end cannot lower it.
+    HelperEndedError
+        As `emit`.
+    """
+    source = llvm_ir.encode()
+    request = _request([source], entry_point, target) | {"passes": "none", "assembly": True}
+    with _lock:
+        try:
+            header, body = _ask(target, request, source)
+        except _HelperDied as death:
+            raise death.error(llvm_ir) from None
+    if header["problems"]:
+        raise EmissionError(header["problems"], llvm_ir)
+    return body.decode()
+
+
+def _request(sources: Sequence[bytes], entry_point: str, target: Target) -> dict[str, Any]:
+    return {
+        "sizes": [len(source) for source in sources],
+        "size": sum(len(source) for source in sources),
+        "entry_point": entry_point,
+        "triple": target.triple,
+        **target.emission_request(),
+        "assembly": False,
+    }
+
+
+def _ask(target: Target, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    """The helper's answer; of a second one if the first was ended without a word, as by another program."""
+    try:
+        return _helper(target).ask(request, body)
+    except _HelperDied as death:
+        if death.was_heard:
+            raise
+    return _helper(target).ask(request, body)
+
+
+class _HelperDied(Exception):
+    """A helper's end: what it said last, whether it said what the IR is to blame for, and whether others ended it."""
+
+    def __init__(self, last_words: str, was_heard: bool, was_ended: bool = False) -> None:
+        self.last_words, self.was_heard, self.was_ended = last_words, was_heard, was_ended
+        super().__init__(last_words)
+
+    def error(self, llvm_ir: str) -> Exception:
+        """The exception for the caller."""
+        return HelperEndedError(self.last_words) if self.was_ended else EmissionError([self.last_words], llvm_ir)
+
+
+class _Helper:
+    """One running helper process, owned by the process that started it."""
+
+    def __init__(self, emission: str) -> None:
+        found = importlib.util.find_spec(emission)
+        assert found is not None
+        assert found.origin is not None
+        server = Path(__file__).with_name("server.py")
+        # The helper finds llvmlite where this process does, and sees nothing else of the environment's Python settings.
+        start = _START.format(
+            path=sys.path, server=str(server), emission=found.origin, folder=str(Path(found.origin).parent)
+        )
+        self.owner = os.getpid()
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-c", start],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            close_fds=False,  # lets it be spawned, not forked: a fork runs other libraries' handlers, which complain
+        )
+
+    def is_usable(self) -> bool:
+        """Whether the helper runs, and is not one that a fork has copied the pipes of."""
+        return self.owner == os.getpid() and self._process.poll() is None
+
+    def ask(self, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """Send one request and wait for its answer."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        try:
+            stdin.write(json.dumps(request).encode() + b"\n" + body)
+            stdin.flush()
+            line = stdout.readline()
+            if line:
+                header: dict[str, Any] = json.loads(line)
+                return header, stdout.read(header["size"])
+        except BrokenPipeError:
+            pass
+        except BaseException:
+            # An interrupted exchange leaves the answer in the pipe: this helper's next one would be wrong.
+            self.stop()
+            raise
+        raise self._death()
+
+    def _death(self) -> _HelperDied:
+        """What the helper said last."""
+        status = self._process.wait()
+        assert self._process.stderr is not None
+        said = self._process.stderr.read().decode(errors="replace").strip()
+        self.stop()
+        name = _signal_name(status)
+        if name and name not in _CRASHES:
+            return _HelperDied(f"its end by {name}", False, True)
+        if any(words in said for words in _WITHOUT_MEMORY):
+            return _HelperDied("its end for want of memory", False, True)
+        for line in said.splitlines():
+            if "LLVM ERROR" in line:
+                return _HelperDied(line.split("LLVM ERROR:", 1)[-1].strip(), True)
+        return _HelperDied(said[-_LAST_WORDS:] or f"LLVM ended without a word (status {status})", bool(said))
+
+    def stop(self) -> None:
+        """End the helper and wait for its end; nothing of it is left behind."""
+        if self.owner != os.getpid():
+            return
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except BrokenPipeError:  # what was never sent need not arrive
+                    pass
+
+
+def _signal_name(status: int) -> str:
+    """The signal that ended a process, if one did."""
+    try:
+        return signal.Signals(-status).name if status < 0 else ""
+    except ValueError:
+        return f"signal {-status}"
+
+
+_lock = threading.Lock()
+_helpers: dict[str, _Helper] = {}
+
+
+def _helper(target: Target) -> _Helper:
+    """The helper of a target's back end."""
+    helper = _helpers.get(target.emission)
+    if helper is None or not helper.is_usable():
+        _stop(target)
+        helper = _helpers[target.emission] = _Helper(target.emission)
+    return helper
+
+
+def _stop(target: Target) -> None:
+    helper = _helpers.pop(target.emission, None)
+    if helper is not None:
+        helper.stop()
+
+
+def _stop_all() -> None:
+    for helper in _helpers.values():
+        helper.stop()
+
+
+def _after_fork_in_child() -> None:
+    """The child starts a helper of its own, and a lock that another thread held at the fork is never released."""
+    global _lock
+    _lock = threading.Lock()
+    _helpers.clear()
+
+
+atexit.register(_stop_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,99 @@
+"""The helper process: reads requests from standard input, writes answers to standard output, until either closes.
+
+It imports llvmlite, this module and the target's `emission` package, which is loaded alone, so that it starts fast.
+Each message is a JSON header of one line, followed by the number of bytes that the header names.
+
+An `emission` package defines:
+
+``start()``
+    Sets LLVM's options, which are the whole process's, once.
+``target_machine(request)``
+    LLVM's target machine for a request; the request holds what `Target.emission_request` gave, and ``triple``.
+``prepare(sources)``
+    The texts of IR as passes are to have them.
+``repair(text, request)``
+    The text of optimised IR as the back end lowers it rightly, and a list of what it cannot lower at all.
+``emit(machine, text)``
+    The code, as bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from types import ModuleType
+from typing import Any, BinaryIO
+
+import llvmlite.binding as llvm
+
+
+def optimise(emission: ModuleType, request: dict[str, Any], sources: list[str]) -> tuple[Any, Any]:
+    """Link the sources and run LLVM's passes; returns the module and its target machine."""
+    machine = emission.target_machine(request)
+    module = llvm.parse_assembly(sources[0])
+    for source in sources[1:]:
+        module.link_in(llvm.parse_assembly(source))
+    module.triple = request["triple"]
+    module.data_layout = str(machine.target_data)
+    for function in module.functions:
+        if not function.is_declaration and function.name != request["entry_point"]:
+            function.linkage = llvm.Linkage.internal
+    module.verify()
+    if request["passes"] == "none":
+        return module, machine
+    # Without optimisation functions are inlined all the same, as their attributes say.
+    options = llvm.create_pipeline_tuning_options(speed_level=2 if request["passes"] == "all" else 0)
+    # Drivers vectorise across work-items; vectors of one work-item would stand in their way.
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    if request["passes"] == "needed":
+        # Structures in variables, which optimisation takes apart on its way, end the back end's process.
+        passes = llvm.create_new_function_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+    return module, machine
+
+
+def answer(emission: ModuleType, request: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    """Serve one request: the code and the optimised IR, or what stands in the way."""
+    sources, start = [], 0
+    for size in request["sizes"]:
+        sources.append(body[start : start + size].decode())
+        start += size
+    try:
+        module, machine = optimise(emission, request, emission.prepare(sources))
+        text, problems = ("", []) if request["assembly"] else emission.repair(str(module), request)
+    except RuntimeError as error:
+        return {"problems": [f"LLVM IR that LLVM refuses: {error}"]}, b""
+    if request["assembly"]:
+        return {"problems": [], "code": 0}, machine.emit_assembly(module).encode()
+    if problems:
+        return {"problems": problems}, text.encode()
+    code = emission.emit(machine, text)
+    return {"problems": [], "code": len(code)}, code + text.encode()
+
+
+def serve(emission: ModuleType, requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer requests until the other end goes away."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    emission.start()
+    while line := requests.readline():
+        request = json.loads(line)
+        header, body = answer(emission, request, requests.read(request["size"]))
+        answers.write(json.dumps({**header, "size": len(body)}).encode() + b"\n" + body)
+        answers.flush()
+
+
+def main(emission: ModuleType) -> None:
+    """Serve a target on this process's standard input and output."""
+    # What LLVM says last goes to standard error; it must never wait there for a reader.
+    os.set_blocking(2, False)
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    serve(emission, sys.stdin.buffer, output)

@@ -1,0 +1,1 @@
+"""A Python function and what it calls as LLVM IR, through Numba's lowering."""

@@ -1,0 +1,141 @@
+"""Numba's target context for kernels: data models, lowering and calling convention of their code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+from llvmlite import ir
+
+from kapi_lowering._numba_compat import BaseContext
+from kapi_lowering.functions.calling_convention import KernelCallConv
+from kapi_lowering.functions.codegen import KernelCodegen, KernelLibrary
+from kapi_lowering.functions.fast_math import allow_fast_math
+from kapi_lowering.functions.models import kernel_data_models
+from kapi_lowering.functions.registries import REGISTRIES
+from kapi_lowering.results.failures import FailureTable, Site
+from kapi_lowering.target import Target
+from kapi_sim.language import KernelOptions
+from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext, Problem, ProblemsFound
+
+__all__ = ["KernelTargetContext"]
+
+
+class KernelTargetContext(BaseContext):
+    """Lowers typed IR of the kernel language to LLVM IR for a target.
+
+    Only kapi's own lowering is installed: Numba's is for other types and for a processor with Python in reach.
+
+    Attributes
+    ----------
+    kernel_target : Target
+        What is compiled for at the moment, which writes what targets do not have in common.
+    options : KernelOptions
+        How it is compiled.
+    failures : FailureTable
+        What the work-items of the kernel may meet.
+    site : Site
+        The place in the source that is lowered.
+    """
+
+    strict_alignment = True
+    enable_nrt = False
+    implement_powi_as_math_call = True
+
+    def __init__(self, typing_context: KernelTypingContext, data_layout: str) -> None:
+        self._codegen = KernelCodegen(data_layout)
+        super().__init__(typing_context, TARGET_NAME)
+        self.options = KernelOptions()
+        self.failures = FailureTable()
+        self.site = Site("", 0)
+        self._private_memory: list[tuple[int, Site]] = []
+        self._is_in_kernel = True
+
+    @contextmanager
+    def compiling(self, target: Target, options: KernelOptions) -> Iterator[None]:
+        """Lower one module: for this target, with these options, and a table of failures of its own."""
+        self.kernel_target, self.options, self.failures = target, options, FailureTable()
+        self._private_memory = []
+        try:
+            yield
+        finally:
+            self.options = KernelOptions()
+
+    @property
+    def private_memory(self) -> list[tuple[int, Site]]:
+        """The private arrays of what was lowered: the bytes of each, and its place."""
+        return self._private_memory
+
+    def note_private_memory(self, nbytes: int) -> None:
+        """Note a private array that the statement being lowered makes."""
+        self._private_memory.append((nbytes, self.site))
+
+    def refusal(self, text: str) -> ProblemsFound:
+        """The problem that the statement being lowered cannot be, for a reason that its types do not tell."""
+        return ProblemsFound([Problem(self.site.filename, self.site.line, text)])
+
+    @contextmanager
+    def lowering_device_function(self) -> Iterator[None]:
+        """Lower functions that a kernel calls, which the option `inline` is about."""
+        before, self._is_in_kernel = self._is_in_kernel, False
+        try:
+            yield
+        finally:
+            self._is_in_kernel = before
+
+    def init(self) -> None:
+        """Part of Numba's interface, called by the constructor."""
+        self.address_size = 64
+        self.data_model_manager = kernel_data_models
+        for registry in REGISTRIES:
+            self.install_registry(registry)
+
+    def refresh(self) -> None:
+        """Nothing is ever added: the registries are complete when the context is made."""
+
+    @property
+    def call_conv(self) -> Any:
+        """How kernel code calls kernel code."""
+        return KernelCallConv(self)
+
+    @property
+    def target_data(self) -> Any:
+        """LLVM's sizes and alignments."""
+        return self._codegen.target_data
+
+    def codegen(self) -> KernelCodegen:
+        """The code generator."""
+        return self._codegen
+
+    def create_module(self, name: str) -> ir.Module:
+        """An empty LLVM module."""
+        return self._codegen._create_empty_module(name)
+
+    def declare_env_global(self, module: ir.Module, envname: str) -> None:
+        """Nothing: a kernel has no Python environment."""
+
+    def get_executable(self, library: KernelLibrary, fndesc: Any, env: Any) -> None:
+        """Nothing: kernel code is not run from here."""
+
+    def apply_target_attributes(self, llvm_func: ir.Function, argtypes: Any = None, restype: Any = None) -> None:
+        """Every function is inlined into the entry point, if not told otherwise: calls are seldom worth their price."""
+        llvm_func.calling_convention = self.kernel_target.function_convention
+        for attribute in ("alwaysinline", "nounwind", *self.kernel_target.function_attributes):
+            llvm_func.attributes.add(attribute)
+
+    def post_lowering(self, module: ir.Module, library: KernelLibrary) -> None:
+        """What holds for a whole function, once it is lowered."""
+        allow_fast_math(module, self.options.fast_math_flags)
+        if self.options.inline == "never" and not self._is_in_kernel:
+            for function in module.functions:
+                if not function.is_declaration:
+                    function.attributes.discard("alwaysinline")
+                    function.attributes.add("noinline")
+
+    def register_device_function(
+        self, function: FunctionType, args: tuple[Any, ...], fndesc: Any, library: KernelLibrary
+    ) -> None:
+        """Make a compiled function callable from kernel code compiled after it."""
+        self.insert_user_function((function, args), fndesc, [library])

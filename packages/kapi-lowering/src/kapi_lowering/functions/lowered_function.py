@@ -1,0 +1,237 @@
+"""A Python function and what it calls, lowered to LLVM IR."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from types import FunctionType
+from typing import Any, TypeVar
+
+from kapi_lowering._numba_compat import Lower, NativeLowering, numba_ir, register_pass, types
+from kapi_lowering.functions.codegen import KernelLibrary
+from kapi_lowering.functions.context import KernelTargetContext
+from kapi_lowering.results.failures import Failure, Site
+from kapi_lowering.target import Target
+from kapi_sim.errors import KernelCompilationError, LimitError
+from kapi_sim.language import MAX_PRIVATE_BYTES, KernelOptions
+from kapi_types import SubGroupType
+from kapi_types.kernel_typing import (
+    KernelCompiler,
+    KernelTypingContext,
+    Place,
+    Problem,
+    ProblemsFound,
+    describe_problems,
+    float_introductions,
+    kernel_flags,
+    problems_as_told,
+    problems_of_form,
+    problems_of_source,
+    typed_ir_text,
+    written_arrays,
+)
+
+__all__ = ["LoweredFunction", "lower_function"]
+
+_SHOW_NUMBA = "KAPI_SHOW_NUMBA_ERRORS"
+"""Environment variable that, set to 1, keeps what Numba says of a problem as the cause of its exception."""
+
+T = TypeVar("T")
+
+
+class LoweredFunction:
+    """One function in LLVM IR, with all that it calls.
+
+    Attributes
+    ----------
+    context : KernelTargetContext
+        What lowered it.
+    library : KernelLibrary
+        Its LLVM modules.
+    fndesc : numba function descriptor
+        Its name and types in them.
+    return_type : numba.types.Type
+        What it returns.
+    typed_ir : str
+        Numba's IR of the function itself, with the type of each variable.
+    lacking : dict
+        For "float64" and "float16", where the target lacks them, the places that may have brought them in.
+    writes : frozenset of tuple of int
+        The arguments, or members of tuples, that it may write to.
+    uses_sub_groups : bool
+        Whether it, or what it calls, asks for its sub-group.
+    """
+
+    def __init__(
+        self,
+        context: KernelTargetContext,
+        state: Any,
+        lacking: dict[str, list[Problem]],
+        writes: frozenset[Place],
+        uses_sub_groups: bool,
+    ) -> None:
+        self.context = context
+        self.uses_sub_groups = uses_sub_groups
+        self.lacking = lacking
+        self.writes = writes
+        self.library: KernelLibrary = state.library
+        self.fndesc, self.return_type = state.cr.fndesc, state.return_type
+        self.typed_ir = typed_ir_text(state)
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """LLVM IR text, callees before callers."""
+        return self.library.modules
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """What the function may meet, while its compilation is the current one."""
+        return self.context.failures.failures
+
+
+def lower_function(
+    function: FunctionType,
+    args: tuple[types.Type, ...],
+    returns: types.Type | None,
+    target: Target,
+    options: KernelOptions,
+    finish: Callable[[LoweredFunction], T],
+) -> tuple[LoweredFunction, T]:
+    """Lower a function for argument types; the caller holds Numba's compiler lock.
+
+    Parameters
+    ----------
+    function : function
+        The Python function.
+    args : tuple of numba.types.Type
+        A type for each parameter.
+    returns : numba.types.Type, optional
+        What it must return; left out, what it does.
+    target, options : Target, KernelOptions
+        What is compiled for, and how.
+    finish : callable
+        Adds the module's entry point; its result is handed on.
+
+    Raises
+    ------
+    KernelCompilationError
+        With every problem of the function, and of what it calls.
+    LimitError
+        If its private arrays, and those of what it calls, are too large in all.
+    """
+    typing_context, context = _contexts(target.data_layout)
+
+    def compile_device_function(callee: FunctionType, callee_args: tuple[types.Type, ...]) -> types.Type:
+        with context.lowering_device_function():
+            state = _compile(callee, callee_args)
+        context.register_device_function(callee, callee_args, state.cr.fndesc, state.library)
+        registered.append((callee, callee_args))
+        return state.return_type
+
+    def _compile(python_function: FunctionType, types_: tuple[types.Type, ...], returns: Any = None) -> Any:
+        compiler = _LoweringCompiler(
+            typing_context, context, None, types_, returns, kernel_flags(), {}, debug=options.debug
+        )
+        if unfit := problems_of_form(python_function, is_kernel=returns is not None):
+            raise ProblemsFound(unfit)
+        try:
+            compiler.compile_extra(python_function)
+        except KernelCompilationError:
+            raise
+        except ProblemsFound as found:
+            raise ProblemsFound(problems_as_told(python_function, found.problems)) from found.__cause__
+        except Exception as error:
+            if isinstance(error.__context__, ProblemsFound):  # raised in lowering, and wrapped by Numba
+                raise error.__context__ from error
+            # Whatever Numba meets in a kernel that it did not expect, its author gets a place and a reason.
+            raise ProblemsFound(problems_of_source(python_function, error)) from error
+        for capability, bits in lacking_widths.items():
+            lacking[capability] += float_introductions(compiler.state, bits)
+        writes[python_function, types_] = written_arrays(compiler.state, lambda *called: writes[called])
+        sub_groups.extend(each for each in compiler.state.typemap.values() if isinstance(each, SubGroupType))
+        return compiler.state
+
+    lacking_widths = {"float64": 64} if not target.has_fp64 else {}
+    lacking_widths |= {"float16": 16} if not target.has_fp16 else {}
+    lacking: dict[str, list[Problem]] = {capability: [] for capability in lacking_widths}
+    registered: list[tuple[FunctionType, tuple[types.Type, ...]]] = []
+    sub_groups: list[SubGroupType] = []
+    writes: dict[tuple[FunctionType, tuple[types.Type, ...]], frozenset[Place]] = {}
+    try:
+        with typing_context.compiling(compile_device_function), context.compiling(target, options):
+            state = _compile(function, args, returns)
+            lowered = LoweredFunction(context, state, lacking, writes[function, args], bool(sub_groups))
+            _require_private_memory(function, context.private_memory)
+            return lowered, finish(lowered)
+    except ProblemsFound as found:
+        kind = "kernel" if returns is not None else "function"
+        place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+        error = KernelCompilationError(
+            f"{kind} {function.__name__} ({place}) cannot be compiled:\n{describe_problems(found.problems)}"
+        )
+        # Numba's pages about templates help those who look for a fault of kapi, and nobody else.
+        raise error from (found if os.environ.get(_SHOW_NUMBA) == "1" else None)
+    finally:
+        for key in registered:
+            context.remove_user_function(key)
+
+
+def _require_private_memory(function: FunctionType, arrays: list[tuple[int, Site]]) -> None:
+    """Raise if a work-item would have more private memory than kernels may: drivers compile for minutes, or crash."""
+    if (total := sum(nbytes for nbytes, _ in arrays)) > MAX_PRIVATE_BYTES:
+        places = "".join(f"\n  {site.filename}:{site.line}: {nbytes} bytes" for nbytes, site in arrays)
+        raise LimitError(
+            f"private arrays of kernel `{function.__name__}` must have at most {MAX_PRIVATE_BYTES} bytes in all for a "
+            f"work-item, got {total}; make them smaller, or pass an array that has a row for each work-item{places}"
+        )
+
+
+@lru_cache(maxsize=4)
+def _contexts(data_layout: str) -> tuple[KernelTypingContext, KernelTargetContext]:
+    typing_context = KernelTypingContext()
+    return typing_context, KernelTargetContext(typing_context, data_layout)
+
+
+class _LoweringCompiler(KernelCompiler):
+    """The kernel front end, followed by Numba's lowering into kapi's target context."""
+
+    def add_lowering(self, passes: Any) -> None:
+        """Add the lowering to LLVM IR."""
+        passes.add_pass(_KernelLowering, "LLVM IR")
+
+
+class _KernelLower(Lower):
+    """Tells the target context the place of each statement, for the failures that it may have."""
+
+    def lower_inst(self, inst: Any) -> None:
+        """Lower one statement."""
+        self.context.site = Site(self.loc.filename, self.loc.line, _subject(inst))
+        super().lower_inst(inst)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _KernelLowering(NativeLowering):
+    """From typed IR to LLVM IR."""
+
+    _name = "kapi_lowering"
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        """Lowers one function."""
+        return _KernelLower
+
+
+def _subject(statement: Any) -> str:
+    """The variable that a statement indexes or hands on first, if its author has named one."""
+    variable: Any = None
+    if isinstance(statement, (numba_ir.SetItem, numba_ir.StaticSetItem)):
+        variable = statement.target
+    elif isinstance(statement, numba_ir.Assign) and isinstance(statement.value, numba_ir.Expr):
+        expression = statement.value
+        if expression.op in ("getitem", "static_getitem"):
+            variable = expression.value
+        elif expression.op == "call" and expression.args:
+            variable = expression.args[0]
+    name = getattr(variable, "unversioned_name", "")
+    return "" if name.startswith("$") else name

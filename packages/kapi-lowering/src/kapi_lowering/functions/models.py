@@ -1,0 +1,177 @@
+"""How kernel values are held in LLVM: one data model for each Numba type that only kernels have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from kapi_lowering._numba_compat import datamodel, models, types
+from kapi_types import (
+    AtomicRefType,
+    GroupType,
+    ItemType,
+    NdItemType,
+    SubGroupType,
+    UsmArrayType,
+    WeakBool,
+    WeakComplex,
+    WeakFloat,
+    WeakInt,
+)
+from kapi_types.kernel_api import ConstantType, EnumerationType, EnumMemberType
+from kapi_types.kernel_typing.calls.callables import LanguageFunctionType, LanguageMethodType
+from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.calls.prints import PrintType
+from kapi_types.kernel_typing.rules.conversions import RoundType
+from kapi_types.kernel_typing.rules.functions import TableFunctionType
+from kapi_types.kernel_typing.rules.iteration import (
+    EnumerateType,
+    PositionIteratorType,
+    RangeIteratorType,
+    RangeType,
+    ReversedType,
+    ZipType,
+)
+from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType
+from kapi_types.kernel_typing.rules.views import SliceType
+from kapi_types.weak import weak_int
+
+__all__ = ["kernel_data_models"]
+
+kernel_data_models = datamodel.DataModelManager().chain(datamodel.default_manager)
+"""Numba's data models, with kernels' own in front."""
+
+
+class PointerModel(models.PrimitiveModel):
+    """A pointer into the address space that its type names."""
+
+    def __init__(self, manager: Any, type_: types.CPointer) -> None:
+        pointee = manager.lookup(type_.dtype).get_data_type()
+        super().__init__(manager, type_, pointee.as_pointer(type_.addrspace or 0))
+
+
+class FloatModel(models.PrimitiveModel):
+    """A float of 16, 32 or 64 bits; a weak one is a double, until it meets a strong float."""
+
+    def __init__(self, manager: Any, type_: types.Float) -> None:
+        held = {16: ir.HalfType, 32: ir.FloatType, 64: ir.DoubleType}[type_.bitwidth]
+        super().__init__(manager, type_, held())
+
+
+class UsmArrayModel(models.StructModel):
+    """`data` pointer, `shape`, and `strides` in elements where the shape does not imply them."""
+
+    def __init__(self, manager: Any, type_: UsmArrayType) -> None:
+        members = [
+            ("data", types.CPointer(type_.dtype, addrspace=int(type_.address_space))),
+            ("shape", types.UniTuple(weak_int, type_.ndim)),
+        ]
+        if type_.has_strides:
+            members.append(("strides", types.UniTuple(weak_int, type_.ndim)))
+        super().__init__(manager, type_, members)
+
+
+class ItemModel(models.StructModel):
+    """The packed `range`: what was asked for, which a rounded-up launch exceeds."""
+
+    def __init__(self, manager: Any, type_: ItemType) -> None:
+        super().__init__(manager, type_, [("range", types.UniTuple(weak_int, type_.ndim))])
+
+
+class AtomicRefModel(models.StructModel):
+    """The address of the `element`."""
+
+    def __init__(self, manager: Any, type_: AtomicRefType) -> None:
+        pointer = types.CPointer(type_.dtype, addrspace=int(type_.array.address_space))
+        super().__init__(manager, type_, [("element", pointer)])
+
+
+class EnumMemberModel(models.PrimitiveModel):
+    """The position of a member in its class."""
+
+    def __init__(self, manager: Any, type_: EnumMemberType) -> None:
+        super().__init__(manager, type_, ir.IntType(64))
+
+
+class SliceModel(models.PrimitiveModel):
+    """`start`, `stop` and `step` of a slice; what the type says is left out is unused."""
+
+    def __init__(self, manager: Any, type_: SliceType) -> None:
+        super().__init__(manager, type_, ir.ArrayType(ir.IntType(64), 3))
+
+
+class RangeModel(models.StructModel):
+    """`start`, `stop` and `step` of a loop."""
+
+    def __init__(self, manager: Any, type_: RangeType) -> None:
+        super().__init__(manager, type_, [("start", weak_int), ("stop", weak_int), ("step", weak_int)])
+
+
+class RangeIteratorModel(models.StructModel):
+    """The `last` value and whether the loop has `turned`, in variables, and where it ends."""
+
+    def __init__(self, manager: Any, type_: RangeIteratorType) -> None:
+        members = [(name, types.EphemeralPointer(weak_int)) for name in ("last", "turned")]
+        members += [(name, weak_int) for name in ("stop", "step")]
+        super().__init__(manager, type_, members)
+
+
+class EnumerateModel(models.StructModel):
+    """The `sequence`, and the number of its first value."""
+
+    def __init__(self, manager: Any, type_: EnumerateType) -> None:
+        super().__init__(manager, type_, [("sequence", type_.sequence), ("start", weak_int)])
+
+
+class ZipModel(models.StructModel):
+    """The sequences."""
+
+    def __init__(self, manager: Any, type_: ZipType) -> None:
+        super().__init__(manager, type_, [(f"sequence{place}", each) for place, each in enumerate(type_.sequences)])
+
+
+class PositionIteratorModel(models.StructModel):
+    """The next `position`, in a variable, the number of them, and the `sequence`."""
+
+    def __init__(self, manager: Any, type_: PositionIteratorType) -> None:
+        members = [
+            ("position", types.EphemeralPointer(weak_int)),
+            ("length", weak_int),
+            ("sequence", type_.sequence),
+        ]
+        super().__init__(manager, type_, members)
+
+
+for _type, _model in {
+    types.CPointer: PointerModel,
+    WeakInt: models.IntegerModel,
+    types.Float: FloatModel,
+    WeakFloat: FloatModel,
+    WeakComplex: models.ComplexModel,
+    WeakBool: models.BooleanModel,
+    UsmArrayType: UsmArrayModel,
+    ItemType: ItemModel,
+    NdItemType: models.OpaqueModel,
+    GroupType: models.OpaqueModel,
+    SubGroupType: models.OpaqueModel,
+    AtomicRefType: AtomicRefModel,
+    ConstantType: models.OpaqueModel,
+    EnumerationType: models.OpaqueModel,
+    EnumMemberType: EnumMemberModel,
+    DeviceFunctionType: models.OpaqueModel,
+    LanguageFunctionType: models.OpaqueModel,
+    PrintType: models.OpaqueModel,
+    RoundType: models.OpaqueModel,
+    TableFunctionType: models.OpaqueModel,
+    NamedTupleClassType: models.OpaqueModel,
+    SliceType: SliceModel,
+    RangeType: RangeModel,
+    RangeIteratorType: RangeIteratorModel,
+    EnumerateType: EnumerateModel,
+    ZipType: ZipModel,
+    ReversedType: lambda manager, type_: manager[type_.sequence],  # held as what is reversed
+    PositionIteratorType: PositionIteratorModel,
+    LanguageMethodType: lambda manager, method: manager[method.this],  # a method is held as what it is of
+}.items():
+    kernel_data_models.register(_type, _model)

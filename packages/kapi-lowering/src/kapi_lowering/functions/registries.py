@@ -1,0 +1,59 @@
+"""From typed operations to LLVM IR, one module for each family of the kernel language."""
+
+from __future__ import annotations
+
+from kapi_lowering.calls import (
+    atomics,
+    convergence,
+    exchange,
+    groups,
+    index_space,
+    mathematics,
+    printing,
+    reductions,
+    sub_groups,
+)
+from kapi_lowering.values import (
+    arithmetic,
+    arrays,
+    comparison,
+    complex_numbers,
+    constants,
+    conversion,
+    enumerations,
+    iteration,
+    private_memory,
+    sequences,
+    tuples,
+    views,
+)
+
+__all__ = ["REGISTRIES"]
+
+REGISTRIES = tuple(
+    module.registry
+    for module in (
+        arithmetic,
+        arrays,
+        atomics,
+        comparison,
+        complex_numbers,
+        constants,
+        conversion,
+        enumerations,
+        convergence,
+        exchange,
+        groups,
+        index_space,
+        iteration,
+        mathematics,
+        printing,
+        private_memory,
+        reductions,
+        sequences,
+        sub_groups,
+        tuples,
+        views,
+    )
+)
+"""Every lowering there is, in no particular order."""

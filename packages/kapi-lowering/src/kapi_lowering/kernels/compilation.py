@@ -1,0 +1,219 @@
+"""The way of a function through a code generator: typed IR, LLVM IR, entry point, and the target's code."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Collection, Sequence
+from types import FunctionType
+
+from kapi_lowering._numba_compat import global_compiler_lock, types
+from kapi_lowering.emission.client import EmissionError, Emitted, HelperEndedError, emit, prepare
+from kapi_lowering.functions.lowered_function import LoweredFunction, lower_function
+from kapi_lowering.kernels.entry_point import build_entry_point, describe_parameters, packed_layout, with_writes
+from kapi_lowering.kernels.exported_function import build_exported_function
+from kapi_lowering.results.kernel_module import KernelModule
+from kapi_lowering.results.packed import PackedLayout, Parameter
+from kapi_lowering.target import Target
+from kapi_sim.errors import KernelCompilationError, LimitError
+from kapi_sim.language import KernelOptions
+from kapi_types import ItemType, NdItemType, UsmArrayType
+from kapi_types.kernel_typing import describe_problems
+from kapi_types.kernel_typing.rules.tuples import tuple_like
+
+__all__ = ["compiled_function", "compiled_kernel"]
+
+
+def compiled_kernel(
+    function: Callable[..., None],
+    signature: Sequence[types.Type],
+    target: Target,
+    options: KernelOptions,
+    optimise: bool,
+) -> KernelModule:
+    """Compile a Python function to a kernel for a target.
+
+    Parameters
+    ----------
+    function : function
+        A plain Python function in the kernel language; its first parameter is the Item or NdItem.
+    signature : sequence of numba.types.Type
+        The type of each parameter: `kapi_types.ItemType` or `NdItemType`, then arrays, local memory and scalars.
+    target : Target
+        What to compile for.
+    options : KernelOptions
+        How to compile: those of `@kernel`.
+    optimise : bool
+        Whether LLVM's optimisation passes run.
+
+    Returns
+    -------
+    KernelModule
+        What a code generator makes its own kind of module of.
+
+    Raises
+    ------
+    KernelCompilationError
+        If the function is not in the kernel language, with every problem and its line; or if LLVM cannot make code
+        of it.
+    LimitError
+        If the options ask for sub-groups of a size that the target does not have, or the private arrays are too large.
+    TypeError
+        If `signature` does not fit the function's parameters.
+    """
+    if not isinstance(options, KernelOptions):
+        raise TypeError(f"options must be KernelOptions, got {options!r}: write KernelOptions.of(debug=True)")
+    function, args = _checked(function, signature)
+    if not args or not isinstance(args[0], (ItemType, NdItemType)):
+        raise TypeError(
+            f"signature must begin with ItemType or NdItemType, got {args[0] if args else 'no type at all'}"
+        )
+    _require_sub_group_size(function, options, target)
+    names = list(inspect.signature(function).parameters)
+    try:
+        parameters = describe_parameters(names[1:], args[1:])
+    except TypeError as error:
+        raise KernelCompilationError(f"kernel {function.__name__}: {error}") from None
+    entry_point = target.symbol("kapi_" + re.sub(r"\W", "_", function.__name__))
+
+    def finish(lowered: LoweredFunction) -> tuple[PackedLayout, tuple[Parameter, ...]]:
+        is_linear = target.needs_linear_groups and lowered.uses_sub_groups and args[0].ndim > 1
+        packed = packed_layout(args[0], parameters, bool(lowered.failures), is_linear)
+        build_entry_point(lowered.context, lowered.library, entry_point, lowered.fndesc, args, parameters, packed)
+        return packed, with_writes(parameters, names, lowered.writes)
+
+    prepare(target)
+    with global_compiler_lock:
+        lowered, (layout, parameters) = lower_function(function, args, types.none, target, options, finish)
+    emitted = _emitted("kernel", function, names, args, lowered.modules, entry_point, target, optimise)
+    _require_floats(function, target.floats_of(emitted.code), lowered)
+    return KernelModule(
+        name=function.__name__,
+        code=emitted.code,
+        entry_point=entry_point,
+        index_space="item" if isinstance(args[0], ItemType) else "nd_item",
+        ndim=args[0].ndim,
+        parameters=parameters,
+        layout=layout,
+        failures=lowered.failures,
+        target=target,
+        options=options,
+        typed_ir=lowered.typed_ir,
+        llvm_ir="\n".join(lowered.modules),
+        optimized_llvm_ir=emitted.llvm_ir,
+    )
+
+
+def compiled_function(
+    function: Callable[..., object],
+    signature: Sequence[types.Type],
+    target: Target,
+    options: KernelOptions,
+    optimise: bool,
+) -> tuple[bytes, types.Type]:
+    """Compile a Python function to one that other modules of the target may call; returns its code, and its type.
+
+    Raises
+    ------
+    KernelCompilationError, TypeError
+        As `compiled_kernel`.
+    """
+    plain, args = _checked(function, signature)
+    names = list(inspect.signature(plain).parameters)
+
+    def finish(lowered: LoweredFunction) -> None:
+        build_exported_function(lowered.context, lowered.library, plain.__name__, lowered.fndesc, names)
+
+    prepare(target)
+    with global_compiler_lock:
+        lowered, _ = lower_function(plain, args, None, target, options, finish)
+    emitted = _emitted("function", plain, names, args, lowered.modules, plain.__name__, target, optimise)
+    _require_floats(plain, target.floats_of(emitted.code), lowered)
+    return emitted.code, lowered.return_type
+
+
+def _in_kernel(type_: types.Type) -> types.Type:
+    """A type without what a kernel's code does not depend on."""
+    if isinstance(type_, types.BaseTuple):
+        return tuple_like(type_, tuple(map(_in_kernel, type_.types)))
+    return type_.in_kernel() if isinstance(type_, UsmArrayType) else type_
+
+
+def _checked(
+    function: Callable[..., object], signature: Sequence[types.Type]
+) -> tuple[FunctionType, tuple[types.Type, ...]]:
+    if not isinstance(function, FunctionType):
+        cure = ": pass its py_func" if isinstance(getattr(function, "py_func", None), FunctionType) else ""
+        raise TypeError(f"function must be a plain Python function, got {type(function).__name__}{cure}")
+    if isinstance(signature, str) or not isinstance(signature, Sequence):
+        raise TypeError(
+            f"signature must be a sequence of Numba types, one for each parameter, got {signature!r}: write a list"
+        )
+    parameters = inspect.signature(function).parameters
+    for name, type_ in zip(parameters, signature, strict=False):
+        if not isinstance(type_, types.Type):
+            raise TypeError(
+                f"signature must be a sequence of Numba types, got {type_!r} for parameter {name!r}: write one such as "
+                "numba.types.float32 or kapi_types.UsmArrayType(numba.types.float32, 1, 'C')"
+            )
+        if isinstance(type_, types.Array) and not isinstance(type_, UsmArrayType):
+            raise TypeError(
+                f"arrays in a signature must be of kapi_types.UsmArrayType, got {type_} for parameter {name!r}: write "
+                f"UsmArrayType(numba.types.{type_.dtype}, {type_.ndim}, {type_.layout!r})"
+            )
+    args = tuple(map(_in_kernel, signature))
+    if len(args) != len(parameters):
+        raise TypeError(
+            f"signature must have a type for each of {function.__name__}'s {len(parameters)} parameters, "
+            f"got {len(args)}"
+        )
+    return function, args
+
+
+def _require_sub_group_size(function: FunctionType, options: KernelOptions, target: Target) -> None:
+    """Raise if the options ask for sub-groups that the target does not have."""
+    size, sizes = options.sub_group_size, target.sub_group_sizes
+    if size is not None and sizes and size not in sizes:
+        raise LimitError(
+            f"sub_group_size of kernel `{function.__name__}` must be one that this device has "
+            f"({', '.join(map(str, sizes))}), got {size}: choose one of them, or leave the option out"
+        )
+
+
+def _require_floats(function: FunctionType, floats: Collection[str], lowered: LoweredFunction) -> None:
+    """Raise if the code computes in a float type that its target lacks; what is folded away does not count."""
+    for width, problems in lowered.lacking.items():
+        if width in floats:
+            where = f":\n{describe_problems(problems)}" if problems else ""
+            raise KernelCompilationError(
+                f"{function.__name__} ({function.__code__.co_filename}:{function.__code__.co_firstlineno}) "
+                f"must do without {width} on a device that has none, got {width}{where}"
+            )
+
+
+def _emitted(
+    kind: str,
+    function: FunctionType,
+    names: Sequence[str],
+    args: Sequence[types.Type],
+    modules: Sequence[str],
+    entry_point: str,
+    target: Target,
+    optimise: bool,
+) -> Emitted:
+    try:
+        return emit(modules, entry_point, target, passes="all" if optimise else "needed")
+    except HelperEndedError as error:
+        place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+        raise KernelCompilationError(
+            f"{kind} {function.__name__} ({place}) was not compiled: the helper process that runs LLVM must be left "
+            f"alone, got {error}, and so did the one after it; as a rule the machine is short of memory. Nothing is "
+            "wrong with the kernel: free some memory, and launch it again"
+        ) from error
+    except EmissionError as error:
+        spelled = ", ".join(f"{name}: {type_}" for name, type_ in zip(names, args, strict=True))
+        place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+        raise KernelCompilationError(
+            f"{kind} {function.__name__} ({place}) must use only what {target.name} can express, "
+            f"got {error}; compiled for {spelled}"
+        ) from error

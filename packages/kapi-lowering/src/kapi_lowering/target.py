@@ -1,0 +1,346 @@
+"""`Target`: everything that a target must answer for kernels to be compiled for it.
+
+A code generator is one subclass. What is lowered alike for every target asks it: which function answers a query of a
+work-item, how a barrier is written, which atomics there are. The class is also a value: it is part of every cache key,
+and it is imported where a compiled kernel is looked up. So it imports neither llvmlite nor Numba before it is asked
+to write code.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from llvmlite import ir
+
+    from kapi_sim import MemoryOrder, MemoryScope
+    from kapi_sim.language import KernelOptions
+
+__all__ = [
+    "AtomicUpdate",
+    "Combination",
+    "GroupKind",
+    "LocalMemory",
+    "ShuffleKind",
+    "SubGroupQuery",
+    "Target",
+    "Way",
+    "WorkItemQuery",
+]
+
+WorkItemQuery = Literal["global_id", "global_size", "local_id", "local_size", "group_id", "group_count"]
+"""What a work-item may ask for one axis."""
+
+SubGroupQuery = Literal["sub_group_id", "sub_group_count", "local_id", "size", "max_size"]
+"""What a work-item may ask of its sub-group."""
+
+GroupKind = Literal["work_group", "sub_group"]
+
+AtomicUpdate = Literal[
+    "exchange", "add", "sub", "min", "max", "umin", "umax", "and", "or", "xor", "fadd", "fmin", "fmax"
+]  # fmt: skip
+"""What one atomic operation does to an element; those with `u` are of unsigned integers, those with `f` of floats."""
+
+Combination = Literal[
+    "add", "min", "umin", "max", "umax", "fadd", "fmin", "fmax", "mul", "fmul", "and", "or", "xor"
+]  # fmt: skip
+"""What a reduction or scan does with two values; the same letters."""
+
+ShuffleKind = Literal["down", "up", "xor", "from"]
+
+Way = Literal["reduce", "inclusive_scan", "exclusive_scan"]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalMemory:
+    """Local memory that a kernel takes as an argument.
+
+    Attributes
+    ----------
+    element : llvmlite.ir.Type
+        What it holds.
+    itemsize : int
+        Bytes of an element.
+    count : int, optional
+        The number of elements, where the types of the arguments tell; None where only the launch knows.
+    counted : callable
+        Writes code that gives the number of elements, in 64 bits.
+    """
+
+    element: ir.Type
+    itemsize: int
+    count: int | None
+    counted: Callable[[ir.IRBuilder], ir.Value]
+
+
+class Target(ABC):
+    """What a kernel is compiled for, and what its code is made of there.
+
+    A subclass is a frozen dataclass, equal to another where the same code serves both, with the abilities below as
+    fields.
+
+    Attributes
+    ----------
+    has_fp64, has_fp16 : bool
+        Whether the devices compute in float64 and in float16.
+    has_atomic64 : bool
+        Whether they have atomics on 64-bit integers.
+    sub_group_sizes : tuple of int
+        Sizes that the sub-groups of a kernel can be made to have, in work-items; empty where they are not known.
+    """
+
+    __slots__ = ()
+
+    has_fp64: bool
+    has_fp16: bool
+    has_atomic64: bool
+    sub_group_sizes: tuple[int, ...]
+
+    # -- the module
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What messages call it, such as "SPIR-V"."""
+
+    @property
+    @abstractmethod
+    def triple(self) -> str:
+        """LLVM's name of the target."""
+
+    @property
+    @abstractmethod
+    def data_layout(self) -> str:
+        """LLVM's data layout: sizes and alignments as front end and back end agree on them."""
+
+    @property
+    @abstractmethod
+    def emission(self) -> str:
+        """The sub-package that the helper process loads: LLVM's options, repairs of IR, validation, and the back end.
+
+        It may import llvmlite and itself, and nothing else; `kapi_lowering.emission.server` says what it must define.
+        """
+
+    @abstractmethod
+    def emission_request(self) -> dict[str, Any]:
+        """What `emission` must know of this target, as JSON takes it."""
+
+    @abstractmethod
+    def is_sound(self, code: bytes) -> bool:
+        """Whether emitted code can be used; if not, a new helper process emits it again."""
+
+    @abstractmethod
+    def floats_of(self, code: bytes) -> Collection[str]:
+        """Which of "float16" and "float64" emitted code computes in."""
+
+    # -- functions
+
+    @property
+    @abstractmethod
+    def function_convention(self) -> str:
+        """LLVM's name of the calling convention between functions; empty for the default."""
+
+    @property
+    @abstractmethod
+    def function_attributes(self) -> tuple[str, ...]:
+        """LLVM's attributes that each function has, beside those that say what it does."""
+
+    @abstractmethod
+    def begin_entry(
+        self, module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]
+    ) -> tuple[ir.Function, ir.Value]:
+        """Declare the entry point of a kernel.
+
+        Parameters
+        ----------
+        module : llvmlite.ir.Module
+            Gets the function.
+        name : str
+            What a driver finds it by.
+        packed : llvmlite.ir.Type
+            The structure of all arguments, which is passed by value.
+        local : sequence of llvmlite.ir.Type
+            Pointers to local memory, whose size the launch decides.
+
+        Returns
+        -------
+        function : llvmlite.ir.Function
+            Without a block.
+        packed : llvmlite.ir.Value
+            Pointer to the structure.
+        """
+
+    @abstractmethod
+    def local_memory(self, builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:
+        """The pointers to the local memory that an entry point was given, at its start.
+
+        Parameters
+        ----------
+        builder : llvmlite.ir.IRBuilder
+            Where to write.
+        wanted : sequence of LocalMemory
+            All of it, in the order of the parameters.
+        """
+
+    def symbol(self, name: str) -> str:
+        """What code calls a kernel's entry point of this name, whose characters are those of Python's identifiers."""
+        return name
+
+    @abstractmethod
+    def finish_entry(self, function: ir.Function, options: KernelOptions, is_linear: bool) -> None:
+        """Add what the driver is to know of a finished entry point: fixed sizes of groups, metadata of the module.
+
+        Parameters
+        ----------
+        function : llvmlite.ir.Function
+            What `begin_entry` gave, with its code.
+        options : KernelOptions
+            How it is compiled.
+        is_linear : bool
+            Whether work-groups are launched as linear ones.
+        """
+
+    @property
+    @abstractmethod
+    def needs_linear_groups(self) -> bool:
+        """Whether sub-groups follow linear ids in linear work-groups only.
+
+        Work-groups of more dimensions, in kernels that use sub-groups, are then launched as linear ones.
+        """
+
+    @abstractmethod
+    def linear_groups(
+        self, builder: ir.IRBuilder, local_size: Sequence[ir.Value], group_count: Sequence[ir.Value]
+    ) -> None:
+        """Say, at the start of an entry point, which extents linear work-groups stand for, the fastest axis first."""
+
+    # -- work-items
+
+    @abstractmethod
+    def work_item_query(self, builder: ir.IRBuilder, query: WorkItemQuery, axis: ir.Value) -> ir.Value:
+        """The answer in 64 bits; `axis`, of 32 bits, counts from the fastest one, and need not be constant."""
+
+    @abstractmethod
+    def sub_group_query(self, builder: ir.IRBuilder, query: SubGroupQuery) -> ir.Value:
+        """The answer in 32 bits."""
+
+    # -- order
+
+    @abstractmethod
+    def barrier(self, builder: ir.IRBuilder, group: GroupKind, order: MemoryOrder, scope: MemoryScope) -> None:
+        """Wait for all work-items of the group, and order memory for `scope`."""
+
+    @abstractmethod
+    def fence(self, builder: ir.IRBuilder, order: MemoryOrder, scope: MemoryScope) -> None:
+        """Order memory; `order` is not RELAXED."""
+
+    # -- atomics, on elements of 32 and 64 bits
+
+    @abstractmethod
+    def has_float_atomic(self, update: AtomicUpdate, width: int) -> bool:
+        """Whether there is one operation for floats of this width, in bits; others are made by compare-exchange."""
+
+    @abstractmethod
+    def atomic_load(self, builder: ir.IRBuilder, pointer: ir.Value, order: MemoryOrder, scope: MemoryScope) -> ir.Value:
+        """Read; `order` is RELAXED, ACQUIRE or SEQ_CST."""
+
+    @abstractmethod
+    def atomic_store(
+        self, builder: ir.IRBuilder, pointer: ir.Value, value: ir.Value, order: MemoryOrder, scope: MemoryScope
+    ) -> None:
+        """Write an integer; `order` is RELAXED, RELEASE or SEQ_CST."""
+
+    @abstractmethod
+    def atomic_update(
+        self,
+        builder: ir.IRBuilder,
+        update: AtomicUpdate,
+        pointer: ir.Value,
+        value: ir.Value,
+        order: MemoryOrder,
+        scope: MemoryScope,
+    ) -> ir.Value:
+        """Read and write at once; returns what was read."""
+
+    @abstractmethod
+    def compare_exchange(
+        self,
+        builder: ir.IRBuilder,
+        pointer: ir.Value,
+        expected: ir.Value,
+        desired: ir.Value,
+        orders: tuple[MemoryOrder, MemoryOrder],
+        scope: MemoryScope,
+    ) -> ir.Value:
+        """Write the integer `desired` where `expected` is read; returns what was read.
+
+        `orders` are those of a success and of a failure.
+        """
+
+    # -- groups; values are integers of 32 and 64 bits, or floats where an operation says so
+
+    @property
+    @abstractmethod
+    def has_shuffles(self) -> bool:
+        """Whether `shuffle` may be called; if not, values move by broadcasts."""
+
+    @abstractmethod
+    def broadcast(
+        self, builder: ir.IRBuilder, group: GroupKind, ndim: int, value: ir.Value, linear_id: ir.Value
+    ) -> ir.Value:
+        """The value of one work-item of the group, the same one for all.
+
+        Parameters
+        ----------
+        builder : llvmlite.ir.IRBuilder
+            Where to write.
+        group : {"work_group", "sub_group"}
+            Whose.
+        ndim : int
+            Dimensions of the group.
+        value : llvmlite.ir.Value
+            What each work-item has.
+        linear_id : llvmlite.ir.Value
+            The work-item's linear id in the group, in 64 bits.
+        """
+
+    @abstractmethod
+    def shuffle(self, builder: ir.IRBuilder, kind: ShuffleKind, value: ir.Value, operand: ir.Value) -> ir.Value:
+        """The value of another work-item of the sub-group; `operand` is a distance, a mask or a place, in 32 bits."""
+
+    @abstractmethod
+    def has_combination(self, combination: Combination) -> bool:
+        """Whether `combine` knows it; if not, it is made of broadcasts."""
+
+    @abstractmethod
+    def combine(
+        self, builder: ir.IRBuilder, group: GroupKind, way: Way, combination: Combination, value: ir.Value
+    ) -> ir.Value:
+        """Reduce or scan one value of each work-item."""
+
+    @abstractmethod
+    def vote(self, builder: ir.IRBuilder, group: GroupKind, kind: Literal["any", "all"], value: ir.Value) -> ir.Value:
+        """Whether a bit is set for any or for all work-items."""
+
+    # -- functions of numbers, and print
+
+    @abstractmethod
+    def library_call(self, builder: ir.IRBuilder, name: str, result: ir.Type, args: Sequence[ir.Value]) -> ir.Value:
+        """Call the function of mathematics that OpenCL C calls `name`, for floats of 32 or 64 bits.
+
+        LLVM's intrinsics (``llvm.exp`` and the like) do not come here: passes fold them, and `emission` lowers what
+        is left of them.
+        """
+
+    @abstractmethod
+    def text(self, builder: ir.IRBuilder, text: str) -> ir.Value:
+        """A pointer to a constant text, for `print_formatted`."""
+
+    @abstractmethod
+    def print_formatted(
+        self, builder: ir.IRBuilder, format_: str, values: Sequence[ir.Value], codes: Sequence[str]
+    ) -> None:
+        """Print as C's `printf`; `codes` has for each value "text", "int64", "uint64", "float32" or "float64"."""

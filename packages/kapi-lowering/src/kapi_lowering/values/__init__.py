@@ -1,0 +1,1 @@
+"""Numbers, arrays, tuples and loops as LLVM IR: what every target has alike."""

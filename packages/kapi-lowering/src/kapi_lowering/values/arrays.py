@@ -1,0 +1,142 @@
+"""Array elements and attributes. No index wraps around, and contiguous arrays pay for no strides.
+
+Indices are checked where the kernel's options say so: then an index outside its axis ends the work-item.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+
+from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
+from kapi_lowering.llvm_calls import I64
+from kapi_lowering.values.conversion import convert
+from kapi_types import UsmArrayType
+from kapi_types.weak import weak_int
+
+__all__ = ["check_indices", "element_pointer", "registry"]
+
+registry = LoweringRegistry("kapi arrays")
+
+
+def _indices(context: Any, builder: ir.IRBuilder, type_: types.Type, value: ir.Value) -> list[ir.Value]:
+    """The index of each axis, in 64 bits."""
+    if isinstance(type_, types.BaseTuple):
+        parts = [(each, builder.extract_value(value, axis)) for axis, each in enumerate(type_.types)]
+    else:
+        parts = [(type_, value)]
+    return [convert(builder, part, each, weak_int) for each, part in parts]
+
+
+def element_pointer(
+    context: Any,
+    builder: ir.IRBuilder,
+    array_type: UsmArrayType,
+    array: ir.Value,
+    index_type: types.Type,
+    index: ir.Value,
+) -> ir.Value:
+    """The address of one element, which exists where indices are checked.
+
+    Parameters
+    ----------
+    context : SpirvTargetContext
+        The target.
+    builder : llvmlite.ir.IRBuilder
+        Where to compute it.
+    array_type, array : UsmArrayType, llvmlite.ir.Value
+        The array.
+    index_type, index : numba.types.Type, llvmlite.ir.Value
+        An integer, or a tuple of one for each axis.
+    """
+    struct = context.make_helper(builder, array_type, array)
+    indices = _indices(context, builder, index_type, index)
+    check_indices(context, builder, dict(enumerate(indices)), cgutils.unpack_tuple(builder, struct.shape))
+    offset: ir.Value = I64(0)
+    if array_type.has_strides:
+        for axis, each in enumerate(indices):
+            step = builder.mul(each, builder.extract_value(struct.strides, axis), flags=["nsw"])
+            offset = step if axis == 0 else builder.add(offset, step, flags=["nsw"])
+    else:
+        for axis, each in enumerate(indices):
+            if axis == 0:
+                offset = each
+            else:
+                row = builder.mul(offset, builder.extract_value(struct.shape, axis), flags=["nsw"])
+                offset = builder.add(row, each, flags=["nsw"])
+    return builder.gep(struct.data, [offset], inbounds=True)
+
+
+def check_indices(context: Any, builder: ir.IRBuilder, indices: dict[int, ir.Value], shape: list[ir.Value]) -> None:
+    """End the work-item if an index, each given with its axis, lies outside, where indices are checked."""
+    if not context.options.checks_bounds:
+        return
+    for axis, index in indices.items():
+        with cgutils.if_unlikely(builder, builder.icmp_unsigned(">=", index, shape[axis])):
+            context.call_conv.return_index_failure(builder, index, axis, shape[axis])
+
+
+@registry.lower(operator.setitem, UsmArrayType, types.Any, types.Any)
+def _setitem(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    (array_type, index_type, _value_type), (array, index, value) = sig.args, args
+    pointer = element_pointer(context, builder, array_type, array, index_type, index)
+    context.pack_value(builder, array_type.dtype, value, pointer)
+    return context.get_dummy_value()
+
+
+@registry.lower_cast(UsmArrayType, UsmArrayType)
+def _to_weaker(context: Any, builder: ir.IRBuilder, source: Any, target: Any, value: ir.Value) -> ir.Value:
+    """An array whose type says more than is asked for: of its layout, or of its shape."""
+    array = context.make_helper(builder, source, value)
+    result = context.make_helper(builder, target)
+    result.data, result.shape = array.data, array.shape
+    if target.has_strides and source.has_strides:
+        result.strides = array.strides
+    elif target.has_strides:
+        step: ir.Value = I64(1)
+        steps: list[ir.Value] = []
+        for extent in reversed(cgutils.unpack_tuple(builder, array.shape)):
+            steps.insert(0, step)
+            step = builder.mul(step, extent)
+        result.strides = cgutils.pack_array(builder, steps)
+    return result._getvalue()
+
+
+@registry.lower_getattr(UsmArrayType, "shape")
+def _shape(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    return context.make_helper(builder, type_, value).shape
+
+
+@registry.lower_getattr(UsmArrayType, "ndim")
+def _ndim(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    return I64(type_.ndim)
+
+
+@registry.lower_getattr(UsmArrayType, "size")
+def _size(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    size: ir.Value = I64(1)
+    for extent in cgutils.unpack_tuple(builder, context.make_helper(builder, type_, value).shape):
+        size = builder.mul(size, extent)
+    return size
+
+
+@registry.lower_getattr(UsmArrayType, "itemsize")
+def _itemsize(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    return I64(context.get_abi_sizeof(context.get_data_type(type_.dtype)))
+
+
+@registry.lower_getattr(UsmArrayType, "nbytes")
+def _nbytes(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    return builder.mul(_size(context, builder, type_, value), _itemsize(context, builder, type_, value))
+
+
+@registry.lower_getattr(UsmArrayType, "dtype")
+def _dtype(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
+    return context.get_dummy_value()
+
+
+@registry.lower(len, UsmArrayType)
+def _len(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    return builder.extract_value(context.make_helper(builder, sig.args[0], args[0]).shape, 0)

@@ -1,0 +1,148 @@
+"""Elementwise expressions as trees of operations over numbered leaves, and what they are for whole arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dpnp
+import numpy as np
+
+from _kapi_numba_hooks import as_dtype, from_dtype, ufunc_find_matching_loop
+from kapi_numba_offload.analysis.operations import ELEMENTWISE
+from kapi_numba_offload.run.usm import is_dpnp_array
+
+__all__ = [
+    "Apply",
+    "Cast",
+    "Const",
+    "Leaf",
+    "Node",
+    "Ref",
+    "apply",
+    "apply_as_numba",
+    "evaluate",
+    "leaves_of",
+    "renumbered",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # by identity: 1 and 1.0 are equal but not alike
+class Leaf:
+    """The value numbered `index` among those that a fused region is given."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ref:
+    """The value of the statement numbered `statement` of the same region."""
+
+    statement: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Const:
+    """A number written in the source."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Apply:
+    """An operation of `functions.ELEMENTWISE` on operands."""
+
+    name: str
+    operands: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cast:
+    """`operand.astype(dtype)`."""
+
+    operand: Node
+    dtype: Any
+
+
+Node = Leaf | Ref | Const | Apply | Cast
+
+
+def apply(name: str, operands: Sequence[Any]) -> Any:
+    """An operation on whole arrays or numbers: dpnp's where one of them is a dpnp array, else NumPy's."""
+    row = ELEMENTWISE[name]
+    if row.apply is not None:
+        return row.apply(*operands)
+    module = dpnp if any(map(is_dpnp_array, operands)) else np
+    return getattr(module, name)(*operands)
+
+
+def apply_as_numba(name: str, operands: Sequence[Any]) -> Any:
+    """The same, converted to the dtype that Numba gives the operation for NumPy arrays and numbers of these types."""
+    value = apply(name, operands)
+    ufunc = getattr(np, name)
+    if not isinstance(ufunc, np.ufunc) or not is_dpnp_array(value):
+        return value
+    loop = ufunc_find_matching_loop(ufunc, [from_dtype(np.asarray(_plain(each)).dtype) for each in operands])
+    return value if loop is None else value.astype(as_dtype(loop.outputs[0]))
+
+
+def _plain(operand: Any) -> Any:
+    return np.empty(0, operand.dtype) if is_dpnp_array(operand) else operand
+
+
+def evaluate(
+    node: Node,
+    leaves: Sequence[Any],
+    earlier: Sequence[Any],
+    values: dict[Node, Any] | None = None,
+    operation: Callable[[str, Sequence[Any]], Any] = apply,
+) -> Any:
+    """What the expression gives for whole arrays, one operation after the other.
+
+    Parameters
+    ----------
+    node : Node
+        The expression.
+    leaves : sequence
+        Values of its leaves.
+    earlier : sequence
+        Values of the region's statements before this one.
+    values : dict, optional
+        Receives the value of every node.
+    operation : callable
+        What an operation is for its name and operands: `apply` or `apply_as_numba`.
+    """
+    if isinstance(node, Leaf):
+        value = leaves[node.index]
+    elif isinstance(node, Ref):
+        value = earlier[node.statement]
+    elif isinstance(node, Const):
+        value = node.value
+    elif isinstance(node, Cast):
+        value = evaluate(node.operand, leaves, earlier, values, operation).astype(node.dtype)
+    else:
+        value = operation(node.name, [evaluate(each, leaves, earlier, values, operation) for each in node.operands])
+    if values is not None:
+        values[node] = value
+    return value
+
+
+def leaves_of(node: Node) -> set[int]:
+    """The numbers of the leaves below `node`."""
+    if isinstance(node, Leaf):
+        return {node.index}
+    if isinstance(node, Cast):
+        return leaves_of(node.operand)
+    if isinstance(node, Apply):
+        return set().union(*map(leaves_of, node.operands))
+    return set()
+
+
+def renumbered(node: Node, number: Callable[[Node], Node]) -> Node:
+    """The expression with its leaves changed."""
+    if isinstance(node, Cast):
+        return Cast(renumbered(node.operand, number), node.dtype)
+    if isinstance(node, Apply):
+        return Apply(node.name, tuple(renumbered(each, number) for each in node.operands))
+    return number(node)

@@ -1,0 +1,80 @@
+"""What a fused region is for the operands in hand: dtypes, shapes, how each is indexed, and samples for dpnp."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from dpnp.dpnp_array import dpnp_array
+
+from kapi_numba_offload.elements.expression import Apply, Cast, Leaf, Node, Ref
+from kapi_numba_offload.elements.statements import Statement
+from kapi_numba_offload.run.usm import allocate
+
+__all__ = ["Unfused", "absolute", "dtype_of", "indexing_of", "sample_of", "statement_shapes"]
+
+
+class Unfused(Exception):
+    """Why a region is not one kernel for the operands at hand."""
+
+
+def sample_of(array: Any) -> Any:
+    """An array of ones of the same dtype, rank, USM kind and queue, of one element, to ask dpnp about."""
+    sample = allocate((1,) * array.ndim, array.dtype, array.usm_type, array.sycl_queue)
+    sample[...] = 1
+    return sample
+
+
+def dtype_of(value: Any) -> np.dtype[Any] | None:
+    """The dtype of an array or NumPy number; None for Python's own numbers."""
+    return value.dtype if isinstance(value, (dpnp_array, np.generic)) else None
+
+
+def statement_shapes(statements: Sequence[Statement], leaves: Sequence[Any]) -> list[tuple[int, ...]]:
+    """The shape of each statement's value, or of what it is stored to.
+
+    Raises
+    ------
+    Unfused
+        If shapes do not fit each other.
+    """
+    shapes: list[tuple[int, ...]] = []
+
+    def shape_of(node: Node) -> tuple[int, ...]:
+        if isinstance(node, Leaf):
+            leaf = leaves[node.index]
+            return leaf.shape if isinstance(leaf, dpnp_array) else ()
+        if isinstance(node, Ref):
+            return shapes[node.statement]
+        if isinstance(node, Cast):
+            return shape_of(node.operand)
+        if isinstance(node, Apply):
+            return np.broadcast_shapes(*map(shape_of, node.operands))
+        return ()
+
+    for statement in statements:
+        try:
+            shape = shape_of(statement.node)
+            if statement.target is not None:
+                target = leaves[statement.target]
+                if not isinstance(target, dpnp_array):
+                    raise Unfused("it stores to what is no dpnp array")
+                if np.broadcast_shapes(shape, target.shape) != target.shape:
+                    raise ValueError
+                shape = target.shape
+        except ValueError:
+            raise Unfused("its shapes do not fit each other") from None
+        shapes.append(shape)
+    return shapes
+
+
+def indexing_of(shape: tuple[int, ...], result: tuple[int, ...]) -> tuple[int, ...]:
+    """How an operand of one shape is indexed where the result has another: see `Indexing`."""
+    lead = len(result) - len(shape)
+    return tuple(-1 if length == 1 and result[lead + axis] != 1 else lead + axis for axis, length in enumerate(shape))
+
+
+def absolute(node: Node, leaves: int) -> Node:
+    """References to earlier statements as leaves, numbered after the region's own."""
+    return Leaf(leaves + node.statement) if isinstance(node, Ref) else node

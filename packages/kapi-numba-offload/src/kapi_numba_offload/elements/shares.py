@@ -1,0 +1,74 @@
+"""How the elements of a reduction are shared out among work-items."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import kapi_runtime
+
+__all__ = ["POSITION_LINES", "Shares", "pieces_of", "shares_of"]
+
+_ITEMS_PER_UNIT = 2048
+_MOST_ITEMS = 65536
+_FEWEST_STEPS = 16  # of a work-item, else its result costs as much as its work
+
+
+class Shares(NamedTuple):
+    """How the iterations of a reduction are shared out: a row of `lanes` work-items takes `steps` times `lanes`.
+
+    Neighbouring work-items take neighbouring iterations, which is what devices vectorise and what memory likes. The
+    lanes are an axis of the index space, so that the driver's compiler can see it.
+    """
+
+    rows: int
+    lanes: int
+    steps: int
+
+    @property
+    def items(self) -> int:
+        """Work-items in all."""
+        return self.rows * self.lanes
+
+    @property
+    def space(self) -> kapi_runtime.Range:
+        """The index space."""
+        return kapi_runtime.Range(self.rows, self.lanes)
+
+
+POSITION_LINES = (
+    "kapi_row = item.get_id(0)",
+    "kapi_lane = item.get_id(1)",
+    "kapi_lanes = item.get_range(1)",
+    "kapi_base = kapi_row * kapi_steps * kapi_lanes + kapi_lane",
+)
+"""Lines of a kernel over `Shares.space` before its loop over `kapi_steps` steps."""
+
+
+def shares_of(count: int, queue: Any) -> Shares:
+    """How `count` iterations, at least one, are shared out on a queue's device."""
+    device = queue.sycl_device
+    lanes = _lanes(device)
+    rows = max(1, min(_most_items(device), count) // lanes)
+    return Shares(rows, lanes, -(-count // (rows * lanes)))
+
+
+def pieces_of(kept: int, count: int, device: Any, is_along_last: bool) -> int:
+    """Into how many work-items each of `kept` reductions of `count` elements is split."""
+    most = _most_items(device)
+    if not is_along_last:
+        return max(1, min(most // kept, count // _FEWEST_STEPS))
+    lanes = _lanes(device)
+    if count < 4 * lanes:
+        return 1
+    return lanes * max(1, min(most // (lanes * kept), count // (lanes * _FEWEST_STEPS)))
+
+
+def _lanes(device: Any) -> int:
+    # Intel's runtime for CPUs runs 16 work-items as one vector; more lanes than that make it go through the data
+    # several times, at half of the speed.
+    return 16 if device.is_cpu else 64
+
+
+def _most_items(device: Any) -> int:
+    """Work-items beyond which a device gains nothing by sharing out work further."""
+    return int(min(_MOST_ITEMS, device.max_compute_units * _ITEMS_PER_UNIT))

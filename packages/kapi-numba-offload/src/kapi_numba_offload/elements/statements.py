@@ -1,0 +1,47 @@
+"""Statements of a function that may become part of a kernel, and where they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kapi_numba_offload.elements.expression import Node
+
+__all__ = ["Place", "Statement"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the source something stands: file, line, function and text."""
+
+    filename: str
+    line: int
+    function: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of a region.
+
+    Attributes
+    ----------
+    node : Node
+        Its value.
+    target : int or None
+        The leaf whose elements it is assigned to; None for a new array.
+    in_place : str or None
+        The operation of `target op= ...`; `node` is then the whole `target op ...`.
+    is_output : bool
+        Whether its value is used after the region.
+    place : Place
+        Where it stands.
+    """
+
+    node: Node
+    target: int | None
+    in_place: str | None
+    is_output: bool
+    place: Place

@@ -1,0 +1,146 @@
+"""What is known of the function that is partitioned: its names and kinds, and what each expression of it may become."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kinds
+from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.analysis.numpy_functions import elementwise
+from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.run.options import OffloadOptions
+
+__all__ = ["PREFIX", "Facts", "loaded"]
+
+PREFIX = "__kapi_"
+"""How the names begin that a partitioned body has and the author's does not."""
+
+
+class Facts:
+    """A function, before it is partitioned.
+
+    Parameters
+    ----------
+    original : function
+        As written.
+    definition : ast.FunctionDef
+        Its syntax.
+    names : Names
+        What its names mean.
+    kinds : Kinds
+        The kinds of its expressions.
+    contiguous : frozenset of str
+        Variables that are always C-contiguous arrays of one dtype and USM kind.
+    options : OffloadOptions
+        Those of the function.
+    numba_types : bool
+        Whether expressions have Numba's types; else dpnp's.
+    """
+
+    def __init__(
+        self,
+        original: Callable[..., Any],
+        definition: ast.FunctionDef,
+        names: Names,
+        kinds: Kinds,
+        contiguous: frozenset[str],
+        options: OffloadOptions,
+        *,
+        numba_types: bool,
+    ) -> None:
+        self.original, self.definition, self.names, self.kinds = original, definition, names, kinds
+        self.contiguous, self.options, self.numba_types = contiguous, options, numba_types
+        self.filename, self.function = original.__code__.co_filename, definition.name
+        nodes = list(ast.walk(definition))
+        self.local_functions: list[ast.stmt] = [
+            copy.deepcopy(each)
+            for each in nodes
+            if (isinstance(each, ast.FunctionDef) and each is not definition)
+            or (isinstance(each, ast.Assign) and isinstance(each.value, ast.Lambda))
+        ]
+        self._loads = Counter(
+            each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+        )
+        self._loads.update(
+            each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
+        )
+
+    def place(self, node: ast.AST) -> Place:
+        """Where `node` stands."""
+        return Place(self.filename, getattr(node, "lineno", 0), self.function, ast.unparse(node))
+
+    def loads(self, name: str) -> int:
+        """How often the function reads the variable `name`."""
+        return self._loads[name]
+
+    def rebinding(self, statement: ast.stmt) -> ast.stmt:
+        """`x = x + y` for `x += y` where `x` is a number that is a 0-d array on the device; else the statement.
+
+        Whoever else has that number keeps it, as numbers are not changed in place. Only parameters are 0-d arrays.
+        """
+        if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
+            return statement
+        name, kind = statement.target.id, self.kinds.target(statement)
+        if name in self.names.parameters or kind != ArrayKind(True, 0):
+            return statement
+        before = loaded(name, statement.target)
+        self.kinds.note(before, kind)
+        value = ast.copy_location(ast.BinOp(before, statement.op, statement.value), statement)
+        made: ast.stmt = ast.Assign([statement.target], value)
+        return ast.copy_location(made, statement)
+
+    def may_be_usm(self, node: ast.expr) -> bool:
+        """Whether the value may be a USM array."""
+        kind = self.kinds.kind(node)
+        return kind == ANY or (isinstance(kind, ArrayKind) and kind.usm)
+
+    def is_operation(self, node: ast.expr) -> bool:
+        """Whether `node` is an elementwise operation that may be of USM arrays."""
+        return self.may_be_usm(node) and self.operation(node) is not None
+
+    def operation(self, node: ast.expr) -> tuple[str, list[ast.expr]] | None:
+        """Name and operands of an elementwise operation; None if it is none."""
+        is_method = isinstance(node, ast.Call) and self.names.value(node.func) is UNKNOWN
+        if not is_method:
+            return elementwise(node, self.names)
+        assert isinstance(node, ast.Call)
+        is_cast = isinstance(node.func, ast.Attribute) and node.func.attr == "astype" and len(node.args) == 1
+        if is_cast and not node.keywords and self.dtype(node.args[0]) is not None:
+            assert isinstance(node.func, ast.Attribute)
+            return "astype", [node.func.value]
+        return None
+
+    def dtype(self, node: ast.expr) -> np.dtype[Any] | None:
+        """The dtype that an expression names, None if it is not known before the function runs."""
+        value = node.value if isinstance(node, ast.Constant) else self.names.value(node)
+        if not isinstance(value, (str, type, np.dtype)):
+            return None
+        try:
+            return np.dtype(value)
+        except TypeError:
+            return None
+
+    def is_view(self, node: ast.Subscript) -> bool:
+        """Whether the subscript is a view of a USM array, one element or more, and no selection that copies."""
+        owner = self.kinds.kind(node.value)
+        if not isinstance(owner, ArrayKind) or not owner.usm:
+            return False
+        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        plain = all(
+            isinstance(axis, ast.Slice)
+            or (isinstance(axis, ast.Constant) and (axis.value is Ellipsis or axis.value is None))
+            or self.kinds.kind(axis) == SCALAR
+            for axis in axes
+        )
+        return plain and any(isinstance(axis, ast.Slice) or self.kinds.kind(axis) != SCALAR for axis in axes)
+
+
+def loaded(name: str, where: ast.AST) -> ast.Name:
+    """The variable `name`, read where `where` stands."""
+    return ast.copy_location(ast.Name(name, ast.Load()), where)

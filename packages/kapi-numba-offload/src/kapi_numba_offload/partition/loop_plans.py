@@ -1,0 +1,345 @@
+"""Loops in a function's body: which become kernels, which run on the host, and the statements that run them."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, why_in_place
+from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
+from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.loops.host_copies import arrays_among
+from kapi_numba_offload.loops.host_loop import HostLoop
+from kapi_numba_offload.loops.loop_exits import exit_statements, is_flaggable
+from kapi_numba_offload.loops.loop_syntax import LoopSyntax, first_use, is_parallel, parallel_loop, variables_of
+from kapi_numba_offload.loops.parallel_loop import ParallelLoop
+from kapi_numba_offload.partition.facts import Facts, loaded
+from kapi_numba_offload.run.options import OffloadOptions
+from kapi_numba_offload.run.placement import mixed_error
+from kapi_numba_offload.run.reasons import Refusal, fall_back
+
+__all__ = ["LoopInPlace", "LoopPlan", "SequentialLoop", "loop_plan"]
+
+
+class SequentialLoop:
+    """A loop over elements of USM arrays that is no `prange` loop, and so runs on the host.
+
+    Parameters
+    ----------
+    place : Place
+        Where it stands.
+    refusal : Refusal
+        Why it is no kernel.
+    host : HostLoop
+        The loop.
+    options : OffloadOptions
+        Those of the function.
+
+    Attributes
+    ----------
+    latest : str or None
+        What the latest run told.
+    """
+
+    def __init__(self, place: Place, refusal: Refusal, host: HostLoop, options: OffloadOptions) -> None:
+        self.place, self.refusal, self.host, self.options = place, refusal, host, options
+        self.latest: str | None = None
+
+    def __call__(self, *captured: Any) -> Any:
+        """Run the loop, with a warning if there is a USM array for it."""
+        if next(arrays_among(captured), None) is None:
+            return self.host.leave((), captured)
+        self.latest = fall_back(self.place, self.refusal, self.options.may_fall_back)
+        return self.host.leave((), captured)
+
+
+class LoopInPlace:
+    """A loop over elements that stays where it stands, since it does what a function of its own could not.
+
+    Parameters
+    ----------
+    place : Place
+        Where it stands.
+    refusal : Refusal
+        Why it is no kernel, and in its detail why it stays.
+    options : OffloadOptions
+        Those of the function.
+
+    Attributes
+    ----------
+    latest : str or None
+        What the latest run told.
+    """
+
+    def __init__(self, place: Place, refusal: Refusal, options: OffloadOptions) -> None:
+        self.place, self.refusal, self.options = place, refusal, options
+        self.latest: str | None = None
+
+    def __call__(self) -> None:
+        """Tell that the loop is going to run."""
+        self.latest = fall_back(
+            self.place, self.refusal, self.options.may_fall_back, "Python runs it, and copies each element on its own."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LoopPlan:
+    """What becomes of a loop.
+
+    Attributes
+    ----------
+    loop : ParallelLoop, SequentialLoop or LoopInPlace
+        What runs in its place, or before it.
+    statement : ast.For or ast.While
+        The loop as written.
+    given, reductions, left, flagged : tuple of str
+        Variables that it is given, those that it reduces into, those that it leaves, and those of them that may have no
+        value.
+    bounds : tuple of ast.expr
+        Arguments of `prange`, as written: start, stop and step of each axis.
+    """
+
+    loop: Any
+    statement: ast.For | ast.While
+    given: tuple[str, ...] = ()
+    reductions: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    flagged: tuple[str, ...] = ()
+    bounds: tuple[ast.expr, ...] = ()
+
+    @property
+    def stays(self) -> bool:
+        """Whether the loop itself follows."""
+        return isinstance(self.loop, LoopInPlace)
+
+    @property
+    def needs_queue(self) -> bool:
+        """Whether it is given the queue of the function's arrays."""
+        return isinstance(self.loop, ParallelLoop)
+
+    def statements(
+        self, helper: str, variable: str, queue: ast.expr | None, bounds: Sequence[ast.expr]
+    ) -> list[ast.stmt]:
+        """The statements that run it.
+
+        Parameters
+        ----------
+        helper : str
+            The name of `loop`.
+        variable : str
+            A name for what it returns.
+        queue : ast.expr or None
+            The queue, if it needs one.
+        bounds : sequence of ast.expr
+            `bounds`, rewritten.
+        """
+        where = self.statement
+        given: list[ast.expr] = [loaded(name, where) for name in self.given]
+        function = loaded(helper, where)
+        if queue is not None:
+            reductions: list[ast.expr] = [loaded(name, where) for name in self.reductions]
+            parts = [queue, *(ast.Tuple(list(each), ast.Load()) for each in (bounds, given, reductions))]
+            return [_assigned(self.left, ast.Call(function, parts, []), where)]
+        call = ast.Call(function, given, [])
+        if self.stays:
+            return [ast.fix_missing_locations(ast.copy_location(ast.Expr(call), where))]
+        return exit_statements(call, variable, where, self.left, self.flagged)
+
+
+def loop_plan(facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]) -> LoopPlan | None:
+    """What becomes of a loop, None for one that stays as it is but for its own facts.
+
+    Parameters
+    ----------
+    facts : Facts
+        The function that it is in.
+    statement : ast.For or ast.While
+        The loop.
+    following : sequence of sequence of ast.stmt
+        What may run after it, block by block.
+    """
+    if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
+        return _parallel(facts, statement, following)
+    element = next(_elements(facts, statement), None)
+    if element is None:
+        return None
+    array = next((each.id for each in ast.walk(element) if isinstance(each, ast.Name)), "")
+    return _sequential(facts, statement, following, Refusal("sequential-loop", statement.lineno, array))
+
+
+def _parallel(facts: Facts, statement: ast.For, following: Sequence[Sequence[ast.stmt]]) -> LoopPlan:
+    if may_leave_early(statement) or any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(statement)):
+        refusal = Refusal("early-exit", statement.lineno, ast.unparse(statement.target))
+        return _sequential(facts, statement, following, refusal)
+    place = facts.place(statement)
+    syntax = parallel_loop(statement, facts.names)
+    _refuse_mixture(facts, syntax, place)
+    syntax = _with_local_functions(facts, syntax)
+    syntax = _with_values_after(syntax, following)
+    reductions = tuple(syntax.reductions)
+    late = {each.variable for each in syntax.refusals if each.variable in syntax.assigned}
+    # On the host, what iterations carry is given and returned as well.
+    carried = tuple(sorted(late - syntax.reductions.keys()))
+    if not assigned_at(facts.definition, statement).issuperset(carried):
+        return _sequential(facts, statement, following, syntax.refusals[0])
+    syntax = replace(syntax, captured=[*syntax.captured, *carried])
+    given, left = tuple(syntax.captured), (*reductions, *carried)
+    host_bounds = [f"kapi_{word}{number}" for number in range(len(syntax.axes)) for word in ("start", "stop", "step")]
+    # Numba does a loop that may raise one iteration after the other, and warns of it.
+    raises = any(isinstance(each, (ast.Raise, ast.Assert)) for each in ast.walk(statement))
+    host = HostLoop(
+        facts.original, facts.names, _with_bounds(syntax, statement), host_bounds, [*given, *reductions], left,
+        parallel=not carried and not raises, options=facts.options.for_numba,
+    )  # fmt: skip
+    loop = ParallelLoop(facts.original, facts.names, syntax, place, host, facts.options, numba_types=facts.numba_types)
+    bounds = tuple(each for axis in syntax.axes for each in (axis.start, axis.stop, axis.step))
+    return LoopPlan(loop, statement, given, reductions, left, bounds=bounds)
+
+
+def _with_values_after(syntax: LoopSyntax, following: Sequence[Sequence[ast.stmt]]) -> LoopSyntax:
+    """The loop with a refusal for each variable that it assigns and that is read after it."""
+    variables = {axis.variable for axis in syntax.axes}
+    assigned = syntax.assigned | {name for name in variables if _is_read_later(following, name)}
+    late = [Refusal("value-after-loop", syntax.node.lineno, name)
+            for name in sorted(assigned) if _is_read_later(following, name)]  # fmt: skip
+    return replace(syntax, assigned=assigned, refusals=[*syntax.refusals, *late])
+
+
+def _with_local_functions(facts: Facts, syntax: LoopSyntax) -> LoopSyntax:
+    """The loop with the functions that the function around defines for itself, and it calls, as parts of it."""
+    for name in syntax.captured:
+        found = [made for each in facts.local_functions if (made := _local_function(name, each)) is not None]
+        stored = [each for each in ast.walk(facts.definition) if isinstance(each, ast.Name) and each.id == name
+                  and isinstance(each.ctx, ast.Store)]  # fmt: skip
+        if len(found) != 1 or len(stored) > 1:
+            continue
+        (definition,) = found
+        own = {each.arg for each in definition.args.args} | variables_of(definition.body, ast.Store)
+        if (variables_of(definition.body, ast.Load) - own) & facts.names.locals:
+            continue  # it reads variables of the function around it
+        captured = [each for each in syntax.captured if each != name]
+        syntax = replace(syntax, body=[definition, *syntax.body], captured=captured)
+    return syntax
+
+
+def _local_function(name: str, node: ast.AST) -> ast.FunctionDef | None:
+    """A copy of the definition of `name`, its variables renamed; None if the node is none."""
+    if isinstance(node, ast.FunctionDef) and node.name == name and not node.decorator_list:
+        made = copy.deepcopy(node)
+    elif (
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Lambda)
+        and [ast.unparse(each) for each in node.targets] == [name]
+    ):
+        made = ast.FunctionDef(name, copy.deepcopy(node.value.args), [ast.Return(copy.deepcopy(node.value.body))], [])
+        ast.fix_missing_locations(ast.copy_location(made, node))
+    else:
+        return None
+    own = {each.arg for each in made.args.args} | variables_of(made.body, ast.Store)
+    for each in ast.walk(made):
+        if isinstance(each, ast.Name) and each.id in own:
+            each.id = f"kapi_own_{each.id}"
+        elif isinstance(each, ast.arg):
+            each.arg = f"kapi_own_{each.arg}"
+    return made
+
+
+def _sequential(
+    facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]], refusal: Refusal
+) -> LoopPlan:
+    """A loop on the host: as a function of its own, or where it stands if that is all that gives what Python gives."""
+    stored = variables_of([statement], ast.Store)
+    read = variables_of([statement], ast.Load)
+    before = assigned_at(facts.definition, statement)
+    returned = sorted(name for name in stored if _is_read_later(following, name))
+    # What it may read before it assigns it has to be given, and so must have a value.
+    needed = {name for name in read & facts.names.locals
+              if name not in stored or first_use(name, [statement]) == "read"}  # fmt: skip
+    flagged = [name for name in returned if name not in before]
+    why = why_in_place(statement, facts.definition)
+    if why is None and not (needed <= before and all(is_flaggable(each, statement) for each in flagged)):
+        why = "a variable may have no value"
+    place = facts.place(statement)
+    if why is not None:
+        loop = LoopInPlace(place, replace(refusal, detail=f"{refusal.detail}{why}"), facts.options)
+        return LoopPlan(loop, statement)
+    given = sorted(needed & before | (set(returned) & before))
+    host = HostLoop(
+        facts.original, facts.names, statement, (), given, returned, parallel=False, flagged=flagged,
+        options=facts.options.for_numba,
+    )  # fmt: skip
+    moved = SequentialLoop(place, refusal, host, facts.options)
+    return LoopPlan(moved, statement, tuple(given), left=tuple(returned), flagged=tuple(flagged))
+
+
+def _assigned(names: Sequence[str], call: ast.expr, where: ast.stmt) -> ast.stmt:
+    """`names = call`, or the call alone."""
+    targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
+    made: ast.stmt = ast.Expr(call)
+    if targets:
+        made = ast.Assign([targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())], call)
+    return ast.fix_missing_locations(ast.copy_location(made, where))
+
+
+def _with_bounds(syntax: LoopSyntax, statement: ast.For) -> ast.For:
+    """The nest with the bounds of its loops as variables, which are computed once."""
+    inner: list[ast.stmt] = syntax.body
+    made = statement
+    for number in reversed(range(len(syntax.axes))):
+        node = statement
+        for _ in range(number):
+            (held,) = node.body
+            assert isinstance(held, ast.For)
+            node = held
+        assert isinstance(node.iter, ast.Call)
+        bounds: list[ast.expr] = [loaded(f"kapi_{word}{number}", node) for word in ("start", "stop", "step")]
+        # A step of one is Numba's condition for a parallel loop; others it refuses.
+        step = syntax.axes[number].step
+        is_unit = isinstance(step, ast.Constant) and step.value == 1
+        function = node.iter.func if is_unit else ast.copy_location(ast.Name("range", ast.Load()), node)
+        call = ast.copy_location(ast.Call(function, bounds[:2] if is_unit else bounds, []), node)
+        made = ast.copy_location(ast.For(node.target, call, inner, []), node)
+        inner = [made]
+    return made
+
+
+def _refuse_mixture(facts: Facts, syntax: LoopSyntax, place: Place) -> None:
+    found: dict[bool, str] = {}
+    for statement in syntax.body:
+        for node in ast.walk(statement):
+            kind = facts.kinds.kind(node) if isinstance(node, ast.Name) else None
+            if isinstance(node, ast.Name) and isinstance(kind, ArrayKind) and node.id in syntax.captured:
+                found.setdefault(kind.usm, node.id)
+    if len(found) == 2:
+        raise mixed_error(place, found[True], found[False])
+
+
+def _elements(facts: Facts, statement: ast.stmt) -> Iterator[ast.expr]:
+    """Accesses to single elements of USM arrays, those of parallel loops within left out."""
+    if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
+        return
+    if isinstance(statement, ast.For) and facts.kinds.kind(statement.iter) == ArrayKind(True, 1):
+        yield statement.iter
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, ast.stmt):
+            yield from _elements(facts, child)
+        else:
+            for node in ast.walk(child):
+                if isinstance(node, ast.Subscript) and _is_usm(facts, node.value) and facts.kinds.kind(node) == SCALAR:
+                    yield node
+
+
+def _is_usm(facts: Facts, node: ast.expr) -> bool:
+    kind = facts.kinds.kind(node)
+    return isinstance(kind, ArrayKind) and kind.usm
+
+
+def _is_read_later(following: Sequence[Sequence[ast.stmt]], name: str) -> bool:
+    for block in following:
+        use = first_use(name, block)
+        if use is not None:
+            return use == "read"
+    return False

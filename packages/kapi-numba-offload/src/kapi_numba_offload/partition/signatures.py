@@ -1,0 +1,115 @@
+"""Calls of NumPy's functions, bound by NumPy's own signatures, as dpnp takes them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from kapi_numba_offload.analysis.numpy_functions import function_named
+
+__all__ = ["as_dpnp_takes_it"]
+
+# Functions written in C tell their signatures in new versions of NumPy only.
+_POSITIONAL = {
+    "arange": "start stop step dtype",
+    "array": "object dtype",
+    "asarray": "a dtype order",
+    "concatenate": "arrays axis out",
+    "concat": "arrays axis out",
+    "copyto": "dst src casting where",
+    "dot": "a b out",
+    "empty": "shape dtype order",
+    "empty_like": "prototype dtype order subok shape",
+    "inner": "a b",
+    "putmask": "a mask values",
+    "vdot": "a b",
+    "where": "condition x y",
+    "zeros": "shape dtype order",
+}
+_OTHER_NAMES = {"a_min": "min", "a_max": "max", "v": "values"}
+_REQUIRED_BY_DPNP = {"linspace": {"num": 50}}
+"""Parameters that have a default in NumPy and none in dpnp."""
+_ALWAYS_DEFAULT = {"subok": (True, False), "like": (None,), "device": (None, "cpu"), "out": (None,)}
+"""Values of parameters that mean nothing to dpnp."""
+
+
+def as_dpnp_takes_it(
+    name: str, args: Sequence[Any], keywords: Mapping[str, Any]
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The arguments of a call of a NumPy function for dpnp's function of that name.
+
+    Parameters
+    ----------
+    name : str
+        NumPy's name of it.
+    args, keywords : sequence, mapping
+        As NumPy takes them.
+
+    Raises
+    ------
+    TypeError
+        If NumPy has no such parameter.
+    """
+    numpys, dpnps, words = _parameters(name)
+    if len(args) > len(numpys):
+        return args, dict(keywords)  # more than are known; dpnp says what it thinks of them
+    same = sum(1 for _ in _same(numpys, dpnps, words))
+    missing = _REQUIRED_BY_DPNP.get(name, {})
+    if len(args) <= same and not keywords and not missing:
+        return args, {}
+    given = dict(keywords)
+    for own, value in zip(numpys[same:], args[same:], strict=False):
+        if own in given:
+            raise TypeError(f"{name}() got multiple values for argument {own!r}")
+        given[own] = value
+    first = list(args[:same])
+    # Leading parameters may be given by NumPy's names, which dpnp has others for.
+    for own in numpys[len(first) : same]:
+        if own in words or own not in given:
+            break
+        first.append(given.pop(own))
+    made = {}
+    for own, value in given.items():
+        if own in _ALWAYS_DEFAULT and any(value is each for each in _ALWAYS_DEFAULT[own]):
+            continue
+        made[own if own in words or own not in _OTHER_NAMES else _OTHER_NAMES[own]] = value
+    for own, value in missing.items():
+        if own not in made and numpys.index(own) >= len(first):
+            made[own] = value
+    return first, made
+
+
+def _same(numpys: Sequence[str], dpnps: Sequence[str], words: frozenset[str]) -> Any:
+    """The leading parameters that both take by position at the same place."""
+    for own, other in zip(numpys, dpnps, strict=False):
+        # What dpnp has under another name is the same if dpnp does not use NumPy's name for something else.
+        if own != other and own in words:
+            return
+        yield own
+
+
+@cache
+def _parameters(name: str) -> tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]:
+    """Names of what NumPy and dpnp take by position, and of what dpnp takes by name."""
+    numpys = _POSITIONAL.get(name, "").split() or _positional(function_named(name, on_device=False))
+    function = function_named(name, on_device=True)
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # an elementwise function, which both take alike
+        return tuple(numpys), tuple(numpys), frozenset(numpys)
+    words = frozenset(each.name for each in found if each.kind is not each.POSITIONAL_ONLY)
+    return tuple(numpys), tuple(_positional(function)), words
+
+
+def _positional(function: Any) -> list[str]:
+    if isinstance(function, np.ufunc):
+        return [f"x{number}" for number in range(1, function.nin + 1)]
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [each.name for each in found if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]

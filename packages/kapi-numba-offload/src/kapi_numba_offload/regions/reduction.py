@@ -1,0 +1,187 @@
+"""A reduction of an elementwise expression, whole or along axes: kernels that never store the expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dpnp
+import numpy as np
+from dpnp.dpnp_array import dpnp_array
+
+import kapi_runtime
+from kapi_numba_offload.elements.ends import Along, Elements, along_axes, extents_of, whole
+from kapi_numba_offload.elements.expression import Node, evaluate
+from kapi_numba_offload.elements.kernel_source import space_of
+from kapi_numba_offload.elements.operands import indexing_of, sample_of
+from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
+from kapi_numba_offload.elements.shares import pieces_of, shares_of
+from kapi_numba_offload.regions.fused import FusedRegion
+from kapi_numba_offload.run.launch_record import LaunchRecord
+from kapi_numba_offload.run.launching import launch
+from kapi_numba_offload.run.usm import allocate, flat_view
+from kapi_sim.errors import KapiError
+
+__all__ = ["Reduction"]
+
+Submit = Callable[[kapi_runtime.Kernel, Any, Sequence[Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The kernels of a reduction, and how they are launched.
+
+    Attributes
+    ----------
+    first, second : Kernel
+        From the operands to pieces, and from these to the result; the first alone where each has one piece.
+    spaces : tuple of Range
+        Their index spaces.
+    before, after : tuple
+        The numbers that the first is given after the operands, and the second after its arrays.
+    result, pieces : tuple of int
+        Shapes of what they store; that of pieces is empty where there is no second.
+    shape : tuple of int
+        Shape of the result for the caller.
+    dtype : numpy.dtype
+        Of the result.
+    kind : str
+        USM kind of the result.
+    identity : NumPy scalar
+        What work-items start with.
+    is_flat : bool
+        Whether arrays are given as arrays of one axis.
+    """
+
+    first: kapi_runtime.Kernel
+    second: kapi_runtime.Kernel | None
+    spaces: tuple[kapi_runtime.Range, kapi_runtime.Range]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    result: tuple[int, ...]
+    pieces: tuple[int, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    kind: str
+    identity: Any
+    is_flat: bool
+
+    def run(self, leaves: Sequence[Any], queue: Any, submit: Submit) -> tuple[Any, list[tuple[Any, ...]]]:
+        """Launch the kernels: the result, and shape, dtype and kind of all that was allocated."""
+        operands = list(leaves)
+        if self.is_flat:
+            operands = [flat_view(each) if isinstance(each, dpnp_array) and each.ndim > 1 else each for each in leaves]
+        result = allocate(self.result, self.dtype, self.kind, queue)
+        made: list[tuple[Any, ...]] = [(self.result, self.dtype, self.kind)]
+        target = result
+        if self.second is not None:
+            target = allocate(self.pieces, self.dtype, "device", queue)
+            made.insert(0, (self.pieces, self.dtype, "device"))
+        submit(self.first, self.spaces[0], [target, self.identity, *operands, *self.before])
+        if self.second is not None:
+            submit(self.second, self.spaces[1], [result, target, self.identity, *self.after])
+        return (result if self.result == self.shape else dpnp.reshape(result, self.shape)), made
+
+
+class Reduction:
+    """One of `FUSED_REDUCTIONS` of an elementwise expression.
+
+    Parameters
+    ----------
+    name : str
+        The reduction.
+    region : FusedRegion
+        The expression, one statement.
+    axis : int or tuple of int, optional
+        The axes; all of them if left out.
+    keepdims : bool
+        Whether they stay, with one element each.
+
+    Attributes
+    ----------
+    latest : LaunchRecord or str or None
+        The latest launch, or why there was none.
+    """
+
+    def __init__(
+        self, name: str, region: FusedRegion, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
+    ) -> None:
+        self.name, self.region, self._axis = name, region, axis
+        self._words: dict[str, Any] = {} if axis is None else {"axis": axis, "keepdims": keepdims}
+        self.statements, self.place = region.statements, region.place
+        self.latest: LaunchRecord | str | None = None
+        self._ready: dict[tuple[Any, ...], _Layout | str] = {}
+
+    def __call__(self, *leaves: Any) -> Any:
+        """Run it: a dpnp array, or NumPy's answer where no leaf is a dpnp array."""
+        key, queue = self.region.key(leaves)
+        if queue is None:
+            return getattr(np, self.name)(self.region(*leaves), **self._words)
+        ready = self._ready.get(key)
+        if ready is None:
+            ready = self._prepare(leaves, queue)
+            self._ready[key] = ready
+        if isinstance(ready, str):
+            self.latest = ready
+            return getattr(dpnp, self.name)(self.region(*leaves), **self._words)
+        result, made = ready.run(leaves, queue, launch)
+        self.latest = LaunchRecord(ready.first, ready.spaces[0], queue, made)
+        return result
+
+    def _prepare(self, leaves: Sequence[Any], queue: Any) -> _Layout | str:
+        arrays = [each for each in leaves if isinstance(each, dpnp_array)]
+        values: dict[Node, Any] = {}
+        samples = [sample_of(each) if isinstance(each, dpnp_array) else each for each in leaves]
+        try:
+            shape = np.broadcast_shapes(*(each.shape for each in arrays))
+            if 0 in shape:
+                return "it has no elements"
+            expression = evaluate(self.statements[0].node, samples, (), values)
+            elements = Elements.of(self.statements, leaves, values, self.region.fastmath)
+            if self._axis is not None:
+                answer = getattr(dpnp, self.name)(expression, axis=self._axis, keepdims=True)
+                ready = self._along(elements, leaves, shape, answer, queue)
+            elif all(each.flags.c_contiguous and each.shape in ((), shape) for each in arrays) and shape:
+                answer = getattr(dpnp, self.name)(expression)
+                ready = self._whole(elements, leaves, int(np.prod(shape, dtype=np.int64)), answer, queue)
+            else:
+                return "its operands are not contiguous arrays of one shape"
+            # A launch without work-items compiles, so that what it cannot be is known before it is used.
+            ready.run(leaves, queue, _submit_nothing)
+        except (KapiError, TypeError, ValueError) as error:
+            return str(error)  # what dpnp refuses it refuses with its own words when it is asked
+        return ready
+
+    def _whole(self, elements: Elements, leaves: Sequence[Any], count: int, answer: Any, queue: Any) -> _Layout:
+        combination, dtype = FUSED_REDUCTIONS[self.name], answer.dtype
+        ranks = [each.ndim if isinstance(each, dpnp_array) else 0 for each in leaves]
+        first, second = whole(elements, ranks, combination, dtype, is_mean=self.name == "mean")
+        shares = shares_of(count, queue)
+        return _Layout(
+            first, second, (shares.space, kapi_runtime.Range(1)), (count, shares.steps), (shares.items, count),
+            (), (shares.items,), (), dtype, answer.usm_type, combination.identity(dtype), is_flat=True,
+        )  # fmt: skip
+
+    def _along(
+        self, elements: Elements, leaves: Sequence[Any], shape: tuple[int, ...], answer: Any, queue: Any
+    ) -> _Layout:
+        combination, dtype = FUSED_REDUCTIONS[self.name], answer.dtype
+        given = self._axis if isinstance(self._axis, tuple) else (self._axis,)
+        axes = sorted({each % len(shape) for each in given if each is not None})
+        along = Along(shape, axes, 1)
+        kept = int(np.prod(along.kept, dtype=np.int64))
+        along = Along(shape, axes, pieces_of(kept, along.count, queue.sycl_device, along.is_along_last))
+        indexings = [indexing_of(leaf.shape, shape) if isinstance(leaf, dpnp_array) else None for leaf in leaves]
+        first, second = along_axes(elements, indexings, along, combination, dtype, is_mean=self.name == "mean")
+        whole_shape = tuple(1 if axis in axes else length for axis, length in enumerate(shape))
+        return _Layout(
+            first, second, (space_of(along.virtual), space_of(along.kept)), along.scalars,
+            (along.pieces, along.count, *extents_of(along.kept)), along.kept, along.virtual,
+            whole_shape if self._words["keepdims"] else along.kept, dtype, answer.usm_type,
+            combination.identity(dtype), is_flat=False,
+        )  # fmt: skip
+
+
+def _submit_nothing(kernel: kapi_runtime.Kernel, space: Any, args: Sequence[Any]) -> None:
+    kapi_runtime.call_kernel_async(kernel, kapi_runtime.Range(*(0 for _ in space)), (), *args)

@@ -1,0 +1,49 @@
+"""`printf`, as CUDA's `vprintf`.
+
+References
+----------
+NVIDIA, "CUDA C++ Programming Guide", section "Formatted Output"; PTX ISA, section "System Calls".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+from kapi_lowering.llvm_calls import I32, call_declared
+from kapi_sim import AddressSpace
+
+__all__ = ["print_formatted", "text"]
+
+_BYTE = ir.IntType(8)
+_POINTER = _BYTE.as_pointer()
+_OF_CODES = {"text": _POINTER, "int64": ir.IntType(64), "uint64": ir.IntType(64)}
+
+
+def text(builder: ir.IRBuilder, content: str) -> ir.Value:
+    """A generic pointer to a constant text."""
+    encoded = bytearray(content.encode() + b"\0")
+    module = builder.module
+    type_ = ir.ArrayType(_BYTE, len(encoded))
+    name = module.get_unique_name("kapi_text")
+    variable = ir.GlobalVariable(module, type_, name, int(AddressSpace.GLOBAL))
+    variable.linkage, variable.global_constant, variable.initializer = "internal", True, ir.Constant(type_, encoded)
+    start = builder.gep(variable, [I32(0), I32(0)], inbounds=True)
+    return builder.addrspacecast(start, _POINTER)
+
+
+def print_formatted(builder: ir.IRBuilder, format_: str, values: Sequence[ir.Value], codes: Sequence[str]) -> None:
+    """Print as C's `printf`."""
+    # As C promotes them: what `vprintf` reads has 8 bytes each.
+    promoted = [
+        builder.fpext(value, ir.DoubleType()) if code == "float32" else value
+        for value, code in zip(values, codes, strict=True)
+    ]
+    type_ = ir.LiteralStructType([_OF_CODES.get(code, ir.DoubleType()) for code in codes])
+    # In the first block: memory that is taken in a loop is taken in each turn of it.
+    with builder.goto_entry_block():
+        held = builder.alloca(type_)
+    for place, value in enumerate(promoted):
+        builder.store(value, builder.gep(held, [I32(0), I32(place)], inbounds=True))
+    call_declared(builder, "vprintf", I32, [text(builder, format_), builder.bitcast(held, _POINTER)], ("nounwind",))

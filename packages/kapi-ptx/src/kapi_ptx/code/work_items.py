@@ -1,0 +1,87 @@
+"""Queries of work-items and sub-groups, as PTX's special registers.
+
+References
+----------
+PTX ISA, section "Special Registers".
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from kapi_lowering.llvm_calls import I32, I64, call_declared
+from kapi_lowering.target import SubGroupQuery, WorkItemQuery
+
+__all__ = ["group_size", "lane", "linear_id", "sub_group_query", "sub_group_size", "work_item_query"]
+
+_REGISTERS = {"local_id": "tid", "local_size": "ntid", "group_id": "ctaid", "group_count": "nctaid"}
+_WARP_BITS = 5
+
+
+def work_item_query(builder: ir.IRBuilder, query: WorkItemQuery, axis: ir.Value) -> ir.Value:
+    """The answer for one axis, in 64 bits."""
+    if query == "global_id":
+        start = builder.mul(
+            work_item_query(builder, "group_id", axis), work_item_query(builder, "local_size", axis), flags=("nsw",)
+        )
+        return builder.add(start, work_item_query(builder, "local_id", axis), flags=("nsw",))
+    if query == "global_size":
+        count = work_item_query(builder, "group_count", axis)
+        return builder.mul(count, work_item_query(builder, "local_size", axis), flags=("nsw",))
+    return builder.zext(_of_axis(builder, _REGISTERS[query], axis), I64)
+
+
+def _of_axis(builder: ir.IRBuilder, register: str, axis: ir.Value) -> ir.Value:
+    """A register for an axis: 0 is x, the fastest one."""
+    if isinstance(axis, ir.Constant):
+        return _read(builder, f"{register}.{'xyz'[axis.constant]}")
+    value = _read(builder, f"{register}.z")
+    for place, name in ((1, "y"), (0, "x")):
+        is_here = builder.icmp_unsigned("==", axis, I32(place))
+        value = builder.select(is_here, _read(builder, f"{register}.{name}"), value)
+    return value
+
+
+def _read(builder: ir.IRBuilder, register: str) -> ir.Value:
+    return call_declared(builder, f"llvm.nvvm.read.ptx.sreg.{register}", I32, [])
+
+
+def linear_id(builder: ir.IRBuilder) -> ir.Value:
+    """The work-item's linear id in its group, in 32 bits; sub-groups are made of 32 of them in a row."""
+    place = _read(builder, "tid.z")
+    for axis in ("y", "x"):
+        place = builder.add(builder.mul(place, _read(builder, f"ntid.{axis}")), _read(builder, f"tid.{axis}"))
+    return place
+
+
+def group_size(builder: ir.IRBuilder) -> ir.Value:
+    """Work-items of the group, in 32 bits."""
+    size = _read(builder, "ntid.x")
+    for axis in ("y", "z"):
+        size = builder.mul(size, _read(builder, f"ntid.{axis}"))
+    return size
+
+
+def lane(builder: ir.IRBuilder) -> ir.Value:
+    """The work-item's place in its sub-group, in 32 bits."""
+    return _read(builder, "laneid")
+
+
+def sub_group_size(builder: ir.IRBuilder) -> ir.Value:
+    """Work-items of the sub-group, in 32 bits: the last one has what is left of the group."""
+    first = builder.and_(linear_id(builder), I32(-1 << _WARP_BITS))
+    left = builder.sub(group_size(builder), first)
+    return builder.select(builder.icmp_unsigned("<", left, I32(1 << _WARP_BITS)), left, I32(1 << _WARP_BITS))
+
+
+def sub_group_query(builder: ir.IRBuilder, query: SubGroupQuery) -> ir.Value:
+    """The answer in 32 bits."""
+    if query == "sub_group_id":
+        return builder.lshr(linear_id(builder), I32(_WARP_BITS))
+    if query == "sub_group_count":
+        return builder.lshr(builder.add(group_size(builder), I32((1 << _WARP_BITS) - 1)), I32(_WARP_BITS))
+    if query == "local_id":
+        return lane(builder)
+    if query == "size":
+        return sub_group_size(builder)
+    return I32(1 << _WARP_BITS)

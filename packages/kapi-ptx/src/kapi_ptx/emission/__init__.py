@@ -1,0 +1,57 @@
+"""PTX's part of the helper process: the target machine, libdevice, validation, and the back end.
+
+The helper loads this folder alone: it may import llvmlite, its own modules, relatively, and what finds libdevice.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from .libdevice import LibraryError, library
+from .linking import link
+from .mathematics import name_functions, needed_functions
+from .validation import misspelled_names
+
+__all__ = ["emit", "prepare", "repair", "start", "target_machine"]
+
+_MERGED = re.compile(r"^(@kapi_\w+ = )linkonce_odr ", re.MULTILINE)
+
+
+def start() -> None:
+    """Set LLVM's options of the process, once: none."""
+
+
+def target_machine(request: dict[str, Any]) -> Any:
+    """LLVM's target machine for a request, which has what `PtxTarget.emission_request` gave."""
+    target = llvm.Target.from_triple(request["triple"])
+    version = request["version"].replace(".", "")
+    return target.create_target_machine(cpu=f"sm_{request['sm']}", features=f"+ptx{version}", opt=3)
+
+
+def prepare(sources: list[str]) -> list[str]:
+    """The texts of IR as passes are to have them."""
+    return sources
+
+
+def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
+    """Optimised IR with the functions of libdevice that it needs, and what PTX cannot express."""
+    # What modules had in common is one module's now; PTX has no weak variables in shared memory.
+    text = name_functions(_MERGED.sub(r"\1internal ", text))
+    problems = misspelled_names(text)
+    needed = needed_functions(text)
+    if problems or not needed:
+        return text, problems
+    try:
+        functions = library(needed, request["cache"]).functions(needed, request["sm"])
+    except LibraryError as error:
+        return text, [str(error)]
+    return link(text, functions, request, target_machine(request)), []
+
+
+def emit(machine: Any, text: str) -> bytes:
+    """The PTX of repaired IR."""
+    code: str = machine.emit_assembly(llvm.parse_assembly(text))
+    return code.encode()

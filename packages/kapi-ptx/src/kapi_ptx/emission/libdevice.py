@@ -1,0 +1,130 @@
+"""NVIDIA's libdevice, function by function.
+
+It is one file of bitcode with 352 functions; parsing it takes longer than compiling a kernel. So it is cut once into
+the texts of its parts, which are kept in memory and in a file of kapi's cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from . import kept_file
+
+__all__ = ["Library", "LibraryError", "library"]
+
+_FORMAT = "kapi libdevice 1"
+_BLOCK = re.compile(r"^define [^\n]*?@(\w+)\([^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
+_LINE = re.compile(r"^(?:declare [^\n]*?@([\w.]+)\([^\n]*|@([\w.]+) = [^\n]*)\n", re.MULTILINE)
+_SHARED = re.compile(r"^(?:%[\w.]+ = type|attributes #\d+ =)[^\n]*\n", re.MULTILINE)
+_USED = re.compile(r"@([\w.]+)")
+_METADATA = re.compile(r", ![\w.]+ !\d+")
+_REFLECTED = re.compile(r"call i32 @__nvvm_reflect\(ptr @([\w.]+)\)(?: #\d+)?")
+_QUESTION = re.compile(r'^@([\w.]+) = [^\n]* c"(\w+)\\00"', re.MULTILINE)
+_ANSWERS = {"__CUDA_FTZ": "0", "__CUDA_PREC_SQRT": "1", "__CUDA_ARCH": "kapi.architecture"}
+"""What libdevice asks: floats have subnormals, square roots are exact, and the architecture."""
+
+
+class LibraryError(Exception):
+    """A kernel needs libdevice, which is not there, or does not have a function; the message says what to do."""
+
+
+class Library:
+    """The parts of a libdevice.
+
+    Parameters
+    ----------
+    shared : str
+        What stands in front of each cut: types and attributes.
+    parts : dict
+        Each function, declaration and variable by its name.
+    """
+
+    def __init__(self, shared: str, parts: dict[str, str]) -> None:
+        self._shared, self._parts = shared, parts
+
+    def functions(self, names: list[str], sm: int) -> str:
+        """LLVM IR text with these functions and all that they use.
+
+        Raises
+        ------
+        LibraryError
+            If there is no function of a name.
+        """
+        missing = [name for name in names if name not in self._parts]
+        if missing:
+            raise LibraryError(f"{', '.join(missing)} (NVIDIA's libdevice has no function of that name)")
+        found: dict[str, str] = {}
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found[name] = self._parts[name]
+                waiting += [each for each in _USED.findall(found[name]) if each in self._parts]
+        return (self._shared + "".join(found.values())).replace(_ANSWERS["__CUDA_ARCH"], str(sm * 10))
+
+
+def library(needed: list[str], folder: str) -> Library:
+    """The libdevice that `cuda.pathfinder` finds.
+
+    Parameters
+    ----------
+    needed : list of str
+        The functions that it is needed for, for the message.
+    folder : str
+        Where its cut is kept; empty for nowhere.
+
+    Raises
+    ------
+    LibraryError
+        If there is none.
+    """
+    path = _path()
+    if path is None:
+        raise LibraryError(
+            f"{', '.join(needed)} of NVIDIA's libdevice, which is not installed: install kapi-ptx[libdevice]"
+        )
+    return _read(path, folder)
+
+
+def _path() -> Path | None:
+    try:
+        # Here, where it is needed: most kernels do without, and its import takes as long as their compilation.
+        from cuda.pathfinder import find_bitcode_lib
+    except ImportError:
+        return None
+    try:
+        return Path(find_bitcode_lib("device"))
+    except RuntimeError:  # its own for "not found" among them
+        return None
+
+
+@cache
+def _read(path: Path, folder: str) -> Library:
+    """The library of a file, from its cut in the folder if that is there."""
+    content = path.read_bytes()
+    digest = hashlib.sha256(content + f"{_FORMAT} {llvmlite.__version__}".encode()).hexdigest()
+    name = f"libdevice-{digest}.cut"
+    kept = kept_file.read(folder, name)
+    if kept is not None:
+        return Library(*json.loads(kept))
+    shared, parts = _cut(str(llvm.parse_bitcode(content)))
+    kept_file.write(folder, name, json.dumps([shared, parts]).encode())
+    return Library(shared, parts)
+
+
+def _cut(text: str) -> tuple[str, dict[str, str]]:
+    """The shared lines of a module's text, and its parts by name."""
+    questions = dict(_QUESTION.findall(text))
+    # Left to LLVM, square roots would be approximate.
+    text = _REFLECTED.sub(lambda found: f"add i32 0, {_ANSWERS[questions[found[1]]]}", _METADATA.sub("", text))
+    parts = {found[1]: found[0] for found in _BLOCK.finditer(text)}
+    outside = _BLOCK.sub("", text)
+    parts |= {found[1] or found[2]: found[0] for found in _LINE.finditer(outside)}
+    return "".join(_SHARED.findall(outside)), parts

@@ -1,0 +1,92 @@
+"""A kernel as PTX."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kapi_lowering.results.kernel_module import KernelModule
+from kapi_ptx.local_layout import dynamic_bytes
+from kapi_ptx.target import PtxTarget
+
+__all__ = ["PtxModule"]
+
+
+@dataclass(frozen=True, slots=True)
+class PtxModule(KernelModule):
+    """One kernel, compiled to PTX for one list of argument types.
+
+    Attributes
+    ----------
+    name : str
+        The kernel's name in its source, for messages.
+    code : bytes
+        The PTX, in ASCII, without the zero at its end that `cuModuleLoadData` wants.
+    entry_point : str
+        Name of the entry point in it.
+    index_space : {"item", "nd_item"}
+        What the kernel's first parameter is. Work-items of an "item" kernel outside of the packed range do nothing, so
+        a launch may be rounded up.
+    ndim : int
+        Dimensions of the index space, 1 to 3; the last is CUDA's x.
+    parameters : tuple of Parameter
+        Without the first.
+    layout : PackedLayout
+        The entry point's only argument, by value. Where `failures` holds any, its last field is the address of a record
+        of `FAILURE_RECORD_SIZE` zeros in global memory.
+    failures : tuple of Failure
+        What a work-item may meet, by the numbers of a record; empty without the options `debug` and `boundscheck`.
+    target : PtxTarget
+        What it was compiled for.
+    options : KernelOptions
+        How it was compiled.
+    local_itemsizes : tuple of int
+        Bytes of an element of each parameter of kind "local" that lies in the memory which the launch asks for; empty
+        where local memory lies in the module.
+    typed_ir : str
+        Numba's IR of the kernel itself, with the type of each variable.
+    llvm_ir, optimized_llvm_ir : str
+        The LLVM IR that Numba's lowering gave, and the same after optimisation.
+    """
+
+    target: PtxTarget
+    local_itemsizes: tuple[int, ...]
+
+    @property
+    def ptx(self) -> str:
+        """The code as text."""
+        return self.code.decode()
+
+    def dynamic_shared_bytes(self, counts: Sequence[int]) -> int:
+        """Bytes of shared memory that a launch asks for.
+
+        Parameters
+        ----------
+        counts : sequence of int
+            The number of elements of each parameter of kind "local", in their order.
+
+        Returns
+        -------
+        int
+            0 where local memory lies in the module.
+
+        Raises
+        ------
+        ValueError
+            If there are more or fewer counts than such parameters.
+        """
+        local = [each.name for each in self.parameters if each.kind == "local"]
+        if len(counts) != len(local):
+            raise ValueError(f"counts must have a number for each of {len(local)} local parameters, got {len(counts)}")
+        if not self.local_itemsizes:
+            return 0
+        return dynamic_bytes([count * size for count, size in zip(counts, self.local_itemsizes, strict=True)])
+
+    def describe_code(self) -> str:
+        return f"PTX {self.target.version} for sm_{self.target.sm}, {len(self.code)} bytes"
+
+    def describe_needs(self) -> list[str]:
+        where = (
+            f"{len(self.local_itemsizes)} parameters in what the launch asks for" if self.local_itemsizes else "none"
+        )
+        return [f"compute capability: {self.target.sm / 10} or later", f"dynamic shared memory: {where}"]

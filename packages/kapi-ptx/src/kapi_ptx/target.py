@@ -1,0 +1,317 @@
+"""PTX as a target: what a module is compiled for, and what its code is made of.
+
+The code itself is written in `kapi_ptx.code`, which is imported when it is first asked for: a launch of a kernel that
+was compiled before needs the value alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from kapi_lowering.target import (
+    AtomicUpdate,
+    Combination,
+    GroupKind,
+    LocalMemory,
+    ShuffleKind,
+    SubGroupQuery,
+    Target,
+    Way,
+    WorkItemQuery,
+)
+from kapi_ptx.cache_place import cache_place
+
+if TYPE_CHECKING:
+    from llvmlite import ir
+
+    from kapi_sim import MemoryOrder, MemoryScope
+    from kapi_sim.language import KernelOptions
+
+__all__ = ["ARCHITECTURES", "KAPI_DEFAULT_TARGET", "WARP_SIZE", "PtxTarget"]
+
+ARCHITECTURES = {
+    75: "6.3",
+    80: "7.0",
+    86: "7.1",
+    87: "7.4",
+    88: "9.0",
+    89: "7.8",
+    90: "7.8",
+    100: "8.6",
+    103: "8.8",
+    110: "9.0",
+    120: "8.7",
+    121: "8.8",
+}
+"""Each architecture, by its number after ``sm_``, to the lowest PTX version that knows it."""
+
+_VERSIONS = (
+    *("6.3", "6.4", "6.5", "7.0", "7.1", "7.2", "7.3", "7.4", "7.5", "7.6", "7.7", "7.8"),
+    *("8.0", "8.1", "8.2", "8.3", "8.4", "8.5", "8.6", "8.7", "8.8", "9.0"),
+)
+"""What LLVM 22 writes; a driver takes the versions up to its own."""
+
+_DATA_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+
+WARP_SIZE = 32
+"""Work-items of a sub-group, but for the last one of a group, which has what is left."""
+
+_FLOATS = {"float16": re.compile(r"\.f16\b"), "float64": re.compile(r"\.f64\b")}
+_NOT_CODE = re.compile(r"//[^\n]*|\"[^\"\n]*\"")
+
+
+@dataclass(frozen=True, slots=True)
+class PtxTarget(Target):
+    """The architecture that a module is compiled for, and the PTX version that it is written in.
+
+    A device runs the PTX of its own architecture and of those before it, if its driver knows the version.
+
+    Parameters
+    ----------
+    sm : int
+        The architecture: 80 for ``sm_80``, the compute capability 8.0.
+    version : str, optional
+        PTX version, such as "7.0". Left out, the lowest that knows the architecture, which the most drivers take.
+    has_fp64, has_fp16, has_atomic64 : bool
+        Whether kernels may compute in float64 and in float16, and have atomics on 64-bit integers. Every device can:
+        without one of them, a kernel that needs it is refused with the lines that brought it in.
+    sub_group_sizes : tuple of int
+        Sizes of sub-groups, in work-items: 32 on every device.
+
+    Raises
+    ------
+    ValueError
+        If the architecture is none that LLVM knows, or the version none that knows the architecture.
+
+    Examples
+    --------
+    >>> PtxTarget(80).version
+    '7.0'
+    >>> PtxTarget(90, "6.3")
+    Traceback (most recent call last):
+    ...
+    ValueError: version must be one of 7.8, 8.0, 8.1, 8.2, 8.3, 8.4, 8.5, 8.6, 8.7, 8.8, 9.0 for sm_90, got '6.3'
+    """
+
+    sm: int = 75
+    version: str = ""
+    has_fp64: bool = True
+    has_fp16: bool = True
+    has_atomic64: bool = True
+    sub_group_sizes: tuple[int, ...] = (WARP_SIZE,)
+
+    def __post_init__(self) -> None:
+        if type(self.sm) is not int or self.sm not in ARCHITECTURES:
+            known = ", ".join(map(str, ARCHITECTURES))
+            raise ValueError(f"sm must be one of {known}, got {self.sm!r}: take the largest that the devices have")
+        lowest = ARCHITECTURES[self.sm]
+        if self.version == "":
+            object.__setattr__(self, "version", lowest)
+        known_versions = _VERSIONS[_VERSIONS.index(lowest) :]
+        if self.version not in known_versions:
+            raise ValueError(
+                f"version must be one of {', '.join(known_versions)} for sm_{self.sm}, got {self.version!r}"
+            )
+        if self.sub_group_sizes != (WARP_SIZE,):
+            raise ValueError(f"sub_group_sizes must be ({WARP_SIZE},) on every device, got {self.sub_group_sizes!r}")
+
+    @property
+    def has_redux(self) -> bool:
+        """Whether the sub-groups of a device reduce integers of 32 bits in one instruction."""
+        return self.sm >= 80
+
+    # -- the module
+
+    @property
+    def name(self) -> str:
+        return "PTX"
+
+    @property
+    def triple(self) -> str:
+        return "nvptx64-nvidia-cuda"
+
+    @property
+    def data_layout(self) -> str:
+        return _DATA_LAYOUT
+
+    @property
+    def emission(self) -> str:
+        return "kapi_ptx.emission"
+
+    def emission_request(self) -> dict[str, Any]:
+        return {"sm": self.sm, "version": self.version, "cache": cache_place()}
+
+    def is_sound(self, code: bytes) -> bool:
+        return True
+
+    def floats_of(self, code: bytes) -> Collection[str]:
+        instructions = _NOT_CODE.sub("", code.decode())
+        return [name for name, pattern in _FLOATS.items() if pattern.search(instructions)]
+
+    # -- functions
+
+    @property
+    def function_convention(self) -> str:
+        return ""
+
+    @property
+    def function_attributes(self) -> tuple[str, ...]:
+        # Else LLVM may move what all work-items of a group must come to into a branch of some of them. It takes the
+        # attribute off again where a function holds nothing of the kind.
+        return ("convergent",)
+
+    def symbol(self, name: str) -> str:
+        # PTX has the letters of ASCII only.
+        return "".join(each if each.isascii() else f"_u{ord(each):x}" for each in name)
+
+    def begin_entry(
+        self, module: ir.Module, name: str, packed: ir.Type, local: Sequence[ir.Type]
+    ) -> tuple[ir.Function, ir.Value]:
+        from kapi_ptx.code import entry
+
+        return entry.begin_entry(module, name, packed)
+
+    def local_memory(self, builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:
+        from kapi_ptx.code import shared_memory
+
+        return shared_memory.local_memory(builder, wanted)
+
+    def finish_entry(self, function: ir.Function, options: KernelOptions, is_linear: bool) -> None:
+        from kapi_ptx.code import entry
+
+        entry.finish_entry(function, options)
+
+    @property
+    def needs_linear_groups(self) -> bool:
+        return False
+
+    def linear_groups(
+        self, builder: ir.IRBuilder, local_size: Sequence[ir.Value], group_count: Sequence[ir.Value]
+    ) -> None:
+        """Nothing: sub-groups follow linear ids in every work-group."""
+
+    # -- work-items
+
+    def work_item_query(self, builder: ir.IRBuilder, query: WorkItemQuery, axis: ir.Value) -> ir.Value:
+        from kapi_ptx.code import work_items
+
+        return work_items.work_item_query(builder, query, axis)
+
+    def sub_group_query(self, builder: ir.IRBuilder, query: SubGroupQuery) -> ir.Value:
+        from kapi_ptx.code import work_items
+
+        return work_items.sub_group_query(builder, query)
+
+    # -- order
+
+    def barrier(self, builder: ir.IRBuilder, group: GroupKind, order: MemoryOrder, scope: MemoryScope) -> None:
+        from kapi_ptx.code import ordering
+
+        ordering.barrier(builder, group, order, scope)
+
+    def fence(self, builder: ir.IRBuilder, order: MemoryOrder, scope: MemoryScope) -> None:
+        from kapi_ptx.code import ordering
+
+        ordering.fence(builder, order, scope)
+
+    # -- atomics
+
+    def has_float_atomic(self, update: AtomicUpdate, width: int) -> bool:
+        return update == "fadd" and width in (32, 64)
+
+    def atomic_load(self, builder: ir.IRBuilder, pointer: ir.Value, order: MemoryOrder, scope: MemoryScope) -> ir.Value:
+        from kapi_ptx.code import atomic_operations
+
+        return atomic_operations.atomic_load(builder, pointer, order, scope)
+
+    def atomic_store(
+        self, builder: ir.IRBuilder, pointer: ir.Value, value: ir.Value, order: MemoryOrder, scope: MemoryScope
+    ) -> None:
+        from kapi_ptx.code import atomic_operations
+
+        atomic_operations.atomic_store(builder, pointer, value, order, scope)
+
+    def atomic_update(
+        self,
+        builder: ir.IRBuilder,
+        update: AtomicUpdate,
+        pointer: ir.Value,
+        value: ir.Value,
+        order: MemoryOrder,
+        scope: MemoryScope,
+    ) -> ir.Value:
+        from kapi_ptx.code import atomic_operations
+
+        return atomic_operations.atomic_update(builder, update, pointer, value, order, scope)
+
+    def compare_exchange(
+        self,
+        builder: ir.IRBuilder,
+        pointer: ir.Value,
+        expected: ir.Value,
+        desired: ir.Value,
+        orders: tuple[MemoryOrder, MemoryOrder],
+        scope: MemoryScope,
+    ) -> ir.Value:
+        from kapi_ptx.code import atomic_operations
+
+        return atomic_operations.compare_exchange(builder, pointer, expected, desired, orders, scope)
+
+    # -- groups
+
+    @property
+    def has_shuffles(self) -> bool:
+        return True
+
+    def broadcast(
+        self, builder: ir.IRBuilder, group: GroupKind, ndim: int, value: ir.Value, linear_id: ir.Value
+    ) -> ir.Value:
+        from kapi_ptx.code import group_operations
+
+        return group_operations.broadcast(builder, group, value, linear_id)
+
+    def shuffle(self, builder: ir.IRBuilder, kind: ShuffleKind, value: ir.Value, operand: ir.Value) -> ir.Value:
+        from kapi_ptx.code import group_operations
+
+        return group_operations.shuffle(builder, kind, value, operand)
+
+    def has_combination(self, combination: Combination) -> bool:
+        return True
+
+    def combine(
+        self, builder: ir.IRBuilder, group: GroupKind, way: Way, combination: Combination, value: ir.Value
+    ) -> ir.Value:
+        from kapi_ptx.code import group_operations
+
+        return group_operations.combine(builder, group, way, combination, value, self.has_redux)
+
+    def vote(self, builder: ir.IRBuilder, group: GroupKind, kind: Literal["any", "all"], value: ir.Value) -> ir.Value:
+        from kapi_ptx.code import group_operations
+
+        return group_operations.vote(builder, group, kind, value)
+
+    # -- functions of numbers, and print
+
+    def library_call(self, builder: ir.IRBuilder, name: str, result: ir.Type, args: Sequence[ir.Value]) -> ir.Value:
+        from kapi_ptx.code import library
+
+        return library.library_call(builder, name, result, args)
+
+    def text(self, builder: ir.IRBuilder, text: str) -> ir.Value:
+        from kapi_ptx.code import printing
+
+        return printing.text(builder, text)
+
+    def print_formatted(
+        self, builder: ir.IRBuilder, format_: str, values: Sequence[ir.Value], codes: Sequence[str]
+    ) -> None:
+        from kapi_ptx.code import printing
+
+        printing.print_formatted(builder, format_, values, codes)
+
+
+KAPI_DEFAULT_TARGET = PtxTarget()
+"""What is compiled for where nothing else is said: sm_75 in PTX 6.3, which every supported device and driver takes."""

@@ -1,0 +1,1 @@
+"""From a kernel and its argument types to a module: captures, fingerprint, compilation."""

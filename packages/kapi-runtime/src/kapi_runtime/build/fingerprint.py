@@ -1,0 +1,280 @@
+"""What a compiled kernel depends on, as one digest: the key of the disk cache.
+
+A function is known by its bytecode and by all that it takes from outside: defaults, closures, the globals that it uses
+and the functions that it calls, and theirs.  A value that has no plain description, such as an object of a user's own
+class, makes the kernel unknown to the disk cache; it is then compiled in every process.  Nothing here is imported from
+Numba, which a kernel from the cache does without.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import importlib.util
+import os
+import sys
+import types
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kapi_runtime.build.outside_names import (
+    attribute_names,
+    builtins_of,
+    global_names,
+    is_known_module,
+    is_known_object,
+    made_defaults,
+)
+from kapi_sim import DeviceFunction
+from kapi_sim.language.attributes import MISSING, attribute_of, has_constants
+from kapi_sim.language.launchable import Launchable
+
+__all__ = ["NoFingerprintError", "compiler_fingerprint", "fingerprint"]
+
+_COMPILER = ("kapi_sim", "kapi_types", "kapi_lowering", "kapi_spirv")
+_VERSIONED = ("numba", "llvmlite", "numpy")
+_LARGEST_ARRAY = 1 << 20  # bytes
+
+
+class NoFingerprintError(Exception):
+    """A function takes something from outside that has no plain description; the message says what."""
+
+
+def fingerprint(function: types.FunctionType, *more: str, has_places: bool = False) -> str:
+    """Return a digest of `function`, all that it uses, and more texts.
+
+    Parameters
+    ----------
+    function : function
+        A plain Python function.
+    *more : str
+        What else is to be told apart.
+    has_places : bool
+        Whether the file and the lines of the functions count, too: where messages name them.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits, the same in every process for the same things.
+
+    Raises
+    ------
+    NoFingerprintError
+        If it uses something that cannot be described.
+
+    Examples
+    --------
+    >>> def double(x):
+    ...     return x * 2
+    >>> fingerprint(double) == fingerprint(double)
+    True
+    >>> fingerprint(double) == fingerprint(lambda x: x * 3)
+    False
+    """
+    description = _Description(has_places)
+    try:
+        description.add(function)
+    except RecursionError:
+        raise NoFingerprintError("values that hold each other") from None
+    for text in more:
+        description.add(text)
+    return description.digest()
+
+
+@lru_cache(maxsize=1)
+def compiler_fingerprint() -> str:
+    """Return a digest of what compiles: Python, the sources of the compiler, and the versions of what it needs."""
+    digest = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.version_info}".encode())
+    for package in _COMPILER:
+        try:
+            for source in sorted(_sources(_folder(package))):
+                digest.update(source.encode())
+        except OSError as error:  # imported from an archive, say
+            raise NoFingerprintError(f"the package {package}, whose files cannot be listed ({error})") from error
+    for package in _VERSIONED:
+        for name in ("_version.py", "version.py"):
+            path = _folder(package) / name
+            if path.exists():
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _sources(folder: str | Path) -> Iterator[str]:
+    """Name, size and time of each source file in a folder and those below."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _sources(entry.path)
+            elif entry.name.endswith(".py"):
+                status = entry.stat()
+                yield f"{entry.path} {status.st_size} {status.st_mtime_ns}\n"
+
+
+def _folder(package: str) -> Path:
+    """Where a package is, without importing it."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise NoFingerprintError(f"the package {package} has no file")
+    return Path(spec.origin).parent
+
+
+class _Description:
+    """A digest that grows by values."""
+
+    def __init__(self, has_places: bool) -> None:
+        self._digest = hashlib.sha256()
+        self._has_places = has_places
+        self._numbers: dict[int, int] = {}  # of the functions and modules met, by id: recursion ends at a number
+        self._used_of: set[tuple[int, types.CodeType]] = set()  # modules of the user's own, and what takes from them
+        self._met: list[Any] = []  # kept, so that no other object takes an id
+
+    def digest(self) -> str:
+        return self._digest.hexdigest()
+
+    def add(self, value: Any) -> None:
+        """Add one value, with its type."""
+        if isinstance(value, np.generic):
+            self._text("scalar", value.dtype.str, value.tobytes().hex())
+        elif isinstance(value, enum.Enum):
+            self._text("member", _name(type(value)), value.name)
+            self.add(value.value)
+        elif value is None or value is Ellipsis or type(value) in (bool, int, str, bytes):
+            self._text(type(value).__name__, repr(value))
+        elif type(value) in (float, complex):
+            self._text(type(value).__name__, np.asarray(value).tobytes().hex())  # the sign of a zero and of a nan count
+        elif isinstance(value, np.dtype):
+            self._text("dtype", value.str)
+        elif isinstance(value, (tuple, list)):
+            self._text(_name(type(value)), str(len(value)), *getattr(value, "_fields", ()))
+            for each in value:
+                self.add(each)
+        elif isinstance(value, frozenset):
+            self._text("frozenset", *sorted(f"{type(each)} {each!r}" for each in value))
+        elif isinstance(value, np.ndarray):
+            self._array(value)
+        elif isinstance(value, types.CodeType):
+            self._code(value)
+        elif isinstance(value, types.FunctionType):
+            self._function(value)
+        elif isinstance(value, (DeviceFunction, Launchable)):
+            self._text(type(value).__name__)
+            self.add(value.py_func)
+        elif isinstance(value, type):
+            self._class(value)
+        else:
+            self._object(value)
+
+    def _text(self, *parts: str) -> None:
+        for part in parts:
+            data = part.encode()
+            self._digest.update(len(data).to_bytes(8, "little") + data)
+
+    def _array(self, value: np.ndarray[Any, Any]) -> None:
+        if value.dtype.hasobject or value.nbytes > _LARGEST_ARRAY:
+            raise NoFingerprintError(f"an array of {value.dtype} {value.shape}")
+        self._text("array", value.dtype.str, str(value.shape))
+        self._digest.update(np.ascontiguousarray(value).tobytes())
+
+    def _class(self, value: type) -> None:
+        self._text("class", _name(value))
+        if issubclass(value, enum.Enum):
+            for name, member in value.__members__.items():  # second names of members, too
+                self._text(name)
+                self.add(member.value)
+        elif issubclass(value, tuple) and hasattr(value, "_fields"):
+            self._text(*value._fields)
+            self.add(made_defaults(value))
+        elif not is_known_object(value):
+            raise NoFingerprintError(f"the class {_name(value)}")
+
+    def _object(self, value: Any) -> None:
+        if isinstance(value, types.ModuleType):
+            self._text("module", value.__name__)
+        elif isinstance(value, np.ufunc):
+            name = str(value.__name__)
+            if getattr(np, name, None) is not value:
+                raise NoFingerprintError(f"{value!r}, which is none of NumPy's")
+            self._text("ufunc", name)
+        elif hasattr(value, "__module__") and hasattr(value, "__qualname__") and is_known_object(value):
+            self._text("builtin", value.__module__ or "", value.__qualname__)  # also NumPy's functions for arrays
+        elif is_known_object(type(value)) and " at 0x" not in repr(value):
+            self._text("object", _name(type(value)), repr(value))
+        else:
+            raise NoFingerprintError(f"{value!r} of {_name(type(value))}")
+
+    def _function(self, function: types.FunctionType) -> None:
+        number = self._numbers.get(id(function))
+        if number is not None:
+            self._text("function again", str(number))
+            return
+        self._numbers[id(function)] = len(self._numbers)
+        self._met.append(function)
+        if is_known_object(function):
+            self._text("function", function.__module__, function.__qualname__)
+            return
+        self._text("function", function.__name__)
+        self._code(function.__code__)
+        self.add(function.__defaults__)
+        if function.__kwdefaults__:
+            self.add(tuple(sorted(function.__kwdefaults__.items())))
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            self._text("closure", name)
+            try:
+                self._used(cell.cell_contents, function.__code__)
+            except ValueError:  # the cell is empty
+                self._text("empty")
+        builtin = builtins_of(function)
+        for name in sorted(set(global_names(function.__code__))):
+            if name in function.__globals__:
+                self._text("global", name)
+                self._used(function.__globals__[name], function.__code__)
+            else:
+                self._text("builtin", name)
+                if name in builtin:
+                    self._used(builtin[name], function.__code__)
+
+    def _used(self, value: Any, code: types.CodeType) -> None:
+        """Add a value from outside; of a module of the user's own, the attributes that the code may take."""
+        if not isinstance(value, types.ModuleType) and has_constants(value):
+            self._constants(value, code)
+            return
+        self.add(value)
+        if not isinstance(value, types.ModuleType) or is_known_module(value.__name__):
+            return
+        if (id(value), code) not in self._used_of:
+            self._used_of.add((id(value), code))  # other code takes other attributes
+            for name in sorted(set(attribute_names(code))):
+                if hasattr(value, name):
+                    self._text("attribute", name)
+                    self._used(getattr(value, name), code)
+
+    def _constants(self, owner: Any, code: types.CodeType) -> None:
+        """Add the constants that the code may take of a class or an object; the rest of it does not matter."""
+        self._text("constants", _name(owner if isinstance(owner, type) else type(owner)))
+        if (id(owner), code) not in self._used_of:
+            self._used_of.add((id(owner), code))
+            self._met.append(owner)
+            for name in sorted(set(attribute_names(code))):
+                constant = attribute_of(owner, name)
+                if constant is not MISSING:
+                    self._text("attribute", name)
+                    self._used(constant, code)
+
+    def _code(self, code: types.CodeType) -> None:
+        self._text("code", str(code.co_argcount), str(code.co_posonlyargcount), str(code.co_kwonlyargcount))
+        self._text(str(code.co_flags), code.co_name)
+        for names in (code.co_varnames, code.co_names, code.co_freevars, code.co_cellvars):
+            self._text(str(len(names)), *names)
+        if self._has_places:
+            self._text(code.co_filename, str(list(code.co_lines())))
+        self._digest.update(code.co_code)
+        for constant in code.co_consts:
+            self.add(constant)
+
+
+def _name(value: type) -> str:
+    return f"{value.__module__}.{value.__qualname__}"

@@ -1,0 +1,157 @@
+"""From a kernel and the types of its arguments to a SPIR-V module: from memory, from disk, or compiled.
+
+Numba is imported only if something has to be compiled.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+from kapi_runtime import cache
+from kapi_runtime.build.fingerprint import NoFingerprintError, compiler_fingerprint, fingerprint
+from kapi_runtime.launch.arguments import Arguments
+from kapi_runtime.platform.whole import done_whole
+from kapi_sim import DtypeError, NdRange, Range
+from kapi_sim.language import KernelOptions
+from kapi_spirv import SpirvModule, SpirvTarget
+
+if TYPE_CHECKING:
+    from types import FunctionType
+
+__all__ = ["Modules"]
+
+_CAPACITY = 256
+
+
+class Modules:
+    """The modules of one kernel, one for each list of argument types; those unused the longest are forgotten.
+
+    Threads that need the same module at once wait for the first of them to compile it.
+
+    Parameters
+    ----------
+    function : function
+        The kernel.
+    options : KernelOptions
+        How it is compiled.
+    """
+
+    def __init__(self, function: Any, options: KernelOptions) -> None:
+        self._function: FunctionType = function
+        self._options = options
+        self._modules: OrderedDict[Hashable, SpirvModule] = OrderedDict()
+        self._from_disk: dict[int, str] = {}  # keys of modules that are held, by id
+        self._lock = threading.Lock()
+
+    def get(
+        self,
+        space: Range | NdRange,
+        arguments: Arguments,
+        target: SpirvTarget,
+        refused: SpirvModule | None = None,
+    ) -> SpirvModule:
+        """Return the module for arguments of these types.
+
+        Parameters
+        ----------
+        space : Range or NdRange
+            What the kernel is launched over; its kind and rank count.
+        arguments : Arguments
+            What it is given.
+        target : SpirvTarget
+            What to compile for.
+        refused : SpirvModule, optional
+            What a driver refused. If it came from the disk, it is removed there and compiled anew, once.
+
+        Raises
+        ------
+        DtypeError
+            If an argument is of a type that kernels do not take.
+        KernelCompilationError
+            If the kernel cannot be compiled for these arguments.
+        """
+        key = (type(space), space.ndim, arguments.key, target)
+        with self._lock:
+            module = self._modules.get(key)
+            if module is not None and module is refused and id(module) in self._from_disk:
+                cache.drop(self._from_disk.pop(id(module)), "a driver refused it")
+                del self._modules[key]
+                module = None
+            if module is None:
+                module = self._modules[key] = self._from_disk_or_compiled(space, arguments, target)
+                while len(self._modules) > _CAPACITY:
+                    _, forgotten = self._modules.popitem(last=False)
+                    self._from_disk.pop(id(forgotten), None)
+            else:
+                self._modules.move_to_end(key)
+            return module
+
+    def values(self) -> list[SpirvModule]:
+        """Return the modules, the one used last at the end."""
+        with self._lock:
+            return list(self._modules.values())
+
+    def _from_disk_or_compiled(self, space: Range | NdRange, arguments: Arguments, target: SpirvTarget) -> SpirvModule:
+        name = self._function.__name__
+        try:
+            key = fingerprint(
+                self._function,
+                compiler_fingerprint(),
+                json.dumps([type(space).__name__, space.ndim, _plain(arguments.key)]),
+                repr(self._options),
+                repr(target),
+                has_places=self._options.checks_bounds,
+            )
+        except NoFingerprintError as error:
+            cache.note_unknown(name, str(error))
+            return compile_module(self._function, space, arguments, target, self._options)
+        module = cache.load(key)
+        if module is None:
+            module = compile_module(self._function, space, arguments, target, self._options)
+            cache.store(key, module)
+        else:
+            self._from_disk[id(module)] = key
+        return module
+
+
+def compile_module(
+    function: FunctionType, space: Range | NdRange, arguments: Arguments, target: SpirvTarget, options: KernelOptions
+) -> SpirvModule:
+    """Compile a kernel for arguments of these types.
+
+    Raises
+    ------
+    DtypeError
+        If an argument is of a type that kernels do not take.
+    KernelCompilationError
+        If the kernel cannot be compiled.
+    """
+    return done_whole(lambda: _compiled(function, space, arguments, target, options))
+
+
+def _compiled(
+    function: FunctionType, space: Range | NdRange, arguments: Arguments, target: SpirvTarget, options: KernelOptions
+) -> SpirvModule:
+    from kapi_spirv.compiler import compile_kernel
+    from kapi_types import ItemType, NdItemType, typeof_argument
+
+    signature: list[Any] = [ItemType(space.ndim) if isinstance(space, Range) else NdItemType(space.ndim)]
+    for parameter, value in zip(arguments.parameters, arguments.nested, strict=True):
+        try:
+            signature.append(typeof_argument(value))
+        except (DtypeError, TypeError) as error:
+            raise DtypeError(f"argument `{parameter}` of kernel `{function.__name__}`: {error}") from error
+    return compile_kernel(function, tuple(signature), target=target, options=options)
+
+
+def _plain(key: Any) -> Any:
+    """The key of a list of arguments in JSON's terms, the same in every process."""
+    if isinstance(key, tuple):
+        return [_plain(each) for each in key]
+    if isinstance(key, type):
+        return [f"{key.__module__}.{key.__qualname__}", *getattr(key, "_fields", ())]
+    return str(key)

@@ -1,0 +1,1 @@
+"""The CUDA platform: kernels on NVIDIA's GPUs, through the driver."""

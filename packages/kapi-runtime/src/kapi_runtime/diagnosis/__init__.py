@@ -1,0 +1,1 @@
+"""What is there, in which version, and what is wrong with it."""

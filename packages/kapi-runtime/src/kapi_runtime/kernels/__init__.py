@@ -1,0 +1,1 @@
+"""What `call_kernel` takes: kernels of every origin."""

@@ -1,0 +1,81 @@
+"""A launch that was validated once, and is made often: the lowest cost of a launch from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from kapi_runtime.kernels.controls import note_launch, open_reports
+from kapi_runtime.launch.preparation import Prepared
+from kapi_runtime.recording import record as recording
+from kapi_runtime.sycl.events import HostEvent, device_events
+from kapi_sim import NdRange, Range
+from kapi_sim.language.launchable import BoundLaunch as _BoundLaunch
+
+if TYPE_CHECKING:
+    from kapi_runtime.launch.plan import Plan
+
+__all__ = ["BoundLaunch"]
+
+
+class BoundLaunch(_BoundLaunch):
+    """A kernel with its index space and arguments, launched by calling it; `Kernel.bind` makes it.
+
+    Examples
+    --------
+    >>> import dpnp
+    >>> import kapi_runtime as kapi
+    >>> @kapi.kernel
+    ... def fill(item: kapi.Item, target, value):
+    ...     target[item.get_id(0)] = value
+    >>> target = dpnp.zeros(3)
+    >>> launch = fill.bind(kapi.Range(3), target, 1.0)
+    >>> host_event, device_event = launch()
+    >>> launch.replace(value=2.0)
+    >>> launch([device_event])[0].wait()
+    >>> target.asnumpy()
+    array([2., 2., 2.])
+    """
+
+    __slots__ = ("_owners", "_plan", "_prepared", "_renewals")
+
+    def __init__(self, kernel: Any, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
+        super().__init__(kernel, index_space, args)
+        self._prepared: Prepared
+        self._plan: Plan | None
+        self._owners: Any
+        self._renewals: int
+        self._prepare()
+
+    def replace(self, **arguments: Any) -> None:
+        """Put other arguments in the place of those of these names."""
+        super().replace(**arguments)
+        # A launch in flight has the packed bytes already, so the plan's memory is free to be changed.
+        if self._plan is None or not self._plan.pack(self.given):
+            self._prepare()
+        self._owners = (self.given, self._plan)
+
+    def _prepare(self) -> None:
+        self._prepared = self.kernel.prepare(self.index_space, self.given)
+        self._plan = self._prepared.plan(at_once=True)
+        self._owners = (self.given, self._plan)
+        self._renewals = self.kernel.renewals()
+
+    def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[HostEvent, Any]:
+        """Launch after these events and all earlier work on the queue, and return the launch's own events."""
+        before = device_events(dependent_events)
+        kernel = self.kernel
+        if kernel.renewals() != self._renewals:
+            self._prepare()
+        plan, events = self._plan, None
+        if plan is not None and recording.active is None:
+            events = plan.send(self._owners, before)
+        if events is None:
+            if self._prepared.arguments.copied is not None:
+                return super().__call__(before)  # copies again
+            # A recording, no plan, or a refusal, which is told by the long way.
+            events = self._prepared.submit(before)
+        kernel.count_launch()
+        if open_reports():
+            note_launch(kernel.__name__, self.index_space)
+        return events

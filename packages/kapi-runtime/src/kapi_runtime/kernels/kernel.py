@@ -1,0 +1,280 @@
+"""`@kernel`: a Python function that is compiled for its argument types and runs where its arrays live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, overload
+from weakref import WeakSet
+
+from kapi_runtime.build.captures import Captures
+from kapi_runtime.build.modules import Modules
+from kapi_runtime.kernels.bound import BoundLaunch
+from kapi_runtime.kernels.controls import note_launch, open_reports
+from kapi_runtime.kernels.launchables import DeviceLaunchable
+from kapi_runtime.kernels.pickling import reduced
+from kapi_runtime.launch.arguments import read_arguments
+from kapi_runtime.launch.host_arrays import place_of_host_arrays
+from kapi_runtime.launch.plan import PlanTable
+from kapi_runtime.launch.preparation import Prepared, prepare
+from kapi_runtime.platform.reset import on_reset
+from kapi_runtime.recording import record as recording
+from kapi_runtime.sycl.events import HostEvent, device_events
+from kapi_runtime.sycl.program import device_kernel
+from kapi_runtime.sycl.targets import target_of
+from kapi_sim import NdRange, Range
+from kapi_sim.language import KernelOptions
+from kapi_sim.language.launchable import (
+    decorate,
+    parameters_for_launch,
+    require_index_space,
+    require_kernel,
+)
+from kapi_spirv import SpirvModule, SpirvTarget
+
+__all__ = ["Kernel", "call_kernel", "call_kernel_async", "kernel"]
+
+
+class Kernel(DeviceLaunchable):
+    """A function that runs once for each work-item of an index space, compiled at its first launch.
+
+    Parameters
+    ----------
+    py_func : function
+        A plain Python function in the kernel language; its first parameter is the Item or NdItem.
+    options : KernelOptions, optional
+        How it is compiled and what its launches must be.
+    target : SpirvTarget, optional
+        What to compile for; left out, the device that a launch runs on.
+
+    Attributes
+    ----------
+    py_func : function
+        The function as written.
+    modules : Modules
+        What it was compiled to.
+
+    Notes
+    -----
+    One compilation serves all arguments of equal types: element type, rank, and whether an array is
+    contiguous. Other values, shapes, queues, and devices of equal abilities compile nothing. Globals, closures and
+    attributes of modules that the kernel uses are constants in what is compiled; when one of them is another at a
+    launch, the kernel is compiled anew. What changes often is better an argument.
+    """
+
+    def __init__(
+        self,
+        py_func: Callable[..., None],
+        options: KernelOptions | None = None,
+        target: SpirvTarget | None = None,
+    ) -> None:
+        super().__init__(py_func, options)
+        self.target = target
+        self.modules = Modules(py_func, self.options)
+        self._plans = PlanTable()
+        self._captures: Captures | None = None  # until it is first compiled
+        self._do_captures_hold: Callable[[], bool] | None = None
+        self._renewals = 0
+        _kernels.add(self)
+
+    def submit(
+        self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
+    ) -> tuple[HostEvent, Any]:
+        """Launch, and return the events of `call_kernel_async`."""
+        before = device_events(dependent_events)
+        self.renewals()
+        # What is recorded goes the long way.
+        for plan in self._plans.get(space, ()) if recording.active is None else ():
+            events = plan.launch(given, before)
+            if events is not None:
+                break
+        else:
+            prepared = self.prepare(space, given)
+            events = prepared.submit(before)
+            self._plans.add(space, prepared)
+        self.count_launch()
+        if open_reports():
+            note_launch(self.__name__, space)
+        return events
+
+    def bind(self, index_space: Range | NdRange, *args: Any) -> BoundLaunch:
+        """Validate a launch now, compile its kernel, and return it, to be made by calling it.
+
+        Each launch costs less than that of `call_kernel_async`: no argument is looked at again.  An array that is
+        given another shape in place must be replaced by itself.
+        """
+        require_index_space(index_space)
+        return BoundLaunch(self, index_space, args)
+
+    def renewals(self) -> int:
+        """Forget what was compiled if a global, closure or module's attribute that it holds is another by now.
+
+        Returns
+        -------
+        int
+            How often that was so.
+        """
+        do_captures_hold = self._do_captures_hold
+        if do_captures_hold is not None and not do_captures_hold():
+            self._captures, self._do_captures_hold, self._plans = None, None, PlanTable()
+            self.modules = Modules(self.py_func, self.options)
+            self._renewals += 1
+        return self._renewals
+
+    def prepare(self, space: Range | NdRange, given: tuple[Any, ...]) -> Prepared:
+        """Validate a launch, and compile the kernel if it is not yet."""
+        names = parameters_for_launch(self.py_func, space, given)
+        self.options.require_launchable(self.__name__, space)
+        self.renewals()
+        if self._captures is None:
+            self._captures = captures = Captures(self.py_func)
+            self._do_captures_hold = captures.hold
+        if len(given) < len(names):
+            given = (*given, *(self.py_func.__defaults__ or ())[len(given) - len(names) :])
+        arguments = read_arguments(self.__name__, names, given, place_of_host_arrays())
+
+        def compile_for(target: SpirvTarget, refused: SpirvModule | None) -> SpirvModule:
+            return self.modules.get(space, arguments, self.target or target, refused)
+
+        return prepare(self.__name__, space, arguments, compile_for)
+
+    def inspect_types(self) -> dict[str, str]:
+        """Return the typed IR of each module that was compiled, by its signature."""
+        return {signature: module.typed_ir for signature, module in self._inspected()}
+
+    def inspect_llvm(self) -> dict[str, str]:
+        """Return the optimised LLVM IR of each module that was compiled, by its signature."""
+        return {signature: module.optimized_llvm_ir for signature, module in self._inspected()}
+
+    def inspect_spirv(self) -> dict[str, str]:
+        """Return the SPIR-V of each module that was compiled, as text, by its signature."""
+        return {signature: module.assembly for signature, module in self._inspected()}
+
+    def built_for(self, queue: Any) -> dict[str, Any]:
+        """Return the `dpctl.program.SyclKernel` of each module for a queue's device, by the module's signature."""
+        target = self.target or target_of(queue.sycl_device)
+        suiting = [(signature, module) for signature, module in self._inspected() if module.target == target]
+        return {signature: device_kernel(module, queue).sycl_kernel for signature, module in suiting}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced(self, (self.py_func, self.options, self.target))
+
+    def _module_count(self) -> int:
+        return len(self.modules.values())
+
+    def _inspected(self) -> list[tuple[str, SpirvModule]]:
+        return [(module.typed_ir.split("\n", 1)[0], module) for module in self.modules.values()]
+
+
+_kernels: WeakSet[Kernel] = WeakSet()
+
+
+@on_reset
+def _forget(device: Any) -> None:
+    for each in list(_kernels):
+        each._plans.forget(device)
+
+
+@overload
+def kernel(function: Callable[..., None], /) -> Kernel: ...
+@overload
+def kernel(
+    *,
+    debug: bool = ...,
+    boundscheck: bool = ...,
+    fastmath: bool | Iterable[str] = ...,
+    inline: Literal["always", "never"] = ...,
+    work_group_size: int | tuple[int, ...] | None = ...,
+    max_work_group_size: int | None = ...,
+    sub_group_size: int | None = ...,
+) -> Callable[[Callable[..., None]], Kernel]: ...
+def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> Any:
+    """Make a function a kernel: its first parameter is an Item or NdItem, and it returns None.
+
+    Parameters
+    ----------
+    function : function
+        A plain Python function.
+    **options
+        Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `fastmath`,
+        `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`.
+
+    Returns
+    -------
+    Kernel
+        With options and no function, a decorator that makes one.
+
+    Raises
+    ------
+    KernelCompilationError
+        If `function` is not a plain Python function or has no parameter for the work-item, or an option is none that
+        kernels have.
+    """
+    return decorate(Kernel, function, options)
+
+
+def call_kernel(kernel: DeviceLaunchable, index_space: Range | NdRange, *args: Any) -> None:
+    """Run `kernel` once for each work-item of `index_space` on the device of its arrays, and wait.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        What `@kernel`, `load_spirv` or `load_opencl` made.
+    index_space : Range or NdRange
+        The work-items; an NdRange for a kernel that uses work-groups.
+    *args : USM array or number or LocalAccessor
+        One for each parameter after the work-item; the arrays share one queue.
+
+    Raises
+    ------
+    ExecutionPlacementError
+        If the arrays do not share one queue, or there is none.
+    KernelCompilationError
+        If the kernel cannot be compiled for these arguments.
+    KernelLaunchError
+        If kernel, index space and arguments do not fit each other, or the driver refuses the launch.
+    LimitError
+        If the launch exceeds a limit of the device.
+    DtypeError
+        If an argument is of a type that kernels do not take.
+    DriverError
+        If the driver refuses the kernel.
+    """
+    require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
+    require_index_space(index_space)
+    kernel.run(index_space, args)
+
+
+def call_kernel_async(
+    kernel: DeviceLaunchable, index_space: Range | NdRange, dependent_events: Iterable[Any], *args: Any
+) -> tuple[HostEvent, Any]:
+    """Submit `kernel` after `dependent_events`, and return events to wait for.
+
+    The launch is ordered with what dpnp does on the same queue before and after it.  The arguments stay alive
+    until the kernel has run.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        What `@kernel`, `load_spirv` or `load_opencl` made.
+    index_space : Range or NdRange
+        The work-items.
+    dependent_events : iterable of HostEvent or dpctl.SyclEvent
+        What must be done before.
+    *args
+        As for `call_kernel`.
+
+    Returns
+    -------
+    host_event : HostEvent
+        Done when the arguments are let go.
+    device_event : dpctl.SyclEvent
+        Done when the kernel has run.
+
+    Raises
+    ------
+    KernelLaunchError
+        As `call_kernel`; also if something in `dependent_events` is no event.
+    """
+    require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
+    require_index_space(index_space)
+    return kernel.submit(index_space, dependent_events, args)

@@ -1,0 +1,168 @@
+"""What `call_kernel` takes on devices: kernels of every origin, and what can be asked of them."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from keyword import iskeyword
+from types import FunctionType
+from typing import Any
+
+from kapi_runtime.kernels.kernel_information import KernelInformation, Statistics, information_of, suggested_local_range
+from kapi_runtime.sycl.discovery import find_device
+from kapi_runtime.sycl.queues import default_queue
+from kapi_sim import KernelCompilationError, NdRange, Range
+from kapi_sim.language import KernelOptions
+from kapi_sim.language.launchable import Launchable
+
+__all__ = ["DeviceLaunchable", "stand_in"]
+
+
+class DeviceLaunchable(Launchable):
+    """A kernel that runs on devices: compiled by `@kernel`, or made elsewhere."""
+
+    def __init__(self, py_func: Callable[..., None], options: KernelOptions | None = None) -> None:
+        super().__init__(py_func, options)
+        # One step of the interpreter, unlike an addition.
+        self.count_launch: Callable[[], int] = itertools.count().__next__
+        self._reads = 0
+        self._reading = threading.Lock()
+
+    def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
+        """Launch on the device of the arrays, and wait."""
+        host_event, _ = self.submit(index_space, (), args)
+        host_event.wait()
+
+    @abstractmethod
+    def built_for(self, queue: Any) -> dict[str, Any]:
+        """Return the `dpctl.program.SyclKernel` of each module for a queue's device, by the module's signature."""
+
+    @property
+    def statistics(self) -> Statistics:
+        """How often it was launched, and how many modules are compiled."""
+        with self._reading:
+            launches = self.count_launch() - self._reads  # to read it is to count
+            self._reads += 1
+        return Statistics(launches, self._module_count())
+
+    def information(self, device: Any = None) -> dict[str, KernelInformation]:
+        """Return what a device says of each module that was compiled for it, by the module's signature.
+
+        Parameters
+        ----------
+        device : int or str or dpctl.SyclDevice, optional
+            A device, as `select_device` takes it; by default the current one.
+
+        Returns
+        -------
+        dict of str to KernelInformation
+            Empty before the first launch.
+
+        Raises
+        ------
+        DeviceNotFoundError
+            If there is no such device.
+
+        Examples
+        --------
+        >>> import dpnp
+        >>> import kapi_runtime as kapi
+        >>> @kapi.kernel
+        ... def fill(item: kapi.Item, target):
+        ...     target[item.get_id(0)] = 1
+        >>> fill[10](dpnp.zeros(10))
+        >>> information, = fill.information().values()
+        >>> information.max_work_group_size == kapi.devices.current.max_work_group_size
+        True
+        """
+        queue = default_queue(device)
+        return {name: information_of(kernel, queue.sycl_device) for name, kernel in self.built_for(queue).items()}
+
+    def suggest_local_range(self, global_range: Any, device: Any = None) -> Range:
+        """Return a local range that divides a global one and suits the device, and this kernel as far as it is built.
+
+        Its last dimension is as large as it can be, for there neighbours touch neighbouring memory.  An extent
+        without good divisors, such as a prime, has no good work-group: launch a multiple of 64, and guard.
+
+        Parameters
+        ----------
+        global_range : Range or int or tuple of int
+            The work-items of the launch.
+        device : int or str or dpctl.SyclDevice, optional
+            A device, as `select_device` takes it; by default the current one.
+
+        Returns
+        -------
+        Range
+            To be the local range of an `NdRange`.
+
+        Raises
+        ------
+        DeviceNotFoundError
+            If there is no such device.
+        LimitError
+            If `global_range` is no range.
+
+        Examples
+        --------
+        >>> import kapi_runtime as kapi
+        >>> @kapi.kernel
+        ... def fill(item: kapi.NdItem, target):
+        ...     target[item.get_global_id(0)] = 1
+        >>> fill.suggest_local_range(1_000_000)
+        Range(250)
+        """
+        chosen = find_device(device)
+        if self.options.work_group_size is not None:
+            fixed = self.options.work_group_size
+            return Range(*fixed) if isinstance(fixed, tuple) else Range(fixed)
+        known = list(self.information(chosen).values())
+        return suggested_local_range(global_range, chosen, known, self.options.max_work_group_size)
+
+    @abstractmethod
+    def _module_count(self) -> int:
+        """How many modules are compiled."""
+
+
+def stand_in(name: str, parameters: Sequence[str]) -> Callable[..., None]:
+    """Return a function of a kernel's name and parameters, in the place of Python source that it does not have.
+
+    The parameters may come from a file: nothing of them is evaluated, they are put into a code object as they are.
+
+    Parameters
+    ----------
+    name : str
+        The kernel's name.
+    parameters : sequence of str
+        Identifiers, each another one.
+
+    Raises
+    ------
+    KernelCompilationError
+        If one is no identifier, is a keyword, or comes twice.
+
+    Examples
+    --------
+    >>> import inspect
+    >>> inspect.signature(stand_in("scale", ["factor", "x"]))
+    <Signature (item, factor, x)>
+    """
+    for position, parameter in enumerate(parameters):
+        if not parameter.isidentifier() or iskeyword(parameter) or parameter in parameters[:position]:
+            raise KernelCompilationError(
+                f"name of a parameter of kernel `{name}` must be an identifier of its own, got {parameter!r}"
+            )
+    first = "item"
+    while first in parameters:
+        first = f"_{first}"
+    names = (first, *parameters)
+    code = _nothing.__code__.replace(co_argcount=len(names), co_nlocals=len(names), co_varnames=names)
+    function: Callable[..., None] = FunctionType(code, {}, name)
+    function.__qualname__ = name
+    return function
+
+
+def _nothing() -> None:
+    """Do nothing: the code of each stand-in."""

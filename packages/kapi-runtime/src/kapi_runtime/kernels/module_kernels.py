@@ -1,0 +1,93 @@
+"""Kernels that kapi's compiler made somewhere else, such as in another process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kapi_runtime.kernels.launchables import DeviceLaunchable, stand_in
+from kapi_runtime.launch.arguments import Arguments, read_arguments
+from kapi_runtime.launch.host_arrays import place_of_host_arrays
+from kapi_runtime.launch.preparation import prepare
+from kapi_runtime.platform.whole import done_whole
+from kapi_runtime.sycl.events import HostEvent, device_events
+from kapi_runtime.sycl.program import device_kernel
+from kapi_sim import DtypeError, KernelLaunchError, NdRange, Range
+from kapi_sim.language.launchable import parameters_for_launch
+from kapi_sim.language.usm_fields import ArrayFields
+from kapi_spirv import SpirvModule
+
+__all__ = ["ModuleKernel"]
+
+
+class ModuleKernel(DeviceLaunchable):
+    """A kernel that `kapi_spirv.compile_kernel` compiled, maybe in another process; `load_spirv` makes it.
+
+    Attributes
+    ----------
+    module : SpirvModule
+        The compiled kernel.
+    """
+
+    def __init__(self, module: SpirvModule) -> None:
+        # A tuple's members are parameters of their own, `name[0]` and so on.
+        names = dict.fromkeys(each.name.partition("[")[0] for each in module.parameters)
+        super().__init__(stand_in(module.name, list(names)), module.options)
+        self.module = module
+
+    def submit(
+        self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
+    ) -> tuple[HostEvent, Any]:
+        """Launch, and return the events of `call_kernel_async`."""
+        module = self.module
+        names = parameters_for_launch(self.py_func, space, given)
+        self.options.require_launchable(self.__name__, space)
+        wanted = (Range if module.index_space == "item" else NdRange, module.ndim)
+        if (type(space), space.ndim) != wanted:
+            raise KernelLaunchError(
+                f"index space of kernel `{self.__name__}` must be that which it was compiled for, a "
+                f"{wanted[0].__name__} of {wanted[1]} dimensions, got {space!r}"
+            )
+        arguments = read_arguments(self.__name__, names, given, place_of_host_arrays())
+        self._check(arguments)
+        before = device_events(dependent_events)
+        events = prepare(self.__name__, space, arguments, lambda target, refused: module).submit(before)
+        self.count_launch()
+        return events
+
+    def built_for(self, queue: Any) -> dict[str, Any]:
+        """Return its `dpctl.program.SyclKernel` for a queue's device, by its signature."""
+        return {self.module.typed_ir.split("\n", 1)[0]: device_kernel(self.module, queue).sycl_kernel}
+
+    def _module_count(self) -> int:
+        return 1
+
+    def _check(self, arguments: Arguments) -> None:
+        typeof_argument, array_type = done_whole(_typing)
+        expected = tuple(each.name for each in self.module.parameters)
+        if arguments.names != expected:
+            raise DtypeError(
+                f"arguments of kernel `{self.__name__}` must be those for which it was compiled, "
+                f"{', '.join(expected) or 'none'}, got {', '.join(arguments.names) or 'none'}"
+            )
+        for parameter, value in zip(self.module.parameters, arguments.read, strict=True):
+            try:
+                found = array_type(value) if isinstance(value, ArrayFields) else typeof_argument(value)
+            except (DtypeError, TypeError) as error:
+                raise DtypeError(f"argument `{parameter.name}` of kernel `{self.__name__}`: {error}") from error
+            if str(found) != str(parameter.type):  # a module that was read from a file has only the names of types
+                raise DtypeError(
+                    f"argument `{parameter.name}` of kernel `{self.__name__}` must be {parameter.type}, for which it "
+                    f"was compiled, got {found}"
+                )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.module,)
+
+
+def _typing() -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """What gives the types of arguments; it brings Numba, which making the kernel does without."""
+    from kapi_types import typeof_argument
+    from kapi_types.usm.usm_array import array_type
+
+    return typeof_argument, array_type

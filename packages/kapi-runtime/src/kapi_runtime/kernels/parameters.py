@@ -1,0 +1,95 @@
+"""The parameters of kernels that were compiled elsewhere: what their author says of them, and what a launch gives."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from kapi_sim import DtypeError, KernelCompilationError
+from kapi_sim.language.usm_fields import ArrayFields
+
+__all__ = ["WORDS", "Parameter", "Parameters", "described", "parsed_parameters", "scalar_argument"]
+
+WORDS = {"array": "a USM array", "scalar": "a number", "local": "a LocalAccessor"}
+# Structures have no size that both sides would agree on.
+_DTYPES = frozenset(map(np.dtype, ("?", *"bBhHiIqQefdFD")))
+
+Parameters = Mapping[str, Any] | Sequence[tuple[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: its name, what a launch gives for it, and the type of a number or an element."""
+
+    name: str
+    kind: Literal["array", "scalar", "local"]
+    dtype: np.dtype[Any]
+
+    def __str__(self) -> str:
+        return f"{self.name}: " + {"array": f"{self.dtype}[:]", "local": f"local {self.dtype}[:]"}.get(
+            self.kind, str(self.dtype)
+        )
+
+
+def parsed_parameters(entry: str, parameters: Parameters) -> tuple[Parameter, ...]:
+    """Return the parameters of the kernel `entry` as its author gave them; KernelCompilationError if one is none."""
+    if not isinstance(entry, str) or not entry:
+        raise KernelCompilationError(f"entry must be the name of a kernel, got {entry!r}")
+    try:
+        entries: Any = parameters.items() if isinstance(parameters, Mapping) else parameters
+        pairs = [(name, given) for name, given in entries]
+    except (TypeError, ValueError) as error:
+        raise KernelCompilationError(
+            f"parameters of kernel `{entry}` must be a mapping or a sequence of names and types, such as "
+            f"{{'x': 'float32[:]'}}, got {parameters!r}"
+        ) from error
+    parsed: list[Parameter] = []
+    for name, given in pairs:
+        taken = ["item", *(each.name for each in parsed)]
+        if not str(name).isidentifier() or keyword.iskeyword(name) or name in taken:
+            raise KernelCompilationError(
+                f"name of a parameter of kernel `{entry}` must be an identifier of its own, got {name!r}"
+            )
+        words = given.split() if isinstance(given, str) else [given]
+        kind: Literal["array", "scalar", "local"] = "scalar"
+        text = words[-1] if words else ""
+        if isinstance(text, str) and text.endswith("[:]"):
+            kind, text = ("local" if words[:-1] == ["local"] else "array"), text[:-3]
+        try:
+            dtype = np.dtype(text)
+            if len(words) != (2 if kind == "local" else 1) or text in (None, []) or dtype not in _DTYPES:
+                raise TypeError
+            parsed.append(Parameter(name, kind, dtype))
+        except TypeError as error:
+            raise KernelCompilationError(
+                f"parameter `{name}` of kernel `{entry}` must be a dtype, such as 'float32', an array 'float32[:]' or "
+                f"local memory 'local float32[:]', got {given!r}"
+            ) from error
+    return tuple(parsed)
+
+
+def scalar_argument(where: str, dtype: np.dtype[Any], value: Any) -> Any:
+    """Return a number as a NumPy scalar of `dtype`; DtypeError, which says `where`, if it does not fit."""
+    fits = isinstance(value, (bool, int, np.bool_)) or (
+        (isinstance(value, float) and dtype.kind in "fc") or (isinstance(value, complex) and dtype.kind == "c")
+    )
+    if isinstance(value, np.generic):
+        fits = value.dtype == dtype
+    try:
+        with np.errstate(over="raise"):
+            if fits:
+                return dtype.type(value)
+    except (OverflowError, FloatingPointError):
+        pass
+    raise DtypeError(f"{where} must be a number that fits {dtype}, got {described(value)}")
+
+
+def described(value: Any) -> str:
+    """Name an argument in a few words, for messages."""
+    if isinstance(value, ArrayFields):
+        return f"a {value.dtype} array of shape {value.shape}{'' if value.layout == 'C' else ', not contiguous'}"
+    return repr(value)

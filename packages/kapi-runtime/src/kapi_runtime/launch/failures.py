@@ -1,0 +1,154 @@
+"""What a work-item met on the device, raised on the host once the kernel has run.
+
+A kernel compiled with `debug` or `boundscheck` has a record in its device's memory for each launch.  The first
+work-item that fails fills it; whoever waits for the launch reads it, and raises.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import stat
+import sys
+import warnings
+from typing import Any
+
+from dpctl.memory import MemoryUSMDevice
+
+from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord, KernelModule
+from kapi_runtime.sycl import keep_alive
+from kapi_sim import (
+    CollectiveMismatchError,
+    DriverError,
+    KernelAssertionError,
+    NdRange,
+    OutOfBoundsError,
+    Range,
+)
+from kapi_sim.errors import KapiWarning
+from kapi_sim.language.exceptions import made_exception
+
+__all__ = ["FailureWatch"]
+
+
+class FailureWatch:
+    """The record of one launch.
+
+    Parameters
+    ----------
+    module : KernelModule
+        The kernel, whose table of failures is not empty.
+    space : Range or NdRange
+        What it is launched over.
+    queue : dpctl.SyclQueue
+        Where.
+
+    Attributes
+    ----------
+    address : int
+        Where the kernel writes.
+    """
+
+    __slots__ = ("_is_read", "_memory", "_module", "_space", "address")
+
+    def __init__(self, module: KernelModule, space: Range | NdRange, queue: Any) -> None:
+        self._module, self._space = module, space
+        self._is_read = False
+        self._memory = MemoryUSMDevice(FAILURE_RECORD_SIZE, queue=queue)
+        self._memory.memset()
+        self.address = int(self._memory._pointer)
+
+    def release(self) -> None:
+        """Let go of the launch's arguments, and raise what a work-item met; for the event that the host waits for."""
+        keep_alive.release()
+        self.check()
+
+    def check(self) -> None:
+        """Raise what a work-item met, if one failed; the kernel has run.
+
+        Raises
+        ------
+        KernelAssertionError
+            If an `assert` failed.
+        OutOfBoundsError
+            If an index was outside its axis.
+        CollectiveMismatchError
+            If a group algorithm was asked for a work-item that the group does not have.
+        Exception
+            What a `raise` names; `ZeroDivisionError` for an integer divided by zero.
+        DriverError
+            If the record is not one that the kernel's compiler writes.
+        """
+        self._is_read = True
+        record = FailureRecord.read(bytes(self._memory.copy_to_host()))
+        if record is None:
+            return
+        if not 0 <= record.number < len(self._module.failures):
+            raise DriverError(
+                f"record of failures of kernel `{self._module.name}` must hold a number up to "
+                f"{len(self._module.failures)}, got {record.number + 1}: the memory was overwritten, or the module is "
+                "none of kapi's"
+            )
+        failure = self._module.failures[record.number]
+        where = f"{self._work_item(record)} of kernel `{self._module.name}`, at {_place(failure)}"
+        if failure.error == "OutOfBoundsError":
+            raise OutOfBoundsError(f"{_describe_index(failure, record)}\n  in {where}")
+        if failure.error == "CollectiveMismatchError":
+            word, parameter, kind = failure.args
+            place, _, size = record.details
+            raise CollectiveMismatchError(
+                f"{parameter} of {word} must be from 0 to {size - 1} in this {kind}, got {place}\n  in {where}"
+            )
+        if failure.error == "AssertionError":
+            said = f": {failure.args[0]}" if failure.args else ""
+            raise KernelAssertionError(f"assert must hold for every work-item, got one that fails{said}\n  in {where}")
+        error = made_exception(failure.error, failure.args)
+        error.add_note(f"in {where}")
+        raise error
+
+    def __del__(self) -> None:
+        # Held until the kernel has run: what nobody has waited for, nobody would hear of.
+        if getattr(self, "_is_read", True) or sys.is_finalizing():
+            return
+        try:
+            self.check()
+        except Exception as error:
+            warnings.warn(
+                f"a launch of kernel `{self._module.name}` failed, and nobody waited for its host event: "
+                f"{type(error).__name__}: {error}; call `wait()` of the host event, which raises it",
+                KapiWarning,
+                stacklevel=2,
+            )
+
+    def _work_item(self, record: FailureRecord) -> str:
+        position = record.global_id[: self._space.ndim]
+        if isinstance(self._space, Range):
+            return f"work-item global {position}"
+        local = self._space.local_range
+        group = tuple(i // n for i, n in zip(position, local, strict=True))
+        within = tuple(i % n for i, n in zip(position, local, strict=True))
+        return f"work-item global {position}, local {within}, group {group}"
+
+
+def _describe_index(failure: Failure, record: FailureRecord) -> str:
+    index, axis, extent = record.details
+    name = f"`{failure.args[0]}`" if failure.args[0] else "an array"
+    valid = f"from 0 to {extent - 1}" if extent else "absent, for the axis has no elements"
+    return f"index of {name} along axis {axis} must be {valid}, got {index}"
+
+
+def _place(failure: Failure) -> str:
+    source = linecache.getline(failure.filename, failure.line).strip() if _is_source(failure.filename) else ""
+    return f"{failure.filename}:{failure.line}" + (f"\n    {source}" if source else "")
+
+
+def _is_source(name: str) -> bool:
+    """Whether a line may be read of a file: the name may come from a module file, and be that of a device or a pipe."""
+    if name in linecache.cache:
+        return True
+    if not name.endswith((".py", ".pyw")) or name.startswith(("//", "\\\\")):
+        return False
+    try:
+        return stat.S_ISREG(os.stat(name).st_mode)
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,99 @@
+"""Arguments of one launch that share memory, of which the kernel writes one.
+
+Work-items run in any order, so what they read of an array that others write under another index is undefined.  One view
+given twice, as in ``scale[n](x, x)``, is different: an index means the same element in both.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from kapi_runtime.launch.arguments import Arguments
+from kapi_sim import KernelLaunchError
+from kapi_sim.language.usm_fields import OVERLAPPING, ArrayFields
+from kapi_spirv import SpirvModule
+
+__all__ = ["require_apart"]
+
+_MAX_WORK = 100_000  # steps of NumPy's search for an address that two views have in common: about a millisecond
+
+
+def require_apart(module: SpirvModule, arguments: Arguments) -> None:
+    """Raise if two arguments, one of them written, or two elements of one, share memory without being the same view.
+
+    Parameters
+    ----------
+    module : SpirvModule
+        The compiled kernel, which says what it writes.
+    arguments : Arguments
+        What it is given.
+
+    Raises
+    ------
+    KernelLaunchError
+        With both arguments, their addresses, and what to do.
+    """
+    arrays = [
+        (name, value, parameter.is_written, value.span)
+        for name, value, parameter in zip(arguments.names, arguments.read, module.parameters, strict=True)
+        if isinstance(value, ArrayFields)
+    ]
+    for name, value, is_written, _ in arrays:
+        if is_written and value.overlaps_itself:
+            raise KernelLaunchError(f"argument `{name}` of kernel `{module.name}` must be {OVERLAPPING}")
+    for (first, a, writes_first, a_span), (second, b, writes_second, b_span) in combinations(arrays, 2):
+        if not (writes_first or writes_second) or a_span[0] >= b_span[1] or b_span[0] >= a_span[1]:
+            continue
+        if _is_same_view(a, b) or not _shares_memory(a, b):
+            continue
+        names = [f"`{name}`" for name, is_written in ((first, writes_first), (second, writes_second)) if is_written]
+        kernel = f"kernel `{module.name}`, which writes {' and '.join(names)},"
+        copied = first if writes_second and not writes_first else second
+        raise KernelLaunchError(
+            f"arguments `{first}` and `{second}` of {kernel} must not overlap unless they are the same view, "
+            "for work-items run in any order, got\n"
+            f"  `{first}` in bytes {_addresses(a_span)}\n"
+            f"  `{second}` in bytes {_addresses(b_span)}\n"
+            f"Give the kernel a copy of one: `{copied} = {copied}.copy()`"
+        )
+
+
+def _is_same_view(a: ArrayFields, b: ArrayFields) -> bool:
+    return (a.pointer, a.shape, a.strides, a.dtype.itemsize) == (b.pointer, b.shape, b.strides, b.dtype.itemsize)
+
+
+def _shares_memory(a: ArrayFields, b: ArrayFields) -> bool:
+    """Whether there is a byte that belongs to elements of both; true if that is too hard to tell."""
+    try:
+        return np.shares_memory(
+            _Addresses(a).view(),
+            _Addresses(b).view(),
+            max_work=_MAX_WORK,  # type: ignore[arg-type]  # NumPy's stubs know its names of two numbers alone
+        )
+    except np.exceptions.TooHardError:
+        return True
+
+
+class _Addresses:
+    """An array's addresses for NumPy to reason about; nothing is read there, and it may be a device's memory."""
+
+    def __init__(self, fields: ArrayFields) -> None:
+        size = fields.dtype.itemsize
+        self.__array_interface__: dict[str, Any] = {
+            "version": 3,
+            "data": (fields.pointer, True),
+            "shape": fields.shape,
+            "strides": tuple(stride * size for stride in fields.strides),
+            "typestr": fields.dtype.str,
+        }
+
+    def view(self) -> np.ndarray[Any, Any]:
+        """The NumPy array of these addresses."""
+        return np.asarray(self)
+
+
+def _addresses(span: tuple[int, int]) -> str:
+    return f"{span[0]:#x} to {span[1] - 1:#x}"

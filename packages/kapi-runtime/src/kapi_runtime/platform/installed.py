@@ -1,0 +1,187 @@
+"""Which platforms there are, which of them are installed, and which one a value belongs to.
+
+A platform is known by what its arrays look like, so that its library is imported when the first of them is met, and a
+platform that is missing is named then, with what installs it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kapi_runtime.platform.interface import Platform
+from kapi_runtime.platform.placement import placement_error
+from kapi_sim.errors import DeviceNotFoundError, DriverError
+from kapi_sim.language.usm_fields import is_usm_array
+
+__all__ = ["is_installed", "named", "nothing_installed", "platform_of_array", "platforms"]
+
+# What DLPack calls the kinds of devices.
+_DLPACK_CUDA, _DLPACK_CUDA_MANAGED, _DLPACK_ONEAPI = 2, 13, 14
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A platform, installed or not.
+
+    Attributes
+    ----------
+    name : str
+        `Platform.name`, and the sub-package it is in.
+    title : str
+        What messages call it.
+    class_name : str
+        The class in ``kapi_runtime.<name>.platform``.
+    needs : tuple of str
+        Modules that must be there for it to be installed.
+    extra : str
+        What brings them.
+    """
+
+    name: str
+    title: str
+    class_name: str
+    needs: tuple[str, ...]
+    extra: str
+    is_array: Callable[[Any], bool]
+
+    @property
+    def module(self) -> str:
+        return f"kapi_runtime.{self.name}.platform"
+
+    @property
+    def install(self) -> str:
+        return f'pip install "kapi-runtime[{self.extra}]"'
+
+
+def _dlpack_device(value: Any) -> int | None:
+    """The kind of device that an array tells by DLPack, or None; some classes have the method and raise in it."""
+    device = getattr(type(value), "__dlpack_device__", None)
+    if device is None:
+        return None
+    try:
+        return int(device(value)[0])
+    except Exception:
+        return None
+
+
+def _is_sycl_array(value: Any) -> bool:
+    return is_usm_array(value) or _dlpack_device(value) == _DLPACK_ONEAPI
+
+
+def _is_cuda_array(value: Any) -> bool:
+    kind = _dlpack_device(value)
+    # The interface is a property that some arrays of the host have, too, and that raises for some of a device.
+    return kind in (_DLPACK_CUDA, _DLPACK_CUDA_MANAGED) if kind is not None else _has_cuda_interface(value)
+
+
+def _has_cuda_interface(value: Any) -> bool:
+    try:
+        return hasattr(value, "__cuda_array_interface__")
+    except Exception:
+        return True
+
+
+_KNOWN = (
+    _Known("sycl", "SYCL", "SyclPlatform", ("dpctl", "kapi_spirv"), "sycl", _is_sycl_array),
+    _Known("cuda", "CUDA", "CudaPlatform", ("cuda.bindings", "kapi_ptx"), "cuda", _is_cuda_array),
+)
+_NO_ARRAYS = frozenset((bool, int, float, complex, np.ndarray, str, bytes, type(None)))
+
+_lock = threading.RLock()
+_made: dict[str, Platform] = {}
+
+
+def platforms() -> list[Platform]:
+    """Return all platforms that are installed; imports their libraries."""
+    return [_get(known) for known in _KNOWN if _is_there(known)]
+
+
+def is_installed(name: str) -> bool:
+    """Whether a platform is installed; imports nothing of it."""
+    return any(known.name == name and _is_there(known) for known in _KNOWN)
+
+
+def named(name: str, for_what: str) -> Platform:
+    """Return a platform by its name.
+
+    Parameters
+    ----------
+    name : str
+        `Platform.name`.
+    for_what : str
+        What it is needed for, for the message.
+
+    Raises
+    ------
+    DriverError
+        If it is not installed.
+    """
+    known = next(each for each in _KNOWN if each.name == name)
+    if not _is_there(known):
+        raise DriverError(
+            f"{known.title} must be installed for {for_what}, got an environment without it: `{known.install}`"
+        )
+    return _get(known)
+
+
+def platform_of_array(value: Any, what: str) -> Platform | None:
+    """Return the platform whose array a value is, or None if it is no array of a device.
+
+    Parameters
+    ----------
+    value : object
+        Anything.
+    what : str
+        What it is, such as the name of an argument, for the message.
+
+    Raises
+    ------
+    ExecutionPlacementError
+        If it is an array of a platform that is not installed.
+    """
+    if type(value) in _NO_ARRAYS:
+        return None
+    for known in _KNOWN:
+        if known.is_array(value):
+            if not _is_there(known):
+                raise placement_error(
+                    f"{what} must be an array of a platform that is installed, got a {type(value).__name__} of "
+                    f"{known.title}, which is not: `{known.install}`"
+                )
+            return _get(known)
+    return None
+
+
+def nothing_installed() -> DeviceNotFoundError:
+    """Make the error for an environment in which kernels can run nowhere."""
+    return DeviceNotFoundError(
+        "a platform must be installed for kernels to run on, got none: "
+        '`pip install "kapi-runtime[cpu]"` brings SYCL with Intel\'s runtime for CPUs, "kapi-runtime[sycl]" SYCL for '
+        'devices whose driver is there, and "kapi-runtime[cuda]" NVIDIA\'s GPUs'
+    )
+
+
+def _is_there(known: _Known) -> bool:
+    return known.name in _made or all(_exists(name) for name in (known.module, *known.needs))
+
+
+def _exists(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:  # the package that it is in is missing
+        return False
+
+
+def _get(known: _Known) -> Platform:
+    with _lock:
+        platform = _made.get(known.name)
+        if platform is None:
+            platform = _made[known.name] = getattr(importlib.import_module(known.module), known.class_name)()
+        return platform

@@ -1,0 +1,1 @@
+"""Profiling: a record of launches and copies."""

@@ -1,0 +1,137 @@
+"""Tracebacks that hold the user's frames only, and the names of files as the user knows them.
+
+A launch goes through some ten frames of the simulator, which say nothing about a mistake in a kernel.  They are
+left out where the launch returns to the user's code.  The environment variable ``KAPI_FULL_TRACEBACK=1`` leaves
+all frames in.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from traceback import TracebackException
+from types import TracebackType
+
+__all__ = ["file_name", "is_full", "is_users_own", "rendered", "shorten", "users_frames", "with_cell"]
+
+VARIABLE = "KAPI_FULL_TRACEBACK"
+
+_NOT_USERS = frozenset(("kapi_sim", "numpy", "contextlib"))
+_OF_NOTEBOOKS = frozenset(("IPython", "ipykernel"))
+_TOLD = re.compile(r"(?P<file>.+?):(?=\d+: )")
+_PLACE = re.compile(r'^  File "(?P<file>.+)", line (?=\d)')
+
+
+def is_full() -> bool:
+    """Tell whether the user asks for all frames."""
+    return os.environ.get("KAPI_FULL_TRACEBACK", "") not in ("", "0")
+
+
+def is_users_own(module: str) -> bool:
+    """Tell whether a module of this name is neither the simulator's nor NumPy's."""
+    return module.partition(".")[0] not in _NOT_USERS or module.startswith("kapi_sim.testing.")
+
+
+def shorten(error: BaseException, is_reported: bool) -> None:
+    """Leave the simulator's frames out of an error's traceback, and of those of its causes.
+
+    The caller has to re-raise with a bare ``raise``, which adds no frame of its own.
+
+    Parameters
+    ----------
+    error : BaseException
+        What is on its way to the user.
+    is_reported : bool
+        Whether the message says all: the simulator found a mistake in the kernel.  The frames below the user's
+        last one stay otherwise, for the place of a mistake in the simulator is in them.
+    """
+    if is_full():
+        return
+    seen: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending:
+        each = pending.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        each.__traceback__ = users_frames(each.__traceback__, is_reported)
+        pending += (each.__cause__, each.__context__)
+
+
+def users_frames(traceback: TracebackType | None, is_reported: bool) -> TracebackType | None:
+    """Return a traceback without the simulator's frames.
+
+    Parameters
+    ----------
+    traceback : traceback or None
+        From the outermost frame on.
+    is_reported : bool
+        Whether frames of the simulator below the user's last one are left out too.
+    """
+    entries = list(_entries(traceback))
+    last = max((i for i, entry in enumerate(entries) if _is_users(entry)), default=-1)
+    kept: TracebackType | None = None
+    for i in reversed(range(len(entries))):
+        entry = entries[i]
+        is_below = i > last and not is_reported and not _module(entry).startswith("kapi_sim.numbers.")
+        if _is_users(entry) or is_below:
+            kept = TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return kept
+
+
+def rendered(error: BaseException) -> list[str]:
+    """Return an error as the lines that a notebook shows: the user's frames, and cells by their numbers."""
+    told = TracebackException(type(error), error, _outside_notebook(error.__traceback__))
+    return [_with_cells(line) for part in told.format() for line in part.rstrip("\n").split("\n")]
+
+
+def file_name(file: str) -> str:
+    """Return the short name of a file: its last part, or of a notebook's cell ``Cell In[3]``."""
+    return _cell(file) or file.replace("\\", "/").rpartition("/")[2]
+
+
+def with_cell(told: str) -> str:
+    """Return ``file:line: text`` with the name of a notebook's cell in the place of its temporary file."""
+    place = _TOLD.match(told)
+    cell = "" if place is None else _cell(place["file"])
+    return told if place is None or not cell else f"{cell}, line {told[place.end() :]}"
+
+
+def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _module(entry: TracebackType) -> str:
+    return str(entry.tb_frame.f_globals.get("__name__") or "")
+
+
+def _is_users(entry: TracebackType) -> bool:
+    return is_users_own(_module(entry))
+
+
+def _outside_notebook(traceback: TracebackType | None) -> TracebackType | None:
+    """Leave out the frames of the notebook that runs the cells."""
+    kept: TracebackType | None = None
+    for entry in reversed(list(_entries(traceback))):
+        if _module(entry).partition(".")[0] not in _OF_NOTEBOOKS and _is_users(entry):
+            kept = TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return kept
+
+
+def _with_cells(line: str) -> str:
+    place = _PLACE.match(line)
+    cell = "" if place is None else _cell(place["file"])
+    return line if place is None or not cell else f"  {cell}, line {line[place.end() :]}"
+
+
+def _cell(file: str) -> str:
+    """Return what IPython calls the cell that was compiled as this file; nothing if it is none."""
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = None if get_ipython is None else get_ipython()
+    format_code_name = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    found = None if format_code_name is None else format_code_name(file)
+    return "" if found is None else " ".join(found)

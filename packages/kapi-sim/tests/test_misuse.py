@@ -1,0 +1,159 @@
+"""A work-item used as what it is not, a missing work-item, wrong counts: kapi's words, not Python's."""
+
+from __future__ import annotations
+
+import linecache
+
+import numpy as np
+import pytest
+
+import kapi_sim as kapi
+
+
+def kernel_of(statement: str) -> kapi.Kernel:
+    """Return a kernel of one statement, whose source is found as that of a file is."""
+    source = f"def body(item, a):\n    {statement}\n"
+    file = f"<{statement}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    names: dict[str, object] = {"kapi": kapi}
+    exec(compile(source, file, "exec"), names)
+    return kapi.kernel(names["body"])  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("a[0] = item.get_id()", "Item.get_id() must be called with arguments that it has in a kernel, got (); it is "),
+        ("a[0] = item.get_id(0, 1)", "Item.get_id() must be called with arguments that it has in a kernel, got (0, 1)"),
+        (
+            "a[0] = item.get_id(dims=0)",
+            "Item.get_id() must be called with arguments that it has in a kernel, got (dims",
+        ),
+        ("a[0] = item.get_global_id(0)", "Item has no 'get_global_id' in a kernel: an NdItem has, whose kernel is "),
+        (
+            "a[0] = item.get_group()",
+            "Item has no 'get_group' in a kernel: an NdItem has, whose kernel is launched over",
+        ),
+        ("a[0] = item.id_of(0)", "Item has no 'id_of' in a kernel"),
+        ("a[0] = item[0]", "Item must be an array or tuple to be indexed, got an index: write item.get_id(0)"),
+        ("item[0] = 1", "Item must be an array or tuple to be indexed, got an index"),
+        ("a[0] = item + 1", "operator + must have operands that NumPy has it for, got Item + Python int"),
+        ("a[0] = 2.0 * item", "operator * must have operands that NumPy has it for, got Python float * Item"),
+        ("a[0] = -item", "Item must be used by its methods in a kernel, got: bad operand type for unary -: 'Item'"),
+        ("item()", "Item must be used by its methods in a kernel, got: 'Item' object is not callable"),
+        ("a[0] = item", "Item must be used by its methods in a kernel, got: "),
+    ],
+)
+def test_item_misused_is_told_in_the_compilers_words(statement, says, checks):
+    with kapi.simulation(checks=checks), pytest.raises(kapi.KernelCompilationError) as caught:
+        kernel_of(statement)[2](np.zeros(2))
+    assert str(caught.value).startswith(says)
+    assert "Sim" not in str(caught.value)
+    assert caught.value.__notes__ == [
+        f"in work-item global (0,) of kernel `body`, at <{statement}>:2: `{statement}`",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        (
+            "a[0] = item.get_id(0)",
+            "NdItem has no 'get_id' in a kernel: an Item has, whose kernel is launched over a Ran",
+        ),
+        (
+            "a[0] = item.get_sub_group().get_local_range(0)",
+            "SubGroup.get_local_range() must be called with arguments that it has in a kernel, got (0); it is "
+            "SubGroup.get_local_range()",
+        ),
+        ("a[0] = item.get_group().size", "Group has no 'size' in a kernel"),
+        ("a[0] = item.get_group()[0]", "Group must be an array or tuple to be indexed, got an index"),
+    ],
+)
+def test_nd_item_misused_is_told_in_the_compilers_words(statement, says):
+    with pytest.raises(kapi.KernelCompilationError) as caught:
+        kernel_of(statement)[2, 2](np.zeros(2))
+    assert str(caught.value).startswith(says)
+
+
+def test_index_that_is_an_item_is_no_other_misuse():
+    with pytest.raises(kapi.DtypeError, match=r"must be an integer, got <Item \(0,\) of Range\(2\)> of type Item\n"):
+        kernel_of("a[item] = 1")[2](np.zeros(2))
+
+
+@kapi.kernel
+def without_item(a, b):
+    a[0] = b[0]
+
+
+@kapi.kernel
+def with_item(item: kapi.Item, a, b):
+    a[0] = b[0]
+
+
+@kapi.kernel
+def one(item, a):
+    a[0] = 1
+
+
+def test_kernel_without_a_work_item_is_told_so():
+    with pytest.raises(kapi.KernelLaunchError) as caught:
+        without_item[1](np.zeros(1), np.zeros(1))
+    assert str(caught.value) == (
+        "kernel `without_item` must be launched with 1 argument after the work-item (b), got 2: the first parameter, "
+        "`a`, is the work-item, which the launch gives: write `def without_item(item, a, b)`"
+    )
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_wrong_count_of_a_kernel_with_a_work_item_is_told_plainly(count):
+    with pytest.raises(kapi.KernelLaunchError) as caught:
+        with_item[1](*[np.zeros(1)] * count)
+    assert str(caught.value) == (
+        f"kernel `with_item` must be launched with 2 arguments after the work-item (a, b), got {count}"
+    )
+
+
+def test_wrong_count_of_one_is_singular():
+    with pytest.raises(kapi.KernelLaunchError, match=r"with 1 argument after the work-item \(a\), got 0$"):
+        one[1]()
+
+
+def test_long_list_is_not_printed_whole():
+    with pytest.raises(kapi.DtypeError) as caught:
+        one[1](list(range(100_000)))
+    assert len(str(caught.value)) < 200
+
+
+def test_place_of_an_index_outside_is_told_once():
+    with pytest.raises(kapi.OutOfBoundsError) as caught:
+        kernel_of("a[item.get_id(0) + 1] = 1")[2](np.zeros(2))
+    told = "\n".join([str(caught.value), *caught.value.__notes__])
+    assert told.count("work-item global (1,)") == 1
+    assert caught.value.__notes__ == ["in kernel `body`"]
+
+
+def test_items_and_arrays_show_themselves(capsys):
+    @kapi.kernel
+    def show(item: kapi.NdItem, a, tile):
+        tile[item.get_local_id(0)] = item.get_local_id(0)
+        kapi.group_barrier(item.get_group())
+        if item.get_global_id(0) == 3:
+            print(item, item.get_group(), item.get_sub_group(), a, tile, sep="\n")
+
+    kapi.call_kernel(show, kapi.NdRange(4, 2), np.arange(100.0), kapi.LocalAccessor(2, np.int32))
+    assert capsys.readouterr().out.splitlines() == [
+        "<NdItem global (3,), local (1,), group (1,) of NdRange((4,), (2,))>",
+        "<Group (1,) of (2,), seen from local (1,)>",
+        "<SubGroup 0 of 1, seen from local id 1>",
+        "<a: array of shape (100,), float64: [ 0.  1.  2. ... 97. 98. 99.]>",
+        "<tile: array of shape (2,), int32: [0 1]>",
+    ]
+
+
+def test_report_shows_itself():
+    with kapi.simulation() as report:
+        one[1](np.zeros(1))
+    assert repr(report) == report.text()
+    assert report._repr_html_() == f"<pre>{report.text()}</pre>"
