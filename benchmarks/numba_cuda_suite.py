@@ -85,7 +85,18 @@ def outcomes(checkout: Path, folders: list[str], in_place: str, work: Path) -> d
     environment["PYTHONWARNINGS"] = "ignore"
     # The tests are imported as the modules of the package that they belong to.
     package = "numba.cuda.tests"
-    command = [sys.executable, "-m", "pytest", "-q", "--continue-on-collection-errors", "-p", "no:cacheprovider", "-p", "kapi_in_place", "--timeout=60"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--continue-on-collection-errors",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "kapi_in_place",
+        "--timeout=60",
+    ]
     command += ["--import-mode=importlib", "--tb=short", f"--junitxml={report}", "-W", "ignore", "--pyargs"]
     is_package = [not Path(folder).is_absolute() for folder in folders]
     command += [f"{package}.{each}" if inside else each for each, inside in zip(folders, is_package, strict=True)]

@@ -8,7 +8,8 @@
 - ``fallback-reasons``: why something runs on the host all the same
 - ``versions``: what each package depends on, from its pyproject
 
-``{kapi-error} NAME`` prints cause and cure of one error.
+``{kapi-error} NAME`` prints cause and cure of one error, and ``{kapi-codes}`` each code with its cause, as an anchor of
+the page.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import kapi_numba_offload
 import kapi_sim.language
+from kapi_sim.codes import FAMILIES
 from kapi_sim.errors import ERRORS
 from kapi_sim.testing.conformance import CASES
 
@@ -143,6 +145,21 @@ class KapiError(SphinxDirective):
         return _parsed(self, [f"*What happened:* {row.cause}.", "", f"*The way out:* {row.cure}."])
 
 
+class KapiCodes(SphinxDirective):
+    """``{kapi-codes}``."""
+
+    def run(self) -> list[nodes.Node]:
+        """Print the codes by family; each is the anchor of its line."""
+        found: list[nodes.Node] = []
+        for family, rows in FAMILIES.items():
+            listed = nodes.definition_list()
+            for code, meaning in rows.items():
+                term = nodes.term("", "", nodes.literal(text=code), ids=[code])
+                listed += nodes.definition_list_item("", term, nodes.definition("", *_parsed(self, [f"{meaning}."])))
+            found += [nodes.rubric(text=family), listed]
+        return found
+
+
 def _parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
     """The nodes that the page's own parser makes of these lines."""
     container = nodes.container()
@@ -158,4 +175,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
     app.add_directive("kapi-table", KapiTable)
     app.add_directive("kapi-error", KapiError)
+    app.add_directive("kapi-codes", KapiCodes)
     return {"parallel_read_safe": True}

@@ -41,6 +41,7 @@ from kapi_runtime.sycl.usm_array import (
 )
 from kapi_runtime.sycl.waiting import wait_for
 from kapi_sim.errors import DriverError, DtypeError, ExecutionPlacementError, LimitError, UsmAllocationError
+from kapi_sim.shown import shown
 
 __all__ = ["UsmArray", "asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array"]
 
@@ -143,13 +144,15 @@ def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = 
     for array in arrays:
         if not hasattr(array, "sycl_queue"):
             raise ExecutionPlacementError(
-                f"arrays must be USM arrays, got {type(array).__name__}: copy it to the device by `asarray(array)`"
+                f"arrays must be USM arrays, got {type(array).__name__}: copy it to the device by `asarray(array)`",
+                code="array-on-host",
             )
     queues = [array.sycl_queue for array in arrays]
     if not queues or any(queue != queues[0] for queue in queues):
         places = ", ".join(map(describe_queue, queues)) or "none"
         raise ExecutionPlacementError(
-            f"arrays must be on one queue, got {places}: copy them to one by `asarray(array, queue=queue)`"
+            f"arrays must be on one queue, got {places}: copy them to one by `asarray(array, queue=queue)`",
+            code="different-queues",
         )
     kind = coerced_kind([array.usm_type for array in arrays])
     if shape is None:
@@ -278,15 +281,19 @@ def copy(source: Any, target: Any) -> None:
     for array in (source, target):
         if not hasattr(array, "flags"):
             raise DtypeError(
-                f"source and target of a copy must be arrays, got {type(array).__name__}: `asarray(values)` makes one"
+                f"source and target of a copy must be arrays, got {type(array).__name__}: `asarray(values)` makes one",
+                code="copy-without-array",
             )
         if (array.shape, array.dtype) != (source.shape, source.dtype) or not array.flags.c_contiguous:
             raise DtypeError(
                 "source and target of a copy must be C-contiguous, of one shape and one type, got "
-                f"{source.dtype} {source.shape} and {target.dtype} {target.shape}: write `target[...] = source`"
+                f"{source.dtype} {source.shape} and {target.dtype} {target.shape}: write `target[...] = source`",
+                code="copy-unlike",
             )
     if not target.flags["W"]:
-        raise DtypeError("target of a copy must be writable, got a read-only array: copy to another one")
+        raise DtypeError(
+            "target of a copy must be writable, got a read-only array: copy to another one", code="copy-to-read-only"
+        )
     if isinstance(source, np.ndarray) and isinstance(target, np.ndarray):
         target[...] = source
         return
@@ -300,7 +307,8 @@ def _dpnp() -> ModuleType:
     except ImportError as error:
         raise DriverError(
             f"dpnp must be importable where it is installed, whose arrays kapi_runtime.memory returns, got: {error}; "
-            '`pip install "kapi-runtime[cpu,dpnp]"` mends it, and `pip uninstall dpnp` leaves the arrays to kapi'
+            '`pip install "kapi-runtime[cpu,dpnp]"` mends it, and `pip uninstall dpnp` leaves the arrays to kapi',
+            code="dpnp-broken",
         ) from error
     return dpnp  # type: ignore[no-any-return]  # dpnp is Any for mypy
 
@@ -338,7 +346,9 @@ def _nbytes(shape: Any, dtype: Any) -> int:
         if min(extents, default=0) < 0:
             raise TypeError
     except TypeError:
-        raise LimitError(f"shape must be an integer of at least 0, or a tuple of such, got {shape!r}") from None
+        raise LimitError(
+            f"shape must be an integer of at least 0, or a tuple of such, got {shown(shape)}", code="memory-shape"
+        ) from None
     return math.prod(extents) * int(np.dtype(dtype).itemsize)
 
 
@@ -346,7 +356,8 @@ def _too_large(nbytes: int, shape: Any, kind: str, queue: Any) -> UsmAllocationE
     return UsmAllocationError(
         f"an array must fit into the memory of its device, got {nbytes} bytes of {kind} memory for {shape} on "
         f"{describe_queue(queue)}, which holds {queue.sycl_device.global_mem_size} bytes, "
-        f"{queue.sycl_device.max_mem_alloc_size} in one allocation"
+        f"{queue.sycl_device.max_mem_alloc_size} in one allocation",
+        code="device-memory-short",
     )
 
 

@@ -36,7 +36,7 @@ from kapi_sim.language.options import KernelOptions
 from kapi_sim.language.source import Site
 from kapi_sim.language.words.index_space import NdRange, Range
 from kapi_sim.language.words.outside import CARRIED_OUT
-from kapi_sim.memory.arguments import Bound, bind
+from kapi_sim.memory.arguments import READ_ONLY, Bound, bind
 from kapi_sim.memory.views import View
 from kapi_sim.memory.watchdog import SpinningError, deadlock
 from kapi_sim.run.order import Order
@@ -45,6 +45,7 @@ from kapi_sim.run.second_look import SecondLook
 from kapi_sim.settings.control import Settings, current_settings
 from kapi_sim.settings.debugging import is_debugged, start_clock
 from kapi_sim.settings.report import LaunchRecord
+from kapi_sim.shown import shown
 from kapi_sim.tracebacks import is_users_own
 from kapi_sim.tracing.switch import active_trace
 
@@ -235,14 +236,16 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
     note = f"in {bound.clock.describe()} of kernel `{kernel.name}`" + (f", at {where}" if where else "")
     if isinstance(error, OverflowError) and str(error).startswith(("Python integer", "Python int too large")):
         raised = DtypeError(
-            f"a Python number must fit the type that it meets, got: {error}: convert it, or compute in a wider type"
+            f"a Python number must fit the type that it meets, got: {error}: convert it, or compute in a wider type",
+            code="number-unfit",
         ).with_traceback(error.__traceback__)
         raised.add_note(note)
         raise raised from error
     if isinstance(error, ValueError) and bound.unwritable and "read-only" in str(error):
         name = _stored_to(error, bound)
         refused = KernelLaunchError(
-            f"argument `{name}` of kernel `{kernel.name}` must be {bound.unwritable[name]}"
+            f"argument `{name}` of kernel `{kernel.name}` must be {bound.unwritable[name]}",
+            code="argument-read-only" if bound.unwritable[name] is READ_ONLY else "argument-overlaps-itself",
         ).with_traceback(error.__traceback__)
         refused.add_note(note)
         raise refused from None
@@ -251,13 +254,14 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         if error.name in _OTHER_FORMS:
             cure = "make that of it outside of the kernel, and pass it as an argument"
         missing = DtypeError(
-            f"`{error.obj.name}` must be used element by element in a kernel, got its {error.name!r}: {cure}"
+            f"`{error.obj.name}` must be used element by element in a kernel, got its {shown(error.name)}: {cure}",
+            code="array-attribute",
         ).with_traceback(error.__traceback__)
         missing.add_note(note)
         raise missing from None
     misuse = describe_misuse(error)
     if misuse is not None:
-        misused = KernelCompilationError(misuse).with_traceback(error.__traceback__)
+        misused = KernelCompilationError(misuse.text, code=misuse.code).with_traceback(error.__traceback__)
         misused.add_note(note)
         raise misused from None
     if isinstance(error, OutOfBoundsError) and bound.clock.describe() in str(error):

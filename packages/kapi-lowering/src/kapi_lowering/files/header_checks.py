@@ -17,6 +17,7 @@ from kapi_lowering.results.packed import LINEAR_ROLES, Parameter
 from kapi_sim.errors import ModuleFileError
 from kapi_sim.language import MAX_RANK
 from kapi_sim.language.exceptions import made_exception
+from kapi_sim.shown import shown
 
 __all__ = [
     "failures",
@@ -49,7 +50,7 @@ def refusal(what: str, requirement: str, value: object) -> ModuleFileError:
     """Return the error for a part that is none, with as much of it as a line takes."""
     shown = repr(value)
     shown = shown if len(shown) < 100 else f"{shown[:100]}..."
-    return ModuleFileError(f"{what} in a module file must be {requirement}, got {shown}")
+    return ModuleFileError(f"{what} in a module file must be {requirement}, got {shown}", code="module-file-part")
 
 
 def text(value: Any, what: str) -> str:
@@ -223,7 +224,9 @@ def spelled_argument(value: Any) -> list[str]:
         kind = _KINDS[name]
         if isinstance(value, kind):
             return [name, str(value) if name == "str" else repr(kind(value))]
-    raise ModuleFileError(f"arguments of an exception must be text or numbers, got {value!r}")
+    raise ModuleFileError(
+        f"arguments of an exception must be text or numbers, got {shown(value)}", code="module-file-part"
+    )
 
 
 def _argument(spelled: Any) -> Any:

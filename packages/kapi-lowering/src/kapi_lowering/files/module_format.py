@@ -100,7 +100,8 @@ class ModuleFormat(Generic[M]):
         if len(encoded) > _LARGEST_HEADER or len(texts) > _LARGEST_TEXTS:
             raise ModuleFileError(
                 f"a module file must have at most {_LARGEST_HEADER} bytes of header and {_LARGEST_TEXTS} of text, got "
-                f"{len(encoded)} and {len(texts)} for kernel `{module.name}`"
+                f"{len(encoded)} and {len(texts)} for kernel `{module.name}`",
+                code="module-file-too-large",
             )
         body = len(encoded).to_bytes(8, "little") + encoded + module.code + packed
         return self._start + hashlib.sha256(body).digest() + body
@@ -123,11 +124,15 @@ class ModuleFormat(Generic[M]):
         begin = len(self._start)
         start = begin + _DIGEST_SIZE
         if not data.startswith(self._start):
-            raise ModuleFileError(f"data must be a kapi {self.name} module of format {self.number}, got something else")
+            raise ModuleFileError(
+                f"data must be a kapi {self.name} module of format {self.number}, got something else",
+                code="module-file-format",
+            )
         body = data[start:]
         if hashlib.sha256(body).digest() != data[begin:start]:
             raise ModuleFileError(
-                "data must be what was written, got bytes with another checksum: it was cut short or changed"
+                "data must be what was written, got bytes with another checksum: it was cut short or changed",
+                code="module-file-changed",
             )
         try:
             return self._module(body, key)
@@ -136,12 +141,16 @@ class ModuleFormat(Generic[M]):
         # JSON's nesting, numbers of too many digits, texts that are no UTF-8, compressed parts, code, options, targets.
         except (ValueError, RecursionError, zlib.error, KapiError) as error:
             said = str(error)[:_LONGEST_REASON]
-            raise ModuleFileError(f"data must be a module that kapi wrote, got one that cannot be: {said}") from error
+            raise ModuleFileError(
+                f"data must be a module that kapi wrote, got one that cannot be: {said}", code="module-file-part"
+            ) from error
 
     def _module(self, body: bytes, key: str | None) -> M:
         length = int.from_bytes(body[:8], "little")
         if len(body) < 8 or length > min(_LARGEST_HEADER, len(body) - 8):
-            raise ModuleFileError(f"header of a module file must be within it and its limit, got {length} bytes")
+            raise ModuleFileError(
+                f"header of a module file must be within it and its limit, got {length} bytes", code="module-file-part"
+            )
         end = 8 + length
         header = check.mapping(
             json.loads(body[8:end], parse_constant=_no_constant), "header", (*_SHARED, *self.own, "key", "sizes")
@@ -187,9 +196,12 @@ def _unpacked(packed: bytes) -> bytes:
     unpacker = zlib.decompressobj()
     texts = unpacker.decompress(packed, _LARGEST_TEXTS)
     if not unpacker.eof or unpacker.unused_data:
-        raise ModuleFileError(f"texts in a module file must be at most {_LARGEST_TEXTS} bytes, whole, and its end")
+        raise ModuleFileError(
+            f"texts in a module file must be at most {_LARGEST_TEXTS} bytes, whole, and its end",
+            code="module-file-part",
+        )
     return texts
 
 
 def _no_constant(word: str) -> Any:
-    raise ModuleFileError(f"numbers in a module file must be finite, got {word}")
+    raise ModuleFileError(f"numbers in a module file must be finite, got {word}", code="module-file-part")

@@ -16,6 +16,7 @@ from kapi_runtime.build.fingerprint import NoFingerprintError, compiler_fingerpr
 from kapi_runtime.launch.arguments import Arguments
 from kapi_runtime.platform.whole import done_whole
 from kapi_sim import DtypeError, NdRange, Range
+from kapi_sim.errors import code_of, message_of
 from kapi_sim.language import KernelOptions
 from kapi_spirv import SpirvModule, SpirvTarget
 
@@ -144,7 +145,10 @@ def _compiled(
         try:
             signature.append(typeof_argument(value))
         except (DtypeError, TypeError) as error:
-            raise DtypeError(f"argument `{parameter}` of kernel `{function.__name__}`: {error}") from error
+            raise DtypeError(
+                f"argument `{parameter}` of kernel `{function.__name__}`: {message_of(error)}",
+                code=code_of(error, "argument-dtype"),
+            ) from error
     return compile_kernel(function, tuple(signature), target=target, options=options)
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from kapi_runtime.cuda import driver
-from kapi_runtime.platform.dlpack import CUDA, CUDA_MANAGED, read_capsule
 from kapi_runtime.cuda.streams import Stream, current_stream, stream_of
+from kapi_runtime.platform.dlpack import CUDA, CUDA_MANAGED, read_capsule
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.usm_fields import ArrayFields, c_strides
@@ -84,7 +84,8 @@ def cuda_fields(value: Any) -> ArrayFields | None:
     if fields is not None and fields.pointer % fields.dtype.itemsize:
         raise DtypeError(
             f"an array must begin at a multiple of its elements' size, got {fields.dtype} at {fields.pointer:#x}: "
-            "pass a copy"
+            "pass a copy",
+            code="array-misaligned",
         )
     return fields
 
@@ -117,24 +118,30 @@ def _of_torch(value: Any) -> ArrayFields | None:
     if not value.is_cuda:
         raise placement_error(
             f"a tensor of PyTorch must be on a CUDA device for a launch there, got one on {value.device}: "
-            "`tensor.cuda()` copies it"
+            "`tensor.cuda()` copies it",
+            "array-on-host",
         )
     if value.requires_grad:
         raise DtypeError(
             "a tensor must be without requires_grad, since kernels record nothing for its gradient, got one with it: "
-            "pass `tensor.detach()`"
+            "pass `tensor.detach()`",
+            code="tensor-form",
         )
     if str(value.layout) != "torch.strided":
-        raise DtypeError(f"a tensor must be dense, got one of {value.layout}: pass `tensor.to_dense()`")
+        raise DtypeError(
+            f"a tensor must be dense, got one of {value.layout}: pass `tensor.to_dense()`", code="tensor-form"
+        )
     if value.is_conj() or value.is_neg():
         raise DtypeError(
             "a tensor must hold its values, got one that is conjugated or negated when it is read: pass "
-            "`tensor.resolve_conj().resolve_neg()`"
+            "`tensor.resolve_conj().resolve_neg()`",
+            code="tensor-form",
         )
     name = str(value.dtype).removeprefix("torch.")
     if name not in _TORCH_DTYPES:
         raise DtypeError(
-            f"elements of a tensor must be of one of {', '.join(_TORCH_DTYPES)}, got {name}: convert by `tensor.to(dtype)`"
+            f"elements of a tensor must be of one of {', '.join(_TORCH_DTYPES)}, got {name}: convert by `tensor.to(dtype)`",
+            code="argument-dtype",
         )
     return ArrayFields(
         pointer=value.data_ptr(),
@@ -173,7 +180,8 @@ def _by_interface(value: Any) -> ArrayFields | None:
     if interface.get("mask") is not None:
         raise DtypeError(
             f"an array must be without a mask, which kernels would not see, got a {type(value).__name__} with one: "
-            "fill it first"
+            "fill it first",
+            code="argument-array-class",
         )
     dtype = np.dtype(interface["typestr"])
     shape = tuple(map(int, interface["shape"]))
@@ -184,7 +192,8 @@ def _by_interface(value: Any) -> ArrayFields | None:
     if stream == 0:
         raise DtypeError(
             f"stream of the __cuda_array_interface__ of a {type(value).__name__} must be None or the handle of a "
-            "stream, got 0, which the protocol forbids"
+            "stream, got 0, which the protocol forbids",
+            code="cuda-array-interface",
         )
     return ArrayFields(
         pointer=pointer,
@@ -205,13 +214,17 @@ def _by_interface(value: Any) -> ArrayFields | None:
 def _ordinal(value: Any, pointer: int, shape: tuple[int, ...]) -> int | None:
     if not pointer:
         if 0 not in shape:
-            raise DtypeError(f"an array with elements must have an address, got 0 from a {type(value).__name__}")
+            raise DtypeError(
+                f"an array with elements must have an address, got 0 from a {type(value).__name__}",
+                code="cuda-array-interface",
+            )
         return None
     ordinal = ordinal_of_pointer(pointer)
     if ordinal is None:
         raise placement_error(
             f"a {type(value).__name__} must be in memory that a CUDA device reaches, got {pointer:#x}, which the driver "
-            "does not know: copy it to a device"
+            "does not know: copy it to a device",
+            "array-on-host",
         )
     return ordinal
 
@@ -239,6 +252,7 @@ def _in_elements(strides: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, .
     size = dtype.itemsize
     if any(stride % size for stride in strides):
         raise DtypeError(
-            f"steps from element to element must be whole elements, got {strides} bytes for {dtype}: pass a copy"
+            f"steps from element to element must be whole elements, got {strides} bytes for {dtype}: pass a copy",
+            code="array-misaligned",
         )
     return tuple(stride // size for stride in strides)

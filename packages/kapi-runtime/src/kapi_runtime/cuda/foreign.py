@@ -46,7 +46,9 @@ def checked_code(form: str, code: Any, entry: str) -> bytes | str:
         return text
     if form == "cubin" and isinstance(code, bytes):
         if not code.startswith(_ELF) or entry.encode() not in code:
-            raise KernelCompilationError(f"code must be a cubin with a kernel named {entry!r}, got {len(code)} other bytes")
+            raise KernelCompilationError(
+                f"code must be a cubin with a kernel named {entry!r}, got {len(code)} other bytes"
+            )
         return code
     raise KernelCompilationError(
         f'code for a CUDA device must be of form "ptx", a text, or "cubin", bytes, got {form!r} and a '

@@ -79,7 +79,8 @@ def submitted_range(
             raise LimitError(
                 f"index_space of kernel `{kernel.name}` must have at most {limit} work-groups along dimension {axis} on "
                 f"a CUDA device, got {count} of {group[axis]} work-items: make the longest dimension the last one"
-                f"{chosen}, or split the launch"
+                f"{chosen}, or split the launch",
+                code="range-too-large",
             )
     return [count * size for count, size in zip(counts, group, strict=True)], group
 

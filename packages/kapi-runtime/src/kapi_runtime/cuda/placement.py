@@ -45,7 +45,8 @@ def execution_queue(kernel: str, arrays: Sequence[tuple[str, ArrayFields]], othe
                 f"arguments `{first}` and `{name}` of kernel `{kernel}` must share one queue, got\n"
                 f"  `{first}` on {describe_queue(CudaQueue(device, of_first))}\n"
                 f"  `{name}` on {describe_queue(CudaQueue(device, stream))}\n"
-                f"Copy one: `{name} = kapi.memory.asarray({name}, queue={first}.queue, copy=True)`"
+                f"Copy one: `{name} = kapi.memory.asarray({name}, queue={first}.queue, copy=True)`",
+                "different-queues",
             )
     chosen = explicit[0][1] if explicit else streams[0][2]
     others = {stream.handle: stream for _, _, stream in streams if stream.handle != chosen.handle}
@@ -63,7 +64,8 @@ def _device(kernel: str, owners: Sequence[tuple[str, Owner]], otherwise: CudaDev
                 f"arguments `{first}` and `{name}` of kernel `{kernel}` must be on one device, got\n"
                 f"  `{first}` on {describe_device(device_at(ordinal))}\n"
                 f"  `{name}` on {describe_device(device_at(other))}\n"
-                f"Copy one: `{name} = kapi.memory.asarray({name}, queue={ordinal_call(ordinal)}, copy=True)`"
+                f"Copy one: `{name} = kapi.memory.asarray({name}, queue={ordinal_call(ordinal)}, copy=True)`",
+                "different-queues",
             )
     return device_at(ordinal)
 

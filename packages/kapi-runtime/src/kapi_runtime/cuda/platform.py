@@ -59,7 +59,9 @@ class CudaPlatform(Platform):
         return execution_queue(kernel, arrays, self._current_device())
 
     def copy_call(self, name: str, beside: str = "") -> str:
-        return f"kapi.memory.asarray({name}, queue=kapi.default_queue('cuda'))" if not beside else f"cupy.asarray({name})"
+        return (
+            f"kapi.memory.asarray({name}, queue=kapi.default_queue('cuda'))" if not beside else f"cupy.asarray({name})"
+        )
 
     # -- devices and queues
 

@@ -13,6 +13,7 @@ from kapi_ptx import PtxModule
 from kapi_runtime.cuda import cubins, driver
 from kapi_runtime.cuda.devices import CudaDevice, describe_device
 from kapi_sim.errors import DriverError, LimitError
+from kapi_sim.shown import shown
 
 __all__ = ["CudaKernel", "Function", "built_kernel", "forget", "kernel_of_code"]
 
@@ -138,7 +139,8 @@ class CudaKernel:
         raise LimitError(
             f"work-groups of kernel `{self.name}` must have at most {self.function.max_threads} work-items on "
             f"{describe_device(self.device)}, got {size}: it uses {self.function.registers} registers for each; choose "
-            "a smaller work-group"
+            "a smaller work-group",
+            code="work-group-too-large",
         )
 
     @property
@@ -193,7 +195,8 @@ def built_kernel(module: PtxModule, device: CudaDevice) -> CudaKernel:
     if module.target.sm > 10 * major + minor:
         raise LimitError(
             f"kernel `{module.name}` must be compiled for {describe_device(device)}, of compute capability "
-            f"{major}.{minor}, or an older one, got PTX for sm_{module.target.sm}"
+            f"{major}.{minor}, or an older one, got PTX for sm_{module.target.sm}",
+            code="device-too-old",
         )
     kernel = CudaKernel(module.name, device, _loaded(module.name, module.code, module.entry_point, device), module)
     with _lock:
@@ -241,8 +244,9 @@ def _function(name: str, entry: str, library: _Library, device: CudaDevice) -> F
     code, native = driver.result("cuModuleGetFunction", library.native, entry.encode())
     if code:
         raise DriverError(
-            f"kernel `{name}` must have the entry point {entry!r} in its module, got a module without it: "
-            f"{driver.name_of(code)}"
+            f"kernel `{name}` must have the entry point {shown(entry)} in its module, got a module without it: "
+            f"{driver.name_of(code)}",
+            code="entry-absent",
         )
     function = Function(
         native=native,
@@ -292,7 +296,8 @@ def _assembled(name: str, code: bytes, device: CudaDevice, max_registers: int | 
             said = bytes(log).split(b"\0", 1)[0].decode(errors="replace").strip()
             raise DriverError(
                 f"kernel `{name}` must be accepted by the driver of {describe_device(device)}, got "
-                f"{driver.name_of(failed)} ({failed}) from {step}:\n{said or 'the driver gave no build log'}"
+                f"{driver.name_of(failed)} ({failed}) from {step}:\n{said or 'the driver gave no build log'}",
+                code="build-refused",
             )
         address, size = made
         return ctypes.string_at(int(address), int(size))  # it is the state's, and goes with it

@@ -12,6 +12,7 @@ from kapi_runtime.cuda.devices import CudaDevice, describe_device, device_at
 from kapi_runtime.cuda.events import CudaEvent, recorded_event, wait_on_stream
 from kapi_runtime.cuda.streams import LEGACY, PER_THREAD, Stream, stream_of
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.shown import shown
 
 __all__ = ["CudaQueue", "default_queue", "describe_queue", "new_queue", "queue_of_stream"]
 
@@ -191,7 +192,9 @@ def _ordinal_of_context(context: Any) -> int:
     try:
         return int(driver.call("cuCtxGetDevice"))
     except Exception as error:
-        raise KernelLaunchError(f"a stream must be of a device that can be told, got one of {context!r}") from error
+        raise KernelLaunchError(
+            f"a stream must be of a device that can be told, got one of {shown(context)}", code="no-queue"
+        ) from error
     finally:
         driver.call("cuCtxSetCurrent", before)
 

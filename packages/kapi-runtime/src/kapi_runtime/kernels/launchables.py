@@ -16,6 +16,7 @@ from kapi_runtime.sycl.queues import default_queue
 from kapi_sim import KernelCompilationError, NdRange, Range
 from kapi_sim.language import KernelOptions
 from kapi_sim.language.launchable import Launchable
+from kapi_sim.shown import shown
 
 __all__ = ["DeviceLaunchable", "stand_in"]
 
@@ -152,7 +153,8 @@ def stand_in(name: str, parameters: Sequence[str]) -> Callable[..., None]:
     for position, parameter in enumerate(parameters):
         if not parameter.isidentifier() or iskeyword(parameter) or parameter in parameters[:position]:
             raise KernelCompilationError(
-                f"name of a parameter of kernel `{name}` must be an identifier of its own, got {parameter!r}"
+                f"name of a parameter of kernel `{name}` must be an identifier of its own, got {shown(parameter)}",
+                code="parameter-name",
             )
     first = "item"
     while first in parameters:

@@ -13,8 +13,10 @@ from kapi_runtime.platform.whole import done_whole
 from kapi_runtime.sycl.events import HostEvent, device_events
 from kapi_runtime.sycl.program import device_kernel
 from kapi_sim import DtypeError, KernelLaunchError, NdRange, Range
+from kapi_sim.errors import code_of, message_of
 from kapi_sim.language.launchable import parameters_for_launch
 from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.shown import shown
 from kapi_spirv import SpirvModule
 
 __all__ = ["ModuleKernel"]
@@ -46,7 +48,8 @@ class ModuleKernel(DeviceLaunchable):
         if (type(space), space.ndim) != wanted:
             raise KernelLaunchError(
                 f"index space of kernel `{self.__name__}` must be that which it was compiled for, a "
-                f"{wanted[0].__name__} of {wanted[1]} dimensions, got {space!r}"
+                f"{wanted[0].__name__} of {wanted[1]} dimensions, got {shown(space)}",
+                code="compiled-for-other-space",
             )
         arguments = read_arguments(self.__name__, names, given, place_of_host_arrays())
         self._check(arguments)
@@ -68,17 +71,22 @@ class ModuleKernel(DeviceLaunchable):
         if arguments.names != expected:
             raise DtypeError(
                 f"arguments of kernel `{self.__name__}` must be those for which it was compiled, "
-                f"{', '.join(expected) or 'none'}, got {', '.join(arguments.names) or 'none'}"
+                f"{', '.join(expected) or 'none'}, got {', '.join(arguments.names) or 'none'}",
+                code="compiled-for-other-arguments",
             )
         for parameter, value in zip(self.module.parameters, arguments.read, strict=True):
             try:
                 found = array_type(value) if isinstance(value, ArrayFields) else typeof_argument(value)
             except (DtypeError, TypeError) as error:
-                raise DtypeError(f"argument `{parameter.name}` of kernel `{self.__name__}`: {error}") from error
+                raise DtypeError(
+                    f"argument `{parameter.name}` of kernel `{self.__name__}`: {message_of(error)}",
+                    code=code_of(error, "argument-dtype"),
+                ) from error
             if str(found) != str(parameter.type):  # a module that was read from a file has only the names of types
                 raise DtypeError(
                     f"argument `{parameter.name}` of kernel `{self.__name__}` must be {parameter.type}, for which it "
-                    f"was compiled, got {found}"
+                    f"was compiled, got {found}",
+                    code="compiled-for-other-arguments",
                 )
 
     def __reduce__(self) -> tuple[Any, ...]:

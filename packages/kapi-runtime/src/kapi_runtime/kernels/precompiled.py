@@ -39,6 +39,7 @@ from kapi_runtime.sycl.usm_array import shared_array_of
 from kapi_sim import DriverError, DtypeError, KernelCompilationError, KernelLaunchError, LocalAccessor, NdRange, Range
 from kapi_sim.language.launchable import parameters_for_launch
 from kapi_sim.language.usm_fields import ArrayFields, is_usm_array
+from kapi_sim.shown import shown
 from kapi_spirv import SpirvModule, entry_points
 
 __all__ = ["PrecompiledKernel", "load_opencl", "load_spirv"]
@@ -108,8 +109,9 @@ class PrecompiledKernel(DeviceLaunchable):
         except (SyclKernelSubmitError, SyclKernelInvalidRangeError, RuntimeError, TypeError, ValueError) as error:
             raise KernelLaunchError(
                 f"kernel `{self.__name__}` must be accepted by the driver, got {type(error).__name__}: {error}\n"
-                f"  index space: {space!r}\n"
-                f"  arguments:   {arguments.describe()}"
+                f"  index space: {shown(space)}\n"
+                f"  arguments:   {arguments.describe()}",
+                code="launch-refused",
             ) from error
         order.add_event_pair(_DONE, event)
         keep_alive.keep(queue, event, (given, native, built, arguments.copied))
@@ -138,7 +140,8 @@ class PrecompiledKernel(DeviceLaunchable):
             if isinstance(given, tuple):
                 raise DtypeError(
                     f"argument `{parameter.name}` of kernel `{self.__name__}` must be {WORDS[parameter.kind]} of "
-                    f"{parameter.dtype}, got a tuple: pass what it holds, one by one"
+                    f"{parameter.dtype}, got a tuple: pass what it holds, one by one",
+                    code="precompiled-argument",
                 )
             native.append(self._native_argument(parameter, next(values), given, arguments))
         return native
@@ -148,7 +151,8 @@ class PrecompiledKernel(DeviceLaunchable):
         if parameter.kind == "array":
             if not isinstance(value, ArrayFields) or value.dtype != parameter.dtype or "C" not in value.layout:
                 raise DtypeError(
-                    f"{where} must be a C-contiguous USM array of {parameter.dtype}, got {described(value)}"
+                    f"{where} must be a C-contiguous USM array of {parameter.dtype}, got {described(value)}",
+                    code="precompiled-argument",
                 )
             if 0 in value.shape:  # there may be no memory of its own to point to
                 return MemoryUSMDevice(1, queue=queue_of(value.owner))
@@ -157,7 +161,10 @@ class PrecompiledKernel(DeviceLaunchable):
             return as_usm_memory(given if is_usm_array(given) else shared_array_of(given))
         if parameter.kind == "local":
             if not isinstance(value, LocalAccessor) or np.dtype(value.dtype) != parameter.dtype:
-                raise DtypeError(f"{where} must be a LocalAccessor of {parameter.dtype}, got {described(value)}")
+                raise DtypeError(
+                    f"{where} must be a LocalAccessor of {parameter.dtype}, got {described(value)}",
+                    code="precompiled-argument",
+                )
             return dpctl.LocalAccessor("u8", (-(-value.nbytes // 8),))
         return dpctl.RawKernelArg(bytearray(scalar_argument(where, parameter.dtype, value).tobytes()))
 
@@ -181,21 +188,24 @@ class PrecompiledKernel(DeviceLaunchable):
         except SyclProgramCompilationError as error:
             raise DriverError(
                 f"code of kernel `{self.__name__}` must be accepted by the driver of {describe_device(device)}, got "
-                f"its refusal:\n{build_log(self.code, device, self._build_options)}"
+                f"its refusal:\n{build_log(self.code, device, self._build_options)}",
+                code="build-refused",
             ) from error
         if not program.has_sycl_kernel(self._entry):
             # Asking for a missing kernel gives a null reference, which ends the process when it is submitted.
             names = entry_points(self.code) if isinstance(self.code, bytes) else ()
             raise DriverError(
                 f"code of kernel `{self.__name__}` must have an entry point of this name, got "
-                f"{', '.join(names) or 'none'}: give the kernel's name as `entry`"
+                f"{', '.join(names) or 'none'}: give the kernel's name as `entry`",
+                code="entry-absent",
             )
         kernel = program.get_sycl_kernel(self._entry)
         if kernel.num_args != len(self._parameters):
             # Too few arguments would be launched with those of the launch before.
             raise DriverError(
                 f"parameters of kernel `{self.__name__}` must be as many as its code has, {kernel.num_args}, got "
-                f"{len(self._parameters)}: {', '.join(self.parameters) or 'none'}"
+                f"{len(self._parameters)}: {', '.join(self.parameters) or 'none'}",
+                code="parameter-count",
             )
         return _Built(
             name=self.__name__,
@@ -263,8 +273,10 @@ def load_spirv(code: bytes | SpirvModule, entry: str = "", parameters: Parameter
         return ModuleKernel(code)
     if not isinstance(code, (bytes, bytearray, memoryview)):
         raise KernelCompilationError(
-            f"code of kernel `{entry}` must be the bytes of a SPIR-V module, or a SpirvModule, got {code!r}: read a "
-            "file by `pathlib.Path(name).read_bytes()`"
+            f"code of kernel `{entry}` must be the bytes of a SPIR-V module, or a SpirvModule"
+            f", got {shown(code)}: read a "
+            "file by `pathlib.Path(name).read_bytes()`",
+            code="precompiled-code",
         )
     code = bytes(code)
     if code[:4] == _MAGIC[::-1] and len(code) % 4 == 0:  # of a machine with the other byte order
@@ -273,18 +285,21 @@ def load_spirv(code: bytes | SpirvModule, entry: str = "", parameters: Parameter
         code = words.tobytes()
     if code[:4] != _MAGIC:
         raise KernelCompilationError(
-            f"code of kernel `{entry}` must be a SPIR-V module, which begins with 0x07230203, got {len(code)} bytes"
+            f"code of kernel `{entry}` must be a SPIR-V module, which begins with 0x07230203, got {len(code)} bytes",
+            code="precompiled-code",
         )
     try:
         names = entry_points(code)
     except ValueError as error:
         raise KernelCompilationError(
-            f"code of kernel `{entry}` must be a whole SPIR-V module, got {len(code)} bytes: {error}"
+            f"code of kernel `{entry}` must be a whole SPIR-V module, got {len(code)} bytes: {error}",
+            code="precompiled-code",
         ) from error
     if entry not in names:
         raise KernelCompilationError(
             f"entry must be the name of a kernel in the SPIR-V module, {', '.join(names) or 'which has none'}, got "
-            f"{entry!r}"
+            f"{shown(entry)}",
+            code="entry-absent",
         )
     return PrecompiledKernel(code, entry, parameters, options)
 
@@ -328,7 +343,8 @@ def load_opencl(source: str, entry: str, parameters: Parameters, options: str = 
     """
     if not isinstance(source, str):
         raise KernelCompilationError(
-            f"source of kernel `{entry}` must be a text, got {type(source).__name__}: SPIR-V is for `load_spirv`"
+            f"source of kernel `{entry}` must be a text, got {type(source).__name__}: SPIR-V is for `load_spirv`",
+            code="precompiled-code",
         )
     return PrecompiledKernel(source, entry, parameters, options)
 

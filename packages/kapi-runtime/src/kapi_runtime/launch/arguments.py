@@ -114,7 +114,7 @@ def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any], plac
             key.append(_array_key(fields))
         elif isinstance(value, np.ndarray):
             if moved is None:
-                raise placement_error(_no_device(kernel, name, value, names, given))
+                raise placement_error(_no_device(kernel, name, value, names, given), "array-on-host")
             fields = moved.fields(name, value)
             read.append(fields)
             key.append(_array_key(fields))
@@ -176,7 +176,8 @@ def packed_arguments(
         return module.layout.pack(values)
     except (struct.error, OverflowError) as error:
         raise DtypeError(
-            f"arguments of kernel `{module.name}` must fit their types, got {arguments.describe()}: {error}"
+            f"arguments of kernel `{module.name}` must fit their types, got {arguments.describe()}: {error}",
+            code="number-unfit",
         ) from error
 
 
@@ -205,17 +206,22 @@ def _require_kind(kernel: str, name: str, value: Any) -> None:
     if isinstance(value, np.ma.MaskedArray):
         raise DtypeError(
             f"argument `{name}` of kernel `{kernel}` must be an array without a mask, which kernels would not see, "
-            f"got a MaskedArray: pass `{name}.data`, or `{name}.filled(value)`"
+            f"got a MaskedArray: pass `{name}.data`, or `{name}.filled(value)`",
+            code="argument-array-class",
         )
     if isinstance(value, _UNKNOWN):
         what = repr(value) if value is None or isinstance(value, str) else f"a {type(value).__name__}"
         cure = f": pass np.asarray({name})" if isinstance(value, np.ndarray) else ""
         raise DtypeError(
             f"argument `{name}` of kernel `{kernel}` must be a plain array, a number, a bool, a LocalAccessor or a "
-            f"tuple of these, got {what}{cure}"
+            f"tuple of these, got {what}{cure}",
+            code="argument-type",
         )
     if type(value) is int and not -(2**63) <= value < 2**64:
-        raise DtypeError(f"argument `{name}` of kernel `{kernel}` must fit 64 bits as a Python integer, got {value}")
+        raise DtypeError(
+            f"argument `{name}` of kernel `{kernel}` must fit 64 bits as a Python integer, got {value}",
+            code="integer-too-wide",
+        )
 
 
 def _array_key(fields: ArrayFields) -> tuple[Hashable, ...]:
@@ -232,7 +238,8 @@ def _require_place(kernel: str, leaves: Sequence[tuple[str, Any]], place: Place)
                 f"arguments `{name}` and `{host}` of kernel `{kernel}` must share one queue, got\n"
                 f"  `{name}` on {describe_queue(queue)}\n"
                 f"  `{host}`, a numpy.ndarray, moved by device_context to {describe_queue(place.queue)}\n"
-                f"Copy it to the other: `{host} = {copy_call(host, f'{name}.sycl_queue')}`"
+                f"Copy it to the other: `{host} = {copy_call(host, f'{name}.sycl_queue')}`",
+                "different-queues",
             )
 
 

@@ -87,21 +87,28 @@ class FailureWatch:
             raise DriverError(
                 f"record of failures of kernel `{self._module.name}` must hold a number up to "
                 f"{len(self._module.failures)}, got {record.number + 1}: the memory was overwritten, or the module is "
-                "none of kapi's"
+                "none of kapi's",
+                code="failure-record",
             )
         failure = self._module.failures[record.number]
         where = f"{self._work_item(record)} of kernel `{self._module.name}`, at {_place(failure)}"
         if failure.error == "OutOfBoundsError":
-            raise OutOfBoundsError(f"{_describe_index(failure, record)}\n  in {where}")
+            raise OutOfBoundsError(
+                f"{_describe_index(failure, record)}\n  in {where}",
+                code="negative-index" if record.details[0] < 0 else "index-out-of-bounds",
+            )
         if failure.error == "CollectiveMismatchError":
             word, parameter, kind = failure.args
             place, _, size = record.details
             raise CollectiveMismatchError(
-                f"{parameter} of {word} must be from 0 to {size - 1} in this {kind}, got {place}\n  in {where}"
+                f"{parameter} of {word} must be from 0 to {size - 1} in this {kind}, got {place}\n  in {where}",
+                code="no-such-work-item",
             )
         if failure.error == "AssertionError":
             said = f": {failure.args[0]}" if failure.args else ""
-            raise KernelAssertionError(f"assert must hold for every work-item, got one that fails{said}\n  in {where}")
+            raise KernelAssertionError(
+                f"assert must hold for every work-item, got one that fails{said}\n  in {where}", code="assert-failed"
+            )
         error = made_exception(failure.error, failure.args)
         error.add_note(f"in {where}")
         raise error

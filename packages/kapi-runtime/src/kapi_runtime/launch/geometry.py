@@ -28,6 +28,7 @@ from typing import Protocol
 
 from kapi_runtime.sycl.program import DeviceKernel
 from kapi_sim import KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
+from kapi_sim.shown import shown
 from kapi_spirv import SpirvModule
 
 __all__ = ["MAX_WORK_ITEMS", "KernelLimits", "checked_range", "packed_extents", "rounded_range", "submitted_range"]
@@ -85,7 +86,8 @@ def checked_range(
     if whole.size > MAX_WORK_ITEMS:
         raise LimitError(
             f"index_space of kernel `{kernel.name}` must have at most {MAX_WORK_ITEMS} work-items, got {whole.size} "
-            f"in {space!r}: split it into several launches"
+            f"in {shown(space)}: split it into several launches",
+            code="range-too-large",
         )
     if isinstance(space, NdRange):
         _check_work_group(space.local_range, kernel)
@@ -93,8 +95,10 @@ def checked_range(
         return list(whole), list(space.local_range)
     if accessors:
         raise KernelLaunchError(
-            f"index_space of kernel `{kernel.name}` must be an NdRange, since it has a LocalAccessor, got {space!r}: "
-            "local memory belongs to a work-group"
+            f"index_space of kernel `{kernel.name}` must be an NdRange, since it has a LocalAccessor, got "
+            f"{shown(space)}: "
+            "local memory belongs to a work-group",
+            code="local-memory-in-range",
         )
     return list(whole), None
 
@@ -178,13 +182,15 @@ def _check_work_group(local: Range, kernel: KernelLimits) -> None:
         raise LimitError(
             f"local_range of kernel `{name}` must have at most {kernel.max_work_group_size} work-items on "
             "this device, "
-            f"got {local.size} in {tuple(local)}: choose a smaller work-group"
+            f"got {local.size} in {tuple(local)}: choose a smaller work-group",
+            code="work-group-too-large",
         )
     limits = kernel.max_work_item_sizes[-len(local) :]
     if any(extent > limit for extent, limit in zip(local, limits, strict=True)):
         raise LimitError(
             f"local_range of kernel `{name}` must be at most {limits} on this device, got {tuple(local)}: "
-            "choose a smaller work-group"
+            "choose a smaller work-group",
+            code="work-group-too-large",
         )
 
 
@@ -194,7 +200,8 @@ def _check_local_memory(accessors: tuple[LocalAccessor, ...], kernel: KernelLimi
         raise LimitError(
             f"local memory of kernel `{kernel.name}` must be at most {kernel.local_mem_size} bytes "
             "for a "
-            f"work-group on this device, got {needed} bytes in {', '.join(map(repr, accessors))}"
+            f"work-group on this device, got {needed} bytes in {', '.join(map(repr, accessors))}",
+            code="local-memory-too-large",
         )
 
 

@@ -196,7 +196,8 @@ class HostArrays:
             if (array.flags.writeable or other.flags.writeable) and _share_memory(array, other):
                 raise ExecutionPlacementError(
                     f"arguments `{other_name}` and `{name}` of kernel `{self.kernel}` must not share memory where they "
-                    "are copied to the device, got two NumPy views of one buffer: copy one of them first"
+                    "are copied to the device, got two NumPy views of one buffer: copy one of them first",
+                    code="copies-share-memory",
                 )
         if self.place.warn:
             warnings.warn(

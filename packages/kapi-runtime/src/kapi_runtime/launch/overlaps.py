@@ -43,7 +43,9 @@ def require_apart(module: SpirvModule, arguments: Arguments) -> None:
     ]
     for name, value, is_written, _ in arrays:
         if is_written and value.overlaps_itself:
-            raise KernelLaunchError(f"argument `{name}` of kernel `{module.name}` must be {OVERLAPPING}")
+            raise KernelLaunchError(
+                f"argument `{name}` of kernel `{module.name}` must be {OVERLAPPING}", code="argument-overlaps-itself"
+            )
     for (first, a, writes_first, a_span), (second, b, writes_second, b_span) in combinations(arrays, 2):
         if not (writes_first or writes_second) or a_span[0] >= b_span[1] or b_span[0] >= a_span[1]:
             continue
@@ -57,7 +59,8 @@ def require_apart(module: SpirvModule, arguments: Arguments) -> None:
             "for work-items run in any order, got\n"
             f"  `{first}` in bytes {_addresses(a_span)}\n"
             f"  `{second}` in bytes {_addresses(b_span)}\n"
-            f"Give the kernel a copy of one: `{copied} = {copied}.copy()`"
+            f"Give the kernel a copy of one: `{copied} = {copied}.copy()`",
+            code="arguments-overlap",
         )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from kapi_runtime.sycl.queues import describe_queue, queue_of
 from kapi_runtime.sycl.usm_array import copy_call
 from kapi_sim.errors import ExecutionPlacementError
+from kapi_sim.shown import shown
 
 __all__ = ["execution_queue", "placement_error"]
 
@@ -43,7 +44,8 @@ def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]], otherwise: A
     if not owners:
         raise placement_error(
             f"arguments of kernel `{kernel}` must hold a USM array, whose queue runs the kernel, got none: "
-            f"pass one, such as `{copy_call('values')}`"
+            f"pass one, such as `{copy_call('values')}`",
+            code="no-array",
         )
     first, owner = owners[0]
     queue = _queue(kernel, first, owner)
@@ -58,14 +60,15 @@ def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]], otherwise: A
                 f"  `{name}` on {describe_queue(another)}\n"
                 # dpnp 0.20 copies between queues without waiting for the queue that it copies from.
                 f"Copy one, after the work that fills it: "
-                f"`{name}.sycl_queue.wait(); {name} = {name}.to_device({first}.sycl_queue)`"
+                f"`{name}.sycl_queue.wait(); {name} = {name}.to_device({first}.sycl_queue)`",
+                code="different-queues",
             )
     return queue
 
 
-def placement_error(message: str) -> ExecutionPlacementError:
+def placement_error(message: str, code: str) -> ExecutionPlacementError:
     """Make the error; where dpnp is loaded, it is dpnp's own `ExecutionPlacementError`, too."""
-    return _error_class()(message)
+    return _error_class()(message, code=code)
 
 
 _classes: dict[Any, type[ExecutionPlacementError]] = {}
@@ -89,7 +92,8 @@ def _queue(kernel: str, name: str, owner: Any) -> Any:
     queue = queue_of(owner)
     if queue is None:
         raise placement_error(
-            f"argument `{name}` of kernel `{kernel}` must name its queue, got {owner!r} as syclobj of its "
-            f"__sycl_usm_array_interface__: make it with a queue, as `{copy_call(name, 'queue')}` does"
+            f"argument `{name}` of kernel `{kernel}` must name its queue, got {shown(owner)} as syclobj of its "
+            f"__sycl_usm_array_interface__: make it with a queue, as `{copy_call(name, 'queue')}` does",
+            code="array-without-queue",
         )
     return queue

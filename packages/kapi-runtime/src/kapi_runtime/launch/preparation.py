@@ -31,6 +31,7 @@ from kapi_runtime.sycl.program import DeviceKernel, device_kernel
 from kapi_runtime.sycl.queues import describe_queue
 from kapi_runtime.sycl.targets import target_of
 from kapi_sim import DriverError, KernelLaunchError, NdRange, Range
+from kapi_sim.shown import shown
 from kapi_spirv import SpirvModule, SpirvTarget
 
 __all__ = ["Prepared", "prepare"]
@@ -131,9 +132,10 @@ class Prepared:
     def _refusal(self, error: Exception) -> KernelLaunchError:
         return KernelLaunchError(
             f"kernel `{self.kernel.module.name}` must be accepted by the driver, got {type(error).__name__}: {error}\n"
-            f"  index space: {self.space!r}\n"
+            f"  index space: {shown(self.space)}\n"
             f"  arguments:   {self.arguments.describe()}\n"
-            f"  queue:       {describe_queue(self.queue)}"
+            f"  queue:       {describe_queue(self.queue)}",
+            code="launch-refused",
         )
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError
+from kapi_sim.shown import shown
 
 __all__ = ["CUDA", "CUDA_HOST", "CUDA_MANAGED", "ONEAPI", "DlpackArray", "capsule_of", "device_kind", "read_capsule"]
 
@@ -185,14 +186,18 @@ def read_capsule(value: Any, stream: int | None = None) -> DlpackArray:
     at = id(capsule)  # the object's address, which CPython's functions take
     address = _pointer_of(at, _NAME) if _is_named(at, _NAME) else None
     if address is None:
-        raise DtypeError(f"__dlpack__ of {type(value).__name__} must give a capsule named dltensor, got {capsule!r}")
+        raise DtypeError(
+            f"__dlpack__ of {type(value).__name__} must give a capsule named dltensor, got {shown(capsule)}",
+            code="dlpack-capsule",
+        )
     managed = _Managed.from_address(address)
     tensor = managed.tensor
     kind = _KINDS.get(tensor.code)
     if kind is None or tensor.lanes != 1 or tensor.bits % 8:
         raise DtypeError(
             f"elements of an array by DLPack must be of a type that NumPy has, got code {tensor.code} of "
-            f"{tensor.bits} bits, {tensor.lanes} lanes"
+            f"{tensor.bits} bits, {tensor.lanes} lanes",
+            code="dlpack-elements",
         )
     _rename(at, _USED_NAME)
     owner = _Owner()

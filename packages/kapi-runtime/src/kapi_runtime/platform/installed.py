@@ -126,7 +126,8 @@ def named(name: str, for_what: str) -> Platform:
     known = next(each for each in _KNOWN if each.name == name)
     if not _is_there(known):
         raise DriverError(
-            f"{known.title} must be installed for {for_what}, got an environment without it: `{known.install}`"
+            f"{known.title} must be installed for {for_what}, got an environment without it: `{known.install}`",
+            code="platform-absent",
         )
     return _get(known)
 
@@ -153,7 +154,8 @@ def platform_of_array(value: Any, what: str) -> Platform | None:
             if not _is_there(known):
                 raise placement_error(
                     f"{what} must be an array of a platform that is installed, got a {type(value).__name__} of "
-                    f"{known.title}, which is not: `{known.install}`"
+                    f"{known.title}, which is not: `{known.install}`",
+                    "platform-absent",
                 )
             return _get(known)
     return None
@@ -164,7 +166,8 @@ def nothing_installed() -> DeviceNotFoundError:
     return DeviceNotFoundError(
         "a platform must be installed for kernels to run on, got none: "
         '`pip install "kapi-runtime[cpu]"` brings SYCL with Intel\'s runtime for CPUs, "kapi-runtime[sycl]" SYCL for '
-        'devices whose driver is there, and "kapi-runtime[cuda]" NVIDIA\'s GPUs'
+        'devices whose driver is there, and "kapi-runtime[cuda]" NVIDIA\'s GPUs',
+        code="platform-absent",
     )
 
 

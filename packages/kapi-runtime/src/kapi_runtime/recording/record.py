@@ -27,6 +27,7 @@ from kapi_runtime.sycl.device_summary import describe_device
 from kapi_runtime.sycl.queues import profiling_queue
 from kapi_runtime.sycl.waiting import wait_for
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.shown import shown
 
 __all__ = ["Recording", "profile_start", "profile_stop", "profiling", "submit"]
 
@@ -160,7 +161,8 @@ def profile_start() -> Recording:
     with _switch:
         if active is not None:
             raise KernelLaunchError(
-                f"profiling must be stopped before it is started, got {active!r}: call profile_stop() first"
+                f"profiling must be stopped before it is started, got {shown(active)}: call profile_stop() first",
+                code="profiling-running",
             )
         active = Recording()
         return active
@@ -191,7 +193,10 @@ def _end() -> Recording:
     global active
     with _switch:
         if active is None:
-            raise KernelLaunchError("profiling must be started before it is stopped, got none: call profile_start()")
+            raise KernelLaunchError(
+                "profiling must be started before it is stopped, got none: call profile_start()",
+                code="profiling-stopped",
+            )
         recording, active = active, None
     recording.is_active = False
     return recording

@@ -92,7 +92,8 @@ class Context:
         if not current.pop(self.device):
             raise KernelLaunchError(
                 f"pop must be called on the context that was pushed last, got that of {describe_device(self.device)}: "
-                "use `with device:`, which does both"
+                "use `with device:`, which does both",
+                code="context-not-last",
             )
 
     def synchronize(self) -> None:

@@ -19,6 +19,7 @@ from kapi_runtime.sycl.device import Device
 from kapi_runtime.sycl.device_summary import DeviceSummary, describe_device, summarize
 from kapi_runtime.sycl.usable import best_device, is_usable, usable_devices
 from kapi_sim.errors import DeviceNotFoundError
+from kapi_sim.shown import shown
 
 __all__ = [
     "DeviceList",
@@ -64,7 +65,7 @@ class DeviceList(Sequence[Device]):
             return Device(found[index])
         except IndexError:
             if not found:
-                raise DeviceNotFoundError(missing_device_message()) from None
+                raise DeviceNotFoundError(missing_device_message(), code="no-device") from None
             raise IndexError(
                 f"index of devices must be below {len(found)}, got {index}: `list_devices()` shows them"
             ) from None
@@ -128,7 +129,7 @@ def default_device() -> Device:
     """
     device = best_device(usable_devices())
     if device is None:
-        raise DeviceNotFoundError(missing_device_message())
+        raise DeviceNotFoundError(missing_device_message(), code="no-device")
     return Device(device)
 
 
@@ -204,13 +205,15 @@ def find_device(device: Any) -> Device:
         return _named(device)
     usable = usable_devices()
     if not usable:
-        raise DeviceNotFoundError(missing_device_message())
+        raise DeviceNotFoundError(missing_device_message(), code="no-device")
     if isinstance(device, SupportsIndex) and not isinstance(device, bool):
         with suppress(IndexError, TypeError):  # an array says that it were an index, too
             return Device(usable[device])
     raise DeviceNotFoundError(
-        f"device must be an index below {len(usable)}, a filter string, a part of a name or a device, got {device!r}: "
-        "`python -m kapi_runtime` lists them"
+        f"device must be an index below {len(usable)}, a filter string, a part of a name or a device, got "
+        f"{shown(device)}: "
+        "`python -m kapi_runtime` lists them",
+        code="device-unknown",
     )
 
 
@@ -276,11 +279,12 @@ def _named(name: str) -> Device:
     except (dpctl.SyclDeviceCreationError, ValueError) as error:
         usable = usable_devices()
         if not usable:
-            raise DeviceNotFoundError(missing_device_message()) from error
+            raise DeviceNotFoundError(missing_device_message(), code="no-device") from error
         for device in usable:
             if name.strip() and name.lower() in device.name.lower():
                 return Device(device)
         raise DeviceNotFoundError(
-            f"device must be the filter string of a device or a part of its name, got {name!r}: "
-            "`python -m kapi_runtime` lists them"
+            f"device must be the filter string of a device or a part of its name, got {shown(name)}: "
+            "`python -m kapi_runtime` lists them",
+            code="device-unknown",
         ) from error

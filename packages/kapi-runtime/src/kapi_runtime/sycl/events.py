@@ -12,6 +12,7 @@ from kapi_runtime.sycl.device_summary import describe_device
 from kapi_runtime.sycl.queues import default_queue, profiling_queue
 from kapi_runtime.sycl.waiting import Pace, wait_for
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.shown import shown
 
 __all__ = ["Event", "HostEvent", "device_events", "event_elapsed_time"]
 
@@ -141,17 +142,22 @@ class Event:
         if self._device != end._device:
             raise KernelLaunchError(
                 "events must be on one device to be timed, for each has a clock of its own, got "
-                f"{describe_device(self._device)} and {describe_device(end._device)}"
+                f"{describe_device(self._device)} and {describe_device(end._device)}",
+                code="events-of-devices",
             )
         return (marks[1] - marks[0]) / 1e6
 
     def _time(self) -> int:
         """When the mark was passed, in ns."""
         if self.device_event is None:
-            raise KernelLaunchError("an event must be recorded before it is timed, got one that was not: `record()` it")
+            raise KernelLaunchError(
+                "an event must be recorded before it is timed, got one that was not: `record()` it",
+                code="event-unrecorded",
+            )
         if self._timed is None:
             raise KernelLaunchError(
-                "an event must be made with timing=True to be timed, got one with timing=False: make it by `Event()`"
+                "an event must be made with timing=True to be timed, got one with timing=False: make it by `Event()`",
+                code="event-without-times",
             )
         wait_for(self._timed)  # dpctl would wait for the times without letting other threads run
         return int(self._timed.profiling_info_end)
@@ -192,7 +198,9 @@ def event_elapsed_time(start: Event, end: Event) -> float:
 
 def _require_event(event: Any) -> Event:
     if not isinstance(event, Event):
-        raise KernelLaunchError(f"an event to be timed must be a kapi_runtime.Event, got {event!r}: `record()` one")
+        raise KernelLaunchError(
+            f"an event to be timed must be a kapi_runtime.Event, got {shown(event)}: `record()` one", code="no-event"
+        )
     return event
 
 
@@ -201,8 +209,9 @@ def _queue(method: str, queue: Any) -> Any:
         return default_queue()
     if not isinstance(queue, dpctl.SyclQueue):
         raise KernelLaunchError(
-            f"queue of {method} must be a dpctl.SyclQueue, got {queue!r}: a device's is `default_queue(device)`, an "
-            "array's `array.sycl_queue`"
+            f"queue of {method} must be a dpctl.SyclQueue, got {shown(queue)}: a device's is `default_queue(device)`, "
+            "an array's `array.sycl_queue`",
+            code="no-queue",
         )
     return queue
 
@@ -228,13 +237,16 @@ def device_events(events: Iterable[Any]) -> list[Any]:
         given = [events]
         if isinstance(events, (Event, HostEvent, dpctl.SyclEvent)):
             raise KernelLaunchError(
-                f"dependent_events must be an iterable of events, got one event: pass [{type(events).__name__}]"
+                f"dependent_events must be an iterable of events, got one event: pass [{type(events).__name__}]",
+                code="dependent-events",
             ) from None
     marks = [event for event in given if not (isinstance(event, Event) and event.device_event is None)]
     resolved = [event.device_event if isinstance(event, (Event, HostEvent)) else event for event in marks]
     for event in resolved:
         if not isinstance(event, dpctl.SyclEvent):
             raise KernelLaunchError(
-                f"dependent_events must be an iterable of events, got {event!r}: pass [] if the launch depends on none"
+                f"dependent_events must be an iterable of events, got {shown(event)}: pass [] if the launch "
+                "depends on none",
+                code="dependent-events",
             )
     return resolved

@@ -19,6 +19,7 @@ from kapi_runtime.sycl.device_summary import describe_device
 from kapi_runtime.sycl.discovery import find_device
 from kapi_runtime.sycl.waiting import wait_for
 from kapi_sim.errors import KernelLaunchError, LimitError
+from kapi_sim.shown import shown
 
 __all__ = ["Queue", "default_queue", "describe_queue", "external_queue", "profiling_queue", "queue", "queue_of"]
 
@@ -98,7 +99,9 @@ class Queue(dpctl.SyclQueue):  # type: ignore[misc]  # dpctl is Any for mypy
         [('complete', 'done')]
         """
         if not callable(function):
-            raise KernelLaunchError(f"function of add_callback must be callable, got {function!r}")
+            raise KernelLaunchError(
+                f"function of add_callback must be callable, got {shown(function)}", code="callback-form"
+            )
         event = self.submit_barrier()
         callbacks.call_after(self, event, lambda: function(self, event.execution_status, arg))
 
@@ -259,7 +262,8 @@ def external_queue(source: Any) -> Queue:
     if found is None:
         raise KernelLaunchError(
             "source of external_queue must be a dpctl.SyclQueue, a capsule of one, or the address of a sycl::queue, "
-            f"got {source!r}"
+            f"got {shown(source)}",
+            code="no-queue",
         )
     return Queue(found._get_capsule())
 
@@ -287,7 +291,8 @@ def profiling_queue(queue: Any) -> Any:
     if not queue.sycl_device.has_aspect_queue_profiling:
         raise LimitError(
             f"times must be taken by a device that can, got {describe_device(queue.sycl_device)}, which has no "
-            "profiling: measure on the host, or make events with timing=False"
+            "profiling: measure on the host, or make events with timing=False",
+            code="device-without-times",
         )
     return dpctl.SyclQueue(queue.sycl_context, queue.sycl_device, property="enable_profiling")
 

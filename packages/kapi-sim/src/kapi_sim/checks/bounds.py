@@ -23,7 +23,8 @@ def fail_outside(
         cure = f"guard the access with `if index < {name}.shape[{axis}]`, or launch as many work-items as it has"
     raise OutOfBoundsError(
         f"index of `{name}` along axis {axis} must be {valid}, got {position} in {spell(name, index)}, "
-        f"shape {shape}\n  {clock.describe()} at {site}\n  {cure}"
+        f"shape {shape}\n  {clock.describe()} at {site}\n  {cure}",
+        code="negative-index" if position < 0 else "index-out-of-bounds",
     )
 
 
@@ -32,7 +33,8 @@ def fail_rank(name: str, index: tuple[object, ...], shape: tuple[int, ...], cloc
     raise OutOfBoundsError(
         f"index of `{name}` must have at most {len(shape)} components, got {len(index)} in "
         f"{spell(name, index)}, "
-        f"shape {shape}\n  {clock.describe()} at {site}\n  leave out the components that are too many"
+        f"shape {shape}\n  {clock.describe()} at {site}\n  leave out the components that are too many",
+        code="too-many-indices",
     )
 
 

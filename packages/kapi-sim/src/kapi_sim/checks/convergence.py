@@ -102,21 +102,26 @@ def check_arrivals(clock: Clock, base: int, size: int, arrivals: dict[int, Arriv
     sites = {arrival.site[:3] for arrival in places}
     if len(sites) > 1:
         numbers = sorted({site[1] for site in sites})
+        code = "meetings-differ"
         cure = (
             f"all work-items of a {group} must meet the same {noun}: use one {noun} after the branch "
             f"in place of those at lines {_listed(numbers)}"
         )
     elif len({tuple(call[:3] for call in arrival.calls) for arrival in places}) > 1:
         numbers = sorted({call[1] for arrival in places for call in arrival.calls})
+        code = "meetings-in-calls-differ"
         cure = (
             f"all work-items of a {group} must meet the same {noun}, which is another one at each call of the function "
             f"that holds it: call it once, after the branch, in place of the calls at lines {_listed(numbers)}"
         )
     elif len({arrival.is_sub_group for arrival in places}) > 1:
+        code = "meeting-groups-differ"
         cure = "all work-items of a group must give the same kind of group: the work-group, or the sub-group"
     elif len({arrival.word for arrival in places}) > 1:
+        code = "meeting-words-differ"
         cure = f"all work-items of a {group} must call the same {noun}"
     elif len({(arrival.site, arrival.calls) for arrival in places}) > 1:
+        code = "meetings-in-turns-differ"
         cure = (
             f"all work-items of a {group} must meet the same {noun}, which is another one in each turn of a loop: "
             "let each turn reach it, and guard the work instead"
@@ -124,9 +129,10 @@ def check_arrivals(clock: Clock, base: int, size: int, arrivals: dict[int, Arriv
     elif len({arrival.part for arrival in places}) > 1:
         cure = f"all work-items that meet must name the same ones: give one mask, or meet at one kind of {noun}"
     elif len(places) > 1:
+        code = "fence-scopes-differ"
         cure = f"all work-items of a {group} must give one fence_scope"
     else:
-        line = next(iter(sites))[1]
+        code, line = "meeting-missed", next(iter(sites))[1]
         cure = (
             f"move the {noun} at line {line} out of the branch or loop that not all work-items run, "
             f"and guard the work rather than the {noun}"
@@ -135,7 +141,8 @@ def check_arrivals(clock: Clock, base: int, size: int, arrivals: dict[int, Arriv
     raise error(
         f"a {noun} must be reached by all {size} work-items of the {group}, "
         f"got {max(len(members) for members in places.values())} at one {noun}\n"
-        + "\n".join(f"  {line}" for line in (*lines, cure))
+        + "\n".join(f"  {line}" for line in (*lines, cure)),
+        code=code,
     )
 
 
@@ -166,7 +173,8 @@ def check_uniform(clock: Clock, base: int, arrival: Arrival, name: str, given: d
             f"  {clock.describe(base + first)} gave {_spelled(value)}\n"
             f"  {clock.describe(base + local)} gave {_spelled(other)}\n"
             f"  both at {Site(*arrival.site[:2])}\n"
-            f"  compute {name} from what the whole group shares"
+            f"  compute {name} from what the whole group shares",
+            code="argument-not-uniform",
         )
 
 

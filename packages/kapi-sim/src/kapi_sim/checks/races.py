@@ -330,7 +330,8 @@ class Trail:
             f"the element is {what} by work-items that nothing orders\n"
             f"  {self.clock.describe(earlier[0])} {did} {spell(earlier[4].name, earlier[5])} at {first}{calls[0]}\n"
             f"  {self.clock.describe()} {does} {spell(array.name, index)} at {second}{calls[1]}\n"
-            f"  {found.text}"
+            f"  {found.text}",
+            code="data-race",
         )
         error.race = Race(earlier, did, array, index, found.barrier)
         raise error

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from kapi_sim.errors import KernelCompilationError
+from kapi_sim.errors import KernelCompilationError, KernelProblem
 from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, with_code
 from kapi_sim.instrument.floats import may_make_floats
 from kapi_sim.instrument.rewriter import Rewriter
@@ -113,7 +113,7 @@ class _Compilation:
         self._running: list[Callable[..., Any]] = []
         self._has_meeting: dict[int, bool] = {}
         self._has_loop: dict[int, bool] = {}
-        self._problems: list[str] = []
+        self._problems: list[KernelProblem] = []
         self._makes_floats = False
         self._trees: dict[int, ast.FunctionDef | None] = {}
         self._made_functions: list[FunctionType] = []
@@ -214,7 +214,8 @@ class _Compilation:
         if self._problems:
             raise KernelCompilationError(
                 f"kernel `{kernel}` cannot be run:\n"
-                + "\n".join(f"  {with_cell(problem)}" for problem in self._problems)
+                + "\n".join(f"  {with_cell(str(problem))}" for problem in self._problems),
+                problems=self._problems,
             )
 
     def cell(self, function: Callable[..., Any]) -> CellType:
@@ -232,9 +233,9 @@ class _Compilation:
                 ", which calls ".join(f"{each.__name__}()" for each in (*between, function)) if between else "itself"
             )
             code = function.__code__
+            text = f"{function.__name__}() calls {calls}; the kernel language has no recursion, as SYCL has none: "
             self._problems.append(
-                f"{code.co_filename}:{code.co_firstlineno}: {function.__name__}() calls {calls}; the kernel language "
-                "has no recursion, as SYCL has none: write a loop"
+                KernelProblem("recursion", code.co_filename, code.co_firstlineno, f"{text}write a loop")
             )
         return cell
 
@@ -298,11 +299,11 @@ class _Compilation:
             tree = parse_function(function)
             if tree is not None and not is_source_of(tree, function):
                 tree, code = None, function.__code__
-                self._problems.append(
-                    f"{code.co_filename}:{code.co_firstlineno}: the source of `{function.__name__}` must be what the "
-                    "function was made of, got another text: the file has been changed since; import it anew, or "
-                    "start the program again"
+                text = (
+                    f"the source of `{function.__name__}` must be what the function was made of, got another text: "
+                    "the file has been changed since; import it anew, or start the program again"
                 )
+                self._problems.append(KernelProblem("source-changed", code.co_filename, code.co_firstlineno, text))
             self._trees[id(function)] = tree
         return self._trees[id(function)]
 
@@ -406,7 +407,8 @@ def _build(function: Callable[..., Any], body: ast.FunctionDef, injected: dict[s
     except SyntaxError as error:
         raise KernelCompilationError(
             f"`{function.__name__}` cannot be run:\n  {original.co_filename}:{error.lineno}: {error.msg}: "
-            "a barrier must not stand in a comprehension or a lambda"
+            "a barrier must not stand in a comprehension or a lambda",
+            code="barrier-in-comprehension",
         ) from None
     code = _nested(_nested(compiled, "_kapi_factory"), original.co_name)
     cells = dict(zip(free, function.__closure__ or (), strict=False))

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from kapi_sim.errors import KernelProblem
 from kapi_sim.instrument.arithmetic_rewriter import ArithmeticRewriter
 from kapi_sim.instrument.statements import TURN, counted_loop, holds_meeting, mark_lines, numbered_loop
 from kapi_sim.instrument.wait_loops import Callee, Waiting, kind_of_method, names_from_memory, private_names, waiting_of
@@ -75,8 +76,8 @@ class Rewriter(ArithmeticRewriter):
     ----------
     cells : dict of str to cell
         What the rewritten source closes over in addition.
-    problems : list of str
-        What cannot be rewritten, one line each.
+    problems : list of KernelProblem
+        What cannot be rewritten.
     has_changed : bool
         Whether the tree differs from the source.
     """
@@ -97,7 +98,7 @@ class Rewriter(ArithmeticRewriter):
         self._private_name = ""
         self._once: dict[str, ast.expr] = {}
         self.cells: dict[str, CellType] = {}
-        self.problems: list[str] = []
+        self.problems: list[KernelProblem] = []
 
     def rewrite(self, tree: ast.FunctionDef) -> ast.FunctionDef:
         """Return `tree` rewritten, without decorators, defaults and annotations."""
@@ -237,6 +238,7 @@ class Rewriter(ArithmeticRewriter):
         if self._lambdas:
             self._add_problem(
                 node,
+                "barrier-in-lambda",
                 "a barrier or group algorithm, or a function with one or with a `while` loop, must not stand in a "
                 f"lambda, got `{ast.unparse(node)}`: write a local function",
             )
@@ -273,7 +275,9 @@ class Rewriter(ArithmeticRewriter):
         is_complete = set(names) - set(defaults) <= set(given) <= set(names)
         if not is_complete or len(given) < len(node.args) + len(node.keywords):
             wanted = ", ".join(f"{name} (which may be left out)" if name in defaults else name for name in names)
-            self._add_problem(node, f"{word.__name__} must be called with {wanted}, got `{ast.unparse(node)}`")
+            self._add_problem(
+                node, "call-arguments", f"{word.__name__} must be called with {wanted}, got `{ast.unparse(node)}`"
+            )
             return node
         self.has_changed = True
         if not self._callees.tells_meetings:
@@ -312,6 +316,7 @@ class Rewriter(ArithmeticRewriter):
         if shape is not None and not self._is_constant(shape):
             self._add_problem(
                 node,
+                "shape-unknown",
                 f"shape of PrivateArray must be known when the kernel is compiled, got `{ast.unparse(shape)}`: "
                 "write numbers, or names of numbers outside of the kernel",
             )
@@ -338,8 +343,8 @@ class Rewriter(ArithmeticRewriter):
         sizes = value if isinstance(value, tuple) else (value,)
         return all(isinstance(size, (int, np.integer)) for size in sizes)
 
-    def _add_problem(self, node: ast.expr, text: str) -> None:
-        self.problems.append(f"{self._function.__code__.co_filename}:{node.lineno}: {text}")
+    def _add_problem(self, node: ast.expr, code: str, text: str) -> None:
+        self.problems.append(KernelProblem(code, self._function.__code__.co_filename, node.lineno, text))
 
     # Loops.
 

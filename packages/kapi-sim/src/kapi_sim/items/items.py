@@ -11,6 +11,7 @@ from operator import mul
 
 from kapi_sim.errors import OutOfBoundsError
 from kapi_sim.language.words.index_space import Group, Item, NdItem, NdRange, Range, SubGroup
+from kapi_sim.shown import shown
 
 __all__ = ["Cluster", "SimGroup", "SimItem", "SimNdItem", "SimSubGroup", "linear"]
 
@@ -27,7 +28,9 @@ def _component(values: tuple[int, ...], dim: int) -> int:
     """Return ``values[dim]``, the slow way that explains what is wrong."""
     if isinstance(dim, bool) or not hasattr(dim, "__index__") or not 0 <= dim < len(values):
         raise OutOfBoundsError(
-            f"dim must be an integer from 0 to {len(values) - 1} in a launch of {len(values)} dimensions, got {dim!r}"
+            f"dim must be an integer from 0 to {len(values) - 1} in a launch of {len(values)} dimensions, got "
+            f"{shown(dim)}",
+            code="dim-out-of-range",
         )
     return values[dim]
 

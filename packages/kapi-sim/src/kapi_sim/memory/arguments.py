@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from kapi_sim.language.usm_fields import OVERLAPPING, array_fields, overlaps_its
 from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.memory.views import SaturatingArray
 from kapi_sim.settings.control import Settings
+from kapi_sim.shown import shown
 
 if TYPE_CHECKING:
     from kapi_sim.memory.recorder import Recorder
@@ -271,7 +271,8 @@ class _Binder:
                 raise LimitError(
                     f"argument `{name}` must not be a LocalAccessor in a Range launch, which has no "
                     "work-groups, "
-                    f"got {value!r}: launch over an NdRange"
+                    f"got {shown(value)}: launch over an NdRange",
+                    code="local-memory-in-range",
                 )
             self.local_bytes += value.nbytes
             self._inspect_dtype(name, value.dtype)
@@ -280,7 +281,8 @@ class _Binder:
         elif isinstance(value, int):
             if not -(2**63) <= value < 2**63:
                 raise DtypeError(
-                    f"argument `{name}` must fit 64 bits as a Python integer, got {value}: pass a numpy.uint64"
+                    f"argument `{name}` must fit 64 bits as a Python integer, got {shown(value)}: pass a numpy.uint64",
+                    code="integer-too-wide",
                 )
         elif is_usm_array(value):
             self._inspect_usm(name, value)
@@ -289,7 +291,8 @@ class _Binder:
         elif not self._dialect.is_value(value):
             cure = ": pass its value" if isinstance(value, Enum) else ""
             raise DtypeError(
-                f"argument `{name}` must be {_KINDS}, got {reprlib.repr(value)} of type {type(value).__name__}{cure}"
+                f"argument `{name}` must be {_KINDS}, got {shown(value)} of type {type(value).__name__}{cure}",
+                code="argument-type",
             )
 
     def _inspect_dtype(self, name: str, dtype: np.dtype[Any]) -> None:
@@ -302,7 +305,8 @@ class _Binder:
             raise DtypeError(
                 f"dtype of argument `{name}` must be bool, an integer, float16 to float64 or complex, in "
                 "native "
-                f"byte order, got {dtype!r}: {cure}"
+                f"byte order, got {shown(dtype)}: {cure}",
+                code="argument-dtype",
             )
         self.bound.has_floats |= dtype.kind in "fc"
         if self._profile is not None:
@@ -313,11 +317,14 @@ class _Binder:
             # Its operators, or its mask, would be lost without a word.
             raise DtypeError(
                 f"argument `{name}` must be a plain array, got a {type(array).__name__}: pass np.asarray({name}), and "
-                "a mask as an array of its own"
+                "a mask as an array of its own",
+                code="argument-array-class",
             )
         self._inspect_dtype(name, array.dtype)
         if array.ndim > MAX_RANK:
-            raise LimitError(f"argument `{name}` must have at most {MAX_RANK} axes, got {array.ndim}")
+            raise LimitError(
+                f"argument `{name}` must have at most {MAX_RANK} axes, got {array.ndim}", code="too-many-axes"
+            )
         self.bound.arrays[name] = array.view(np.ndarray)
         if overlaps_itself(array.shape, array.strides, array.itemsize):
             self.bound.unwritable[name] = OVERLAPPING

@@ -19,6 +19,7 @@ from kapi_sim.items.clock import Clock
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.source import Site, site_of
 from kapi_sim.numbers.arithmetic import stored_integer
+from kapi_sim.shown import shown
 
 __all__ = ["SaturatingArray", "View", "poison"]
 
@@ -173,18 +174,21 @@ class View:
 
     def __bool__(self) -> bool:
         raise DtypeError(
-            f"a condition must be a number or bool, got the array `{self.name}` at {self._site(_getframe(1))}"
+            f"a condition must be a number or bool, got the array `{self.name}` at {self._site(_getframe(1))}",
+            code="array-as-condition",
         )
 
     def __contains__(self, value: object) -> bool:
         raise DtypeError(
-            f"operator in must have a tuple on its right in a kernel, got the array `{self.name}`: write a loop"
+            f"operator in must have a tuple on its right in a kernel, got the array `{self.name}`: write a loop",
+            code="in-array",
         )
 
     def __array__(self, *args: object, **kwargs: object) -> np.ndarray[Any, Any]:
         raise DtypeError(
             f"`{self.name}` must be used element by element in a kernel, got the whole array as a value "
-            f"at {self._site(_getframe(1))}: loop over its elements"
+            f"at {self._site(_getframe(1))}: loop over its elements",
+            code="whole-array",
         )
 
     def element(self, index: Any, frame: FrameType) -> tuple[int, Any]:
@@ -201,7 +205,8 @@ class View:
         if found is None:
             raise DtypeError(
                 f"index of an AtomicRef of `{self.name}` must name one element, got {spell(self.name, index)}, "
-                f"shape {self.shape}\n  {self._clock.describe()} at {self._site(frame)}"
+                f"shape {self.shape}\n  {self._clock.describe()} at {self._site(frame)}",
+                code="atomic-index",
             )
         return found
 
@@ -232,7 +237,8 @@ class View:
         elif trail is not None:
             raise KernelCompilationError(
                 "AtomicRef must be called by a name that can be followed, got a call by way of a variable: "
-                "write `kapi.AtomicRef(...)`"
+                "write `kapi.AtomicRef(...)`",
+                code="atomic-by-variable",
             )
 
     def trace_atomic(self, index: Any, frame: FrameType) -> None:
@@ -308,11 +314,13 @@ class View:
             if value is None:
                 raise DtypeError(
                     f"an element of the {self.dtype} array `{self.name}` must be a number, got None "
-                    f"at {self._site(frame)}"
+                    f"at {self._site(frame)}",
+                    code="none-stored",
                 )
             raise DtypeError(
-                f"an element of the {self.dtype} array `{self.name}` cannot hold an imaginary part, got {value!r} "
-                f"at {self._site(frame)}; store its .real"
+                f"an element of the {self.dtype} array `{self.name}` cannot hold an imaginary part, got {shown(value)} "
+                f"at {self._site(frame)}; store its .real",
+                code="imaginary-part",
             )
         if self._is_integer:
             value = stored_integer(value, self._array.dtype)
@@ -388,10 +396,11 @@ class View:
                     raise component.fail(f"as an index of `{self.name}` by {self._clock.describe()}")
                 else:
                     raise DtypeError(
-                        f"index of `{self.name}` along axis {axis} must be an integer, got {component!r} "
+                        f"index of `{self.name}` along axis {axis} must be an integer, got {shown(component)} "
                         f"of type {type(component).__name__.removeprefix('Sim')}\n"
                         f"  {self._clock.describe()} at {self._site(frame)}\n"
-                        "  convert it with int(...)"
+                        "  convert it with int(...)",
+                        code="index-type",
                     )
             if not 0 <= component < self.shape[axis]:
                 component = self._outside(index, axis, component, frame)
@@ -423,5 +432,6 @@ class View:
         raise DtypeError(
             f"`{self.name}` must be written element by element in a kernel, got an assignment to "
             f"{spell(self.name, index)} of shape {self._array[index].shape}\n"
-            f"  {self._clock.describe()} at {self._site(frame)}\n  loop over the elements"
+            f"  {self._clock.describe()} at {self._site(frame)}\n  loop over the elements",
+            code="whole-array",
         )

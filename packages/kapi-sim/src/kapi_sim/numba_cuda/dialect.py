@@ -50,14 +50,16 @@ class CudaDialect(Dialect):
         if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
             if not code.co_flags & inspect.CO_VARARGS:
                 raise KernelLaunchError(
-                    f"kernel `{function.__name__}` must have plain parameters only, got ** or keyword-only ones"
+                    f"kernel `{function.__name__}` must have plain parameters only, got ** or keyword-only ones",
+                    code="kernel-parameters",
                 )
             star = code.co_varnames[code.co_argcount]
             return [*names, *(f"{star}[{i}]" for i in range(len(args) - len(names)))]
         if not len(names) - optional <= len(args) <= len(names):
             raise ArgumentCountError(
                 f"kernel `{function.__name__}` must be launched with {len(names)} arguments ({', '.join(names)}), "
-                f"got {len(args)}"
+                f"got {len(args)}",
+                code="argument-count",
             )
         return names
 
@@ -89,7 +91,7 @@ class CudaDialect(Dialect):
     def meet_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
         owner = getattr(method, "__self__", None)
         if not isinstance(owner, GridGroup):
-            raise DtypeError(f"sync() must be a method of cuda.cg.this_grid(), got one of {owner!r}")
+            raise DtypeError(f"sync() must be a method of cuda.cg.this_grid(), got one of {owner!r}", code="no-group")
         return grid_sync.meet(place)
 
     def start(self, bound: Bound) -> None:

@@ -114,7 +114,10 @@ def running(word: str) -> CudaClock:
     """
     clock = _running.get()
     if clock is None:
-        raise KernelLaunchError(f"cuda.{word} must be used inside a kernel, got a use outside of one: launch a kernel")
+        raise KernelLaunchError(
+            f"cuda.{word} must be used inside a kernel, got a use outside of one: launch a kernel",
+            code="outside-kernel",
+        )
     return clock
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+from kapi_sim.errors import KapiError
+
+from kapi_sim.errors import KapiError
+
 __all__ = ["in_cuda_words", "reworded"]
 
 _QUOTED = re.compile(r"(`[^`]*`)")
@@ -59,8 +63,11 @@ def reworded(error: BaseException) -> None:
     each: BaseException | None = error
     while each is not None and not any(each is known for known in seen):
         seen.append(each)
-        if type(each).__module__.partition(".")[0] == "kapi_sim" and each.args and isinstance(each.args[0], str):
-            each.args = (in_cuda_words(each.args[0]), *each.args[1:])
+        if isinstance(each, KapiError):
+            each.message = in_cuda_words(each.message)
+            each.args = (each.message, *each.args[1:])
+            if isinstance(each, KapiError):
+                each.message = each.args[0]
         notes = getattr(each, "__notes__", None)
         if notes:
             notes[:] = [in_cuda_words(note) for note in notes]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError
+from kapi_sim.shown import shown
 
 __all__ = [
     "checked_ring",
@@ -79,8 +80,9 @@ def checked_ring(value: Any) -> Any:
     """Return the result of ``+ - * ** <<``, unless it is a weak integer of more than 64 bits."""
     if value.__class__ is int and not _SMALLEST <= value <= _LARGEST:
         raise DtypeError(
-            f"a Python integer in a kernel must fit 64 bits, got {value}: "
-            "start from a NumPy scalar such as numpy.uint64(1) if wrapping is meant"
+            f"a Python integer in a kernel must fit 64 bits, got {shown(value)}: "
+            "start from a NumPy scalar such as numpy.uint64(1) if wrapping is meant",
+            code="integer-too-wide",
         )
     return value
 
@@ -128,7 +130,7 @@ def conversion(kind: type[Any]) -> Callable[[Any], Any]:
 
     def real(value: Any) -> Any:
         if value.__class__ in _COMPLEX:
-            raise TypeError(f"argument of {kind.__name__}() must be a real number, got {value!r}: use .real")
+            raise TypeError(f"argument of {kind.__name__}() must be a real number, got {shown(value)}: use .real")
         return kind(value)
 
     def whole(value: Any) -> Any:

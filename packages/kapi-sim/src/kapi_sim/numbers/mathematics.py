@@ -17,6 +17,7 @@ import numpy as np
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder
 from kapi_sim.numbers.builtin_functions import BUILTINS, shared_type
+from kapi_sim.shown import shown
 
 __all__ = ["MATH", "SUBSTITUTES"]
 
@@ -102,7 +103,7 @@ def _real(function: Callable[..., Any]) -> Callable[..., Any]:
 def _whole(value: Any) -> int:
     """An integer as Python's; a float is none, even a whole one."""
     if not isinstance(value, _INTEGERS):
-        raise TypeError(f"argument must be an integer, got {value!r}: write int(...)")
+        raise TypeError(f"argument must be an integer, got {shown(value)}: write int(...)")
     return int(value)
 
 

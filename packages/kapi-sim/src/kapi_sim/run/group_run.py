@@ -24,6 +24,7 @@ from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.views import View, poison
 from kapi_sim.memory.watchdog import SPIN, Loop, deadlock
 from kapi_sim.run.algorithms import BeyondGroup, outcome
+from kapi_sim.shown import shown
 
 if TYPE_CHECKING:
     from kapi_sim.run.order import Shuffler
@@ -360,7 +361,9 @@ class GroupRun:
                 results = outcome(word, values, arguments, self._bound.checks_limits, undefined)
         except BeyondGroup as error:
             local = members[error.member or 0]
-            self._throw(local, CollectiveMismatchError(f"{error}\n  {self._by(local, arrival)}"))
+            self._throw(
+                local, CollectiveMismatchError(f"{error.message}\n  {self._by(local, arrival)}", code=error.code)
+            )
         except KapiError as error:
             self._throw(members[0], error)
         else:
@@ -373,7 +376,8 @@ class GroupRun:
         return CollectiveMismatchError(
             f"mask of {word.__name__} must name the work-item that calls it, got {lanes.mask:#x} from id "
             f"{local % self._cluster.sub_group_size} of its sub-group\n  {self._clock.describe()} at "
-            f"{Site(*yielded[0][:2])}\n  call it only where the mask has the work-item's bit"
+            f"{Site(*yielded[0][:2])}\n  call it only where the mask has the work-item's bit",
+            code="mask-without-caller",
         )
 
     def _by(self, local: int, arrival: Arrival) -> str:
@@ -438,7 +442,8 @@ def endless(rounds: int) -> DeadlockError:
     """Return the error for a loop with a barrier that does not end."""
     return DeadlockError(
         f"a loop with a barrier must end, got one that the whole group passed {rounds} times: make its condition "
-        "change, or allow it more turns with simulation(spin_limit=...)"
+        "change, or allow it more turns with simulation(spin_limit=...)",
+        code="endless-loop",
     )
 
 
@@ -469,9 +474,12 @@ _POISON: dict[type, Any] = {}
 def _wrong_group(yielded: Yielded) -> KernelLaunchError:
     word = yielded[3].__name__ if yielded[2] == ALGORITHM else "group_barrier"
     return KernelLaunchError(
-        f"{word} must be given the work-item's own group, got {yielded[1]!r}: write nd_item.get_group()"
+        f"{word} must be given the work-item's own group, got {shown(yielded[1])}: write nd_item.get_group()",
+        code="foreign-group",
     )
 
 
 def _needs_sub_group(word: str, group: object) -> KernelLaunchError:
-    return KernelLaunchError(f"{word} must be given a sub-group, got {group!r}: write nd_item.get_sub_group()")
+    return KernelLaunchError(
+        f"{word} must be given a sub-group, got {shown(group)}: write nd_item.get_sub_group()", code="no-sub-group"
+    )

@@ -22,6 +22,7 @@ from kapi_sim.memory.views import poison
 from kapi_sim.memory.watchdog import turn_of
 from kapi_sim.run.group_run import GroupRun, end_phase, endless
 from kapi_sim.run.order import Order, Shuffler
+from kapi_sim.shown import shown
 
 __all__ = ["Schedule"]
 
@@ -84,7 +85,8 @@ class Schedule:
             raise KernelLaunchError(
                 f"kernel `{self.function.__name__}` must be launched over an NdRange, for it has a barrier or a group "
                 f"algorithm, "
-                f"got {space!r}"
+                f"got {shown(space)}",
+                code="needs-nd-range",
             )
         item = SimItem(space)
         clock = self.clock
@@ -127,7 +129,7 @@ class Schedule:
             if stopped is None:
                 clock.end_group(number)
             else:
-                waiting.append((cluster.id, stopped))
+                waiting.append((index, stopped))
             end_phase(self.bound)
         while waiting:
             waiting = self._past_grid(cluster, waiting, shuffler)

@@ -129,7 +129,8 @@ class ThreadedItem:
             self._is_done = True
             raise KernelCompilationError(
                 f"source of `{self._function.__name__}` must be available, for it contains a barrier and no thread can "
-                f"be started here, got: {error}: put it in a file"
+                f"be started here, got: {error}: put it in a file",
+                code="source-missing",
             ) from None
 
     def _run(self) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language.words.index_space import NdRange, Range
+from kapi_sim.shown import shown
 
 if TYPE_CHECKING:
     from kapi_sim.items.clock import Clock
@@ -316,12 +317,16 @@ class Trace:
         }
         make = makers.get(Path(path).suffix.lower())
         if make is None:
-            raise KernelLaunchError(f"path must end in {', '.join(makers)}, got {str(path)!r}")
+            raise KernelLaunchError(
+                f"path must end in {', '.join(makers)}, got {shown(str(path))}", code="picture-format"
+            )
         Path(path).write_text(make(), encoding="utf-8")
 
     def _launch(self, number: int) -> Launch:
         if not self.launches:
-            raise KernelLaunchError("a trace must hold a launch to be looked at, got none: launch inside the block")
+            raise KernelLaunchError(
+                "a trace must hold a launch to be looked at, got none: launch inside the block", code="trace-empty"
+            )
         return self.launches[number]
 
     def _repr_html_(self) -> str:

@@ -80,7 +80,8 @@ class TableFunctionType(types.Callable, types.Opaque):
         if plan is None:
             given = ", ".join(map(spell_type, args))
             raise KernelTypeProblem(
-                f"{self.row.key}() must be called with arguments that it has in a kernel, got ({given})"
+                "call-arguments",
+                f"{self.row.key}() must be called with arguments that it has in a kernel, got ({given})",
             )
         if isinstance(plan.implementation, FunctionType):
             context.type_device_function(plan.implementation, plan.loop.operands)
