@@ -206,7 +206,7 @@ class Rewriter(ArithmeticRewriter):
                 self._refuse_in_lambda(node)
                 return ast.copy_location(ast.YieldFrom(node), node)
             return node
-        convert = None
+        convert: Callable[[Any], Any] | None = None
         if len(node.args) == 1 and not node.keywords:
             convert = self._callees.dialect.conversion(value, _is_literal(node.args[0]))
             if convert is None and _is_number_type(value):
@@ -218,8 +218,8 @@ class Rewriter(ArithmeticRewriter):
                 name = getattr(value, "__name__", None) or f"number_{id(value)}"
                 node.func = self._inject(f"_kapi_to_{name}", CellType(convert), node.func)
         if value is complex and len(node.args) == 2 and not node.keywords:
-            convert = passing(complex_of_parts) if self._callees.passes_undefined else complex_of_parts
-            node.func = self._inject("_kapi_to_complex", CellType(convert), node.func)
+            whole = passing(complex_of_parts) if self._callees.passes_undefined else complex_of_parts
+            node.func = self._inject("_kapi_to_complex", CellType(whole), node.func)
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in self._generators:
             return ast.copy_location(ast.YieldFrom(node), node)

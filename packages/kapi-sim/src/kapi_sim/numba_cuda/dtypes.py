@@ -58,7 +58,7 @@ class Type:
         return ArrayType(self, len(axes) if isinstance(axes, tuple) else 1)
 
     def __repr__(self) -> str:
-        return self.name
+        return str(self.name)
 
 
 class ArrayType(Type):

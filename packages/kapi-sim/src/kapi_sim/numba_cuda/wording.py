@@ -6,8 +6,6 @@ import re
 
 from kapi_sim.errors import KapiError
 
-from kapi_sim.errors import KapiError
-
 __all__ = ["in_cuda_words", "reworded"]
 
 _QUOTED = re.compile(r"(`[^`]*`)")
@@ -66,8 +64,6 @@ def reworded(error: BaseException) -> None:
         if isinstance(each, KapiError):
             each.message = in_cuda_words(each.message)
             each.args = (each.message, *each.args[1:])
-            if isinstance(each, KapiError):
-                each.message = each.args[0]
         notes = getattr(each, "__notes__", None)
         if notes:
             notes[:] = [in_cuda_words(note) for note in notes]
