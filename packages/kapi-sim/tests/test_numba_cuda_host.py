@@ -392,7 +392,12 @@ def test_a_race_between_warps_is_no_matter_of_syncwarp():
 def test_traces_and_reports_have_cudas_words():
     with kapi.simulation(schedules=2) as report, kapi.trace() as trace:
         add_one[(2, 1), 3](np.zeros(4))
-    assert "add_one over 2 blocks of 3 threads: 6 work-items" in report.text() or "6 threads" in report.text()
+    assert "add_one over 2 blocks of 3 threads: 6 threads, program order" in report.text()
+    text = trace.text(color=False)
+    assert text.startswith("add_one over 2 blocks of 3 threads: 6 threads, ")
+    assert "of each warp of 32" in text
+    assert "work-item" not in text
+    assert ">5</text>" in trace.svg()
     assert {event.kind for event in trace.launches[0].events} == {"line", "read", "write"}
 
 

@@ -143,13 +143,14 @@ def execute(
         settings.report.launches.append(
             LaunchRecord(
                 kernel.name,
-                dialect.spell(space),
+                clock.spelled_space,
                 whole.size,
                 settings.checks,
                 seeds,
                 bound.elements_tracked,
                 clock.sub_group_size,
                 settings.uninitialised is not None,
+                clock.in_words("work-items"),
             )
         )
 

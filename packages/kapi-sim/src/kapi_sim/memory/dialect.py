@@ -54,10 +54,6 @@ class Dialect:
         """Return the names of the parameters that take the launch's arguments."""
         return parameters_for_launch(function, space, args)
 
-    def spell(self, space: Range | NdRange) -> str:
-        """Return an index space as a launch names it."""
-        return repr(space)
-
     def argument(self, value: Any) -> Any:
         """Return an argument as the simulator knows it."""
         return value

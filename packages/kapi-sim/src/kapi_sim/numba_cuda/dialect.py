@@ -37,12 +37,6 @@ class CudaDialect(Dialect):
     def clock(self, space: Range | NdRange, sub_group_size: int) -> Clock:
         return CudaClock(space, sub_group_size)
 
-    def spell(self, space: Range | NdRange) -> str:
-        if isinstance(space, Range):
-            return repr(space)
-        blocks, threads = (_shortest(extents) for extents in (space.group_range, space.local_range))
-        return f"{blocks} blocks of {threads} threads"
-
     def parameters(self, function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
         code = function.__code__
         names = list(code.co_varnames[: code.co_argcount])
@@ -104,13 +98,6 @@ class ArgumentCountError(KernelLaunchError, TypeError):
 
 def _asks_for_widths(clock: Clock) -> bool:
     return any(getattr(word, "asks_for_width", False) for word in clock.words)
-
-
-def _shortest(extents: tuple[int, ...]) -> str:
-    z, y, x = extents
-    if z > 1:
-        return str((x, y, z))
-    return str((x, y)) if y > 1 else str(x)
 
 
 CUDA = CudaDialect()
