@@ -7,8 +7,10 @@ knows the types of USM arrays at all is kapi-types' doing, whose hooks this modu
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable, Iterator
+from types import CodeType, ModuleType
 from typing import Any
 
 from numba.core import config, ir, types, typing
@@ -64,6 +66,7 @@ __all__ = [
     "register_pass",
     "remove",
     "restore_calls",
+    "run_frontend",
     "types",
     "typing",
     "ufunc_find_matching_loop",
@@ -204,7 +207,7 @@ def _offload_diagnostics(dispatcher: Any, level: int = 1, file: Any = None) -> N
 
 
 def _define_pipelines_with_offload(compiler: Any) -> Any:
-    # Only kapi-types makes these types, so a program without them has not imported the module that has them.
+    # Only kapi makes these types, so a program without them has not imported the modules that have them.
     if any(map(_holds_usm_array, compiler.state.args)) or _makes_arrays(compiler.state.func_id):
         from kapi_numba_offload.frontend.pipeline import offload_pipelines
 
@@ -214,19 +217,37 @@ def _define_pipelines_with_offload(compiler: Any) -> Any:
 
 def _holds_usm_array(type_: Any) -> bool:
     # Tuples of tuples are rare, and other types do not hold arrays that a caller passes.
-    return type(type_).__name__ == "UsmArrayType" or any(map(_holds_usm_array, getattr(type_, "types", ())))
+    return type(type_).__name__ in ("UsmArrayType", "IndexSpaceType") or any(
+        map(_holds_usm_array, getattr(type_, "types", ()))
+    )
 
 
 def _makes_arrays(identity: Any) -> bool:
     """Whether a function speaks of dpnp or of kernels, which Numba knows nothing of: it needs no argument to tell."""
     function = getattr(identity, "func", None)
-    known = [sys.modules[name] for name in ("dpnp", "kapi_runtime") if name in sys.modules]
-    if function is None or not known:
+    if function is None or not any(name in sys.modules for name in ("dpnp", "kapi_runtime")):
         return False
     outside = function.__globals__
-    values = [outside.get(name) for name in function.__code__.co_names]
+    values = [outside.get(name) for name in _globals_of(function.__code__)]
     values += [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
-    return any(value is module for value in values for module in known)
+    return any(map(_is_of_kapi, values))
+
+
+def _globals_of(code: CodeType) -> Iterator[str]:
+    yield from (each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _globals_of(each)
+
+
+def _is_of_kapi(value: Any) -> bool:
+    """Whether a value is dpnp or kapi-runtime, or a function or class of theirs."""
+    if isinstance(value, ModuleType):
+        return value.__name__ in ("dpnp", "kapi_runtime")
+    if not callable(value):
+        return False
+    module = getattr(value, "__module__", None) or type(value).__module__
+    return isinstance(module, str) and module.partition(".")[0] in ("dpnp", "kapi_runtime", "kapi_sim")
 
 
 def _is_filled(cell: Any) -> bool:

@@ -9,6 +9,8 @@ from numba import prange
 
 import kapi_runtime
 from _kapi_numba_hooks import CPUDispatcher
+from kapi_numba_offload import OffloadFallbackWarning, offload_reports
+from kapi_sim.errors import KernelCompilationError
 
 
 @numba.njit
@@ -85,8 +87,8 @@ def test_int32_sums_do_not_wrap():
         assert f(a) == 7 * 2**60
 
 
-def test_functions_without_kernels_stay_numbas(launches):
-    """A plain loop is Numba's own, inside the context as outside, without a warning."""
+def test_functions_without_kernels_stay_numbas(launches, monkeypatch):
+    """A plain loop is Numba's own, with a warning; an error where the fallback is switched off."""
 
     @numba.njit
     def running(a):
@@ -95,8 +97,75 @@ def test_functions_without_kernels_stay_numbas(launches):
         return a
 
     with kapi_runtime.device_context("cpu"):
-        assert running(np.ones(4)).tolist() == [1, 2, 3, 4]
+        with pytest.warns(OffloadFallbackWarning, match=r"variable `running`: .*\[host-call\]"):
+            assert running(np.ones(4)).tolist() == [1, 2, 3, 4]
+        for switch in ("0", "false", "No", "OFF"):
+            monkeypatch.setenv("KAPI_OFFLOAD_FALLBACK", switch)
+            with pytest.raises(KernelCompilationError, match="running must be offloaded as a whole"):
+                running(np.ones(4))
     assert launches == []
+
+
+def test_what_runs_on_the_host_of_an_offloaded_function_gives_numbas_results(launches):
+    """One part is a kernel, the loop after it is Numba's."""
+
+    @numba.njit
+    def f(a):
+        b = np.sin(a) + 1
+        for i in range(1, b.shape[0]):
+            b[i] += b[i - 1]
+        return b
+
+    a = np.arange(5.0)
+    with kapi_runtime.device_context("cpu"), pytest.warns(OffloadFallbackWarning, match="sequential-loop"):
+        found = f(a)
+    np.testing.assert_allclose(found, np.cumsum(np.sin(a) + 1))
+    assert len(launches) == 1
+
+
+def test_functions_without_source_are_offloaded_or_told(launches):
+    scope = {"np": np, "numba": numba}
+    exec("@numba.njit\ndef f(a):\n    return np.sin(a) + 1\n", scope)
+    exec("@numba.njit\ndef g(a):\n    s = 0.0\n    for x in a:\n        s += x\n    return s\n", scope)
+    with kapi_runtime.device_context("cpu"):
+        np.testing.assert_allclose(scope["f"](np.ones(3)), np.sin(np.ones(3)) + 1)
+        with pytest.warns(OffloadFallbackWarning, match="source in a file"):
+            assert scope["g"](np.ones(3)) == 3
+    assert len(launches) == 1
+
+
+def test_defaults_keywords_and_tuples_are_offloaded(launches):
+    @numba.njit
+    def scaled(a, factor=2.0, offset=0.0):
+        return a * factor + offset
+
+    @numba.njit
+    def summed(pair):
+        return pair[0] + pair[1]
+
+    a = np.arange(4.0)
+    with kapi_runtime.device_context("cpu"):
+        found = [scaled(a), scaled(a, offset=1.0), scaled(a=a, factor=3.0), summed((a, a))]
+    assert len(launches) == 4
+    for one, other in zip(found, [a * 2, a * 2 + 1, a * 3, a + a], strict=True):
+        np.testing.assert_array_equal(one, other)
+    (report,) = offload_reports(summed)
+    assert [part.outcome for part in report.parts] == ["offloaded"]
+
+
+def test_functions_that_make_their_arrays_are_offloaded(launches):
+    @numba.njit
+    def f(n):
+        a = np.ones(n)
+        s = 0.0
+        for i in prange(n):
+            s += a[i] * 2
+        return s, a
+
+    with kapi_runtime.device_context("cpu"):
+        total, made = f(100)
+    assert (total, type(made), made.sum()) == (200.0, np.ndarray, 100.0)
+    assert len(launches) >= 1
 
 
 def test_other_threads_are_outside(launches):

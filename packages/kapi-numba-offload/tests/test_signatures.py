@@ -10,7 +10,8 @@ from kapi_numba_offload import OffloadFallbackWarning
 A = np.asarray([3.0, 1.0, 2.0, 1.0])
 M = np.arange(6.0).reshape(2, 3)
 CALLS = [
-    "np.zeros(3, np.float64)", "np.ones((2, 3), np.int32)", "np.full(2, 7, np.float32)", "np.full((2, 2), 1.5, 'f4', 'C')",
+    "np.zeros(3, np.float64)", "np.ones((2, 3), np.int32)", "np.full(2, 7, np.float32)",
+    "np.full((2, 2), 1.5, 'f4', 'C')",
     "np.zeros(3, dtype=np.int64)", "np.zeros(shape=3)", "np.arange(4, 10, 2, np.int32)", "np.arange(5)",
     "np.zeros_like(a, np.float32)", "np.ones_like(a, dtype=np.int32)", "np.full_like(a, 2, np.int64)",
     "np.concatenate((a, a), 0)", "np.concatenate((m, m), axis=1)", "np.stack((a, a), 1)", "np.linspace(0, 1, 5, True)",

@@ -11,6 +11,7 @@ from _kapi_numba_hooks import install as register
 from _kapi_numba_hooks import is_installed as is_registered
 from _kapi_numba_hooks import remove as unregister
 from kapi_numba_offload.analysis.numpy_functions import STATUSES, numpy_functions, status
+from kapi_numba_offload.frontend import index_spaces as _index_spaces  # registers their types
 from kapi_numba_offload.frontend.decorator import dpjit, offload
 from kapi_numba_offload.frontend.host_calls import listen as _listen
 from kapi_numba_offload.run.diagnostics import (
@@ -45,7 +46,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-del _kapi_runtime
+del _kapi_runtime, _index_spaces
 
 register()
 _listen()

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from _kapi_numba_hooks import ir
+from _kapi_numba_hooks import ir, run_frontend
 from kapi_sim.errors import KernelCompilationError
 
 __all__ = ["definition_from_ir"]
@@ -40,6 +40,8 @@ def definition_from_ir(function: Callable[..., Any], func_ir: Any) -> ast.Functi
         If the function has branches or loops.
     """
     code = function.__code__
+    if func_ir is None:
+        func_ir = run_frontend(function)
     if len(func_ir.blocks) != 1:
         raise KernelCompilationError(
             f"function {function.__name__} must have its source in a file to be offloaded, since it has branches or "

@@ -24,6 +24,7 @@ from kapi_numba_offload.run.diagnostics import report_of
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.usm import as_dpnp, like
+from kapi_runtime.launch.host_arrays import place_of_host_arrays
 from kapi_sim.errors import KernelCompilationError
 from kapi_types import UsmArrayType, is_usm_array
 
@@ -67,6 +68,7 @@ class OffloadedFunction:
         self._options = options
         self.arguments = tuple(arguments)
         self._has_run = False
+        self.moved = 0
         self._usm_positions = tuple(number for number, each in enumerate(self.arguments) if _holds_usm(each))
         definition = normalised(function_definition(function, func_ir))
         for node in own_nodes(definition):
@@ -208,4 +210,5 @@ def queue_of(*args: Any) -> Any:
         found = each.sycl_queue if is_usm_array(each) else queue_of(*each) if isinstance(each, tuple) else None
         if found is not None:
             return found
-    return None
+    place = place_of_host_arrays()  # in a device context, arrays that are made are of its queue
+    return None if place is None else place.queue

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
+import dpnp
 import numba
 import numpy as np
 
-from _kapi_numba_hooks import NumbaError, as_dtype, types
+from _kapi_numba_hooks import NumbaError, as_dtype, numbas_call, types
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
 from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.analysis.numpy_functions import function_named, numpy_name
 from kapi_numba_offload.loops.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.loops.loop_exits import function_body
+from kapi_numba_offload.loops.loop_syntax import variables_of
+from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES
+from kapi_numba_offload.run.usm import is_reachable
 
 __all__ = ["HostLoop"]
 
@@ -70,7 +75,8 @@ class HostLoop:
         definition.body = function_body(loop, returned, flagged)
         module = ast.fix_missing_locations(ast.Module([definition], []))
         scope: dict[str, Any] = {}
-        exec(compile(module, function.__code__.co_filename, "exec"), {**function.__globals__, **names.closure}, scope)
+        outside = _as_host_has_it({**function.__globals__, **names.closure}, variables_of([loop], ast.Load))
+        exec(compile(module, function.__code__.co_filename, "exec"), outside, scope)
         self.function: FunctionType = scope[name]
         self._compiled = numba.njit(**{**(options or {}), "parallel": parallel})(self.function)
         self._refused = False
@@ -91,6 +97,11 @@ class HostLoop:
         called = has_effects(loop, names)
         # An array that is only read need not be copied back; one that is given to a function may be changed by it.
         self._only_read = set() if called or _has_aliases(loop) else set(self.given) - stored
+
+    @staticmethod
+    def how(values: Iterable[Any]) -> str:
+        """How it runs with such values, in words."""
+        return IN_PLACE if all(map(is_reachable, arrays_among(values))) else ON_COPIES
 
     def run(self, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any] = ()) -> Any:
         """Run the loop, and return the variables that it leaves, a single one as itself."""
@@ -115,7 +126,7 @@ class HostLoop:
     def _call(self, args: Sequence[Any]) -> Any:
         if not self._refused:
             try:
-                return self._compiled(*args)
+                return numbas_call(self._compiled, *args)
             except NumbaError:
                 self._refused = True  # Numba cannot compile it for NumPy arrays; Python runs anything
         return self.function(*args)
@@ -142,6 +153,17 @@ class HostLoop:
             if values[number].__class__ in (int, float, complex) and isinstance(type_, types.Number):
                 values[number] = as_numpy_has_it(values[number], as_dtype(type_), dtypes.get(name, frozenset()))
         return tuple(values)
+
+
+def _as_host_has_it(outside: dict[str, Any], named: Iterable[str]) -> dict[str, Any]:
+    """Globals with NumPy in the place of dpnp, and its functions in the place of dpnp's: arrays are NumPy's there."""
+    for name in named:
+        value = outside.get(name)
+        if value is dpnp:
+            outside[name] = np
+        elif (own := numpy_name(value)) is not None and function_named(own, on_device=True) is value:
+            outside[name] = function_named(own, on_device=False) or value
+    return outside
 
 
 def _has_aliases(loop: ast.AST) -> bool:

@@ -78,9 +78,13 @@ class NumpyCall:
         return result
 
     def _by_dpnp(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        if self._is_dpnps:  # its author wrote it for dpnp
-            return self._on_device(*args, **keywords)
         given, words = as_dpnp_takes_it(self.name, args, keywords)
+        if self._is_dpnps:  # its author may have written it for dpnp
+            try:
+                return self._on_device(*args, **keywords)
+            except TypeError:
+                if words == keywords:
+                    raise
         return self._on_device(*given, **words)
 
     def _without_arrays(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:

@@ -8,11 +8,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
+from weakref import WeakKeyDictionary
 
 from _kapi_numba_hooks import constants_of
 from kapi_numba_offload.run.launch_record import LaunchRecord
 
-__all__ = ["OffloadReport", "PartReport", "html_report", "offload_diagnostics", "offload_reports", "report_of"]
+__all__ = [
+    "OffloadReport",
+    "PartReport",
+    "html_report",
+    "offload_diagnostics",
+    "offload_reports",
+    "remember",
+    "report_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +152,18 @@ def html_report(function: Any, path: str | Path) -> None:
     Path(path).write_text(page, encoding="utf-8")
 
 
+_of_contexts: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
+
+
+def remember(function: Any, offloaded: Any) -> None:
+    """Let reports of a function tell of what its calls in device contexts run, too."""
+    _of_contexts.setdefault(function, []).append(offloaded)
+
+
 def _offloaded(function: Any) -> Iterator[Any]:
     # A text has a method `partition`, too.
-    return (each for each in constants_of(function) if hasattr(getattr(each, "partition", None), "regions"))
+    yield from (each for each in constants_of(function) if hasattr(getattr(each, "partition", None), "regions"))
+    yield from _of_contexts.get(function, ())
 
 
 def report_of(offloaded: Any) -> OffloadReport:

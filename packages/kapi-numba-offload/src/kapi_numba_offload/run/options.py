@@ -14,6 +14,7 @@ __all__ = ["OffloadOptions", "options_of", "set_options"]
 
 _ATTRIBUTE = "__kapi_offload_options__"
 _LEVELS = range(5)
+_OFF = ("0", "false", "no", "off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class OffloadOptions:
         """Whether something may run on the host."""
         if self.fallback is not None:
             return self.fallback
-        return "0" not in (os.environ.get("KAPI_OFFLOAD_FALLBACK"), os.environ.get("NUMBA_DPPY_FALLBACK_OPTION"))
+        asked = (os.environ.get("KAPI_OFFLOAD_FALLBACK"), os.environ.get("NUMBA_DPPY_FALLBACK_OPTION"))
+        return not any(each is not None and each.strip().lower() in _OFF for each in asked)
 
     @property
     def for_numba(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kapi_sim.errors import KapiWarning, KernelCompilationError
 
-__all__ = ["REASONS", "OffloadFallbackWarning", "Reason", "Refusal", "fall_back"]
+__all__ = ["IN_PLACE", "ON_COPIES", "REASONS", "OffloadFallbackWarning", "Reason", "Refusal", "fall_back"]
 
 
 class OffloadFallbackWarning(KapiWarning):
@@ -36,6 +36,7 @@ class Reason:
 
 
 ON_COPIES = "It runs on the host; arrays are copied there and back."
+IN_PLACE = "It runs on the host, in the memory of its arrays."
 
 REASONS: dict[str, Reason] = {
     "sequential-loop": Reason(
@@ -71,8 +72,12 @@ REASONS: dict[str, Reason] = {
         "give the loop arrays that share no memory: `a.copy()`",
     ),
     "host-function": Reason(
-        "a NumPy function is called that dpnp has not, or a `numba.stencil`",
+        "dpnp has not this NumPy function, or not with such arguments, or it is a `numba.stencil`",
         "write it with functions that dpnp has, a stencil with slices or `prange`, or work on a copy: `a.asnumpy()`",
+    ),
+    "host-call": Reason(
+        "a function that is called with NumPy arrays in a device context cannot be offloaded",
+        "write expressions of whole arrays or `prange` loops, or give it dpnp arrays to see more",
     ),
 }
 """The reasons by their ids."""

@@ -217,6 +217,9 @@ class CudaDevice:
             yield
             return
         driver.call("cuCtxSetCurrent", self.context)
+        if not int(before):  # a thread that has none keeps it
+            yield
+            return
         try:
             yield
         finally:

@@ -33,7 +33,7 @@ def called_function(value: object) -> Callable[..., Any] | None:
     if not isinstance(value, FunctionType):
         return None
     package = (value.__module__ or "").partition(".")[0]
-    is_foreign = package in ("kapi_sim", "numpy") or package in sys.stdlib_module_names - {"__main__"}
+    is_foreign = package in ("kapi_sim", "numpy", "dpnp") or package in sys.stdlib_module_names - {"__main__"}
     return None if is_foreign and not (value.__module__ or "").startswith("kapi_sim.testing.") else value
 
 

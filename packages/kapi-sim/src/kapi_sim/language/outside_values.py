@@ -20,6 +20,7 @@ from kapi_sim.language.attributes import has_constants
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.launchable import Launchable
 from kapi_sim.language.table.intrinsics import rows
+from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.memory import is_kernel_dtype
 
 __all__ = ["BUILTINS", "describe_value", "is_kernel_value", "names_dtype"]
@@ -39,6 +40,9 @@ _NUMBERS = (bool, int, float, complex)
 
 def is_kernel_value(value: object) -> bool:
     """Tell whether a kernel may name `value`; a module or an object with constants is no value, but has some."""
+    value = numpys_own(value)
+    if isinstance(value, FunctionType) and (value.__module__ or "").partition(".")[0] == "dpnp":
+        return False
     if value is None or type(value) in (*_NUMBERS, range):
         return True
     if isinstance(value, tuple):

@@ -172,6 +172,37 @@ def _far_numbers_case() -> Case:
     return Case("functions/far-numbers", _far_numbers, ((5,),), inputs, expected, {3: 4})
 
 
+def _infinite_parts(kapi: Any) -> Any:
+    @kapi.kernel
+    def infinite_parts(item: kapi.Item, z, out):
+        i = item.get_id(0)
+        found = np.sign(z[i]), np.tanh(z[i]), np.arctanh(z[i]), np.tan(z[i])
+        out[0, i], out[1, i] = found[0].real, found[0].imag
+        out[2, i], out[3, i] = found[1].real, found[1].imag
+        out[4, i], out[5, i] = found[2].real, found[2].imag
+        out[6, i], out[7, i] = found[3].real, found[3].imag
+
+    return infinite_parts
+
+
+def _infinite_parts_case() -> Case:
+    """Complex numbers with a part that is infinite or nan, by C99's Annex G."""
+    inf, nan, half = math.inf, math.nan, math.pi / 2
+    z = [complex(inf, nan), complex(inf, inf), complex(2, inf), complex(0, nan), complex(nan, 0)]
+    signs = [1, complex(nan, nan), 1j, complex(nan, nan), complex(nan, nan)]
+    tanhs = [1, 1, complex(nan, nan), complex(0, nan), complex(nan, 0)]
+    arctanhs = [complex(0, nan), complex(0, half), complex(0, half), complex(0, nan), complex(nan, nan)]
+    tans = [complex(nan, nan), 1j, 1j, complex(0, nan), complex(nan, 0)]
+    wanted = np.array([part for row in (signs, tanhs, arctanhs, tans) for part in (np.real(row), np.imag(row))])
+    return Case(
+        "functions/infinite-parts",
+        _infinite_parts,
+        ((5,),),
+        lambda: [np.array(z), np.zeros((8, 5))],
+        lambda given: {1: wanted},
+    )
+
+
 def _weak_parts(kapi: Any) -> Any:
     @kapi.kernel
     def weak_parts(item: kapi.Item, out):
@@ -218,6 +249,7 @@ CASES: tuple[Case, ...] = (
     _weak_operand_case(),
     *(_case("math", dtype) for dtype in ("float16", "float32", "float64")),
     _far_numbers_case(),
+    _infinite_parts_case(),
     _weak_parts_case(),
     *(_case("cmath", dtype) for dtype in ("float32", "complex64", "complex128")),
     *(_case("numpy", dtype) for dtype in ("int32", "float32", "float64", "complex64")),

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
-from kapi_sim.language.outside_values import describe_value
+from kapi_sim.language.outside_values import describe_value, is_kernel_value
 from kapi_types._numba_compat import GPU, TypingContext, errors, target_override, target_registry, types
 from kapi_types.kernel_api import ConstantType, EnumerationType, tuple_of
 from kapi_types.kernel_typing.calls import atomics, groups, private_memory
@@ -158,7 +158,7 @@ class KernelTypingContext(TypingContext):
         if type(val) is range and all(-(2**63) <= each < 2**63 for each in (val.start, val.stop, val.step)):
             return RangeType()
         function = python_function(val)
-        if function is not None:
+        if function is not None and is_kernel_value(function):
             return DeviceFunctionType(function)
         try:
             resolved = super().resolve_value_type(val)
