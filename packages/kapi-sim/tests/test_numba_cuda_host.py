@@ -11,7 +11,7 @@ import pytest
 import kapi_sim as kapi
 from kapi_sim import numba_cuda as cuda
 from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError, UninitializedReadError
-from kapi_sim.numba_cuda import random, refused
+from kapi_sim.numba_cuda import random, support
 
 
 @cuda.jit
@@ -651,12 +651,12 @@ def test_random_numbers_of_all_kinds():
 # What is refused
 
 
-@pytest.mark.parametrize("name", sorted(refused.REFUSED))
+@pytest.mark.parametrize("name", sorted(support.REFUSED))
 def test_refused_by_name_with_the_reason(name):
     owner = add_one if name.startswith(("inspect_", "get_")) and name != "get_ipc_handle" else cuda
     with pytest.raises(NotImplementedError, match=f"cuda.{name} must not be used") as info:
         getattr(owner, name) if name != "declare_device" else cuda.declare_device("f", "int32(int32)")(1)
-    assert refused.REFUSED[name] in str(info.value)
+    assert support.REFUSED[name] in str(info.value)
     assert info.value.code == "cuda-refused"
 
 
