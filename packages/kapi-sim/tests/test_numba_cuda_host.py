@@ -274,6 +274,15 @@ def test_copies():
         array.copy_to_device(np.zeros(4, np.int32))
 
 
+def test_a_copy_to_what_is_not_contiguous_is_refused():
+    rows = cuda.to_device(np.zeros((3, 4), order="F"))
+    with pytest.raises(ValueError, match="must be contiguous to be copied as a whole"):
+        rows[1].copy_to_device(np.ones(4))
+    rows[1] = np.ones(4)
+    assert rows.copy_to_host()[1].tolist() == [1] * 4
+    assert rows.copy_to_host().flags.f_contiguous
+
+
 def test_other_libraries_see_the_memory():
     class Foreign:
         def __init__(self, array):
