@@ -11,7 +11,7 @@ import pytest
 import kapi_sim as kapi
 from kapi_sim import numba_cuda as cuda
 from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError, UninitializedReadError
-from kapi_sim.numba_cuda import random, refused
+from kapi_sim.numba_cuda import random, support
 
 
 @cuda.jit
@@ -272,6 +272,15 @@ def test_copies():
         array.copy_to_host(np.zeros(3, np.int64))
     with pytest.raises(ValueError, match=r"shape of the copy must be \(3,\), got \(4,\)"):
         array.copy_to_device(np.zeros(4, np.int32))
+
+
+def test_a_copy_to_what_is_not_contiguous_is_refused():
+    rows = cuda.to_device(np.zeros((3, 4), order="F"))
+    with pytest.raises(ValueError, match="must be contiguous to be copied as a whole"):
+        rows[1].copy_to_device(np.ones(4))
+    rows[1] = np.ones(4)
+    assert rows.copy_to_host()[1].tolist() == [1] * 4
+    assert rows.copy_to_host().flags.f_contiguous
 
 
 def test_other_libraries_see_the_memory():
@@ -651,12 +660,12 @@ def test_random_numbers_of_all_kinds():
 # What is refused
 
 
-@pytest.mark.parametrize("name", sorted(refused.REFUSED))
+@pytest.mark.parametrize("name", sorted(support.REFUSED))
 def test_refused_by_name_with_the_reason(name):
     owner = add_one if name.startswith(("inspect_", "get_")) and name != "get_ipc_handle" else cuda
     with pytest.raises(NotImplementedError, match=f"cuda.{name} must not be used") as info:
         getattr(owner, name) if name != "declare_device" else cuda.declare_device("f", "int32(int32)")(1)
-    assert refused.REFUSED[name] in str(info.value)
+    assert support.REFUSED[name] in str(info.value)
     assert info.value.code == "cuda-refused"
 
 

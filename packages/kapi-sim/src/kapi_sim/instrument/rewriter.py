@@ -17,6 +17,7 @@ from kapi_sim.instrument.wait_loops import Callee, Waiting, kind_of_method, name
 from kapi_sim.items.meetings import ALGORITHM, Converging, Word, defaults_of, is_meeting, parameters_of
 from kapi_sim.items.undefined import passing
 from kapi_sim.language.attributes import MISSING, bound_names, called_function, dotted_path, resolve
+from kapi_sim.language.source import ADDED_ITEM
 from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
 from kapi_sim.language.words.convergence import group_barrier
@@ -122,7 +123,7 @@ class Rewriter(ArithmeticRewriter):
         elif self._is_kernel and not self._callees.dialect.has_item:
             # Who runs a kernel gives it the work-item.
             self.has_changed = True
-            (arguments.posonlyargs or arguments.args).insert(0, ast.arg("_kapi_item"))
+            (arguments.posonlyargs or arguments.args).insert(0, ast.arg(ADDED_ITEM))
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
         if self._marks_lines:
             self.has_changed = True

@@ -24,8 +24,8 @@ from kapi_sim.numba_cuda.device_arrays import DeviceArray, FreshArguments, InOut
 from kapi_sim.numba_cuda.devices import Device
 from kapi_sim.numba_cuda.dialect import CUDA
 from kapi_sim.numba_cuda.dtypes import conversion_of, scalar_types
-from kapi_sim.numba_cuda.refused import refuse_attribute
 from kapi_sim.numba_cuda.running import configured, is_running
+from kapi_sim.numba_cuda.support import refuse_attribute
 from kapi_sim.numba_cuda.wording import reworded
 from kapi_sim.settings.control import current_settings, settings_of
 from kapi_sim.tracebacks import shorten
@@ -71,6 +71,9 @@ class Dispatcher(DeviceFunction[..., Any]):
         self.extensions: list[Any] = list(options.get("extensions") or ())
         self._instrumented: Instrumented | None = None
         self._twin: Dispatcher | None = None
+        self._takes_pointers = any(
+            type(each).__name__ == "CPointer" for signature in signatures for each in getattr(signature, "args", ())
+        )
         self._scalars = [kinds for kinds in map(scalar_types, signatures) if kinds is not None]
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> ConfiguredKernel:
@@ -197,6 +200,8 @@ class Dispatcher(DeviceFunction[..., Any]):
     def launched(self, grid: tuple[int, ...], block: tuple[int, ...], nbytes: int, args: tuple[Any, ...]) -> None:
         """Run the kernel over a grid that a device can have."""
         settings = current_settings()
+        if self._takes_pointers:
+            refuse_attribute("CPointer")
         if self._instrumented is None:
             self._instrumented = Instrumented(self.twin.py_func, CUDA)
         for extension in reversed(self.extensions):

@@ -157,7 +157,7 @@ class DeviceArray:
     def __init__(self, array: np.ndarray[Any, Any], fresh: Fresh | None = None) -> None:
         self._array = array
         self._fresh = fresh
-        self.stream = 0
+        self.stream: Any = 0
         _alive.add(self)
 
     shape = property(lambda self: self._array.shape)
@@ -247,7 +247,7 @@ class DeviceArray:
             Not looked at.
         """
         if ary is None:
-            return self._array.copy()
+            return self._array.copy(order="K")
         _require_alike(ary, self._array)
         np.copyto(ary, self._array)
         return ary
@@ -262,10 +262,12 @@ class DeviceArray:
         stream : object
             Not looked at.
         """
-        given = as_host_array(ary) if hasattr(ary, "__cuda_array_interface__") else np.asarray(ary)
-        if given.size != self.size and given.ndim:
-            _require_alike(given, self._array)
-        if given.shape != self.shape and given.ndim and given.size == self.size:
+        is_there = hasattr(ary, "__cuda_array_interface__")
+        given = as_host_array(ary) if is_there else np.asarray(ary)
+        _require_contiguous(self._array)
+        if is_there:
+            _require_contiguous(given)
+        if given.ndim and given.shape != self.shape:
             _require_alike(given, self._array)
         self._array[...] = given
         if self._fresh is not None:
@@ -320,6 +322,15 @@ class ConversionError(KernelLaunchError, ValueError):
 
 class ArrayTypeError(DtypeError):
     """Something is no array that the device can take."""
+
+
+def _require_contiguous(array: np.ndarray[Any, Any]) -> None:
+    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        raise ConversionError(
+            f"an array on the device must be contiguous to be copied as a whole, got strides {array.strides}: assign to "
+            "its elements, `array[...] = values`",
+            code="copy-unlike",
+        )
 
 
 def _require_alike(one: Any, other: np.ndarray[Any, Any]) -> None:
@@ -487,7 +498,9 @@ def device_array(
         Not looked at.
     """
     array = _empty(shape, dtype, strides, order)
-    return DeviceArray(array, Fresh(array))
+    made = DeviceArray(array, Fresh(array))
+    made.stream = stream
+    return made
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceArray:

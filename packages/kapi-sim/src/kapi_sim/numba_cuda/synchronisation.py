@@ -103,7 +103,6 @@ class SyncWarp(CudaConverging):
     """``cuda.syncwarp``."""
 
     orders_memory: ClassVar[bool] = True
-    is_barrier: ClassVar[bool] = True
 
     def meet(self, place: tuple[Any, ...], mask: Any = FULL_MASK) -> Yielded:
         return place, Lanes("warp", mask_of(mask, "syncwarp")), int(MemoryScope.SUB_GROUP), self
