@@ -35,6 +35,7 @@ from kapi_runtime.platform.interface import (
 )
 from kapi_sim.errors import DeviceNotFoundError, DriverError, KernelLaunchError
 from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.shown import shown
 
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule, Target
@@ -118,6 +119,9 @@ class CudaPlatform(Platform):
 
     def describe_queue(self, queue: Any) -> str:
         return queues.describe_queue(queue)
+
+    def place_key(self, queue: Any) -> tuple[Any, ...]:
+        return (queue.device,)
 
     def queue_id(self, queue: Any) -> int:
         return int(queue.handle)
@@ -296,7 +300,7 @@ class CudaPlatform(Platform):
             return device
         found = self.default_device()
         if found is None:
-            raise DeviceNotFoundError(self.missing_device_message())
+            raise DeviceNotFoundError(self.missing_device_message(), code="no-device")
         return found
 
     def _current_queue(self) -> CudaQueue:
@@ -317,5 +321,7 @@ class CudaPlatform(Platform):
 
 def _ours(kernel: BuiltKernel) -> CudaKernel:
     if not isinstance(kernel, CudaKernel):
-        raise KernelLaunchError(f"a kernel for a CUDA device must be built for it, got {kernel!r}")
+        raise KernelLaunchError(
+            f"a kernel for a CUDA device must be built for it, got {shown(kernel)}", code="no-kernel"
+        )
     return kernel
