@@ -71,6 +71,7 @@ BUDGETS = {
     "instruction_sets": 150,
     "docs": 180,
     "without_dpnp": 60,
+    "without_platform": 30,
     "build": 40,
     "brief on 3.11": 70,
     "brief on 3.12": 70,
@@ -108,7 +109,8 @@ def tests(session: nox.Session) -> None:
     quick = ["lint", "imports", "house", "types"]
     # The longest first, so that no lane is left alone with one at the end.
     latest = [f"isolated({dist})" for dist in PACKAGES]
-    names = [*quick, "integration", *reversed(latest), "instruction_sets", "docs", "without_dpnp", "build"]
+    alone = ["docs", "without_dpnp", "without_platform", "build"]
+    names = [*quick, "integration", *reversed(latest), "instruction_sets", *alone]
     run_sessions(session, {name: nox_command(name) for name in names} | on_other_pythons(session))
 
 
@@ -192,6 +194,14 @@ def without_dpnp(session: nox.Session) -> None:
 
 
 @nox.session
+def without_platform(session: nox.Session) -> None:
+    """kapi-runtime without extras: it can be imported, and says what to install where a device is needed."""
+    install(session, "--group", "without-platform")
+    session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpctl", "dpnp", "kapi_spirv", "kapi_ptx")
+    run_tests(session, ROOT / "packages" / "kapi-runtime" / "tests" / "test_without_platform.py", *session.posargs)
+
+
+@nox.session
 def minimums(session: nox.Session) -> None:
     """All packages with the lowest versions that they declare: their tests of what versions decide."""
     run_with_lowest_versions(session)
@@ -202,7 +212,7 @@ def run_with_lowest_versions(session: nox.Session) -> None:
     # As requirements files the projects' dependencies count as direct, which is what "lowest-direct" lowers.
     projects = [part for dist in PACKAGES for part in ("--requirements", f"packages/{dist}/pyproject.toml")]
     groups = [part for dist in PACKAGES for part in ("--group", f"packages/{dist}/pyproject.toml:test")]
-    extras = [part for extra in ("cpu", "dpnp", "pytest") for part in ("--extra", extra)]
+    extras = [part for extra in ("cpu", "dpnp", "libdevice", "pytest") for part in ("--extra", extra)]
     # Without --no-build, a version with no wheel for this Python would be compiled.
     install(session, *PACKAGES, *projects, "--resolution", "lowest-direct", *extras, *groups, "--no-build")
     for dist, files in DECIDED_BY_VERSIONS.items():

@@ -1,4 +1,4 @@
-"""What numba.cuda's programs do on the host: launches, device arrays, streams, events, reductions, vectorized functions."""
+"""What numba.cuda's programs do on the host: launches, arrays, streams, events, reductions, vectorized functions."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ def test_configurations_refused(configuration, error, message):
     with pytest.raises(error, match=message) as info:
         add_one[configuration](np.zeros(8))
     assert isinstance(info.value, KernelLaunchError)
+    assert info.value.code in ("launch-configuration", "cuda-configuration")
 
 
 def test_a_block_has_at_most_1024_threads():
@@ -286,10 +287,118 @@ def test_other_libraries_see_the_memory():
 
 def test_memory_of_a_real_device_is_refused():
     class Real:
-        __cuda_array_interface__ = {"shape": (4,), "typestr": "<f8", "data": (64, False), "version": 3}
+        def __init__(self):
+            self.__cuda_array_interface__ = {"shape": (4,), "typestr": "<f8", "data": (64, False), "version": 3}
 
-    with pytest.raises(DtypeError, match="made by kapi_sim.numba_cuda, got memory at 0x40"):
+    with pytest.raises(DtypeError, match="made by kapi_sim.numba_cuda, got memory at 0x40.*cuda-memory"):
         add_one[1, 4](Real())
+
+
+@pytest.mark.parametrize("space", [cuda.shared, cuda.local])
+def test_alignment(space):
+    @cuda.jit
+    def kernel(a, alignment):
+        own = space.array(1, np.int32, alignment)
+        own[0] = 3
+        a[0] = own[0]
+
+    a = np.zeros(1)
+    kernel[1, 1](a, 16)
+    assert a[0] == 3
+    with pytest.raises(LimitError, match="must be a power of two from 8 on, got 12") as info:
+        kernel[1, 1](a, 12)
+    assert info.value.code == "cuda-alignment"
+
+
+def test_shared_memory_has_48_kilobytes():
+    @cuda.jit
+    def kernel(a):
+        own = cuda.shared.array(12289, np.float32)
+        own[0] = 1
+        a[0] = own[0]
+
+    with pytest.raises(LimitError, match="at most 49152 bytes in all, got 49156, 49156 of them in `own`"):
+        kernel[1, 1](np.zeros(1))
+
+
+def test_a_mask_names_its_caller():
+    @cuda.jit
+    def kernel(a):
+        a[cuda.laneid] = cuda.ballot_sync(0b0111, 1)
+
+    with pytest.raises(kapi.errors.CollectiveMismatchError, match="mask of ballot_sync must name the thread") as info:
+        kernel[1, 4](np.zeros(4))
+    assert info.value.code == "mask-without-caller"
+
+
+def test_a_mask_of_threads_that_do_not_come():
+    @cuda.jit
+    def kernel(a):
+        if cuda.laneid < 2:
+            a[cuda.laneid] = cuda.ballot_sync(0b1111, 1)
+        else:
+            cuda.syncwarp(0b1100)
+            cuda.syncthreads()
+
+    with pytest.raises(kapi.errors.CollectiveMismatchError, match="by all 4 threads of the block, got 2"):
+        kernel[1, 4](np.zeros(4))
+
+
+def test_threads_that_have_returned_hold_up_no_barrier():
+    @cuda.jit
+    def early(a):
+        i = cuda.grid(1)
+        if i >= a.size:
+            return
+        a[i] = cuda.syncthreads_count(True)
+
+    @cuda.jit
+    def late(a):
+        i = cuda.grid(1)
+        if i < a.size:
+            cuda.syncthreads()
+            a[i] = 1
+
+    a = np.zeros(5)
+    early[1, 8](a)
+    assert a.tolist() == [5] * 5
+    with pytest.raises(kapi.errors.BarrierDivergenceError, match="3 threads .* left the kernel without it"):
+        late[1, 8](a)
+
+
+def test_a_lane_that_takes_no_part_gives_nothing():
+    @cuda.jit
+    def kernel(a):
+        if cuda.laneid < 2:
+            a[cuda.laneid] = cuda.shfl_sync(0b11, 1, 2)
+
+    with pytest.raises(kapi.errors.CollectiveMismatchError, match="lane 2 that takes part"):
+        kernel[1, 4](np.zeros(4))
+
+
+def test_a_race_between_warps_is_no_matter_of_syncwarp():
+    @cuda.jit
+    def kernel(a):
+        tile = cuda.shared.array(64, np.int32)
+        i = cuda.threadIdx.x
+        tile[i] = i
+        cuda.syncwarp()
+        a[i] = tile[63 - i]
+
+    with pytest.raises(kapi.errors.DataRaceError, match="shared memory"):
+        kernel[1, 64](np.zeros(64))
+
+
+def test_traces_and_reports_have_cudas_words():
+    with kapi.simulation(schedules=2) as report, kapi.trace() as trace:
+        add_one[(2, 1), 3](np.zeros(4))
+    assert "add_one over 2 blocks of 3 threads: 6 threads, program order" in report.text()
+    text = trace.text(color=False)
+    assert text.startswith("add_one over 2 blocks of 3 threads: 6 threads, ")
+    assert "of each warp of 32" in text
+    assert "work-item" not in text
+    assert ">5</text>" in trace.svg()
+    assert {event.kind for event in trace.launches[0].events} == {"line", "read", "write"}
 
 
 @pytest.mark.parametrize("make", [cuda.device_array, cuda.pinned_array, cuda.mapped_array, cuda.managed_array])
@@ -425,6 +534,12 @@ def test_reduce():
         total(np.zeros((2, 2)))
 
 
+def test_functions_of_arrays_say_what_they_take():
+    with pytest.raises(KernelLaunchError, match="must have one axis to be split") as info:
+        list(cuda.to_device(np.zeros((2, 2))).split(1))
+    assert info.value.code == "cuda-shape"
+
+
 def test_vectorize():
     @cuda.vectorize(["int64(int64, int64)", "float64(float64, float64)"], target="cuda")
     def scaled(x, y):
@@ -542,6 +657,7 @@ def test_refused_by_name_with_the_reason(name):
     with pytest.raises(NotImplementedError, match=f"cuda.{name} must not be used") as info:
         getattr(owner, name) if name != "declare_device" else cuda.declare_device("f", "int32(int32)")(1)
     assert refused.REFUSED[name] in str(info.value)
+    assert info.value.code == "cuda-refused"
 
 
 def test_unknown_names_are_no_attributes():

@@ -1,4 +1,4 @@
-"""Each word of numba.cuda's kernels does what CUDA's documents say: a case for each, with numbers worked out by hand."""
+"""Each word of numba.cuda's kernels does what CUDA's documents say: a case for each, worked out by hand."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def read_module(data: bytes, key: str | None = None) -> PtxModule:
     >>> read_module(b"something else")
     Traceback (most recent call last):
     ...
-    kapi_sim.errors.ModuleFileError: data must be a kapi PTX module of format 1, got something else
+    kapi_sim.errors.ModuleFileError: data must be a kapi PTX module of format 1, got something else [module-file-format]
     """
     module = _FORMAT.read(data, key)
     local = [each.name for each in module.parameters if each.kind == "local"]

@@ -125,7 +125,8 @@ class ParallelLoop:
         if isinstance(made, _Made) and made.apart:
             made = self._shared(made, captured) or made
         if isinstance(made, Refusal):
-            self.latest = fall_back(self.place, made, self.options.may_fall_back)
+            how = self.host.how((*captured, *initial))
+            self.latest = fall_back(self.place, made, self.options.may_fall_back, how)
             return self.host.run(bounds, captured, initial)
         extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
         steps = [each for at in range(0, len(bounds), 3) for each in (bounds[at], bounds[at + 2])]

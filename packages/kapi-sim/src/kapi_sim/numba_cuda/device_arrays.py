@@ -222,7 +222,8 @@ class DeviceArray:
         target = self._array[index]
         if self._array.dtype.names is None and given.ndim > np.ndim(target):
             raise ConversionError(
-                f"a value of {given.ndim} axes must fit array[{index!r}], which has {np.ndim(target)}"
+                f"a value of {given.ndim} axes must fit array[{index!r}], which has {np.ndim(target)}",
+                code="copy-unlike",
             )
         self._array[index] = given
         if self._fresh is not None:
@@ -273,7 +274,7 @@ class DeviceArray:
     def split(self, section: int, stream: Any = 0) -> Iterator[DeviceArray]:
         """Yield parts of so many elements each."""
         if self.ndim != 1:
-            raise ConversionError(f"an array must have one axis to be split, got {self.ndim}")
+            raise ConversionError(f"an array must have one axis to be split, got {self.ndim}", code="cuda-shape")
         for start in range(0, self.size, section):
             yield self[start : start + section]
 
@@ -323,9 +324,13 @@ class ArrayTypeError(DtypeError):
 
 def _require_alike(one: Any, other: np.ndarray[Any, Any]) -> None:
     if one.dtype != other.dtype:
-        raise ArrayTypeError(f"dtype of the copy must be {other.dtype}, got {one.dtype}: convert it with astype")
+        raise ArrayTypeError(
+            f"dtype of the copy must be {other.dtype}, got {one.dtype}: convert it with astype", code="copy-unlike"
+        )
     if one.shape != other.shape:
-        raise ConversionError(f"shape of the copy must be {other.shape}, got {one.shape}: make it of that shape")
+        raise ConversionError(
+            f"shape of the copy must be {other.shape}, got {one.shape}: make it of that shape", code="copy-unlike"
+        )
 
 
 def is_cuda_array(obj: Any) -> bool:
@@ -360,7 +365,8 @@ def _known(interface: dict[str, Any]) -> tuple[np.ndarray[Any, Any], Fresh | Non
         return np.empty(interface["shape"], interface["typestr"]), None
     raise DtypeError(
         f"an array must be on the host or made by kapi_sim.numba_cuda, got memory at {address:#x} of a device: "
-        "pass a NumPy array"
+        "pass a NumPy array",
+        code="cuda-memory",
     )
 
 
@@ -398,7 +404,9 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceArray:
     if isinstance(obj, DeviceArray):
         return obj
     if not is_cuda_array(obj):
-        raise ArrayTypeError(f"obj must be an array on the device, got {obj!r}: use cuda.to_device")
+        raise ArrayTypeError(
+            f"obj must be an array on the device, got {obj!r}: use cuda.to_device", code="copy-without-array"
+        )
     return DeviceArray(*_known(obj.__cuda_array_interface__))
 
 

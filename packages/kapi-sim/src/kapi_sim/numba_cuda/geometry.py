@@ -72,7 +72,7 @@ def _first(values: Triple, ndim: Any, word: str) -> Any:
     if ndim == 1:
         return values[0]
     if ndim not in (2, 3):
-        raise OutOfBoundsError(f"ndim of cuda.{word} must be 1, 2 or 3, got {ndim!r}")
+        raise OutOfBoundsError(f"ndim of cuda.{word} must be 1, 2 or 3, got {ndim!r}", code="dim-out-of-range")
     return values[:ndim]
 
 

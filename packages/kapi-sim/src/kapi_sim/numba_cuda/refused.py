@@ -64,5 +64,6 @@ def refuse_attribute(name: str) -> None:
 
 def _refuse(name: str) -> NoReturn:
     raise RefusedWordError(
-        f"cuda.{name} must not be used in kapi_sim.numba_cuda: {REFUSED[name]}; numba.cuda itself has it on a GPU"
+        f"cuda.{name} must not be used in kapi_sim.numba_cuda: {REFUSED[name]}; numba.cuda itself has it on a GPU",
+        code="cuda-refused",
     )

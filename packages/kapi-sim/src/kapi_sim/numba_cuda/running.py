@@ -70,7 +70,7 @@ class CudaClock(Clock):
     @property
     def block_idx(self) -> Triple:
         """Its block, along x, y and z."""
-        return _triple(self.uid // self.group_size, self.grid_dim)
+        return self.block_of(self.uid)
 
     @property
     def lane(self) -> int:
@@ -80,12 +80,33 @@ class CudaClock(Clock):
     def describe(self, uid: int | None = None) -> str:
         """Name a thread, the running one if none is given, and its block."""
         number = self.uid if uid is None else uid
-        block = _spelled(_triple(number // self.group_size, self.grid_dim), self.grid_dim)
+        block = _spelled(self.block_of(number), self.grid_dim)
         return f"{self.describe_within(number)} of block {block}"
 
     def describe_within(self, uid: int) -> str:
         """Name a thread by its index in its block."""
         return f"thread {_spelled(self._threads[uid % self.group_size], self.block_dim)}"
+
+    def label(self, uid: int) -> str:
+        x, y, z = self._threads[uid % self.group_size]
+        index = tuple(
+            thread + block * extent
+            for thread, block, extent in zip((x, y, z), self.block_of(uid), self.block_dim, strict=True)
+        )
+        extents = tuple(b * n for b, n in zip(self.grid_dim, self.block_dim, strict=True))
+        return _spelled((index[0], index[1], index[2]), (extents[0], extents[1], extents[2]))
+
+    def block_of(self, uid: int) -> Triple:
+        """Return a thread's block, along x, y and z."""
+        return _triple(uid // self.group_size, self.grid_dim)
+
+    @property
+    def spelled_space(self) -> str:
+        blocks, threads = (
+            _spelled(extents, extents if extents[2] > 1 else (1, extents[1], 1))
+            for extents in (self.grid_dim, self.block_dim)
+        )
+        return f"{blocks} blocks of {threads} threads"
 
     def in_words(self, text: str) -> str:
         return in_cuda_words(text)
@@ -114,7 +135,10 @@ def running(word: str) -> CudaClock:
     """
     clock = _running.get()
     if clock is None:
-        raise KernelLaunchError(f"cuda.{word} must be used inside a kernel, got a use outside of one: launch a kernel")
+        raise KernelLaunchError(
+            f"cuda.{word} must be used inside a kernel, got a use outside of one: launch a kernel",
+            code="outside-kernel",
+        )
     return clock
 
 
