@@ -206,6 +206,7 @@ _ARGUMENTS = {
     "array-without-queue": "an array does not name the queue that it lives on",
     "arrays-mixed": "one expression has arrays of a device and of the host",
     "copies-share-memory": "an array that the kernel writes shares memory with another one, and both are copied",
+    "different-platforms": "the arrays of one launch, or its arrays and its code, are of two platforms",
     "different-queues": "the arrays of one launch live on different queues",
     "local-memory-in-range": "a LocalAccessor is given to a launch over a Range",
     "no-array": "no argument has a queue that could run the kernel",

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kapi_runtime.launch.placement import execution_queue, placement_error
+from kapi_runtime.platform.placement import placement_error
+from kapi_runtime.sycl.placement import execution_queue
 from kapi_sim.errors import ExecutionPlacementError
 from kapi_types import array_fields, is_usm_array
 

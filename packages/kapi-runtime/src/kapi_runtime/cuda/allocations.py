@@ -55,7 +55,9 @@ class CudaMemory:
             error = driver.error_of(name, code, f"{nbytes} bytes of {kind} memory on {describe_device(device)}")
             if isinstance(error, UsmAllocationError):
                 free, total = device.memory_info()
-                raise UsmAllocationError(f"{error}; {free} bytes of {total} are free on the device")
+                raise UsmAllocationError(
+                    f"{error}; {free} bytes of {total} are free on the device", code="device-memory-short"
+                )
             raise error
         self.pointer = int(found)
 

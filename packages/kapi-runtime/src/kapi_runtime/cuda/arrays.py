@@ -98,7 +98,7 @@ def ordinal_of_pointer(pointer: int) -> int | None:
 
 
 def _of_cupy(value: Any) -> ArrayFields | None:
-    data = getattr(value, "data", None)
+    data: Any = getattr(value, "data", None)
     if not hasattr(data, "ptr") or not hasattr(value, "strides"):
         return None
     dtype = np.dtype(value.dtype)
@@ -140,7 +140,8 @@ def _of_torch(value: Any) -> ArrayFields | None:
     name = str(value.dtype).removeprefix("torch.")
     if name not in _TORCH_DTYPES:
         raise DtypeError(
-            f"elements of a tensor must be of one of {', '.join(_TORCH_DTYPES)}, got {name}: convert by `tensor.to(dtype)`",
+            f"elements of a tensor must be of one of {', '.join(_TORCH_DTYPES)}, got {name}: convert by "
+            "`tensor.to(dtype)`",
             code="argument-dtype",
         )
     return ArrayFields(
@@ -222,8 +223,8 @@ def _ordinal(value: Any, pointer: int, shape: tuple[int, ...]) -> int | None:
     ordinal = ordinal_of_pointer(pointer)
     if ordinal is None:
         raise placement_error(
-            f"a {type(value).__name__} must be in memory that a CUDA device reaches, got {pointer:#x}, which the driver "
-            "does not know: copy it to a device",
+            f"a {type(value).__name__} must be in memory that a CUDA device reaches, got {pointer:#x}, which the "
+            "driver does not know: copy it to a device",
             "array-on-host",
         )
     return ordinal

@@ -51,6 +51,9 @@ class CudaEvent:
     @property
     def is_done(self) -> bool:
         """Whether the mark is passed; waits for nothing."""
+        return self._is_passed()
+
+    def _is_passed(self) -> bool:
         code, _ = driver.result("cuEventQuery", self.native)
         if code and code != _NOT_READY:
             raise driver.error_of("cuEventQuery", code, "a launch")
@@ -76,13 +79,14 @@ class CudaEvent:
 
     def __del__(self) -> None:
         # Streams that wait for it wait for the mark as it was when they were told: the event may be set anew.
-        native = getattr(self, "native", None)
-        if native is not None:
+        try:
             pool = _pools.setdefault((self.device.ordinal, self.is_timed), [])
-            if len(pool) < _POOLED:
-                pool.append(native)
-            else:
-                driver.result("cuEventDestroy", native)
+            if self.native is not None and len(pool) < _POOLED:
+                pool.append(self.native)
+            elif self.native is not None:
+                driver.result("cuEventDestroy", self.native)
+        except AttributeError:  # it could not be made, or the interpreter has gone
+            return
 
 
 def recorded_event(device: CudaDevice, stream: int, is_timed: bool = False) -> CudaEvent:

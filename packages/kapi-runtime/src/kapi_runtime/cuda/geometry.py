@@ -1,9 +1,9 @@
 """From an index space to work-groups that a CUDA device takes.
 
-A launch is a grid of blocks: of work-groups, each of which is whole.  The last dimension of an index space, the fastest,
-is the grid's x, of which there may be 2**31 - 1 groups; of the two others there may be 65535.  Where nobody has chosen a
-work-group, it is chosen so that neighbours along the last dimension are neighbours in memory and no axis has too many
-groups.
+A launch is a grid of blocks: of work-groups, each of which is whole.  The last dimension of an index space, the
+fastest, is the grid's x, of which there may be 2**31 - 1 groups; of the two others there may be 65535.  Where nobody
+has chosen a work-group, it is chosen so that neighbours along the last dimension are neighbours in memory and no axis
+has too many groups.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def submitted_range(
         if count > limit:
             chosen = "" if local_range is None else ", or a larger work-group along it"
             raise LimitError(
-                f"index_space of kernel `{kernel.name}` must have at most {limit} work-groups along dimension {axis} on "
-                f"a CUDA device, got {count} of {group[axis]} work-items: make the longest dimension the last one"
+                f"index_space of kernel `{kernel.name}` must have at most {limit} work-groups along dimension {axis} "
+                f"on a CUDA device, got {count} of {group[axis]} work-items: make the longest dimension the last one"
                 f"{chosen}, or split the launch",
                 code="range-too-large",
             )

@@ -77,6 +77,9 @@ class Timeline:
 
     def tidy(self) -> None:
         """Let go of what the launches use that are done; waits for none."""
+        number = self.last
+        if number is not None and not self._marks:
+            self.mark(number)
         done: list[Any] = []
         with self._lock:
             while self._marks and is_passed(self._marks[0][1]):
@@ -105,7 +108,7 @@ class PlannedLaunch(CudaEvent):
 
     __slots__ = ("_event", "_number", "_timeline")
 
-    is_timed = False  # type: ignore[assignment]  # the same for all
+    is_timed = False
 
     def __init__(self, timeline: Timeline, number: int) -> None:
         self._timeline, self._number = timeline, number
@@ -115,6 +118,11 @@ class PlannedLaunch(CudaEvent):
     def device_event(self) -> CudaEvent:
         """Itself, as that of the device."""
         return self
+
+    @property
+    def queue(self) -> CudaQueue:
+        """Where it was submitted."""
+        return self._timeline.queue
 
     @property
     def device(self) -> Any:  # type: ignore[override]  # that of its queue
@@ -128,7 +136,7 @@ class PlannedLaunch(CudaEvent):
 
     @property
     def is_done(self) -> bool:
-        return self._number <= self._timeline.passed or CudaEvent.is_done.fget(self)  # type: ignore[attr-defined]
+        return self._number <= self._timeline.passed or self._is_passed()
 
     def wait(self) -> None:
         """Wait for the kernel, and let go of its arguments.  Other threads run meanwhile, and Ctrl-C is heard."""
@@ -188,7 +196,8 @@ def release() -> None:
 def in_flight() -> int:
     """Return how many launches are held; some may be complete already."""
     with _lock:
-        return sum(map(len, [*_pending.values(), *_timelines.values(), *_others]))
+        timelines = [*_timelines.values(), *_others]
+        return sum(map(len, _pending.values())) + sum(map(len, timelines))
 
 
 def finish(device: Any = None) -> None:

@@ -2,8 +2,8 @@
 
 A plan is for arrays of the same classes, types, shapes and strides on the same stream: a launch then writes their
 addresses, and the numbers, into the packed argument of the first launch.  What looks at them is a function that is
-written for the plan, in Python, since a loop over rows of what is to be checked takes twice as long.  Whatever is not as
-it was goes the long way, which raises the errors.
+written for the plan, in Python, since a loop over rows of what is to be checked takes twice as long.  Whatever is not
+as it was goes the long way, which raises the errors.
 
 Before a plan is used, it packs the arguments that it was made for, and the bytes must be those of the long way.
 """
@@ -105,7 +105,8 @@ class Plan:
             except KernelLaunchError:
                 return None
             for event in events:
-                wait_on_stream(self.queue.device, self.queue.handle, event)
+                if not isinstance(event, PlannedLaunch) or event.queue != self.queue:  # a stream keeps its own order
+                    wait_on_stream(self.queue.device, self.queue.handle, event)
         function, *arguments = self._launch
         (code,) = function(*arguments)
         if code:

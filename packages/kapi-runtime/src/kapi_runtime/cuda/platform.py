@@ -11,7 +11,7 @@ import kapi_ptx
 from kapi_runtime.cuda import driver, findings, foreign, keep_alive, memory, programs, queues, submission, timing
 from kapi_runtime.cuda.allocations import CudaMemory, copy_from_device, copy_to_device
 from kapi_runtime.cuda.arrays import cuda_fields
-from kapi_runtime.cuda.devices import CudaDevice, all_devices, describe_device, device_at
+from kapi_runtime.cuda.devices import CudaDevice, all_devices, describe_device
 from kapi_runtime.cuda.events import CudaEvent, recorded_event, wait_on_stream
 from kapi_runtime.cuda.geometry import submitted_range
 from kapi_runtime.cuda.launch_events import CudaHostEvent, native_events
@@ -19,7 +19,7 @@ from kapi_runtime.cuda.placement import execution_queue
 from kapi_runtime.cuda.plan import make_plan
 from kapi_runtime.cuda.programs import CudaKernel
 from kapi_runtime.cuda.queues import CudaQueue
-from kapi_runtime.platform import current, recorder
+from kapi_runtime.platform import current
 from kapi_runtime.platform.interface import (
     Allocation,
     BuiltKernel,
@@ -35,6 +35,7 @@ from kapi_runtime.platform.interface import (
 )
 from kapi_sim.errors import DeviceNotFoundError, DriverError, KernelLaunchError
 from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.shown import shown
 
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule, Target
@@ -118,6 +119,9 @@ class CudaPlatform(Platform):
 
     def describe_queue(self, queue: Any) -> str:
         return queues.describe_queue(queue)
+
+    def place_key(self, queue: Any) -> tuple[Any, ...]:
+        return (queue.device,)
 
     def queue_id(self, queue: Any) -> int:
         return int(queue.handle)
@@ -296,7 +300,7 @@ class CudaPlatform(Platform):
             return device
         found = self.default_device()
         if found is None:
-            raise DeviceNotFoundError(self.missing_device_message())
+            raise DeviceNotFoundError(self.missing_device_message(), code="no-device")
         return found
 
     def _current_queue(self) -> CudaQueue:
@@ -317,5 +321,7 @@ class CudaPlatform(Platform):
 
 def _ours(kernel: BuiltKernel) -> CudaKernel:
     if not isinstance(kernel, CudaKernel):
-        raise KernelLaunchError(f"a kernel for a CUDA device must be built for it, got {kernel!r}")
+        raise KernelLaunchError(
+            f"a kernel for a CUDA device must be built for it, got {shown(kernel)}", code="no-kernel"
+        )
     return kernel

@@ -236,7 +236,7 @@ def _loaded(name: str, code: bytes, entry: str, device: CudaDevice, max_register
             cubins.drop(key)
         cubin = _assembled(name, code, device, max_registers)
         library = _Library(driver.call("cuModuleLoadData", cubin), device)
-        cubins.store(key, cubin)
+        cubins.store(key, name, cubin)
         return _function(name, entry, library, device)
 
 

@@ -103,8 +103,10 @@ class _OwnStream:
             self.handle = int(driver.call("cuStreamCreate", _NON_BLOCKING))
 
     def __del__(self) -> None:
-        if getattr(self, "handle", 0):
+        try:
             driver.result("cuStreamDestroy", self.handle)  # what was submitted to it runs to its end
+        except AttributeError:  # it could not be made, or the interpreter has gone
+            return
 
 
 def new_queue(device: CudaDevice) -> CudaQueue:

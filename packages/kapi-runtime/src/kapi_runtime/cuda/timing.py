@@ -1,7 +1,8 @@
 """Times of work on CUDA devices, by events that the device stamps.
 
-The driver tells only the time between two events.  A reference event for each device, of which the host's time is known,
-turns that into a time of a clock; it is set anew from time to time, since the driver's difference has few digits.
+The driver tells only the time between two events.  A reference event for each device, of which the host's time is
+known, turns that into a time of a clock; it is set anew from time to time, since the driver's difference has few
+digits.
 """
 
 from __future__ import annotations

@@ -13,10 +13,8 @@ import sys
 import warnings
 from typing import Any
 
-from dpctl.memory import MemoryUSMDevice
-
 from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord, KernelModule
-from kapi_runtime.sycl import keep_alive
+from kapi_runtime.platform.interface import Platform
 from kapi_sim import (
     CollectiveMismatchError,
     DriverError,
@@ -40,8 +38,10 @@ class FailureWatch:
         The kernel, whose table of failures is not empty.
     space : Range or NdRange
         What it is launched over.
-    queue : dpctl.SyclQueue
+    platform : Platform
         Where.
+    queue : object
+        The platform's queue that it goes to.
 
     Attributes
     ----------
@@ -49,18 +49,17 @@ class FailureWatch:
         Where the kernel writes.
     """
 
-    __slots__ = ("_is_read", "_memory", "_module", "_space", "address")
+    __slots__ = ("_is_read", "_memory", "_module", "_platform", "_space", "address")
 
-    def __init__(self, module: KernelModule, space: Range | NdRange, queue: Any) -> None:
-        self._module, self._space = module, space
+    def __init__(self, module: KernelModule, space: Range | NdRange, platform: Platform, queue: Any) -> None:
+        self._module, self._space, self._platform = module, space, platform
         self._is_read = False
-        self._memory = MemoryUSMDevice(FAILURE_RECORD_SIZE, queue=queue)
-        self._memory.memset()
-        self.address = int(self._memory._pointer)
+        self._memory = platform.allocate(queue, FAILURE_RECORD_SIZE, zeroed=True)
+        self.address = self._memory.pointer
 
     def release(self) -> None:
         """Let go of the launch's arguments, and raise what a work-item met; for the event that the host waits for."""
-        keep_alive.release()
+        self._platform.release()
         self.check()
 
     def check(self) -> None:
@@ -80,7 +79,7 @@ class FailureWatch:
             If the record is not one that the kernel's compiler writes.
         """
         self._is_read = True
-        record = FailureRecord.read(bytes(self._memory.copy_to_host()))
+        record = FailureRecord.read(self._memory.read(FAILURE_RECORD_SIZE))
         if record is None:
             return
         if not 0 <= record.number < len(self._module.failures):

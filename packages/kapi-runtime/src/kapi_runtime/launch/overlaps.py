@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from kapi_lowering import KernelModule
 from kapi_runtime.launch.arguments import Arguments
 from kapi_sim import KernelLaunchError
 from kapi_sim.language.usm_fields import OVERLAPPING, ArrayFields
-from kapi_spirv import SpirvModule
 
 __all__ = ["require_apart"]
 
 _MAX_WORK = 100_000  # steps of NumPy's search for an address that two views have in common: about a millisecond
 
 
-def require_apart(module: SpirvModule, arguments: Arguments) -> None:
+def require_apart(module: KernelModule, arguments: Arguments) -> None:
     """Raise if two arguments, one of them written, or two elements of one, share memory without being the same view.
 
     Parameters
     ----------
-    module : SpirvModule
+    module : KernelModule
         The compiled kernel, which says what it writes.
     arguments : Arguments
         What it is given.

@@ -11,6 +11,7 @@ import importlib.util
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DeviceNotFoundError, DriverError
 from kapi_sim.language.usm_fields import is_usm_array
 
-__all__ = ["is_installed", "named", "nothing_installed", "platform_of_array", "platforms"]
+__all__ = ["activate", "is_installed", "named", "nothing_installed", "platform_of_array", "platforms"]
 
 # What DLPack calls the kinds of devices.
 _DLPACK_CUDA, _DLPACK_CUDA_MANAGED, _DLPACK_ONEAPI = 2, 13, 14
@@ -42,6 +43,10 @@ class _Known:
         Modules that must be there for it to be installed.
     extra : str
         What brings them.
+    is_array : callable
+        Whether a value is one of its arrays, told without its library.
+    at_import : str
+        Module whose `activate` is called when kapi_runtime is imported and it is installed; "" for none.
     """
 
     name: str
@@ -50,6 +55,7 @@ class _Known:
     needs: tuple[str, ...]
     extra: str
     is_array: Callable[[Any], bool]
+    at_import: str = ""
 
     @property
     def module(self) -> str:
@@ -89,13 +95,22 @@ def _has_cuda_interface(value: Any) -> bool:
 
 
 _KNOWN = (
-    _Known("sycl", "SYCL", "SyclPlatform", ("dpctl", "kapi_spirv"), "sycl", _is_sycl_array),
+    _Known(
+        "sycl", "SYCL", "SyclPlatform", ("dpctl", "kapi_spirv"), "sycl", _is_sycl_array, "kapi_runtime.sycl.drivers"
+    ),
     _Known("cuda", "CUDA", "CudaPlatform", ("cuda.bindings", "kapi_ptx"), "cuda", _is_cuda_array),
 )
 _NO_ARRAYS = frozenset((bool, int, float, complex, np.ndarray, str, bytes, type(None)))
 
 _lock = threading.RLock()
 _made: dict[str, Platform] = {}
+
+
+def activate() -> None:
+    """Do what platforms that are installed have to do before their library is first used: `kapi_runtime`'s import."""
+    for known in _KNOWN:
+        if known.at_import and _is_there(known):
+            importlib.import_module(known.at_import).activate()
 
 
 def platforms() -> list[Platform]:
@@ -175,6 +190,7 @@ def _is_there(known: _Known) -> bool:
     return known.name in _made or all(_exists(name) for name in (known.module, *known.needs))
 
 
+@lru_cache(maxsize=16)
 def _exists(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None

@@ -405,6 +405,10 @@ class Platform(ABC):
     def describe_queue(self, queue: Any) -> str:
         """Name a queue and its device in a few words, for messages."""
 
+    def place_key(self, queue: Any) -> tuple[Any, ...]:
+        """Return what a kernel is built for: the device of a queue first, then what else tells builds apart."""
+        return (self.device_of(queue),)
+
     @abstractmethod
     def queue_id(self, queue: Any) -> int:
         """Return a number that tells the queues of a device apart in a trace."""

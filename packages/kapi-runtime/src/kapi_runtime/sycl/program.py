@@ -12,6 +12,7 @@ from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 from kapi_runtime.platform.reset import on_reset
 from kapi_runtime.sycl.build_log import build_log
 from kapi_runtime.sycl.device_summary import describe_device
+from kapi_runtime.sycl.geometry import MAX_WORK_ITEMS
 from kapi_sim.errors import DriverError, LimitError
 from kapi_sim.shown import shown
 from kapi_spirv import SpirvModule
@@ -60,6 +61,16 @@ class DeviceKernel:
     def name(self) -> str:
         """The kernel's name, for messages."""
         return self.module.name
+
+    @property
+    def native(self) -> Any:
+        """The `dpctl.program.SyclKernel`."""
+        return self.sycl_kernel
+
+    @property
+    def max_work_items(self) -> int:
+        """Most work-items of one launch."""
+        return MAX_WORK_ITEMS
 
 
 _lock = threading.Lock()

@@ -31,6 +31,7 @@ __all__ = [
     "coerced_kind",
     "copy_call",
     "has_dpnp",
+    "memory_at",
     "memory_of",
     "new_usm_array",
     "shared_array_of",
@@ -429,6 +430,11 @@ def memory_of(array: UsmArray) -> tuple[Any, int]:
     """Return the `dpctl.memory` object of an array that has elements, and how many lie before its first one there."""
     low, _ = array._fields.span
     return _memory(array._fields, array._owner), (array._fields.pointer - low) // array.itemsize
+
+
+def memory_at(fields: ArrayFields) -> Any:
+    """Return the `dpctl.memory` object of an array that has elements; somebody else keeps its memory."""
+    return _memory(fields, None)
 
 
 def _memory(fields: ArrayFields, owner: Any) -> Any:

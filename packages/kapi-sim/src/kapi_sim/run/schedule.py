@@ -22,6 +22,7 @@ from kapi_sim.memory.views import poison
 from kapi_sim.memory.watchdog import turn_of
 from kapi_sim.run.group_run import GroupRun, end_phase, endless
 from kapi_sim.run.order import Order, Shuffler
+from kapi_sim.run.progress import follow
 from kapi_sim.shown import shown
 
 __all__ = ["Schedule"]
@@ -54,6 +55,10 @@ class Schedule:
         Whether a barrier that a part of a group reaches is an error.
     order : Order
         In which work-items run.
+    groups_run : int
+        How many work-groups have run.
+    item : SimItem or None
+        The work-item of a Range launch.
     """
 
     function: Callable[..., Any]
@@ -66,6 +71,8 @@ class Schedule:
     is_checked: bool
     checks_convergence: bool
     order: Order
+    groups_run: int = 0
+    item: SimItem | None = None
 
     @property
     def clock(self) -> Clock:
@@ -75,10 +82,28 @@ class Schedule:
     def run(self, space: Range | NdRange) -> None:
         """Run every work-item."""
         shuffler = self.order.shuffler()
-        if isinstance(space, Range):
-            self._run_range(space, shuffler)
-        else:
-            self._run_groups(space, shuffler)
+        noun, total = (
+            ("work-items", space.size) if isinstance(space, Range) else ("work-groups", space.group_range.size)
+        )
+        follower = follow(self.function.__name__, noun, total, self._position)
+        try:
+            if isinstance(space, Range):
+                self._run_range(space, shuffler)
+            else:
+                self._run_groups(space, shuffler)
+        finally:
+            if follower is not None:
+                follower.stop()
+
+    def _position(self) -> tuple[int, object]:
+        """Return how many work-items or work-groups have run, and what changes as the launch goes on."""
+        clock = self.clock
+        if isinstance(clock.space, NdRange):
+            return self.groups_run, (self.groups_run, clock.uid, clock.epoch)
+        if self.is_checked:
+            return clock.epoch, clock.epoch  # each work-item has an epoch
+        done = 0 if self.item is None else linear(self.item.id, tuple(clock.space))
+        return done, done
 
     def _run_range(self, space: Range, shuffler: Shuffler | None) -> None:
         if self.has_meeting:
@@ -88,7 +113,7 @@ class Schedule:
                 f"got {shown(space)}",
                 code="needs-nd-range",
             )
-        item = SimItem(space)
+        item = self.item = SimItem(space)
         clock = self.clock
         call = partial(self.function, item, *self.values)
         try:
@@ -131,6 +156,7 @@ class Schedule:
             else:
                 waiting.append((index, stopped))
             end_phase(self.bound)
+            self.groups_run += 1
         while waiting:
             waiting = self._past_grid(cluster, waiting, shuffler)
 

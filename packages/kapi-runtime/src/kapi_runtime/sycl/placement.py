@@ -6,19 +6,18 @@ device, or on no device at all are an error that names them and the call that me
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
+from kapi_runtime.platform.placement import placement_error
 from kapi_runtime.sycl.queues import describe_queue, queue_of
 from kapi_runtime.sycl.usm_array import copy_call
-from kapi_sim.errors import ExecutionPlacementError
 from kapi_sim.shown import shown
 
-__all__ = ["execution_queue", "placement_error"]
+__all__ = ["execution_queue"]
 
 
-def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]], otherwise: Any = None) -> Any:
+def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]]) -> Any:
     """Return the one queue on which all arrays of a launch live.
 
     Parameters
@@ -27,8 +26,6 @@ def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]], otherwise: A
         Name of the kernel, for messages.
     owners : sequence of (str, object)
         Name of each array argument, and the ``syclobj`` of its USM array protocol.
-    otherwise : dpctl.SyclQueue, optional
-        The queue of a launch without arrays.
 
     Returns
     -------
@@ -37,10 +34,8 @@ def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]], otherwise: A
     Raises
     ------
     ExecutionPlacementError
-        If there is neither an array nor another queue, or two arrays do not share one.
+        If there is no array, or two do not share one queue.
     """
-    if not owners and otherwise is not None:
-        return otherwise
     if not owners:
         raise placement_error(
             f"arguments of kernel `{kernel}` must hold a USM array, whose queue runs the kernel, got none: "
@@ -64,28 +59,6 @@ def execution_queue(kernel: str, owners: Sequence[tuple[str, Any]], otherwise: A
                 code="different-queues",
             )
     return queue
-
-
-def placement_error(message: str, code: str) -> ExecutionPlacementError:
-    """Make the error; where dpnp is loaded, it is dpnp's own `ExecutionPlacementError`, too."""
-    return _error_class()(message, code=code)
-
-
-_classes: dict[Any, type[ExecutionPlacementError]] = {}
-
-
-def _error_class() -> type[ExecutionPlacementError]:
-    exceptions = sys.modules.get("dpnp.exceptions")
-    theirs = getattr(exceptions, "ExecutionPlacementError", None)
-    if theirs is None:
-        return ExecutionPlacementError
-    if theirs not in _classes:
-        _classes[theirs] = type(
-            ExecutionPlacementError.__name__,
-            (ExecutionPlacementError, theirs),
-            {"__doc__": ExecutionPlacementError.__doc__, "__module__": ExecutionPlacementError.__module__},
-        )
-    return _classes[theirs]
 
 
 def _queue(kernel: str, name: str, owner: Any) -> Any:

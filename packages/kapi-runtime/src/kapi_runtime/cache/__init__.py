@@ -8,9 +8,9 @@ On unless the environment says otherwise:
 ``KAPI_CACHE_SIZE``    Most megabytes that the folder may hold, 256 by default, ``inf`` for any; oldest uses go first.
 =====================  ============================================================================================
 
-A file is a SPIR-V module with its checksum and its key, and is never run as code on the host.  The key, which is the
+A file is a compiled kernel with its checksum and its key, and is never run as code on the host.  The key, which is the
 file's name as well, is a digest of all that the compilation depends on, see `fingerprint`.  The folder must be its
-owner's alone, and may hold other files, which are left alone (`cache_folder`).  Files appear whole or not at all, so
+owner's alone, and may hold other files, which are left alone (`folder`).  Files appear whole or not at all, so
 that processes may share the folder, be killed, or find the disk full: whatever is wrong with the cache, the kernel is
 compiled, and `info` tells what it was.
 """
@@ -22,14 +22,16 @@ import os
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from kapi_runtime.build.cache_folder import CacheFolder
+from kapi_lowering import KernelModule
+from kapi_runtime.cache.folder import CacheFolder
 from kapi_sim.errors import ModuleFileError
-from kapi_spirv import SpirvModule, read_module, write_module
 
-__all__ = ["CacheInfo", "clear", "drop", "info", "load", "note_unknown", "store"]
+__all__ = ["CacheInfo", "clear", "drop", "info", "load", "load_bytes", "note_unknown", "store", "store_bytes"]
 
 _SWITCH, _FOLDER, _SIZE = "KAPI_CACHE", "KAPI_CACHE_DIR", "KAPI_CACHE_SIZE"
 _DEFAULT_SIZE = 256
@@ -115,53 +117,76 @@ def clear() -> int:
         return 0
 
 
-def load(key: str) -> SpirvModule | None:
+def load(key: str, read_module: Callable[[bytes, str], KernelModule]) -> KernelModule | None:
     """Return the module that is kept under a key, or None.
 
     Parameters
     ----------
     key : str
         What `fingerprint` gives.
+    read_module : callable
+        `Platform.read_module` of the platform that it is for.
     """
     if not _is_on():
         return None
-    module = None
-    try:
-        with _opened() as folder:
-            try:
-                module = read_module(folder.read(key), key)
-            except ModuleFileError as error:
-                folder.remove(key)
-                _note(f"{folder.path / key}.spirv was removed: {error}")
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        _note(f"{_folder()[0]} could not be read: {error}")
+    module, data = None, load_bytes(key)
+    if data is not None:
+        try:
+            module = read_module(data, key)
+        except ModuleFileError as error:
+            drop(key, str(error))
     with _lock:
         _counts["misses" if module is None else "hits"] += 1
     return module
 
 
-def store(key: str, module: SpirvModule) -> None:
+def load_bytes(key: str) -> bytes | None:
+    """Return the bytes that are kept under a key, or None; nobody has checked them."""
+    if not _is_on():
+        return None
+    try:
+        with _opened() as folder:
+            return folder.read(key)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _note(f"{_folder()[0]} could not be read: {error}")
+        return None
+
+
+def store(key: str, module: KernelModule, write_module: Callable[[Any, str], bytes]) -> None:
     """Keep a module under a key; whatever stands in the way is only noted.
 
     Parameters
     ----------
     key : str
         What `fingerprint` gives.
-    module : SpirvModule
+    module : KernelModule
         The compiled kernel.
+    write_module : callable
+        `Platform.write_module` of the platform that it is for.
     """
     if not _is_on():
         return
     try:
         data = write_module(module, key)
+    except ModuleFileError as error:
+        _note(f"kernel `{module.name}` could not be kept: {error}")
+        return
+    store_bytes(key, data, f"kernel `{module.name}`")
+
+
+def store_bytes(key: str, data: bytes, what: str = "code of a kernel") -> None:
+    """Keep bytes under a key; whatever stands in the way is only noted, by the name of what they are."""
+    if not _is_on():
+        return
+    try:
         _folder()[0].mkdir(mode=0o700, parents=True, exist_ok=True)
         with _opened() as folder:
             folder.write(key, data)
             _shrink(folder)
-    except (OSError, ModuleFileError) as error:
-        _note(f"kernel `{module.name}` could not be kept: {error}")
+    except OSError as error:
+        _note(f"{what} could not be kept: {error}")
 
 
 def drop(key: str, why: str) -> None:

@@ -6,14 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from dpctl.utils import intel_device_info
-
-from kapi_runtime.platform import current, reset
-from kapi_runtime.sycl import keep_alive
-from kapi_runtime.sycl.device import Device
-from kapi_runtime.sycl.device_summary import describe_device
-from kapi_runtime.sycl.discovery import find_device, get_current_device
-from kapi_runtime.sycl.queues import Queue, default_queue
+from kapi_runtime.platform import current, installed, reset
+from kapi_runtime.platform.devices import current_device, find_device, platform_of_device
+from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
 
 __all__ = ["Context", "MemoryInfo", "close", "current_context", "get_memory_info", "require_context"]
@@ -37,7 +32,7 @@ class MemoryInfo(NamedTuple):
 
 
 class Context:
-    """A device as the place where things are: its default queue, its memory, its SYCL context.
+    """A device as the place where things are: its default queue, its memory; on SYCL its SYCL context.
 
     Parameters
     ----------
@@ -59,13 +54,18 @@ class Context:
 
     __slots__ = ("device",)
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Any) -> None:
         self.device = device
 
     @property
-    def queue(self) -> Queue:
+    def platform(self) -> Platform:
+        """What the device is of."""
+        return platform_of_device(self.device)
+
+    @property
+    def queue(self) -> Any:
         """The default queue of the device."""
-        return default_queue(self.device)
+        return self.platform.default_queue(self.device)
 
     @property
     def sycl_context(self) -> Any:
@@ -74,8 +74,7 @@ class Context:
 
     def get_memory_info(self) -> MemoryInfo:
         """Return the memory of the device, free and total, in bytes; what is free is None where nobody says."""
-        free = intel_device_info(self.device).get("free_memory")
-        return MemoryInfo(None if free is None else int(free), int(self.device.global_mem_size))
+        return MemoryInfo(*self.platform.memory_info(self.device))
 
     def push(self) -> None:
         """Make the device the current one, until `pop`."""
@@ -91,14 +90,15 @@ class Context:
         """
         if not current.pop(self.device):
             raise KernelLaunchError(
-                f"pop must be called on the context that was pushed last, got that of {describe_device(self.device)}: "
+                f"pop must be called on the context that was pushed last, got that of "
+                f"{self.platform.describe_device(self.device)}: "
                 "use `with device:`, which does both",
                 code="context-not-last",
             )
 
     def synchronize(self) -> None:
         """Wait for all that kapi has launched on the device, and for the work of its default queue."""
-        keep_alive.wait(self.device)
+        self.platform.finish(self.device)
         self.queue.synchronize()
 
     def reset(self) -> None:
@@ -125,7 +125,7 @@ class Context:
         return hash(self.device)
 
     def __repr__(self) -> str:
-        return f"<Context: {describe_device(self.device)}>"
+        return f"<Context: {self.platform.describe_device(self.device)}>"
 
 
 def current_context(device: Any = None) -> Context:
@@ -133,7 +133,7 @@ def current_context(device: Any = None) -> Context:
 
     Parameters
     ----------
-    device : int or str or dpctl.SyclDevice, optional
+    device : int or str or Device, optional
         A device, as `select_device` takes it; by default the current one.
 
     Raises
@@ -156,7 +156,7 @@ def get_memory_info(device: Any = None) -> MemoryInfo:
 
     Parameters
     ----------
-    device : int or str or dpctl.SyclDevice, optional
+    device : int or str or Device, optional
         A device, as `select_device` takes it; by default the current one.
 
     Raises
@@ -198,7 +198,7 @@ def require_context(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def with_context(*args: Any, **kwargs: Any) -> Any:
-        with get_current_device():
+        with current_device():
             return function(*args, **kwargs)
 
     return with_context  # type: ignore[return-value]  # of the same parameters and result
@@ -217,5 +217,6 @@ def close() -> None:
     >>> kapi.get_current_device() == kapi.default_device()
     True
     """
-    keep_alive.wait()
+    for platform in installed.platforms():
+        platform.finish()
     current.clear()

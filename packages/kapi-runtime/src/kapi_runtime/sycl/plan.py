@@ -12,13 +12,12 @@ that, and a look at the arrays' own attributes, shows that the structs of dpnp a
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kapi_runtime.launch.host_arrays import place_of_host_arrays
+from kapi_runtime.platform.host_place import place_of_host_arrays
 from kapi_runtime.sycl import keep_alive
-from kapi_runtime.sycl.events import HostEvent
+from kapi_runtime.sycl.events import HostEvent, native_events
 from kapi_runtime.sycl.keep_alive import TIDY_AFTER
 from kapi_runtime.sycl.native import plan_layout as layout
 from kapi_runtime.sycl.native.chain import chain_of, managers
@@ -27,15 +26,14 @@ from kapi_runtime.sycl.native.plan_rows import pair_rows, plan_rows
 from kapi_runtime.sycl.native.submission import Submission, submission
 from kapi_runtime.sycl.program import DeviceKernel
 from kapi_runtime.sycl.waiting import Pace
-from kapi_sim import LocalAccessor, NdRange, Range
+from kapi_sim import KernelLaunchError, LocalAccessor
 from kapi_sim.language.usm_fields import array_fields
 
-__all__ = ["Plan", "PlanTable", "make_plan"]
+__all__ = ["Plan", "make_plan"]
 
 _RAW, _LOCAL = 13, 11  # dpctl's numbers of the kinds of arguments
 _UINT64 = 7  # dpctl's number of the element type of local memory
 _WORD = ctypes.c_int64
-_SPACES, _PLANS = 64, 8  # index spaces of which a kernel remembers plans, and plans for each
 
 
 class Plan:
@@ -140,14 +138,18 @@ class Plan:
         ----------
         owners : object
             What the launch uses, the plan included; kept alive until it has run.
-        before : list of dpctl.SyclEvent
-            What must be done before.
+        before : list
+            Events of any kind that must be done before.
 
         Returns
         -------
         tuple of (HostEvent, dpctl.SyclEvent) or None
             None if it must be launched the long way.
         """
+        if before:
+            before = _native(before)  # type: ignore[assignment]
+            if before is None:
+                return None
         try:
             chain = managers()[self.queue].kapi_chain
         except AttributeError:
@@ -163,6 +165,10 @@ class Plan:
         """Launch with these arguments, or return None: they are not the plan's, or must be launched the long way."""
         if not (self.is_plain or self.suits(given)):
             return None
+        if before:
+            before = _native(before)  # type: ignore[assignment]
+            if before is None:
+                return None
         try:
             chain = managers()[self.queue].kapi_chain
         except AttributeError:
@@ -175,41 +181,14 @@ class Plan:
         return events
 
     @property
+    def device(self) -> Any:
+        """Where it launches."""
+        return self.queue.sycl_device
+
+    @property
     def packed(self) -> bytes:
         """The packed argument as it is now."""
         return bytes(self._packed)
-
-
-class PlanTable(dict["Range | NdRange", "tuple[Plan, ...]"]):
-    """The plans of one kernel by index space, the latest first; those of old index spaces are forgotten."""
-
-    __slots__ = ("_lock",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._lock = threading.Lock()
-
-    def add(self, space: Range | NdRange, prepared: Any) -> None:
-        """Put a plan for launches like this one before the others of its index space, if there is none of its kind.
-
-        There may be one: a launch that waits for more events than plans can take goes the long way.
-        """
-        given = prepared.arguments.given
-        if any(plan.pack(given) for plan in self.get(space, ())):
-            return
-        plan = prepared.plan()
-        if plan is None:
-            return
-        with self._lock:
-            self[space] = (plan, *self.pop(space, ())[: _PLANS - 1])
-            while len(self) > _SPACES:
-                del self[next(iter(self))]
-
-    def forget(self, device: Any) -> None:
-        """Drop the plans of launches on a device."""
-        with self._lock:
-            for space, plans in list(self.items()):
-                self[space] = tuple(plan for plan in plans if plan.queue.sycl_device != device)
 
 
 def make_plan(
@@ -266,6 +245,14 @@ def make_plan(
         words |= {name + ("", "_1", "_2")[i]: extent for i, extent in enumerate(extents)}
     plan = Plan(queue, kernel, given, words, (table, pair_table, objects, ranges), packed, made)
     return plan if plan.pack(given) and plan.packed == packed else None
+
+
+def _native(before: list[Any]) -> list[Any] | None:
+    """The events as dpctl knows them; None if one is none, which the long way tells."""
+    try:
+        return native_events(before)
+    except KernelLaunchError:
+        return None
 
 
 def _slots() -> dict[str, int] | None:
