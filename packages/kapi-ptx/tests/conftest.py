@@ -20,24 +20,22 @@ def _ptxas():
 
 @pytest.fixture(scope="session")
 def assemble(tmp_path_factory):
-    """What ptxas says of modules, all in one call: an empty text if it takes them."""
+    """What ptxas says of modules: an empty text if it takes them."""
     program = _ptxas()
-    folder = tmp_path_factory.mktemp("ptx")
+    path = tmp_path_factory.mktemp("ptx") / "module.ptx"
 
     def run(modules):
-        paths = []
-        for number, module in enumerate(modules):
-            path = folder / f"{number}.ptx"
-            # All go into one object: each has an entry point of its own.
-            path.write_text(module.ptx.replace(module.entry_point, f"entry_{number}"))
-            paths.append(str(path))
-        (sm,) = {module.target.sm for module in modules}
-        done = subprocess.run(
-            [program, f"-arch=sm_{sm}", "-O1", "-c", *paths, "-o", str(folder / "all.o")],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        names = "".join(f"\n{number}.ptx is of {module.name}" for number, module in enumerate(modules))
-        return done.stdout + done.stderr + names if done.returncode else ""
+        said = []
+        # One at a time: given many, ptxas 13.5 crashes.
+        for module in modules:
+            path.write_bytes(module.code)
+            done = subprocess.run(
+                [program, f"-arch=sm_{module.target.sm}", "-O0", "-c", str(path), "-o", str(path.with_suffix(".o"))],
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            if done.returncode or done.stderr:
+                said.append(f"{module.name}: {done.stdout}{done.stderr} (status {done.returncode})")
+        return "\n".join(said)
 
     return run
 

@@ -185,3 +185,55 @@ def test_whole_array_is_no_value():
         kapi.call_kernel(whole_array, kapi.Range(1), np.zeros(3))
     with raises(kapi.DtypeError, "whole-array", line="np.add(a, 1)"):
         kapi.call_kernel(whole_value, kapi.Range(1), np.zeros(3))
+
+
+@kapi.kernel
+def off_by_one(item: kapi.Item, a, n):
+    i = item.get_id(0)
+    if i < n:  # guard
+        a[i + 1] = 1
+
+
+@kapi.kernel
+def leaves_too_late(item: kapi.Item, grid):
+    i = item.get_id(0)
+    if i > grid.shape[1]:  # leaves
+        return
+    grid[0, i] = 1
+
+
+@kapi.kernel
+def guards_another(item: kapi.Item, a, n):
+    i = item.get_id(0)
+    if n > 0:
+        a[i + 1] = 1
+
+
+def test_guard_that_lets_the_index_through_is_named(line_with):
+    with pytest.raises(kapi.OutOfBoundsError) as caught:
+        off_by_one[4](np.zeros(4), 4)
+    assert caught.value.message.splitlines()[-1] == (
+        f"  the guard at line {line_with('# guard')}, `i < n`, lets this index through: compare what is the index, "
+        "`i + 1 < a.shape[0]`"
+    )
+    with pytest.raises(kapi.OutOfBoundsError) as caught:
+        leaves_too_late[4](np.zeros((2, 3)))
+    assert caught.value.message.splitlines()[-1] == (
+        f"  the guard at line {line_with('# leaves')}, `i > grid.shape[1]`, lets this index through: compare what is "
+        "the index, `i < grid.shape[1]`"
+    )
+
+
+def test_condition_of_something_else_is_no_guard():
+    with pytest.raises(kapi.OutOfBoundsError, match=r"guard the access with `if index < a\.shape\[0\]`"):
+        guards_another[4](np.zeros(4), 4)
+
+
+def test_number_of_groups_in_place_of_work_items_is_understood():
+    with pytest.raises(kapi.LimitError) as caught:
+        off_by_one[4, 64](np.zeros(4), 4)
+    assert caught.value.message == (
+        "local_range must divide global_range, got (64,) and (4,): round the global range up to (64,) and guard the "
+        "kernel with `if i < n`; or, if (4,) is meant to count work-groups, write NdRange((256,), (64,)), for the "
+        "global range counts work-items"
+    )

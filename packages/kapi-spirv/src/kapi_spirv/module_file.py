@@ -68,6 +68,7 @@ def read_module(data: bytes, key: str | None = None) -> SpirvModule:
     >>> read_module(b"something else")
     Traceback (most recent call last):
     ...
-    kapi_sim.errors.ModuleFileError: data must be a kapi SPIR-V module of format 3, got something else
+    kapi_sim.errors.ModuleFileError: data must be a kapi SPIR-V module of format 3, got something else \
+[module-file-format]
     """
     return _FORMAT.read(data, key)

@@ -1,4 +1,4 @@
-"""Copies of dpnp arrays on the host that lie as the arrays do: arrays that share memory share it there, too."""
+"""dpnp arrays as the host has them: their own memory if it reaches that, else copies that lie as the arrays do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import dpnp
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
-from kapi_numba_offload.run.usm import as_bytes, like, view_of
+from kapi_numba_offload.run.usm import host_bytes, is_reachable, like, view_of
 
 __all__ = ["HostCopies", "arrays_among"]
 
@@ -26,7 +26,7 @@ def arrays_among(values: Iterable[Any]) -> Iterator[Any]:
 
 
 class _Block:
-    """A range of bytes of USM, and its copy."""
+    """A range of bytes of USM on the host."""
 
     def __init__(self, arrays: list[Any]) -> None:
         bounds = [each._array_obj._byte_bounds for each in arrays]
@@ -35,7 +35,8 @@ class _Block:
         low = min(low for low, _ in bounds)
         self.low = max(memory._pointer, low - low % _ALIGNMENT)
         self.high = max(high for _, high in bounds)
-        self.bytes = as_bytes(self.owner, self.low, self.high).asnumpy()
+        self.is_copy = not is_reachable(self.owner)
+        self.bytes = host_bytes(self.owner, self.low, self.high)
 
 
 class HostCopies:
@@ -55,11 +56,12 @@ class HostCopies:
     def __init__(self, arrays: Iterable[Any]) -> None:
         self._copies: dict[int, tuple[Any, Any]] = {}
         self._blocks: list[_Block] = []
+        self._copied: set[int] = set()
         distinct = {id(each): each for each in arrays}
         self._first = next(iter(distinct.values()), None)
         for together in _sharing(list(distinct.values())):
             self._copy(together)
-        self.size = sum(block.high - block.low for block in self._blocks)
+        self.size = sum(block.high - block.low for block in self._blocks if block.is_copy)
 
     def _copy(self, arrays: list[Any]) -> None:
         block = _Block(arrays)
@@ -70,6 +72,8 @@ class HostCopies:
             copy = np.ndarray(inner.shape, inner.dtype, block.bytes, inner._pointer - block.low, strides)
             copy.flags.writeable = inner.flags.writable
             self._copies[id(each)] = each, copy
+            if block.is_copy:
+                self._copied.add(id(each))
 
     def on_host(self, value: Any) -> Any:
         """A value with copies for its arrays."""
@@ -81,7 +85,7 @@ class HostCopies:
         """Copy what was stored to the copies of a value's arrays back to them; the bytes that it took."""
         if isinstance(value, (tuple, list)):
             return sum(map(self.copy_back, value))
-        if id(value) not in self._copies or not value.get_array().flags.writable or not value.size:
+        if id(value) not in self._copied or not value.get_array().flags.writable or not value.size:
             return 0
         value[...] = self._copies[id(value)][1]
         return int(value.nbytes)

@@ -19,6 +19,8 @@ from kapi_numba_offload.analysis.numpy_functions import function_named, numpy_na
 from kapi_numba_offload.loops.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.loops.loop_exits import function_body
 from kapi_numba_offload.loops.loop_syntax import variables_of
+from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES
+from kapi_numba_offload.run.usm import is_reachable
 
 __all__ = ["HostLoop"]
 
@@ -95,6 +97,11 @@ class HostLoop:
         called = has_effects(loop, names)
         # An array that is only read need not be copied back; one that is given to a function may be changed by it.
         self._only_read = set() if called or _has_aliases(loop) else set(self.given) - stored
+
+    @staticmethod
+    def how(values: Iterable[Any]) -> str:
+        """How it runs with such values, in words."""
+        return IN_PLACE if all(map(is_reachable, arrays_among(values))) else ON_COPIES
 
     def run(self, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any] = ()) -> Any:
         """Run the loop, and return the variables that it leaves, a single one as itself."""

@@ -15,6 +15,7 @@ import numba
 
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.loops.body_state import ArrayFacts, BodyState, NotInKernelError
+from kapi_numba_offload.loops.inlining import Inliner
 from kapi_numba_offload.loops.loop_views import Rows, View
 from kapi_numba_offload.loops.loops_over_rows import as_loop_over_indices
 from kapi_numba_offload.loops.private_arrays import private_array
@@ -37,9 +38,13 @@ class BodyRewriter:
         Variables that are never below a number: loop variables, and numbers known when the loop is launched.
     body : sequence of ast.stmt
         The loop's body.
+    constants : mapping of str to int, optional
+        Variables whose values the kernel is made for: the lengths of a work-item's own arrays.
 
     Attributes
     ----------
+    outside : dict
+        Names that the body has beside the function's own, and what they stand for.
     late_reads, stored_to : set of str
         Arrays whose elements are read later than the author says, and arrays that elements are stored to: no two of
         them may share memory.
@@ -49,10 +54,18 @@ class BodyRewriter:
     """
 
     def __init__(
-        self, names: Names, arrays: Mapping[str, ArrayFacts], lower: Mapping[str, int], body: Sequence[ast.stmt]
+        self,
+        names: Names,
+        arrays: Mapping[str, ArrayFacts],
+        lower: Mapping[str, int],
+        body: Sequence[ast.stmt],
+        constants: Mapping[str, int] | None = None,
     ) -> None:
-        self._body = [copy.deepcopy(each) for each in body]
-        self._state = BodyState(names, arrays, lower, self._body)
+        inliner = Inliner(names, {name: len(facts.ones) for name, facts in arrays.items()})
+        self._body = inliner.block([copy.deepcopy(each) for each in body])
+        self.outside = inliner.outside
+        names = names.with_outside(inliner.outside)
+        self._state = BodyState(names, arrays, lower, self._body, constants or {})
         self._names = names
         self._expressions = RowExpressions(self._state)
         self._views = self._expressions.views
@@ -157,7 +170,7 @@ class BodyRewriter:
             whole = self._views.of(variable(name))
             assert whole is not None
             return [node, *self._loops(whole, number, None, None, node)]
-        view = self._views.of(value)
+        view = None if self._expressions.is_selection(value) else self._views.of(value)
         if view is not None and view.order:
             self._views.bind(name, view, node)
             return []
@@ -203,7 +216,12 @@ class BodyRewriter:
     ) -> list[ast.stmt]:
         """Loops over the elements of a view that is assigned to."""
         spelled = self._views.text(view)
-        if rows is not None and any(name == view.array and text != spelled for name, text in rows.arrays):
+        if rows is not None and rows.mask is not None:
+            raise NotInKernelError("an assignment of what a mask selects", node)
+        if rows is not None and any(
+            name == view.array and text != spelled and not self._views.is_beside(text, spelled)
+            for name, text in rows.arrays
+        ):
             raise NotInKernelError("an assignment of one part of an array to another part of it", node)
         if rows is not None:
             self.row_reads |= {(name, view.array, text == spelled) for name, text in rows.arrays if name != view.array}

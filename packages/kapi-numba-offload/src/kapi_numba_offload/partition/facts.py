@@ -100,6 +100,11 @@ class Facts:
         kind = self.kinds.kind(node)
         return kind == ANY or (isinstance(kind, ArrayKind) and kind.usm)
 
+    def is_usm(self, node: ast.expr) -> bool:
+        """Whether the value is known to be a USM array."""
+        kind = self.kinds.kind(node)
+        return isinstance(kind, ArrayKind) and kind.usm
+
     def is_operation(self, node: ast.expr) -> bool:
         """Whether `node` is an elementwise operation that may be of USM arrays."""
         return self.may_be_usm(node) and self.operation(node) is not None

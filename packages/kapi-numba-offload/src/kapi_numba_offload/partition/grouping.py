@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kapi_numba_offload.analysis.effects import has_assignment_within, has_effects
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, TupleKind
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, TupleKind
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.operations import OPERATORS
 from kapi_numba_offload.elements.expression import Apply, Cast, Const, Leaf, Node, Ref
@@ -31,6 +31,8 @@ class Fused:
         The region; None where there is a `return` alone.
     leaves : list of ast.expr
         What it is given, as written.
+    elements : set of int
+        Leaves that are given as views of one element.
     outputs : list of str
         The variables for what it gives.
     returned : ast.expr or None
@@ -39,11 +41,12 @@ class Fused:
 
     region: FusedRegion | None
     leaves: list[ast.expr]
+    elements: set[int]
     outputs: list[str]
     returned: ast.expr | None
 
 
-def expression_region(facts: Facts, value: ast.expr, where: ast.AST) -> tuple[FusedRegion, list[ast.expr]]:
+def expression_region(facts: Facts, value: ast.expr, where: ast.AST) -> Fused:
     """The region of one elementwise expression, and what it is given, as written.
 
     Parameters
@@ -57,7 +60,7 @@ def expression_region(facts: Facts, value: ast.expr, where: ast.AST) -> tuple[Fu
     """
     group = Group(facts)
     group.add(None, None, None, value, where)
-    return group.region(is_expression=True), group.leaves
+    return Fused(group.region(is_expression=True), group.leaves, group.elements, [], None)
 
 
 class Group:
@@ -72,6 +75,8 @@ class Group:
     ----------
     leaves : list of ast.expr
         What the region takes from outside, as written.
+    elements : set of int
+        Leaves that are elements of arrays, and are given as views of them, since they meet whole arrays or rows.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -83,6 +88,8 @@ class Group:
         self._reads: Counter[str] = Counter()
         self._mutates = False
         self._first_known = 0
+        self._is_of_rows = False
+        self.elements: set[int] = set()
         self._returned: ast.expr | None = None
 
     def take(self, statement: ast.stmt) -> bool:
@@ -205,6 +212,7 @@ class Group:
     ) -> bool:
         """Add a statement: `name = value`, `target[...] = value` or `target op= value`."""
         place = self._facts.place(statement)
+        self._is_of_rows = any(_is_row(self._facts.kinds.kind(each)) for each in (value, target) if each is not None)
         node = self._tree(value)
         leaf = None
         if target is not None:
@@ -245,6 +253,8 @@ class Group:
             return self._names.index(text, self._first_known)
         if has_effects(node, self._facts.names):
             self._first_known = len(self._names)
+        if self._is_of_rows and self._facts.kinds.is_element(node) and self._facts.is_usm(node.value):  # type: ignore[attr-defined]
+            self.elements.add(len(self.leaves))
         self._names.append(text)
         self.leaves.append(node)
         return len(self.leaves) - 1
@@ -266,13 +276,17 @@ class Group:
     def fused(self) -> Fused | None:
         """The statements as a region; None if there are none."""
         if not self._statements:
-            return None if self._returned is None else Fused(None, [], [], self._returned)
+            return None if self._returned is None else Fused(None, [], set(), [], self._returned)
         region = self.region()
         outputs = [
             name for (name, *_), each in zip(self._statements, region.statements, strict=True)
             if each.is_output and name is not None
         ]  # fmt: skip
-        return Fused(region, self.leaves, outputs, self._returned)
+        return Fused(region, self.leaves, self.elements, outputs, self._returned)
+
+
+def _is_row(kind: Kind) -> bool:
+    return isinstance(kind, ArrayKind) and kind.usm and kind.ndim is not None and kind.ndim > 0
 
 
 def _as_read(target: ast.expr) -> ast.expr:

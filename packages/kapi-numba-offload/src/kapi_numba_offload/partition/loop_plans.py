@@ -52,7 +52,8 @@ class SequentialLoop:
         """Run the loop, with a warning if there is a USM array for it."""
         if next(arrays_among(captured), None) is None:
             return self.host.leave((), captured)
-        self.latest = fall_back(self.place, self.refusal, self.options.may_fall_back)
+        how = self.host.how(captured)
+        self.latest = fall_back(self.place, self.refusal, self.options.may_fall_back, how)
         return self.host.leave((), captured)
 
 
@@ -164,7 +165,7 @@ def loop_plan(facts: Facts, statement: ast.For | ast.While, following: Sequence[
     if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
         return _parallel(facts, statement, following)
     element = next(_elements(facts, statement), None)
-    if element is None:
+    if element is None or does_whole_arrays(facts, statement):
         return None
     array = next((each.id for each in ast.walk(element) if isinstance(each, ast.Name)), "")
     return _sequential(facts, statement, following, Refusal("sequential-loop", statement.lineno, array))
@@ -330,6 +331,47 @@ def _elements(facts: Facts, statement: ast.stmt) -> Iterator[ast.expr]:
             for node in ast.walk(child):
                 if isinstance(node, ast.Subscript) and _is_usm(facts, node.value) and facts.kinds.kind(node) == SCALAR:
                     yield node
+
+
+def does_whole_arrays(facts: Facts, statement: ast.For | ast.While) -> bool:
+    """Whether each turn of the loop that touches elements has work on whole arrays or rows for the device, too.
+
+    Then it stays on the device: what touches elements goes along in small kernels. Of nested loops each that has such
+    statements in its own body must have both.
+    """
+    own = [each for each in statement.body if not isinstance(each, (ast.For, ast.While))]
+    inner = [each for each in statement.body if isinstance(each, (ast.For, ast.While))]
+    head = statement.test if isinstance(statement, ast.While) else statement.iter
+    if isinstance(statement, ast.For) and facts.kinds.kind(statement.iter) == ArrayKind(True, 1):
+        return False
+    if any(_has_elements(facts, each) for each in (head, *statement.orelse)):
+        return False
+    if any(_has_elements(facts, each) for each in own) and not any(_is_of_arrays(facts, each) for each in own):
+        return False
+    if any(isinstance(each, (ast.For, ast.While)) for one in own for each in ast.walk(one)):
+        return False  # a loop within a branch
+    return all(next(_elements(facts, each), None) is None or does_whole_arrays(facts, each) for each in inner)
+
+
+def _has_elements(facts: Facts, node: ast.AST) -> bool:
+    return any(
+        isinstance(each, ast.Subscript) and _is_usm(facts, each.value) and facts.kinds.kind(each) == SCALAR
+        for each in ast.walk(node)
+    )
+
+
+def _is_of_arrays(facts: Facts, statement: ast.stmt) -> bool:
+    """Whether a statement computes with whole arrays or rows on the device."""
+    return any(
+        isinstance(each, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call))
+        and any(_is_row(facts, inner) for inner in ast.iter_child_nodes(each) if isinstance(inner, ast.expr))
+        for each in ast.walk(statement)
+    )
+
+
+def _is_row(facts: Facts, node: ast.expr) -> bool:
+    kind = facts.kinds.kind(node)
+    return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0
 
 
 def _is_usm(facts: Facts, node: ast.expr) -> bool:

@@ -95,7 +95,7 @@ class Partition:
             return []
         made: list[ast.stmt] = []
         if fused.region is not None:
-            call = self._region_call(fused.region, fused.leaves)
+            call = self._region_call(fused.region, fused)
             statement: ast.stmt = ast.Expr(call)
             if fused.outputs:
                 targets: list[ast.expr] = [
@@ -109,8 +109,11 @@ class Partition:
             made.append(ast.copy_location(ast.Return(returned), fused.returned))
         return made
 
-    def _region_call(self, region: Any, leaves: Sequence[ast.expr]) -> ast.Call:
-        rewritten = [self.expression(each) for each in leaves]
+    def _region_call(self, region: Any, fused: Fused) -> ast.Call:
+        rewritten = [
+            self._children(each) if number in fused.elements else self.expression(each)
+            for number, each in enumerate(fused.leaves)
+        ]
         self.regions.append(region)
         helper = self.helper(f"region_{len(self.regions)}", region)
         where = rewritten[0] if rewritten else ast.Constant(0)
@@ -166,8 +169,8 @@ class Partition:
             return node
         is_fusible = not has_assignment_within(node)
         if is_fusible and self.facts.is_operation(node):
-            region, leaves = expression_region(self.facts, node, node)
-            return self._region_call(region, leaves)
+            fused = expression_region(self.facts, node, node)
+            return self._region_call(fused.region, fused)
         reduction = self._reduction(node) if is_fusible else None
         if reduction is not None:
             return reduction
@@ -203,8 +206,9 @@ class Partition:
             return None
         if not is_whole and not (words.keys() <= {"axis", "keepdims"} and _are_axes(words.get("axis"))):
             return None
-        region, leaves = expression_region(self.facts, operands[0], node)
-        return self._region_call(Reduction(name, region, words.get("axis"), bool(words.get("keepdims"))), leaves)
+        fused = expression_region(self.facts, operands[0], node)
+        assert fused.region is not None
+        return self._region_call(Reduction(name, fused.region, words.get("axis"), bool(words.get("keepdims"))), fused)
 
     def _children(self, node: ast.expr) -> ast.expr:
         for field, value in ast.iter_fields(node):

@@ -125,6 +125,7 @@ class FusedRegion:
             return self._one_by_one(leaves)
         aliases: tuple[tuple[int, int], ...] = ()
         if self._stores:
+            leaves = self._with_own_elements(leaves)
             found = self._aliases(leaves)
             if found is None:
                 self._ran = "an array that it stores to shares memory"
@@ -191,6 +192,16 @@ class FusedRegion:
             self._ran = "its arrays are in several places"
             queue = None
         return tuple(key), queue
+
+    def _with_own_elements(self, leaves: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The leaves, with copies of single elements that statements may store to: they are read before that."""
+        made = list(leaves)
+        for position, each in enumerate(leaves):
+            if isinstance(each, dpnp_array) and each.ndim == 0 and position not in self._stores:
+                stored_to = [leaves[target] for target in self._stores if isinstance(leaves[target], dpnp_array)]
+                if any(may_overlap(each, other) for other in stored_to):
+                    made[position] = each.copy()
+        return tuple(made)
 
     def _aliases(self, leaves: Sequence[Any]) -> tuple[tuple[int, int], ...] | None:
         """Operands that are the same view as an array that is stored to, each with that array's position.

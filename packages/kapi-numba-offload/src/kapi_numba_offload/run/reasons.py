@@ -8,7 +8,7 @@ from typing import Any
 
 from kapi_sim.errors import KapiWarning, KernelCompilationError
 
-__all__ = ["REASONS", "OffloadFallbackWarning", "Reason", "Refusal", "fall_back"]
+__all__ = ["IN_PLACE", "ON_COPIES", "REASONS", "OffloadFallbackWarning", "Reason", "Refusal", "fall_back"]
 
 
 class OffloadFallbackWarning(KapiWarning):
@@ -36,6 +36,7 @@ class Reason:
 
 
 ON_COPIES = "It runs on the host; arrays are copied there and back."
+IN_PLACE = "It runs on the host, in the memory of its arrays."
 
 REASONS: dict[str, Reason] = {
     "sequential-loop": Reason(

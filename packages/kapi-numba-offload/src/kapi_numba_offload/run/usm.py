@@ -19,7 +19,9 @@ __all__ = [
     "as_bytes",
     "as_dpnp",
     "flat_view",
+    "host_bytes",
     "is_dpnp_array",
+    "is_reachable",
     "is_same_view",
     "like",
     "may_overlap",
@@ -90,6 +92,35 @@ def as_bytes(owner: Any, low: int, high: int) -> Any:
     memory = owner._array_obj.usm_data
     offset = low - memory._pointer
     return _wrap(_UsmNdarray((high - low,), dtype="|u1", buffer=memory, offset=offset, array_namespace=dpnp))
+
+
+def is_reachable(array: Any) -> bool:
+    """Whether the host can read and write a dpnp array's memory where it lies."""
+    if array.usm_type != "device":
+        return True
+    device = array.sycl_device
+    # A processor that takes any memory of the host as its own has its "device" memory there as well.
+    return bool(device.is_cpu and device.has_aspect_usm_system_allocations)
+
+
+class _Memory:
+    """Bytes of USM as NumPy sees memory, with what keeps them."""
+
+    def __init__(self, owner: Any, low: int, high: int) -> None:
+        self.owner = owner
+        self.__array_interface__ = {"data": (low, False), "shape": (high - low,), "typestr": "|u1", "version": 3}
+
+
+def host_bytes(owner: Any, low: int, high: int) -> np.ndarray[Any, Any]:
+    """The memory from one address to another as a NumPy array of bytes; a copy if the host cannot reach it.
+
+    It waits for all that the queue of the dpnp array `owner` has been given.
+    """
+    if not is_reachable(owner):
+        copy: np.ndarray[Any, Any] = as_bytes(owner, low, high).asnumpy()
+        return copy
+    owner.sycl_queue.wait()
+    return np.asarray(_Memory(owner, low, high))
 
 
 def as_dpnp(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:

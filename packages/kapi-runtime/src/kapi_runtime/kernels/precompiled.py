@@ -182,7 +182,7 @@ def load_spirv(code: bytes | SpirvModule, entry: str = "", parameters: Parameter
     Traceback (most recent call last):
       ...
     kapi_sim.errors.KernelCompilationError: code of kernel `add` must be a SPIR-V module, which begins with \
-0x07230203, got 9 bytes
+0x07230203, got 9 bytes [precompiled-code]
     """
     if isinstance(code, KernelModule):
         return ModuleKernel(code)

@@ -175,7 +175,8 @@ def profile_stop() -> Recording:
     >>> kapi.profile_stop()
     Traceback (most recent call last):
       ...
-    kapi_sim.errors.KernelLaunchError: profiling must be started before it is stopped, got none: call profile_start()
+    kapi_sim.errors.KernelLaunchError: profiling must be started before it is stopped, got none: call \
+profile_start() [profiling-stopped]
     """
     recording = _end()
     _ = recording.entries

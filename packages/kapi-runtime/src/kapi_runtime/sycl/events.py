@@ -190,7 +190,8 @@ def event_elapsed_time(start: Event, end: Event) -> float:
     >>> kapi.event_elapsed_time(start, kapi.Event())
     Traceback (most recent call last):
       ...
-    kapi_sim.errors.KernelLaunchError: an event must be recorded before it is timed, got one that was not: `record()` it
+    kapi_sim.errors.KernelLaunchError: an event must be recorded before it is timed, got one that was not: \
+`record()` it [event-unrecorded]
     """
     return _require_event(start).elapsed_time(end)
 

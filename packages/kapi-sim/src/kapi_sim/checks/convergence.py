@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from kapi_sim.errors import BarrierDivergenceError, CollectiveMismatchError
 from kapi_sim.items.clock import Clock
+from kapi_sim.items.meetings import Converging, Part
 from kapi_sim.language.source import Site
 from kapi_sim.language.words.operators import operator_row
 
@@ -33,6 +34,8 @@ class Arrival(NamedTuple):
         The group algorithm; `None` for a barrier.
     is_sub_group : bool
         Whether it waits for its sub-group only.
+    part : Part or None
+        Whom it waits for, where that is neither the group nor the sub-group.
     """
 
     site: tuple[Any, ...]
@@ -40,6 +43,7 @@ class Arrival(NamedTuple):
     scope: int
     word: Callable[..., Any] | None = None
     is_sub_group: bool = False
+    part: Part | None = None
 
 
 @cache
@@ -91,7 +95,7 @@ def check_arrivals(clock: Clock, base: int, size: int, arrivals: dict[int, Arriv
         if all(arrival == first for arrival in arrivals.values()):
             return
     places = _places(arrivals)
-    is_algorithm = any(place.word is not None for place in places)
+    is_algorithm = any(place.word is not None and not _is_barrier(place.word) for place in places)
     noun = "group algorithm" if is_algorithm else "barrier"
     group = "sub-group" if all(place.is_sub_group for place in places) else "group"
     lines = describe_arrivals(clock, base, arrivals, left)
@@ -122,6 +126,8 @@ def check_arrivals(clock: Clock, base: int, size: int, arrivals: dict[int, Arriv
             f"all work-items of a {group} must meet the same {noun}, which is another one in each turn of a loop: "
             "let each turn reach it, and guard the work instead"
         )
+    elif len({arrival.part for arrival in places}) > 1:
+        cure = f"all work-items that meet must name the same ones: give one mask, or meet at one kind of {noun}"
     elif len(places) > 1:
         code = "fence-scopes-differ"
         cure = f"all work-items of a {group} must give one fence_scope"
@@ -172,6 +178,10 @@ def check_uniform(clock: Clock, base: int, arrival: Arrival, name: str, given: d
         )
 
 
+def _is_barrier(word: object) -> bool:
+    return isinstance(word, Converging) and word.is_barrier
+
+
 def _spelled(value: Any) -> str:
     row = operator_row(value)
     return str(value) if row is None else row.name
@@ -209,8 +219,6 @@ def _name(clock: Clock, base: int, members: list[int]) -> str:
     first = clock.describe(base + members[0])
     if len(members) == 1:
         return first
-    others = ", ".join(
-        clock.describe(base + m).partition(", ")[2].partition(", group")[0] for m in members[1:_MOST_NAMED]
-    )
+    others = ", ".join(clock.describe_within(base + m) for m in members[1:_MOST_NAMED])
     more = f" and {len(members) - _MOST_NAMED} more" if len(members) > _MOST_NAMED else ""
     return f"{len(members)} work-items ({first}; {others}{more})"

@@ -302,6 +302,7 @@ class Trail:
             "\n  let one work-item write it, or silence the note with warnings.filterwarnings('ignore', "
             "category=kapi_sim.errors.BenignRaceWarning)"
         )
+        text = self.clock.in_words(text)
         self.notes[first, second] = text
         warnings.warn(text, BenignRaceWarning, stacklevel=2)
 

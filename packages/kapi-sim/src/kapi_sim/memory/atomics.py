@@ -211,6 +211,22 @@ class WatchedAtomicRef:
         self._write(after, frame)
         return before
 
+    def replace(self, expected: Any, desired: Any, frame: FrameType) -> Any:
+        """Store `desired` if the element is `expected`, and return what it was; the kernel stands at `frame`."""
+        element = self._element(desired)
+        before = self._view.array[self._index]
+        is_equal = bool(before == expected)
+        self._note(True, is_equal, is_equal and before != element, frame)
+        if is_equal:
+            self._write(element, frame)
+        else:
+            self._view.trace_atomic(self._index, frame)
+        return before
+
+    def change(self, function: Callable[[Any, Any], Any], value: Any, frame: FrameType) -> Any:
+        """Store what `function` makes of the element and `value`, and return what it was; the kernel is at `frame`."""
+        return self._change(function, value, frame)
+
     def _element(self, value: Any) -> Any:
         if value.__class__ is Undefined:
             name = spell(self._view.name, self._index)

@@ -376,7 +376,7 @@ class View:
         extent = self.shape[axis]
         if not self._has_bounds and -extent <= position < extent:
             return int(position + extent)
-        fail_outside(self.name, index, axis, position, self.shape, self._clock, self._site(frame))
+        fail_outside(self.name, index, axis, position, self.shape, self._clock, frame)
 
     def _locate(self, index: Any, frame: FrameType) -> tuple[int, tuple[int, ...]] | None:
         """Return address and index of one element, or `None` if the index names a part of the array."""
@@ -409,7 +409,7 @@ class View:
         return (address, tuple(place)) if len(place) == len(self.shape) else None
 
     def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
-        return View(
+        return type(self)(
             array,
             name,
             self._clock,

@@ -16,7 +16,7 @@ from kapi_sim.items.profile import PROFILES, Profile
 from kapi_sim.settings.report import Report
 from kapi_sim.shown import shown
 
-__all__ = ["Settings", "current_settings", "simulation"]
+__all__ = ["Settings", "current_settings", "settings_of", "simulation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,16 @@ def current_settings() -> Settings:
     if settings is not None:
         return settings
     return Settings(parse_checks(os.environ.get("KAPI_SIM_CHECKS", "all")))
+
+
+@contextmanager
+def settings_of(settings: Settings) -> Iterator[None]:
+    """Govern the launches inside a ``with`` block by these settings."""
+    token = _settings.set(settings)
+    try:
+        yield
+    finally:
+        _settings.reset(token)
 
 
 @contextmanager

@@ -167,9 +167,16 @@ round the global range up to (128,) and guard the kernel with `if i < n` [local-
             )
         if any(g % n for g, n in zip(whole, local, strict=False)):
             rounded = tuple(-(-g // n) * n for g, n in zip(whole, local, strict=False))
+            cure = f"round the global range up to {rounded} and guard the kernel with `if i < n`"
+            if any(n > g for g, n in zip(whole, local, strict=False)):
+                # In CUDA the first number of a launch counts blocks.
+                counted = tuple(g * n for g, n in zip(whole, local, strict=False))
+                cure += (
+                    f"; or, if {tuple(whole)} is meant to count work-groups, write NdRange({counted}, {tuple(local)}), "
+                    "for the global range counts work-items"
+                )
             raise LimitError(
-                f"local_range must divide global_range, got {tuple(local)} and {tuple(whole)}: "
-                f"round the global range up to {rounded} and guard the kernel with `if i < n`",
+                f"local_range must divide global_range, got {tuple(local)} and {tuple(whole)}: {cure}",
                 code="local-range-divides",
             )
         self._global = whole

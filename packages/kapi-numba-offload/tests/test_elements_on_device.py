@@ -1,0 +1,116 @@
+"""Loops that touch elements beside whole arrays stay on the device; others run in the memory of their arrays."""
+
+import warnings
+
+import dpnp
+import numba
+import numpy as np
+import pytest
+
+from kapi_numba_offload import OffloadFallbackWarning, offload_reports
+from kapi_numba_offload.run.usm import is_reachable
+
+RANDOM = np.random.default_rng(7)
+
+
+def shortest_paths(path):
+    for k in range(path.shape[0]):
+        for i in range(path.shape[0]):
+            path[i, :] = np.minimum(path[i, :], path[i, k] + path[k, :])
+
+
+def fields(steps, ex, ey, hz, source):
+    for t in range(steps):
+        ey[0, :] = source[t]
+        ey[1:, :] -= 0.5 * (hz[1:, :] - hz[:-1, :])
+        ex[:, 1:] -= 0.5 * (hz[:, 1:] - hz[:, :-1])
+        hz[:-1, :-1] -= 0.7 * (ex[:-1, 1:] - ex[:-1, :-1] + ey[1:, :-1] - ey[:-1, :-1])
+
+
+def orthonormal(a):
+    q, r = np.zeros_like(a), np.zeros((a.shape[1], a.shape[1]), a.dtype)
+    for k in range(a.shape[1]):
+        r[k, k] = np.sqrt(np.dot(a[:, k], a[:, k]))
+        q[:, k] = a[:, k] / r[k, k]
+        for j in range(k + 1, a.shape[1]):
+            r[k, j] = np.dot(q[:, k], a[:, j])
+            a[:, j] -= q[:, k] * r[k, j]
+    return q, r
+
+
+def scaled_by_its_first(a):
+    for i in range(3):
+        a[:] = a * a[0] + i
+        a[0] = 1.5
+
+
+def element_of_what_is_stored_next(a, b):
+    for i in range(2):
+        c = b * a[1]
+        a[:] = c + i
+        b += a[0]
+
+
+CASES = {
+    shortest_paths: lambda: [RANDOM.random((9, 9))],
+    fields: lambda: [4, RANDOM.random((8, 9)), RANDOM.random((8, 9)), RANDOM.random((8, 9)), RANDOM.random(4)],
+    orthonormal: lambda: [RANDOM.random((7, 5))],
+    scaled_by_its_first: lambda: [RANDOM.random(6)],
+    element_of_what_is_stored_next: lambda: [RANDOM.random(6), RANDOM.random(6)],
+}
+
+
+@pytest.mark.parametrize("function", CASES, ids=lambda each: each.__name__)
+def test_loops_with_whole_arrays_in_each_turn_stay_on_the_device(function, launches):
+    """Without a warning, and with NumPy's values in the results and in the arguments."""
+    given = CASES[function]()
+    on_device = [dpnp.asarray(each) if isinstance(each, np.ndarray) else each for each in given]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OffloadFallbackWarning)
+        found = numba.njit(function)(*on_device)
+    expected = function(*given)
+    assert launches
+    for one, other in zip(found or (), expected or (), strict=True):
+        np.testing.assert_allclose(one.asnumpy(), other)
+    for one, other in zip(on_device, given, strict=True):
+        if isinstance(other, np.ndarray):
+            np.testing.assert_allclose(one.asnumpy(), other)
+
+
+def running_sum(a, b):
+    total = 0.0
+    for i in range(1, a.shape[0]):
+        a[i] += a[i - 1]
+        total += b[i, 0]
+    return total
+
+
+@pytest.mark.parametrize("kind", ["device", "shared", "host"])
+def test_a_loop_over_elements_runs_in_memory_that_the_host_reaches(kind):
+    """No byte is copied; the queue's earlier work is waited for; views of the same memory see each other."""
+    a = dpnp.arange(1.0, 2001.0, usm_type=kind)
+    a += 1  # on the queue when the loop begins
+    b = dpnp.reshape(dpnp.arange(4000.0, usm_type=kind), (2000, 2))
+    assert is_reachable(a)
+    f = numba.njit(running_sum)
+    with pytest.warns(OffloadFallbackWarning, match="in the memory of its arrays"):
+        total = f(a, b)
+    assert (total, float(a[-1])) == (sum(range(2, 4000, 2)), sum(range(2, 2002)))
+    (part,) = offload_reports(f)[0].parts
+    assert (part.outcome, part.moved) == ("host", 0)
+
+
+def test_memory_that_the_host_does_not_reach_is_copied_once(monkeypatch):
+    """As on a device of its own: there and back, whatever the number of turns."""
+    import kapi_numba_offload.loops.host_copies as module
+    from kapi_numba_offload.run import usm
+
+    for place in (module, usm):
+        monkeypatch.setattr(place, "is_reachable", lambda array: False)
+    a, b = dpnp.ones(50), dpnp.ones((50, 2))
+    f = numba.njit(running_sum)
+    with pytest.warns(OffloadFallbackWarning):
+        assert f(a, b) == 49
+    assert float(a[-1]) == 50
+    (part,) = offload_reports(f)[0].parts
+    assert part.moved >= a.nbytes * 2 + b.nbytes
