@@ -206,7 +206,7 @@ def without_platform(session: nox.Session) -> None:
 
 @nox.session
 def with_cuda(session: nox.Session) -> None:
-    """kapi-runtime[cuda] alone, without dpctl: the host's side of launches on NVIDIA GPUs, by a double of the driver."""
+    """kapi-runtime[cuda] alone, no dpctl: the host's part of launches on NVIDIA GPUs, by a double of the driver."""
     install(session, "--group", "with-cuda")
     session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpctl", "dpnp", "kapi_spirv")
     folder = ROOT / "packages" / "kapi-runtime" / "tests"
