@@ -1,7 +1,7 @@
 """The problems of cuda_speed.py: each as a kernel of kapi, in CUDA C++, and as array expressions that it must equal.
 
-`build(xp, quick)` makes them with CuPy's arrays, or with NumPy's where there is no GPU.  The C++ has indices of 32 bits,
-as most of it has.  Each output is written whole by every launch, but for the histogram, which adds.
+`build(xp, quick)` makes them with CuPy's arrays, or with NumPy's where there is no GPU.  The C++ has indices of 32
+bits, as most of it has.  Each output is written whole by every launch, but for the histogram, which adds.
 """
 
 from __future__ import annotations
@@ -566,7 +566,8 @@ STENCIL = """
 extern "C" __global__ void stencil(const float* __restrict__ x, float* __restrict__ y, int n) {
     const int j = blockIdx.x * blockDim.x + threadIdx.x + 1, i = blockIdx.y * blockDim.y + threadIdx.y + 1;
     if (i >= n - 1 || j >= n - 1) return;
-    y[i * n + j] = 0.2f * (x[i * n + j] + x[(i - 1) * n + j] + x[(i + 1) * n + j] + x[i * n + j - 1] + x[i * n + j + 1]);
+    const int at = i * n + j;
+    y[at] = 0.2f * (x[at] + x[at - n] + x[at + n] + x[at - 1] + x[at + 1]);
 }
 """
 
@@ -604,7 +605,7 @@ extern "C" __global__ void gather(const float* __restrict__ x, const int* __rest
 def build_gather(xp: Any, quick: bool) -> Problem:
     n = 1 << (14 if quick else 27)
     x, y = _uniform(xp, n), xp.empty(n, np.float32)
-    places = (xp.random.default_rng(3).random(n) * n).astype(np.int32)
+    places = xp.minimum((xp.random.default_rng(3).random(n) * n).astype(np.int32), n - 1)
     return Problem(
         "gather", f"{n} f32", gather, kapi.Range(n), (x, places, y),
         GATHER, "gather", (_groups(n),), (WIDTH,), (x, places, y, np.int32(n)),
