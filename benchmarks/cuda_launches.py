@@ -11,7 +11,7 @@ import numpy as np
 
 import kapi_runtime as kapi
 
-__all__ = ["compile_times", "launch_ways", "microseconds"]
+__all__ = ["compile_times", "launch_ways", "microseconds", "why"]
 
 N = 256
 ADD = """
@@ -38,6 +38,11 @@ def three(item: kapi.Item, a, b, c):
 def six(item: kapi.Item, a, b, c, d, e, f):
     i = item.get_id(0)
     c[i] = a[i] + b[i] + d[i] + e[i] + f[i]
+
+
+def why(error: Exception) -> str:
+    """Return in one line what an error says."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:1000]
 
 
 def launch_ways() -> dict[str, Callable[[], Callable[[], object]]]:
@@ -169,5 +174,5 @@ def compile_times(more: int = 5) -> dict[str, dict[str, Any]]:
                 times.append((time.perf_counter() - start) * 1e3)
             found[name] = {"cold": round(times[0], 1), "warm": round(statistics.median(times[1:]), 1)}
         except Exception as error:
-            found[name] = {"failed": f"{type(error).__name__}: {error}"[:500]}
+            found[name] = {"failed": why(error)}
     return found

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cuda_launches import compile_times, launch_ways, microseconds
+from cuda_launches import compile_times, launch_ways, microseconds, why
 from cuda_problems import PROBLEMS, Problem
 
 import kapi_runtime as kapi
@@ -94,7 +94,8 @@ def interleaved_medians(
     taken: dict[str, list[float]] = {name: [] for name in launches}
     for turn in range(rounds):
         order = list(launches)
-        for name in order[turn % len(order) :] + order[: turn % len(order)]:
+        first = turn % len(order) if order else 0
+        for name in order[first:] + order[:first]:
             taken[name].append(timer(launches[name], repeats[name]))
     return {name: statistics.median(each) for name, each in taken.items()}, taken
 
@@ -171,7 +172,7 @@ def verified(problem: Problem, wait: Callable[[], object]) -> tuple[dict[str, La
             else:
                 message = wrong(problem.outputs, expected, problem)
         except Exception as error:
-            message = f"{type(error).__name__}: {error}"[:1000]
+            message = why(error)
         if message:
             failed[name] = message
         else:
@@ -252,7 +253,7 @@ def launch_costs(quick: bool, wait: Callable[[], object]) -> dict[str, Any]:
             wait()
             ways[name] = way
         except Exception as error:
-            failed[name] = f"{type(error).__name__}: {error}"[:1000]
+            failed[name] = why(error)
     return {"us": microseconds(ways, wait, *((3, 20) if quick else (25, 500))), "failed": failed}
 
 
@@ -298,7 +299,7 @@ def main(given: Sequence[str] | None = None) -> int:
         try:
             records[name] = measured(name, options.quick, timer, cupy, wait)
         except Exception as error:  # the problem itself could not be made
-            message = f"{type(error).__name__}: {error}"[:1000]
+            message = why(error)
             records[name] = {"problem": name, "ms": {}, "ratios": {}, "rounds": {}, "failed": {"all": message}}
         print(name, records[name].get("seconds"), "s", file=sys.stderr, flush=True)
         cupy.get_default_memory_pool().free_all_blocks()
