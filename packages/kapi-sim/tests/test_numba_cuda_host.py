@@ -398,6 +398,65 @@ def test_a_race_between_warps_is_no_matter_of_syncwarp():
         kernel[1, 64](np.zeros(64))
 
 
+def test_breakpoints_stop_in_one_thread(monkeypatch):
+    stopped = []
+    monkeypatch.setattr("sys.breakpointhook", lambda *_: stopped.append(cuda.grid(2)))
+
+    @cuda.jit
+    def kernel(a):
+        x, y = cuda.grid(2)
+        breakpoint()  # noqa: T100
+        a[x, y] = 1
+
+    with kapi.debug(item=(3, 1)):
+        kernel[(2, 2), (2, 1)](np.zeros((4, 2)))
+    assert stopped == [(3, 1)]
+
+
+@pytest.mark.parametrize("name", sorted(kapi.PROFILES))
+def test_every_profile_runs_kernels(name):
+    with kapi.simulation(profile=name):
+        add_one[2, 4](np.zeros(8, np.int32))
+
+
+def test_a_block_that_waits_for_a_later_one():
+    @cuda.jit
+    def kernel(flag):
+        if cuda.blockIdx.x == 0:
+            while cuda.atomic.add(flag, 0, 0) == 0:
+                pass
+        else:
+            cuda.atomic.exch(flag, 0, 1)
+
+    with pytest.raises(kapi.errors.DeadlockError, match="no block can wait for another one"):
+        kernel[2, 1](np.zeros(1, np.int32))
+
+
+def test_locks_of_blocks():
+    @cuda.jit
+    def kernel(lock, count):
+        if cuda.threadIdx.x == 0:
+            while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+                pass
+            cuda.threadfence()
+            count[0] += 1
+            cuda.threadfence()
+            cuda.atomic.exch(lock, 0, 0)
+
+    count = np.zeros(1, np.int32)
+    kernel[5, 4](np.zeros(1, np.int32), count)
+    assert count[0] == 5
+
+    @cuda.jit
+    def unlocked(lock, count):
+        if cuda.threadIdx.x == 0:
+            cuda.atomic.add(lock, 0, 1)
+            count[0] += 1
+
+    with pytest.raises(kapi.errors.DataRaceError, match="count"):
+        unlocked[5, 4](np.zeros(1, np.int32), count)
+
+
 def test_traces_and_reports_have_cudas_words():
     with kapi.simulation(schedules=2) as report, kapi.trace() as trace:
         add_one[(2, 1), 3](np.zeros(4))

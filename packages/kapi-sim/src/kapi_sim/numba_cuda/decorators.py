@@ -16,7 +16,6 @@ from kapi_sim.checks.marking import Uninitialised
 from kapi_sim.errors import KapiError, KernelCompilationError, KernelLaunchError, LimitError
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language.device_function import DeviceFunction
-from kapi_sim.language.options import KernelOptions
 from kapi_sim.language.words.index_space import NdRange
 from kapi_sim.launch import execute
 from kapi_sim.numba_cuda.captured import frozen
@@ -31,8 +30,6 @@ from kapi_sim.settings.control import current_settings, settings_of
 from kapi_sim.tracebacks import shorten
 
 __all__ = ["ConfiguredKernel", "Dispatcher", "LinkedSource", "declare_device", "jit"]
-
-WARP = 32
 
 
 class ConfigurationError(KernelLaunchError, ValueError):
@@ -216,7 +213,7 @@ class Dispatcher(DeviceFunction[..., Any]):
             settings = dataclasses.replace(settings, uninitialised=marked)
         try:
             with settings_of(settings), configured(nbytes), _records(self.converted(args)) as given:
-                execute(self._instrumented, space, given, _OPTIONS)
+                execute(self._instrumented, space, given)
         except Exception as error:
             reworded(error)
             shorten(error, isinstance(error, KapiError))
@@ -232,9 +229,6 @@ def _twin_of(value: Any) -> Any:
         # A function that Numba compiles for the host is a device function in a kernel.
         return Dispatcher(value.py_func, [], {"device": True}).twin
     return value
-
-
-_OPTIONS = KernelOptions(sub_group_size=WARP)
 
 
 @contextmanager

@@ -327,8 +327,8 @@ class ArrayTypeError(DtypeError):
 def _require_contiguous(array: np.ndarray[Any, Any]) -> None:
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
         raise ConversionError(
-            f"an array on the device must be contiguous to be copied as a whole, got strides {array.strides}: assign to "
-            "its elements, `array[...] = values`",
+            f"an array on the device must be contiguous to be copied as a whole, got strides {array.strides}: "
+            "assign to its elements, `array[...] = values`",
             code="copy-unlike",
         )
 

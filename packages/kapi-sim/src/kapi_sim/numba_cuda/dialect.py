@@ -23,6 +23,8 @@ from kapi_sim.numba_cuda.views import CudaView, NarrowCudaView, TracedCudaView, 
 
 __all__ = ["CUDA"]
 
+WARP_SIZE = 32
+
 
 class CudaDialect(Dialect):
     """Kernels without a work-item of their own, whose words know which thread runs."""
@@ -35,7 +37,8 @@ class CudaDialect(Dialect):
     converging_methods = frozenset({"sync"})
 
     def clock(self, space: Range | NdRange, sub_group_size: int) -> Clock:
-        return CudaClock(space, sub_group_size)
+        # Whatever the profile: a warp is one of 32.
+        return CudaClock(space, WARP_SIZE)
 
     def parameters(self, function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
         code = function.__code__
