@@ -110,6 +110,7 @@ def test_tensor_of_elements_that_kernels_lack_is_refused(gpu, lib):
 def test_tensor_of_the_host_is_refused(gpu, lib):
     tensor = lib.tensor(np.zeros(4, np.float32))
     tensor.is_cuda = False
+
     @kapi.kernel
     def fill(item: kapi.Item, x):
         x[item.get_id(0)] = 1
