@@ -294,6 +294,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def gpu(session: nox.Session) -> None:
+    """On a machine with an NVIDIA GPU: conformance, order, limits, cost, as a table; with the Python that runs nox."""
+    sources = os.pathsep.join(str(ROOT / source) for source in SOURCES)
+    session.run(sys.executable, "tools/gpu.py", *session.posargs, env={"PYTHONPATH": sources})
+
+
+@nox.session(venv_backend="none")
 def sizes(session: nox.Session) -> None:
     """What each line of installation brings, in megabytes and distributions: the rows of the README's table."""
     measure_sizes(session, *session.posargs)

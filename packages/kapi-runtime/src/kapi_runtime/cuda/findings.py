@@ -26,7 +26,8 @@ def findings(platform: Platform) -> Findings:
         found = all_devices()
         told = "NVIDIA's driver for CUDA {}.{}".format(*driver.version())
     except KapiError as error:
-        return Findings((), (), settings, "none that starts", (str(error),))
+        # Another platform may have devices; where none has, that is said for all.
+        return Findings((), (), settings, str(error), ())
     problems = []
     usable = [device for device in found if device.is_usable]
     if not usable:
