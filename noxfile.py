@@ -23,8 +23,8 @@ if __name__ == "__main__":
     sys.exit(bootstrap.main(Path(__file__).resolve(), sys.argv[1:]))
 
 import nox
+from tools import browsers, lanes, places
 from tools import instruction_sets as sets_of_instructions
-from tools import lanes, places
 from tools import pythons as interpreters
 
 nox.needs_version = ">=2026.10"
@@ -33,6 +33,10 @@ nox.options.reuse_venv = "yes"  # `--exact` installs keep what is reused true to
 nox.options.sessions = ["tests"]
 nox.options.envdir = str(places.environments(ROOT))
 os.environ.setdefault("UV_PYTHON_DOWNLOADS", "never")  # the Python that runs nox is the one tested
+# Container images tell Python to keep no bytecode; each of the hundreds of processes that tests start would then
+# compile all modules anew, which takes longer than most tests. It is kept beside the environments, not in the tree.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault("PYTHONPYCACHEPREFIX", str(places.environments(ROOT).parent / "bytecode"))
 
 # The lowest layer first.
 PACKAGES = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-ptx", "kapi-runtime", "kapi-numba-offload")
@@ -48,6 +52,8 @@ DECIDED_BY_VERSIONS = {
     "kapi-runtime": ["test_conformance.py", "test_placement.py"],
     "kapi-numba-offload": ["test_array_expression.py"],
 }
+# What needs the extra `cuda` of kapi-runtime: its own session has it, in an environment without dpctl.
+OF_CUDA = ("--ignore-glob=*/kapi_runtime/cuda/*", "--ignore-glob=*/kapi-runtime/tests/test_cuda_*")
 WHEELS = ROOT / ".nox" / "wheels"
 # Seconds of processor time for each session of `tests`, some more than it took. Being over is reported and fails
 # nothing: time is the machine's as well, and a slow one is not at fault.
@@ -64,14 +70,15 @@ BUDGETS = {
     "isolated(kapi-lowering)": 60,
     "isolated(kapi-types)": 90,
     "isolated(kapi-sim)": 120,
-    "instruction_sets": 210,
-    "minimums": 200,
+    "instruction_sets": 150,
     "docs": 180,
     "without_dpnp": 60,
+    "without_platform": 30,
+    "with_cuda": 90,
     "build": 40,
-    "brief on 3.11": 140,
-    "brief on 3.12": 140,
-    "brief on 3.13": 140,
+    "brief on 3.11": 70,
+    "brief on 3.12": 70,
+    "brief on 3.13": 70,
 }
 # What the nightly session is made of, by pytest's arguments; "packages" and "integration" hold all that no other does.
 ALONE = {
@@ -84,6 +91,7 @@ ALONE = {
     "numba": ["packages/kapi-numba-offload/tests/test_numba_parfors.py"],
     "mutants": ["packages/kapi-spirv/tests/test_mutants.py"],
 }
+OTHER_ENVIRONMENTS = ("instruction-sets", "minimums", "pythons")  # `tests` has a sample of the first and the last
 REST = {"packages": [f"packages/{dist}/tests" for dist in PACKAGES], "integration": ["tests/integration"]}
 BUILT = "KAPI_BUILT_WHEELS"  # tells a session run by another which constraints file that one has written
 
@@ -100,11 +108,12 @@ def demo(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
-    """Everything that must hold: all below but pythons, bench, sizes and nightly, the quick ones first."""
+    """Everything that must hold: all below but pythons, minimums, browser, bench, sizes, nightly; the quick first."""
     quick = ["lint", "imports", "house", "types"]
     # The longest first, so that no lane is left alone with one at the end.
     latest = [f"isolated({dist})" for dist in PACKAGES]
-    names = [*quick, "integration", *reversed(latest), "instruction_sets", "minimums", "docs", "without_dpnp", "build"]
+    alone = ["docs", "without_dpnp", "without_platform", "with_cuda", "build"]
+    names = [*quick, "integration", *reversed(latest), "instruction_sets", *alone]
     run_sessions(session, {name: nox_command(name) for name in names} | on_other_pythons(session))
 
 
@@ -188,12 +197,35 @@ def without_dpnp(session: nox.Session) -> None:
 
 
 @nox.session
+def without_platform(session: nox.Session) -> None:
+    """kapi-runtime without extras: it can be imported, and says what to install where a device is needed."""
+    install(session, "--group", "without-platform")
+    session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpctl", "dpnp", "kapi_spirv", "kapi_ptx")
+    run_tests(session, ROOT / "packages" / "kapi-runtime" / "tests" / "test_without_platform.py", *session.posargs)
+
+
+@nox.session
+def with_cuda(session: nox.Session) -> None:
+    """kapi-runtime[cuda] alone, without dpctl: the host's side of launches on NVIDIA GPUs, by a double of the driver."""
+    install(session, "--group", "with-cuda")
+    session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpctl", "dpnp", "kapi_spirv")
+    folder = ROOT / "packages" / "kapi-runtime" / "tests"
+    run_tests(session, *sorted(folder.glob("test_cuda_*.py")), *session.posargs)
+    run_tests(session, "--doctest-modules", "--pyargs", "kapi_runtime.cuda", *session.posargs)
+
+
+@nox.session
 def minimums(session: nox.Session) -> None:
     """All packages with the lowest versions that they declare: their tests of what versions decide."""
+    run_with_lowest_versions(session)
+
+
+def run_with_lowest_versions(session: nox.Session) -> None:
+    """Do what `minimums` does, in the environment of any session."""
     # As requirements files the projects' dependencies count as direct, which is what "lowest-direct" lowers.
     projects = [part for dist in PACKAGES for part in ("--requirements", f"packages/{dist}/pyproject.toml")]
     groups = [part for dist in PACKAGES for part in ("--group", f"packages/{dist}/pyproject.toml:test")]
-    extras = [part for extra in ("cpu", "dpnp", "pytest") for part in ("--extra", extra)]
+    extras = [part for extra in ("cpu", "dpnp", "libdevice", "pytest") for part in ("--extra", extra)]
     # Without --no-build, a version with no wheel for this Python would be compiled.
     install(session, *PACKAGES, *projects, "--resolution", "lowest-direct", *extras, *groups, "--no-build")
     for dist, files in DECIDED_BY_VERSIONS.items():
@@ -210,22 +242,24 @@ def integration(session: nox.Session) -> None:
 
 @nox.session
 def brief(session: nox.Session) -> None:
-    """What `tests` runs on each further Python: conformance, the READMEs' programs, 50 random kernels."""
+    """What `tests` runs on each further Python: a sample of conformance, the READMEs' programs, 50 random kernels."""
     install(session, "--group", "integration")
     suites = [ROOT / "packages" / dist / "tests" / "test_conformance.py" for dist in ("kapi-sim", "kapi-runtime")]
     others = [
         ROOT / "tests" / "pages" / "test_code_blocks.py",
         ROOT / "tests" / "integration" / "test_random_kernels.py",
     ]
-    named = "test_conformance[ or test_code_blocks_run and README or test_random_kernels_agree"
-    run_tests(session, *suites, *others, "-k", named, *session.posargs, env={"KAPI_RANDOM_KERNELS": "50"})
+    one_in = os.environ.get("KAPI_ONE_IN", "4")
+    run_tests(session, *suites, "-k", "test_conformance[", *session.posargs, env={"KAPI_ONE_IN": one_in})
+    named = "test_code_blocks_run and README or test_random_kernels_agree"
+    run_tests(session, *others, "-k", named, *session.posargs, env={"KAPI_ONE_IN": "1", "KAPI_RANDOM_KERNELS": "50"})
 
 
 @nox.session
 def instruction_sets(session: nox.Session) -> None:
     """A sample of what runs on the device, under each instruction set of the processor; a table of driver faults."""
     install(session, "--group", "integration")
-    under_each_instruction_set(session, {"KAPI_ONE_IN": "12"})
+    under_each_instruction_set(session, {"KAPI_ONE_IN": "20"})
 
 
 @nox.session
@@ -243,6 +277,16 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def browser(session: nox.Session) -> None:
+    """The pages that traces make, in a real browser, light and dark (KAPI_BROWSER names another Chromium)."""
+    path = browsers.find()
+    if path is None:
+        session.error(browsers.HOW_TO_GET_ONE)
+    install(session, "--group", "browser")
+    run_tests(session, ROOT / "tests" / "browser", *session.posargs, env={browsers.VARIABLE: path})
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """The benchmarks: times against the peers, as a table (arguments after -- go to benchmarks/run.py)."""
     install(session, "--group", "bench")
@@ -256,16 +300,21 @@ def sizes(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("part", [nox.param(part, id=part) for part in (*ALONE, "instruction-sets", *REST)])
+@nox.parametrize("part", [nox.param(part, id=part) for part in (*ALONE, *OTHER_ENVIRONMENTS, *REST)])
 def nightly(session: nox.Session, part: str) -> None:
     """Long fuzzing and stress: the tests marked nightly, full stack (arguments after -- go to pytest)."""
-    install(session, "--group", "integration")
     start = time.monotonic()
     whole = {"KAPI_NIGHTLY": "1"}
-    if part == "instruction-sets":
+    if part not in ("minimums", "pythons"):
+        install(session, "--group", "integration")
+    if part == "minimums":
+        run_with_lowest_versions(session)
+    elif part == "pythons":
+        run_sessions(session, on_other_pythons(session), {"KAPI_ONE_IN": "1"})
+    elif part == "instruction-sets":
         under_each_instruction_set(session, {"KAPI_NIGHTLY": "0"})
     elif part in REST:
-        ignored = [f"--ignore={ROOT / path}" for paths in ALONE.values() for path in paths]
+        ignored = [*OF_CUDA, *(f"--ignore={ROOT / path}" for paths in ALONE.values() for path in paths)]
         run_tests(session, *(ROOT / path for path in REST[part]), *ignored, *session.posargs, env=whole)
     else:
         run_tests(session, *(ROOT / path for path in ALONE[part]), *session.posargs, env=whole)
@@ -285,9 +334,9 @@ def nox_command(name: str, version: str = "", python: Path | None = None) -> lis
     return [*command, "--force-python", str(python), "--envdir", str(folder)]
 
 
-def run_sessions(session: nox.Session, commands: dict[str, list[str]]) -> None:
+def run_sessions(session: nox.Session, commands: dict[str, list[str]], env: dict[str, str] | None = None) -> None:
     """Run commands of nox side by side on the same wheels, print how each ended, and fail if one did."""
-    outcomes = lanes.run(commands, {BUILT: str(wheels(session))}, budgets=BUDGETS)
+    outcomes = lanes.run(commands, {BUILT: str(wheels(session)), **(env or {})}, budgets=BUDGETS)
     print("\n" + "\n".join(map(str, outcomes)))
     failed = [each.name for each in outcomes if each.status]
     if failed:
@@ -359,7 +408,7 @@ def run_package(session: nox.Session, dist: str) -> None:
     module = dist.replace("-", "_")
     session.run("python", str(ROOT / "tools" / "isolation.py"), dist)
     tests_folder = ROOT / "packages" / dist / "tests"
-    run_tests(session, tests_folder, "--doctest-modules", "--pyargs", module, *session.posargs)
+    run_tests(session, tests_folder, "--doctest-modules", "--pyargs", module, *OF_CUDA, *session.posargs)
     run_examples(session, dist)
 
 

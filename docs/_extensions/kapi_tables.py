@@ -6,9 +6,11 @@
 - ``errors``: each error, its builtin base, and what happened
 - ``numpy-functions``: what becomes of each NumPy function in a function that is offloaded
 - ``fallback-reasons``: why something runs on the host all the same
+- ``numba-cuda-works`` and ``numba-cuda-refused``: what of numba.cuda the simulator has, and what not and why
 - ``versions``: what each package depends on, from its pyproject
 
-``{kapi-error} NAME`` prints cause and cure of one error.
+``{kapi-error} NAME`` prints cause and cure of one error, and ``{kapi-codes}`` each code with its cause, as an anchor of
+the page.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from sphinx.util.docutils import SphinxDirective
 
 import kapi_numba_offload
 import kapi_sim.language
+from kapi_sim.codes import FAMILIES
 from kapi_sim.errors import ERRORS
+from kapi_sim.numba_cuda.support import REFUSED, WORKS
 from kapi_sim.testing.conformance import CASES
 
 PACKAGES = Path(__file__).parents[2] / "packages"
@@ -97,6 +101,21 @@ def fallback_reasons() -> tuple[Sequence[str], list[Sequence[str]]]:
     ]
 
 
+def numba_cuda_works() -> tuple[Sequence[str], list[Sequence[str]]]:
+    """The names of numba.cuda that the simulator has, by subject."""
+    return ["subject", "names in `cuda`", "what to know"], [
+        [subject, " ".join(f"`{name}`" for name in names.split()), note] for subject, (names, note) in WORKS.items()
+    ]
+
+
+def numba_cuda_refused() -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Those that it does not have, by the reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in REFUSED.items():
+        reasons.setdefault(reason, []).append(f"`{name}`")
+    return ["names", "why not"], [[" ".join(names), reason] for reason, names in reasons.items()]
+
+
 def versions() -> tuple[Sequence[str], list[Sequence[str]]]:
     """Each package's version, Python and dependencies."""
     cells = []
@@ -114,6 +133,8 @@ TABLES: dict[str, Callable[..., tuple[Sequence[str], list[Sequence[str]]]]] = {
     "errors": errors,
     "numpy-functions": numpy_functions,
     "fallback-reasons": fallback_reasons,
+    "numba-cuda-works": numba_cuda_works,
+    "numba-cuda-refused": numba_cuda_refused,
     "versions": versions,
 }
 
@@ -143,6 +164,21 @@ class KapiError(SphinxDirective):
         return _parsed(self, [f"*What happened:* {row.cause}.", "", f"*The way out:* {row.cure}."])
 
 
+class KapiCodes(SphinxDirective):
+    """``{kapi-codes}``."""
+
+    def run(self) -> list[nodes.Node]:
+        """Print the codes by family; each is the anchor of its line."""
+        found: list[nodes.Node] = []
+        for family, rows in FAMILIES.items():
+            listed = nodes.definition_list()
+            for code, meaning in rows.items():
+                term = nodes.term("", "", nodes.literal(text=code), ids=[code])
+                listed += nodes.definition_list_item("", term, nodes.definition("", *_parsed(self, [f"{meaning}."])))
+            found += [nodes.rubric(text=family), listed]
+        return found
+
+
 def _parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
     """The nodes that the page's own parser makes of these lines."""
     container = nodes.container()
@@ -158,4 +194,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
     app.add_directive("kapi-table", KapiTable)
     app.add_directive("kapi-error", KapiError)
+    app.add_directive("kapi-codes", KapiCodes)
     return {"parallel_read_safe": True}

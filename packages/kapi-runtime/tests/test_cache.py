@@ -17,7 +17,8 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime import cache
-from kapi_runtime.build import cache_folder, fingerprint
+from kapi_runtime.build import fingerprint
+from kapi_runtime.cache import folder as cache_folder
 from kapi_spirv import compiler, read_module, write_module
 
 
@@ -518,7 +519,8 @@ def test_kernel_is_ready_soon_in_a_second_process(folder, run_python):
         "targets.target_of(a.sycl_device)\n"
         "from kapi_runtime.launch.arguments import read_arguments\n"
         "start = time.thread_time()\n"
-        "kernel.modules.get(kapi.Range(4), read_arguments('kernel', ['a'], [a]), targets.target_of(a.sycl_device))\n"
+        "given = read_arguments('kernel', ['a'], [a])\n"
+        "kernel.modules.get(given.platform, kapi.Range(4), given, targets.target_of(a.sycl_device))\n"
         "print((time.thread_time() - start) / start)\n"
     )
     run_python(text)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.sycl import contexts
+from kapi_runtime.platform import contexts
+from kapi_runtime.sycl import platform
 
 
 @pytest.fixture(autouse=True)
@@ -203,7 +204,7 @@ def test_memory_info_invents_nothing(monkeypatch):
     """OpenCL does not say what is free; Level Zero does, by dpctl's extended information."""
     device = kapi.default_device()
     assert kapi.get_memory_info() == (None, device.global_mem_size)
-    monkeypatch.setattr(contexts, "intel_device_info", lambda device: {"device_id": 1, "free_memory": 12345})
+    monkeypatch.setattr(platform, "intel_device_info", lambda device: {"device_id": 1, "free_memory": 12345})
     assert kapi.current_context().get_memory_info() == (12345, device.global_mem_size)
     assert kapi.get_memory_info(0).free == 12345
 

@@ -7,9 +7,10 @@ import dpnp
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.sycl import discovery
+from kapi_runtime.platform import devices
+from kapi_runtime.platform.queues import default_queue
 from kapi_runtime.sycl.device_summary import summarize
-from kapi_runtime.sycl.queues import default_queue, describe_queue, queue_of
+from kapi_runtime.sycl.queues import describe_queue, queue_of
 from kapi_runtime.sycl.usable import best_device, usable_devices
 
 
@@ -52,7 +53,7 @@ def test_default_device_leaves_out_devices_without_usm(monkeypatch):
 def test_default_device_message_names_devices_without_usm(monkeypatch):
     monkeypatch.setattr(dpctl, "get_devices", lambda: [pretended("0", 1300, has_usm=False)])
     with pytest.raises(kapi.DeviceNotFoundError, match=r"left out 0 \(opencl:cpu:0\), Pretended: no unified shared"):
-        discovery.default_device()
+        devices.default_device()
 
 
 def test_is_available_never_raises(monkeypatch):

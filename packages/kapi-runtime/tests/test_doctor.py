@@ -4,7 +4,7 @@ import dpctl
 
 import kapi_runtime as kapi
 from kapi_runtime.diagnosis import report as diagnosis
-from kapi_runtime.sycl import drivers
+from kapi_runtime.sycl import drivers, findings
 
 
 def test_doctor_prints_devices_and_versions_and_finds_nothing_wrong(run_python):
@@ -47,7 +47,7 @@ def test_doctor_reports_a_default_device_without_usm(monkeypatch):
         has_aspect_usm_device_allocations = has_aspect_usm_shared_allocations = False
 
     monkeypatch.setattr(dpctl, "select_default_device", Plain)
-    (problem,) = diagnosis._default_problems()
+    (problem,) = findings._default_problems()
     assert "got Plain CPU (opencl:cpu:7)" in problem
     assert f"device='{good.filter_string}'" in problem
 
@@ -56,8 +56,8 @@ def test_doctor_reports_a_device_that_cannot_allocate(monkeypatch):
     def fail():
         raise MemoryError("none left")
 
-    monkeypatch.setattr(diagnosis, "default_queue", fail)
-    assert diagnosis._trial() == ["the default device must allocate and copy memory, got MemoryError: none left"]
+    monkeypatch.setattr(findings, "default_queue", fail)
+    assert findings._trial() == ["the default device must allocate and copy memory, got MemoryError: none left"]
 
 
 def test_doctor_names_a_driver_path_with_a_space(monkeypatch):
@@ -68,7 +68,7 @@ def test_doctor_names_a_driver_path_with_a_space(monkeypatch):
     def fails():
         raise dpctl.SyclQueueCreationError("no context")
 
-    monkeypatch.setattr(diagnosis, "default_queue", fails)
+    monkeypatch.setattr(findings, "default_queue", fails)
     problems = "\n".join(diagnosis.diagnose().problems)
     assert "the driver's path must have no spaces, got '/home/a user/lib/libintelocl.so'" in problems
 

@@ -7,6 +7,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.kernels.kernel_information import suggested_local_range
+from kapi_runtime.platform.interface import DeviceLimits
 
 
 @kapi.kernel
@@ -107,8 +108,9 @@ def test_suggested_local_range_is_a_preferred_multiple_where_one_divides():
         max_work_group_size = 100
         preferred_work_group_size_multiple = 16
 
+    limits = DeviceLimits(compute_units=2, max_work_group_size=8192, max_work_item_sizes=(8192, 8192, 8192))
     # 100 would divide, too.
-    assert suggested_local_range(48_000, kapi.default_device(), [Information()]) == kapi.Range(96)
+    assert suggested_local_range(48_000, limits, [Information()]) == kapi.Range(96)
 
 
 @pytest.mark.parametrize(

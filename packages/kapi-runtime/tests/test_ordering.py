@@ -17,9 +17,9 @@ import pytest
 from dpctl.utils import SequentialOrderManager
 
 import kapi_runtime as kapi
-from kapi_runtime.launch import plan as plan_module
-from kapi_runtime.launch import preparation as launch_module
 from kapi_runtime.sycl import keep_alive
+from kapi_runtime.sycl import plan as plan_module
+from kapi_runtime.sycl import platform as platform_module
 
 SIZE = 1000
 
@@ -122,7 +122,7 @@ def no_order(monkeypatch):
             done = dpctl.SyclEvent()
             return [done, done, Nothing(), []]
 
-    monkeypatch.setattr(launch_module, "SequentialOrderManager", Manager)
+    monkeypatch.setattr(platform_module, "SequentialOrderManager", Manager)
     monkeypatch.setattr(plan_module, "managers", Unchained)
 
 

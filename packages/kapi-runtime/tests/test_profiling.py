@@ -8,6 +8,7 @@ import dpnp
 import pytest
 
 import kapi_runtime as kapi
+from kapi_runtime.platform import recorder
 from kapi_runtime.recording import record as recording_module
 from kapi_runtime.sycl.device_summary import describe_device
 
@@ -32,7 +33,7 @@ def long(item: kapi.Item, values, rounds):
 @pytest.fixture(autouse=True)
 def nothing_is_kept():
     yield
-    assert recording_module.active is None
+    assert recorder.active is None
 
 
 @pytest.fixture(params=["default", "profiling", "in-order", "sub-device"])

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import kapi_runtime as kapi
 from kapi_runtime import runtime
-from kapi_runtime.sycl import opencl
+from kapi_runtime.sycl import findings, opencl
 
 
 def test_versions_are_those_of_what_is_installed():
@@ -46,7 +46,7 @@ def test_package_that_is_not_installed_has_no_version():
 
 
 def test_version_of_spirv_is_asked_of_opencl_devices_only():
-    assert runtime._spirv(SimpleNamespace(backend=SimpleNamespace(name="level_zero"))) == ""
+    assert findings._spirv(SimpleNamespace(backend=SimpleNamespace(name="level_zero"))) == ""
 
 
 def test_versions_are_told_without_numba(run_python):

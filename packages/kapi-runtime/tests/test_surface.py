@@ -48,7 +48,7 @@ def test_unknown_name_is_an_attribute_error():
 @pytest.mark.parametrize(
     "module",
     [
-        "sycl.contexts",
+        "platform.contexts",
         "sycl.device",
         "sycl.device_summary",
         "diagnosis.report",

@@ -10,7 +10,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime import memory
-from kapi_runtime.sycl import dlpack
+from kapi_runtime.platform import dlpack
 from kapi_runtime.sycl.usm_array import new_usm_array, usm_array_of
 
 DTYPES = ("bool", "int8", "uint16", "int32", "uint64", "float16", "float32", "float64", "complex64", "complex128")

@@ -12,6 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 
 import kapi_sim as kapi
 from kapi_sim.language.usm_fields import overlaps_itself
+from kapi_sim.testing.reports import raises
 
 
 @kapi.kernel
@@ -31,20 +32,22 @@ def flagged(tmp_path):
     return array
 
 
-READ_ONLY = [memory_map, flagged, lambda path: np.broadcast_to(np.zeros(1), (4,))]
+READ_ONLY = [
+    (memory_map, "argument-read-only"),
+    (flagged, "argument-read-only"),
+    (lambda path: np.broadcast_to(np.zeros(1), (4,)), "argument-overlaps-itself"),
+]
 
 
 @pytest.mark.parametrize("checks", ["all", "none"])
-@pytest.mark.parametrize("make", READ_ONLY, ids=["memmap", "flag", "broadcast_to"])
-def test_store_to_an_array_that_may_only_be_read(make, checks, tmp_path):
+@pytest.mark.parametrize(("make", "code"), READ_ONLY, ids=["memmap", "flag", "broadcast_to"])
+def test_store_to_an_array_that_may_only_be_read(make, code, checks, tmp_path):
     array, other = make(tmp_path), np.ones(4)
     with kapi.simulation(checks=checks):
         add[4](array, other)  # reading is no store
         assert other.tolist() == [1] * 4
-        with pytest.raises(kapi.KernelLaunchError, match=r"argument `target` of kernel `add` must be ") as caught:
+        with raises(kapi.KernelLaunchError, code, line="target[i] += source[i]"):
             add[4](other, array)
-    assert "pass a copy" in str(caught.value)
-    assert "test_arguments_refused.py" in "".join((str(caught.value), *getattr(caught.value, "__notes__", ())))
     assert np.asarray(array).tolist() == [0] * 4
 
 
@@ -68,30 +71,30 @@ def test_store_to_a_view_that_overlaps_itself(shape, strides, checks):
 
     with (
         kapi.simulation(checks=checks),
-        pytest.raises(kapi.KernelLaunchError, match="argument `a` .* got a view that overlaps itself"),
+        raises(kapi.KernelLaunchError, "argument-overlaps-itself"),
     ):
         fill[1](np.zeros(1), view)
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("value", "code"),
     [
-        (np.zeros((1, 2)).view(np.matrix), "must be a plain array, got a matrix: pass np.asarray"),
-        (np.ma.array([1.0], mask=[True]), "must be a plain array, got a MaskedArray: pass np.asarray"),
-        (None, "got None of type NoneType"),
-        ("abc", "got 'abc' of type str"),
-        ([1, 2], "got .* of type list"),
-        (2**70, "must fit 64 bits as a Python integer, got 1180591620717411303424"),
+        (np.zeros((1, 2)).view(np.matrix), "argument-array-class"),
+        (np.ma.array([1.0], mask=[True]), "argument-array-class"),
+        (None, "argument-type"),
+        ("abc", "argument-type"),
+        ([1, 2], "argument-type"),
+        (2**70, "integer-too-wide"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
-def test_what_is_no_argument_is_named(value, words):
-    with pytest.raises(kapi.DtypeError, match=f"argument `source` must .*{words}|`source` {words}"):
+def test_what_is_no_argument_is_named(value, code):
+    with raises(kapi.DtypeError, code):
         add[1](value, np.zeros(1))
 
 
 def test_arguments_have_no_names():
-    with pytest.raises(kapi.KernelLaunchError, match="`add` must be given by their places, got target by name"):
+    with raises(kapi.KernelLaunchError, "argument-by-name"):
         add[1](np.zeros(1), target=np.zeros(1))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
-import pytest
 
 import kapi_sim as kapi
+from kapi_sim.testing.reports import raises
 
 GROUP = kapi.NdRange(4, 4)
 RELEASE, ACQUIRE = kapi.MemoryOrder.RELEASE, kapi.MemoryOrder.ACQUIRE
@@ -21,9 +21,9 @@ def line_in(kernel: kapi.Kernel, text: str) -> int:
 
 
 def report(kernel: kapi.Kernel, space: kapi.Range | kapi.NdRange, *arrays: np.ndarray) -> list[str]:
-    with pytest.raises(kapi.DataRaceError) as caught:
+    with raises(kapi.DataRaceError, "data-race") as caught:
         kapi.call_kernel(kernel, space, *arrays)
-    return str(caught.value).splitlines()
+    return caught.value.message.splitlines()
 
 
 @kapi.kernel
@@ -101,9 +101,9 @@ def barrier_not_met(item: kapi.NdItem, a, b, n):
 
 def test_barrier_that_stands_there_and_was_not_met_is_named():
     line = line_in(barrier_not_met, "group_barrier")
-    with pytest.raises(kapi.DataRaceError) as caught:
+    with raises(kapi.DataRaceError, "data-race") as caught:
         kapi.call_kernel(barrier_not_met, GROUP, np.zeros(4), np.zeros(4), 3)
-    assert str(caught.value).splitlines()[-1] == (
+    assert caught.value.message.splitlines()[-1] == (
         f"  the `group_barrier` at line {line} would order them if the whole group came to it: it did not"
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
+from kapi_sim.testing.reports import raises
 
 
 @kapi.device_func
@@ -58,22 +59,21 @@ def test_breakpoint_stops_in_each_item_otherwise(stopped):
 
 
 @pytest.mark.parametrize(
-    ("item", "message"),
+    "item",
     [
-        (-1, "item must be a global id of 1 to 3 numbers from 0 on, got -1"),
-        ((1, 2, 3, 4), "item must be a global id"),
-        ("a", "item must be a global id"),
-        (True, "item must be a global id"),
+        -1,
+        (1, 2, 3, 4),
+        "a",
+        True,
     ],
 )
-def test_item_is_validated(item, message):
-    with pytest.raises(kapi.KernelLaunchError, match=message), kapi.debug(item=item):
+def test_item_is_validated(item):
+    with raises(kapi.KernelLaunchError, "debug-item"), kapi.debug(item=item):
         pass
 
 
 def test_item_that_no_launch_has_is_reported(stopped):
-    message = r"must be a work-item of a launch inside the block, got \(9,\): launched over Range\(2, 2\)"
-    with pytest.raises(kapi.KernelLaunchError, match=message), kapi.debug(item=9):
+    with raises(kapi.KernelLaunchError, "debug-item-absent"), kapi.debug(item=9):
         kapi.call_kernel(stops_in_two_dimensions, kapi.Range(2, 2), np.zeros((2, 2)))
     assert stopped == []
 

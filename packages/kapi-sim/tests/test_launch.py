@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
+from kapi_sim.testing.reports import raises
 
 
 @kapi.kernel
@@ -46,51 +47,51 @@ def test_forms_of_a_launch():
 
 
 @pytest.mark.parametrize(
-    ("launch", "error", "message"),
+    ("launch", "error", "code"),
     [
         (
             lambda a: kapi.call_kernel(fill.py_func, kapi.Range(4), a, 1),
             kapi.KernelLaunchError,
-            "must be a kernel made by",
+            "no-kernel",
         ),
         (
             lambda a: kapi.call_kernel(fill, 4, a, 1),
             kapi.KernelLaunchError,
-            "index_space must be a Range or an NdRange",
+            "no-index-space",
         ),
         (
             lambda a: kapi.call_kernel(fill, kapi.Range(4), a),
             kapi.KernelLaunchError,
-            r"with 2 arguments .*\(a, value\), got 1",
+            "argument-count",
         ),
         (
             lambda a: kapi.call_kernel(fill, kapi.NdRange(4, 2), a, 1),
             kapi.KernelLaunchError,
-            "must suit its first parameter",
+            "index-space-unsuited",
         ),
         (
             lambda a: kapi.call_kernel(fill_groups, kapi.Range(4), a, 1),
             kapi.KernelLaunchError,
-            "launch it over an NdRange",
+            "index-space-unsuited",
         ),
-        (lambda a: fill(a, 1), kapi.KernelLaunchError, "must be launched over an index space"),
-        (lambda a: fill[1, 2, 3], kapi.KernelLaunchError, "got 3 values"),
-        (lambda a: fill["x"], kapi.LimitError, "global size must be"),
+        (lambda a: fill(a, 1), kapi.KernelLaunchError, "kernel-called"),
+        (lambda a: fill[1, 2, 3], kapi.KernelLaunchError, "launch-configuration"),
+        (lambda a: fill["x"], kapi.LimitError, "range-type"),
         (
             lambda a: kapi.call_kernel_async(fill, kapi.Range(4), a, 1),
             kapi.KernelLaunchError,
-            "dependent_events must be",
+            "dependent-events",
         ),
-        (lambda a: kapi.call_kernel_async(fill, kapi.Range(4), 3, a, 1), kapi.KernelLaunchError, "dependent_events"),
-        (lambda a: fill[4](a, kapi.LocalAccessor(1, float)), kapi.LimitError, "must not be a LocalAccessor in a Range"),
-        (lambda a: kapi.kernel(3), kapi.KernelCompilationError, "must be a plain Python function"),
-        (lambda a: kapi.kernel(lambda: None), kapi.KernelCompilationError, "must take the work-item"),
-        (lambda a: kapi.device_func(np.sin), kapi.KernelCompilationError, "must be a plain Python function"),
-        (lambda a: fill[4](np.zeros((1,) * 7), 1), kapi.LimitError, "must have at most 6 axes"),
+        (lambda a: kapi.call_kernel_async(fill, kapi.Range(4), 3, a, 1), kapi.KernelLaunchError, "dependent-events"),
+        (lambda a: fill[4](a, kapi.LocalAccessor(1, float)), kapi.LimitError, "local-memory-in-range"),
+        (lambda a: kapi.kernel(3), kapi.KernelCompilationError, "kernel-form"),
+        (lambda a: kapi.kernel(lambda: None), kapi.KernelCompilationError, "kernel-without-item"),
+        (lambda a: kapi.device_func(np.sin), kapi.KernelCompilationError, "device-function-form"),
+        (lambda a: fill[4](np.zeros((1,) * 7), 1), kapi.LimitError, "too-many-axes"),
     ],
 )
-def test_launch_that_cannot_be_made(launch, error, message):
-    with pytest.raises(error, match=message):
+def test_launch_that_cannot_be_made(launch, error, code):
+    with raises(error, code):
         launch(np.zeros(4))
 
 
@@ -99,14 +100,14 @@ def test_kernel_that_returns_a_value_or_yields():
     def returns(item: kapi.Item, a):
         return a[0]
 
-    with pytest.raises(kapi.KernelCompilationError, match=r"test_launch.py:\d+: a kernel must return nothing"):
+    with raises(kapi.KernelCompilationError, "return-value", line="return a[0]"):
         kapi.call_kernel(returns, kapi.Range(1), np.zeros(1))
 
     @kapi.kernel
     def yields(item: kapi.Item, a):
         yield a[0]
 
-    with pytest.raises(kapi.KernelCompilationError, match="must not yield"):
+    with raises(kapi.KernelCompilationError, "yield-or-await", line="yield a[0]"):
         kapi.call_kernel(yields, kapi.Range(1), np.zeros(1))
 
 
@@ -115,9 +116,7 @@ def test_malformed_barrier_is_listed_with_its_line():
     def malformed(nd_item: kapi.NdItem):
         kapi.group_barrier()
 
-    with pytest.raises(
-        kapi.KernelCompilationError, match=r"test_launch.py:\d+: group_barrier must be called with group, fence_scope"
-    ):
+    with raises(kapi.KernelCompilationError, "call-arguments", line="kapi.group_barrier()"):
         kapi.call_kernel(malformed, kapi.NdRange(1, 1))
 
 
@@ -217,7 +216,7 @@ def test_kernel_without_source_runs_as_it_is():
     a = np.full(3, 4.0, np.float32)
     kapi.call_kernel(names["prompt"], kapi.Range(3), a)
     np.testing.assert_array_equal(a, 2)
-    with pytest.raises(kapi.OutOfBoundsError, match="got 3"):
+    with raises(kapi.OutOfBoundsError, "index-out-of-bounds"):
         kapi.call_kernel(names["prompt"], kapi.Range(4), a)
 
 
@@ -272,9 +271,7 @@ def test_recursive_device_function_is_refused():
     def factorials(item: kapi.Item, out):
         out[item.get_id(0)] = factorial(item.get_id(0))
 
-    with pytest.raises(
-        kapi.KernelCompilationError, match=r"factorial\(\) calls itself; the kernel language has no recurs"
-    ):
+    with raises(kapi.KernelCompilationError, "recursion", line="@kapi.device_func"):
         kapi.call_kernel(factorials, kapi.Range(5), np.zeros(5))
 
 
@@ -313,17 +310,17 @@ def test_report_says_what_was_checked_and_what_not():
 
 
 @pytest.mark.parametrize(
-    ("controls", "message"),
+    ("controls", "code"),
     [
-        ({"checks": {"bound"}}, "checks must be 'all', 'none' or some of"),
-        ({"checks": "rases"}, "checks must be"),
-        ({"schedules": 0}, "schedules must be"),
-        ({"seed": 1.5}, "seed must be"),
-        ({"profile": "gpu"}, "profile must be"),
+        ({"checks": {"bound"}}, "checks-unknown"),
+        ({"checks": "rases"}, "checks-unknown"),
+        ({"schedules": 0}, "simulation-schedules"),
+        ({"seed": 1.5}, "simulation-seed"),
+        ({"profile": "gpu"}, "profile-unknown"),
     ],
 )
-def test_controls_are_validated(controls, message):
-    with pytest.raises(kapi.KernelLaunchError, match=message), kapi.simulation(**controls):
+def test_controls_are_validated(controls, code):
+    with raises(kapi.KernelLaunchError, code), kapi.simulation(**controls):
         pass
 
 
@@ -332,14 +329,14 @@ def test_profile_limits():
     f32 = np.zeros(8, np.float32)
     with kapi.simulation(profile=small):
         kapi.call_kernel(fill_groups, kapi.NdRange(8, 4), f32, 1)
-        with pytest.raises(kapi.LimitError, match="at most 4 work-items on this device, got 8"):
+        with raises(kapi.LimitError, "work-group-too-large"):
             kapi.call_kernel(fill_groups, kapi.NdRange(8, 8), f32, 1)
-        with pytest.raises(kapi.LimitError, match="at most 16 bytes on this device, got 32"):
+        with raises(kapi.LimitError, "local-memory-too-large"):
             kapi.call_kernel(fill_groups, kapi.NdRange(8, 4), f32, kapi.LocalAccessor(8, np.float32))
         for value in (np.zeros(8), np.float64(1), np.zeros(8, np.complex128)):
-            with pytest.raises(kapi.DtypeError, match="argument `a` must not be .* on a device without fp64"):
+            with raises(kapi.DtypeError, "needs-fp64"):
                 kapi.call_kernel(fill_groups, kapi.NdRange(8, 4), value, 1)
-        with pytest.raises(kapi.DtypeError, match="without fp16"):
+        with raises(kapi.DtypeError, "needs-fp16"):
             kapi.call_kernel(fill_groups, kapi.NdRange(8, 4), f32.astype(np.float16), 1)
         kapi.call_kernel(fill_groups, kapi.NdRange(8, 4), f32, 1.0)
 
@@ -381,10 +378,10 @@ def test_usm_arrays_are_copied_in_and_out():
     array = UsmDouble(np.zeros(4))
     kapi.call_kernel(fill, kapi.Range(4), array, 3)
     np.testing.assert_array_equal(array.host, 3)
-    with pytest.raises(kapi.OutOfBoundsError, match="`a`"):
+    with raises(kapi.OutOfBoundsError, "index-out-of-bounds", line="a[item.get_id(0)] = value"):
         kapi.call_kernel(fill, kapi.Range(5), array, 3)
     base = np.arange(6.0)
-    with pytest.raises(kapi.DtypeError, match="must not share unified shared memory"):
+    with raises(kapi.DtypeError, "copies-share-memory"):
         kapi.call_kernel(copy, kapi.Range(4), UsmDouble(base[:4]), UsmDouble(base[2:]))
     out = UsmDouble(np.zeros(2))
     base[:] = np.arange(6)
@@ -392,7 +389,7 @@ def test_usm_arrays_are_copied_in_and_out():
     np.testing.assert_array_equal(out.host, [2, 4])
     device_only = UsmDouble(np.zeros(4))
     device_only.asnumpy = None
-    with pytest.raises(kapi.DtypeError, match="must be able to copy itself to the host"):
+    with raises(kapi.DtypeError, "no-host-copy"):
         kapi.call_kernel(fill, kapi.Range(4), device_only, 3)
 
 
@@ -400,13 +397,13 @@ def test_marked_usm_array_counts_as_written_in_later_launches():
     base = np.zeros(8)
     marked, out = UsmDouble(base), UsmDouble(np.zeros(4))
     with kapi.simulation(uninitialised=marked):
-        with pytest.raises(kapi.UninitializedReadError, match=r"a\[0\] \(global memory\) must be written before"):
+        with raises(kapi.UninitializedReadError, "read-before-write", line="b[item.get_id(0)] = a[item.get_id(0)]"):
             kapi.call_kernel(copy, kapi.Range(3), marked, out)
         kapi.call_kernel(fill, kapi.Range(3), marked, 3)
         kapi.call_kernel(copy, kapi.Range(3), marked, out)
         # Another view of the same memory, of which each launch makes another copy.
         kapi.call_kernel(copy, kapi.Range(1), UsmDouble(base[2:]), out)
-        with pytest.raises(kapi.UninitializedReadError, match=r"a\[1\] \(global memory\) must be written before"):
+        with raises(kapi.UninitializedReadError, "read-before-write", line="b[item.get_id(0)] = a[item.get_id(0)]"):
             kapi.call_kernel(copy, kapi.Range(2), UsmDouble(base[2:]), out)
     kapi.call_kernel(copy, kapi.Range(4), marked, out)
 
@@ -415,7 +412,7 @@ def test_part_of_a_usm_array_that_is_marked_holds_nothing():
     base = np.zeros(8)
     with kapi.simulation(uninitialised=[UsmDouble(base[5:])]):
         kapi.call_kernel(copy, kapi.Range(5), UsmDouble(base), UsmDouble(np.zeros(5)))
-        with pytest.raises(kapi.UninitializedReadError, match=r"a\[5\] \(global memory\) must be written before"):
+        with raises(kapi.UninitializedReadError, "read-before-write", line="b[item.get_id(0)] = a[item.get_id(0)]"):
             kapi.call_kernel(copy, kapi.Range(6), UsmDouble(base), UsmDouble(np.zeros(6)))
 
 
@@ -485,5 +482,5 @@ def test_kernel_is_no_sequence():
         list(fill)
     with pytest.raises(TypeError):
         _ = 1 in fill
-    with pytest.raises(kapi.KernelCompilationError, match="fill is a kernel, which is launched"):
+    with raises(kapi.KernelCompilationError, "kernel-in-kernel", line="for _ in fill:"):
         kapi.call_kernel(loop, kapi.Range(1))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
+from kapi_sim.testing.reports import raises
 
 
 def kernel_of(statement: str) -> kapi.Kernel:
@@ -22,63 +23,60 @@ def kernel_of(statement: str) -> kapi.Kernel:
 
 @pytest.mark.parametrize("checks", ["all", "none"])
 @pytest.mark.parametrize(
-    ("statement", "says"),
+    ("statement", "code"),
     [
-        ("a[0] = item.get_id()", "Item.get_id() must be called with arguments that it has in a kernel, got (); it is "),
-        ("a[0] = item.get_id(0, 1)", "Item.get_id() must be called with arguments that it has in a kernel, got (0, 1)"),
+        ("a[0] = item.get_id()", "call-arguments"),
+        ("a[0] = item.get_id(0, 1)", "call-arguments"),
         (
             "a[0] = item.get_id(dims=0)",
-            "Item.get_id() must be called with arguments that it has in a kernel, got (dims",
+            "call-arguments",
         ),
-        ("a[0] = item.get_global_id(0)", "Item has no 'get_global_id' in a kernel: an NdItem has, whose kernel is "),
+        ("a[0] = item.get_global_id(0)", "attribute-unknown"),
         (
             "a[0] = item.get_group()",
-            "Item has no 'get_group' in a kernel: an NdItem has, whose kernel is launched over",
+            "attribute-unknown",
         ),
-        ("a[0] = item.id_of(0)", "Item has no 'id_of' in a kernel"),
-        ("a[0] = item[0]", "Item must be an array or tuple to be indexed, got an index: write item.get_id(0)"),
-        ("item[0] = 1", "Item must be an array or tuple to be indexed, got an index"),
-        ("a[0] = item + 1", "operator + must have operands that NumPy has it for, got Item + Python int"),
-        ("a[0] = 2.0 * item", "operator * must have operands that NumPy has it for, got Python float * Item"),
-        ("a[0] = -item", "Item must be used by its methods in a kernel, got: bad operand type for unary -: 'Item'"),
-        ("item()", "Item must be used by its methods in a kernel, got: 'Item' object is not callable"),
-        ("a[0] = item", "Item must be used by its methods in a kernel, got: "),
+        ("a[0] = item.id_of(0)", "attribute-unknown"),
+        ("a[0] = item[0]", "indexed-value"),
+        ("item[0] = 1", "indexed-value"),
+        ("a[0] = item + 1", "operator-operands"),
+        ("a[0] = 2.0 * item", "operator-operands"),
+        ("a[0] = -item", "work-item-as-value"),
+        ("item()", "work-item-as-value"),
+        ("a[0] = item", "work-item-as-value"),
     ],
 )
-def test_item_misused_is_told_in_the_compilers_words(statement, says, checks):
-    with kapi.simulation(checks=checks), pytest.raises(kapi.KernelCompilationError) as caught:
+def test_item_misused_is_told_in_the_compilers_words(statement, code, checks):
+    with kapi.simulation(checks=checks), raises(kapi.KernelCompilationError, code) as caught:
         kernel_of(statement)[2](np.zeros(2))
-    assert str(caught.value).startswith(says)
-    assert "Sim" not in str(caught.value)
+    assert "Sim" not in caught.value.message
     assert caught.value.__notes__ == [
         f"in work-item global (0,) of kernel `body`, at <{statement}>:2: `{statement}`",
     ]
 
 
 @pytest.mark.parametrize(
-    ("statement", "says"),
+    ("statement", "code"),
     [
         (
             "a[0] = item.get_id(0)",
-            "NdItem has no 'get_id' in a kernel: an Item has, whose kernel is launched over a Ran",
+            "attribute-unknown",
         ),
         (
             "a[0] = item.get_sub_group().get_local_range(0)",
-            "SubGroup.get_local_range() must be called with arguments that it has in a kernel, got (0); it is "
-            "SubGroup.get_local_range()",
+            "call-arguments",
         ),
-        ("a[0] = item.get_group().size", "Group has no 'size' in a kernel"),
-        ("a[0] = item.get_group()[0]", "Group must be an array or tuple to be indexed, got an index"),
+        ("a[0] = item.get_group().size", "attribute-unknown"),
+        ("a[0] = item.get_group()[0]", "indexed-value"),
     ],
 )
-def test_nd_item_misused_is_told_in_the_compilers_words(statement, says):
-    with pytest.raises(kapi.KernelCompilationError) as caught:
+def test_nd_item_misused_is_told_in_the_compilers_words(statement, code):
+    with raises(kapi.KernelCompilationError, code):
         kernel_of(statement)[2, 2](np.zeros(2))
-    assert str(caught.value).startswith(says)
 
 
 def test_index_that_is_an_item_is_no_other_misuse():
-    with pytest.raises(kapi.DtypeError, match=r"must be an integer, got <Item \(0,\) of Range\(2\)> of type Item\n"):
+    with raises(kapi.DtypeError, "index-type"):
         kernel_of("a[item] = 1")[2](np.zeros(2))
 
 
@@ -98,9 +96,9 @@ def one(item, a):
 
 
 def test_kernel_without_a_work_item_is_told_so():
-    with pytest.raises(kapi.KernelLaunchError) as caught:
+    with raises(kapi.KernelLaunchError, "argument-count") as caught:
         without_item[1](np.zeros(1), np.zeros(1))
-    assert str(caught.value) == (
+    assert caught.value.message == (
         "kernel `without_item` must be launched with 1 argument after the work-item (b), got 2: the first parameter, "
         "`a`, is the work-item, which the launch gives: write `def without_item(item, a, b)`"
     )
@@ -108,28 +106,28 @@ def test_kernel_without_a_work_item_is_told_so():
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_wrong_count_of_a_kernel_with_a_work_item_is_told_plainly(count):
-    with pytest.raises(kapi.KernelLaunchError) as caught:
+    with raises(kapi.KernelLaunchError, "argument-count") as caught:
         with_item[1](*[np.zeros(1)] * count)
-    assert str(caught.value) == (
+    assert caught.value.message == (
         f"kernel `with_item` must be launched with 2 arguments after the work-item (a, b), got {count}"
     )
 
 
 def test_wrong_count_of_one_is_singular():
-    with pytest.raises(kapi.KernelLaunchError, match=r"with 1 argument after the work-item \(a\), got 0$"):
+    with raises(kapi.KernelLaunchError, "argument-count"):
         one[1]()
 
 
 def test_long_list_is_not_printed_whole():
-    with pytest.raises(kapi.DtypeError) as caught:
+    with raises(kapi.DtypeError, "argument-type") as caught:
         one[1](list(range(100_000)))
-    assert len(str(caught.value)) < 200
+    assert len(caught.value.message) < 200
 
 
 def test_place_of_an_index_outside_is_told_once():
-    with pytest.raises(kapi.OutOfBoundsError) as caught:
+    with raises(kapi.OutOfBoundsError, "index-out-of-bounds") as caught:
         kernel_of("a[item.get_id(0) + 1] = 1")[2](np.zeros(2))
-    told = "\n".join([str(caught.value), *caught.value.__notes__])
+    told = "\n".join([caught.value.message, *caught.value.__notes__])
     assert told.count("work-item global (1,)") == 1
     assert caught.value.__notes__ == ["in kernel `body`"]
 

@@ -9,6 +9,7 @@ import pytest
 
 import kapi_sim as kapi
 from kapi_sim.language import FAST_MATH_FLAGS, KernelOptions
+from kapi_sim.testing.reports import raises
 
 
 def test_options_are_a_value():
@@ -22,30 +23,30 @@ def test_options_are_a_value():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "code"),
     [
-        ({"debug": 1}, "option debug must be True or False, got 1"),
-        ({"boundscheck": None}, "option boundscheck must be True or False, got None"),
-        ({"fastmath": "nnan"}, "option fastmath must be True, False or some of nnan, .*, got 'nnan': write a set"),
-        ({"fastmath": 3}, "option fastmath must be True, False or some of .*, got 3"),
-        ({"fastmath": {"fast"}}, "option fastmath must be .* reassoc, got fast"),
-        ({"fastmath": [["nnan"]]}, "option fastmath must be .*, got \\['nnan'\\]"),
-        ({"inline": True}, "option inline must be 'always' or 'never', got True"),
-        ({"work_group_size": 0}, "option work_group_size must be one to three integers of at least 1, got 0"),
-        ({"work_group_size": (1, 1, 1, 1)}, "one to three integers of at least 1, got \\(1, 1, 1, 1\\)"),
-        ({"work_group_size": 2.0}, "one to three integers of at least 1, got 2.0"),
-        ({"max_work_group_size": -1}, "option max_work_group_size must be an integer of at least 1, got -1"),
-        ({"sub_group_size": True}, "option sub_group_size must be an integer of at least 1, got True"),
+        ({"debug": 1}, "option-bool"),
+        ({"boundscheck": None}, "option-bool"),
+        ({"fastmath": "nnan"}, "option-fastmath"),
+        ({"fastmath": 3}, "option-fastmath"),
+        ({"fastmath": {"fast"}}, "option-fastmath"),
+        ({"fastmath": [["nnan"]]}, "option-fastmath"),
+        ({"inline": True}, "option-inline"),
+        ({"work_group_size": 0}, "option-work-group-size"),
+        ({"work_group_size": (1, 1, 1, 1)}, "option-work-group-size"),
+        ({"work_group_size": 2.0}, "option-work-group-size"),
+        ({"max_work_group_size": -1}, "option-number"),
+        ({"sub_group_size": True}, "option-number"),
         (
             {"work_group_size": (16, 16), "max_work_group_size": 128},
-            "work_group_size must have at most max_work_group_size work-items, got 256 and 128",
+            "option-work-group-sizes",
         ),
-        ({"optimize": 3, "cache": True}, "options of a kernel must be some of boundscheck, .*, got optimize, cache"),
+        ({"optimize": 3, "cache": True}, "option-unknown"),
     ],
 )
-def test_options_refuse_what_they_cannot_be(given, said):
+def test_options_refuse_what_they_cannot_be(given, code):
     """The decorator itself raises, before any launch."""
-    with pytest.raises(kapi.KernelCompilationError, match=said):
+    with raises(kapi.KernelCompilationError, code):
         kapi.kernel(**given)
 
 
@@ -64,7 +65,7 @@ def test_options_come_with_or_without_parentheses():
         made[kapi.Range(3)](data)
         assert made.options == options
         assert data.tolist() == [1, 1, 1]
-    with pytest.raises(kapi.KernelCompilationError, match="a kernel must be a plain Python function, got 3"):
+    with raises(kapi.KernelCompilationError, "kernel-form"):
         kapi.kernel(debug=True)(3)
 
 
@@ -78,14 +79,14 @@ def test_options_hold_launches_to_the_work_group_size():
     data = np.zeros((4, 8))
     kapi.call_kernel(fill, kapi.NdRange((4, 8), (2, 4)), data)
     assert data.all()
-    with pytest.raises(kapi.LimitError, match=r"work_group_size \(2, 4\) of kernel `fill` must be the local_range"):
+    with raises(kapi.LimitError, "work-group-size-other"):
         kapi.call_kernel(fill, kapi.NdRange((4, 8), (4, 2)), data)
 
     @kapi.kernel(work_group_size=4)
     def single(item, a):
         a[item.get_id(0)] = 1
 
-    with pytest.raises(kapi.LimitError, match=r"must be met by an NdRange, got Range\(4\)"):
+    with raises(kapi.LimitError, "work-group-size-in-range"):
         kapi.call_kernel(single, kapi.Range(4), data)
 
 
@@ -99,7 +100,7 @@ def test_options_hold_launches_to_the_largest_work_group():
     data = np.zeros(8)
     kapi.call_kernel(fill, kapi.NdRange(8, 4), data)
     kapi.call_kernel(fill, kapi.NdRange(8, 2), data)
-    with pytest.raises(kapi.LimitError, match="at most its max_work_group_size of 4 work-items, got 8"):
+    with raises(kapi.LimitError, "work-group-above-option"):
         kapi.call_kernel(fill, kapi.NdRange(8, 8), data)
 
 
@@ -114,7 +115,7 @@ def test_options_check_the_sub_group_size_against_the_profile():
     kapi.call_kernel(fill, kapi.Range(4), data)
     with (
         kapi.simulation(profile="sub-groups-of-32"),
-        pytest.raises(kapi.LimitError, match=r"sub_group_size of kernel `fill` must be one that .* \(32\), got 16"),
+        raises(kapi.LimitError, "sub-group-size-unknown"),
     ):
         kapi.call_kernel(fill, kapi.Range(4), data)
 
@@ -129,6 +130,6 @@ def test_options_check_bounds_where_the_settings_do_not(option):
 
     with (
         kapi.simulation(checks="none"),
-        pytest.raises(kapi.OutOfBoundsError, match="-1"),
+        raises(kapi.OutOfBoundsError, "negative-index", line="a[item.get_id(0) - 1] = 1"),
     ):
         kapi.call_kernel(over, kapi.Range(4), np.zeros(4))

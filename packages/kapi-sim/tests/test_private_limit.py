@@ -7,6 +7,7 @@ import pytest
 
 import kapi_sim as kapi
 from kapi_sim.language import MAX_PRIVATE_BYTES
+from kapi_sim.testing.reports import raises
 
 TOO_MUCH = MAX_PRIVATE_BYTES // 4 + 1
 
@@ -19,7 +20,7 @@ def test_private_arrays_have_a_limit(size):
         scratch[0] = 1
         out[item.get_id(0)] = scratch[0]
 
-    with pytest.raises(kapi.LimitError, match=f"must have at most {MAX_PRIVATE_BYTES} bytes .* in `scratch` at test_"):
+    with raises(kapi.LimitError, "private-memory-too-large", line="scratch = kapi.PrivateArray(size, np.float32)"):
         large[1](np.zeros(1))
 
 
@@ -44,5 +45,5 @@ def test_private_arrays_of_a_kernel_are_counted_together():
             more[0] = 1
 
     both[1](np.zeros(1), False)
-    with pytest.raises(kapi.LimitError, match="4 of them in `more`"):
+    with raises(kapi.LimitError, "private-memory-too-large", line="more = kapi.PrivateArray(1, np.float32)"):
         both[1](np.zeros(1), True)

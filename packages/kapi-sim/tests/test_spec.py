@@ -19,6 +19,7 @@ from kapi_sim.language.table.row import PARAMETER_WORDS, RESULT_WORDS
 from kapi_sim.language.words import index_space as stubs
 from kapi_sim.memory import atomics
 from kapi_sim.numbers.mathematics import SUBSTITUTES
+from kapi_sim.testing.reports import raises
 
 RUNNING = {
     "Item": (items.SimItem,),
@@ -134,13 +135,13 @@ def test_range_keeps_its_dimensions():
 
 @pytest.mark.parametrize("extents", [(), (1, 2, 3, 4)])
 def test_range_has_one_to_three_dimensions(extents):
-    with pytest.raises(kapi.LimitError, match="must have one to three dimensions"):
+    with raises(kapi.LimitError, "range-dimensions"):
         kapi.Range(*extents)
 
 
 @pytest.mark.parametrize("extents", [(-1,), (2.5,), ("3",), (2, -3)])
 def test_range_extents_are_whole(extents):
-    with pytest.raises(kapi.LimitError, match="must be integers of at least 0, got"):
+    with raises(kapi.LimitError, "range-extent"):
         kapi.Range(*extents)
 
 
@@ -153,17 +154,17 @@ def test_nd_range_reads_back():
 
 
 @pytest.mark.parametrize(
-    ("whole", "local", "message"),
+    ("whole", "local", "code"),
     [
-        (100, 64, r"local_range must divide global_range, got \(64,\) and \(100,\): round .* up to \(128,\)"),
-        ((8, 8), 8, "must have as many dimensions"),
-        (8, 0, "must be at least 1"),
-        ("x", 1, "must be a Range"),
-        (8, 16, "must divide"),
+        (100, 64, "local-range-divides"),
+        ((8, 8), 8, "local-range-dimensions"),
+        (8, 0, "local-range-extent"),
+        ("x", 1, "range-type"),
+        (8, 16, "local-range-divides"),
     ],
 )
-def test_nd_range_checks_its_ranges(whole, local, message):
-    with pytest.raises(kapi.LimitError, match=message):
+def test_nd_range_checks_its_ranges(whole, local, code):
+    with raises(kapi.LimitError, code):
         kapi.NdRange(whole, local)
 
 
@@ -175,7 +176,7 @@ def test_local_accessor_reads_back():
 
 @pytest.mark.parametrize("shape", [(), 0, (4, -1), 2.5, (1,) * 7])
 def test_local_accessor_checks_its_shape(shape):
-    with pytest.raises(kapi.LimitError, match="shape of a LocalAccessor"):
+    with raises(kapi.LimitError, "array-shape"):
         kapi.LocalAccessor(shape, np.float32)
 
 
@@ -185,12 +186,12 @@ WIDE = [np.longdouble] if np.dtype(np.longdouble).itemsize > 8 else []
 
 @pytest.mark.parametrize("dtype", [object, "U4", ">f4", "nonsense", *WIDE])
 def test_local_accessor_checks_its_dtype(dtype):
-    with pytest.raises(kapi.DtypeError, match="dtype of a LocalAccessor"):
+    with raises(kapi.DtypeError, "array-dtype"):
         kapi.LocalAccessor(4, dtype)
 
 
 def test_queries_outside_a_kernel_say_so():
-    with pytest.raises(kapi.KernelLaunchError, match="must be asked inside a kernel"):
+    with raises(kapi.KernelLaunchError, "outside-kernel"):
         kapi.Item().get_id(0)
-    with pytest.raises(kapi.KernelLaunchError, match="must be called by its own name inside a kernel"):
+    with raises(kapi.KernelLaunchError, "word-by-other-name"):
         kapi.group_barrier(kapi.Group())

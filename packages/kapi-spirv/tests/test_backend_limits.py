@@ -14,6 +14,7 @@ import pytest
 
 from kapi_lowering.emission import client
 from kapi_lowering.emission.client import EmissionError, emit
+from kapi_sim.testing.reports import raises
 from kapi_spirv import SpirvTarget, target
 from kapi_spirv.binary import has_duplicate_ids
 
@@ -212,20 +213,20 @@ def test_backend_converts_signed_bools_as_unsigned(validate):
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "code"),
     [
-        ("%b = trunc i64 %n to i1\n%v = mul i1 %b, %b\n%w = zext i1 %v to i64", "mul of bools"),
-        ("%b = trunc i64 %n to i1\n%v = shl i1 %b, false\n%w = zext i1 %v to i64", "shl of bools"),
+        ("%b = trunc i64 %n to i1\n%v = mul i1 %b, %b\n%w = zext i1 %v to i64", "None"),
+        ("%b = trunc i64 %n to i1\n%v = shl i1 %b, false\n%w = zext i1 %v to i64", "None"),
         ("%b = trunc i64 %n to i1\n%q = getelementptr i64, ptr addrspace(1) %p, i1 %b\n"
-         "%w = load i64, ptr addrspace(1) %q", "getelementptr with a bool for an index"),
+         "%w = load i64, ptr addrspace(1) %q", "None"),
         ("%q = alloca i1\nstore volatile i1 true, ptr %q\n%b = load volatile i1, ptr %q\n%w = zext i1 %b to i64",
-         "memory of bools"),
+         "None"),
     ],
 )  # fmt: skip
-def test_emission_refuses_bools_that_the_backend_spoils(body, words):
+def test_emission_refuses_bools_that_the_backend_spoils(body, code):
     """Some become invalid modules, which may crash a driver, and some lose their value."""
     source = kernel(f"{body}\nstore i64 %w, ptr addrspace(1) %p")
-    with pytest.raises(EmissionError, match=words):
+    with raises(EmissionError, code):
         emit([source], "k", SpirvTarget(), passes="none")
 
 

@@ -13,6 +13,7 @@ import kapi_sim
 from kapi_lowering.functions import registries
 from kapi_sim import AddressSpace, group_barrier
 from kapi_sim.errors import KernelCompilationError, LimitError
+from kapi_sim.testing.reports import raises
 from kapi_spirv import SpirvTarget, compile_kernel
 from kapi_types import ItemType, NdItemType, UsmArrayType, weak_float, weak_int
 from kapi_types._numba_compat import ir
@@ -287,13 +288,17 @@ def wrong(item, a, b):
 def test_compilation_error_lists_every_problem():
     """Kernel and place first, then `file:line`, what is wrong, and the line itself."""
     line = wrong.__code__.co_firstlineno
-    with pytest.raises(KernelCompilationError) as caught:
+    with raises(
+        KernelCompilationError,
+        "name-undefined",
+        line=("def wrong(item, a, b):", "a[0, 0] = 1", "b[0] = undefined_name"),
+    ) as caught:
         compile_kernel(wrong, [ItemType(1), F32, I32])
     assert str(caught.value) == (
         f"kernel wrong ({__file__}:{line}) cannot be compiled:\n"
-        f"{__file__}:{line + 1}: index must have one integer for each of 1 axes, got 2\n"
+        f"{__file__}:{line + 1}: index must have one integer for each of 1 axes, got 2 [too-many-indices]\n"
         "    a[0, 0] = 1\n"
-        f"{__file__}:{line + 2}: name 'undefined_name' is not defined\n"
+        f"{__file__}:{line + 2}: name 'undefined_name' is not defined [name-undefined]\n"
         "    b[0] = undefined_name  # noqa: F821"
     )
 
@@ -304,13 +309,17 @@ def test_recursive_kernel_is_refused():
     def again(item, a):
         again(item, a)
 
-    with pytest.raises(KernelCompilationError, match=r"again\(\) calls itself; the kernel language has no recursion"):
+    with raises(KernelCompilationError, "recursion", line=("def again(item, a):", "again(item, a)")):
         compile_kernel(again, [ItemType(1), F32])
 
 
 def test_compilation_goes_on_after_an_error(validated_compile):
     """One kernel's mistake does not stay in the compiler."""
-    with pytest.raises(KernelCompilationError):
+    with raises(
+        KernelCompilationError,
+        "name-undefined",
+        line=("def wrong(item, a, b):", "a[0, 0] = 1", "b[0] = undefined_name"),
+    ):
         compile_kernel(wrong, [ItemType(1), F32, I32])
     validated_compile(saxpy, [ItemType(1), types.float32, F32, F32])
 
@@ -352,17 +361,14 @@ def test_compile_kernel_refuses_what_is_no_target_or_no_options(given, message):
 
 def test_compile_kernel_refuses_parameters_that_kernels_lack():
     """A parameter's name and type are told."""
-    with pytest.raises(
-        KernelCompilationError, match="kernel saxpy: parameter 'a' must be an array, local memory or a number, got none"
-    ):
+    with raises(KernelCompilationError, "parameter-unfit"):
         compile_kernel(saxpy, [ItemType(1), types.none, F32, F32])
 
 
 @pytest.mark.parametrize("element", [types.NPDatetime("s")], ids=str)
 def test_compile_kernel_refuses_elements_that_it_does_not_lower(element):
-    """The message names the parameter and lists the types that arrays may have."""
-    message = "elements of parameter 'x' must be bools, integers of 8 to 64 bits, floats of 16 to 64 bits, "
-    with pytest.raises(KernelCompilationError, match=message):
+    """An error of the parameter, before anything is lowered."""
+    with raises(KernelCompilationError, "parameter-unfit"):
         compile_kernel(saxpy, [ItemType(1), types.float32, UsmArrayType(element, 1, "C"), F32])
 
 
@@ -393,7 +399,7 @@ def test_compile_refuses_arrays_of_more_axes_than_the_language_has():
         a[0, 0, 0, 0, 0, 0, 0] = 1
 
     seven = UsmArrayType(types.float32, 7, "C")
-    with pytest.raises(LimitError, match=r"argument `a` must have at most 6 axes, got 7"):
+    with raises(LimitError, "too-many-axes"):
         compile_kernel(first, [ItemType(1), seven])
 
 
@@ -403,7 +409,5 @@ def asserting(item: kapi_sim.Item, a):
 
 def test_asserts_that_pytest_rewrote_are_named():
     """A test's module holds none of its asserts as they were written."""
-    with pytest.raises(
-        KernelCompilationError, match="got one that pytest has rewritten: define the kernel in a module"
-    ):
+    with raises(KernelCompilationError, "assert-rewritten", line="def asserting(item: kapi_sim.Item, a):"):
         compile_kernel(asserting, (ItemType(1), F32))

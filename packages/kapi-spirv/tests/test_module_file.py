@@ -385,3 +385,19 @@ def test_packed_argument_of_a_read_module_is_that_of_the_written_one(module, dat
     assert read_module(data).layout.pack(values) == module.layout.pack(values)
     with pytest.raises(struct.error):
         read_module(data).layout.pack(values[1:])
+
+
+def test_module_with_linear_groups_is_read_as_it_was_written():
+    """Kernels of sub-groups in two dimensions have the extents of groups in front of all else."""
+
+    def kernel(item, a):
+        a[item.get_global_id(0), item.get_global_id(1)] = item.get_sub_group().get_local_id()
+
+    module = compile_kernel(kernel, [NdItemType(2), UsmArrayType(types.int32, 2, "C")])
+    assert module.is_linear
+    again = read_module(write_module(module))
+    assert again.layout == module.layout
+    header, rest = parts(write_module(module))
+    header["layout"].pop(3)
+    with pytest.raises(ModuleFileError, match="with the group_range of `group_range` at 2"):
+        read_module(packed(header, rest))

@@ -10,6 +10,7 @@ from numba import types
 
 from kapi_sim import AddressSpace, LocalAccessor
 from kapi_sim.errors import DtypeError
+from kapi_sim.testing.reports import raises
 from kapi_types import UsmArrayType, typeof_argument, weak_bool, weak_float, weak_int
 
 
@@ -53,38 +54,34 @@ def test_typeof_argument_of_local_memory():
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1])
 def test_typeof_argument_refuses_ints_of_more_than_64_bits(value):
     """The message shows the type that holds the upper half."""
-    with pytest.raises(DtypeError, match=f"int argument must fit 64 bits, got {value}; pass numpy.uint64"):
+    with raises(DtypeError, "integer-too-wide"):
         typeof_argument(value)
 
 
 def test_typeof_argument_refuses_members_of_enumerations():
     """Those of an IntEnum are integers; of others the value is passed."""
     colour = enum.Enum("Colour", "RED")
-    with pytest.raises(DtypeError, match="got Colour: pass its value"):
+    with raises(DtypeError, "argument-type"):
         typeof_argument(colour.RED)
 
 
 def test_typeof_argument_refuses_numpy_arrays():
     """No device owns NumPy memory; the message says how to copy it."""
-    with pytest.raises(DtypeError, match=r"must be a USM array, got a numpy.ndarray.*`dpnp.asarray\(array\)`"):
+    with raises(DtypeError, "array-on-host"):
         typeof_argument(np.zeros(3))
 
 
 @pytest.mark.parametrize("value", ["text", None, [1], object], ids=repr)
 def test_typeof_argument_refuses_everything_else(value):
     """The message lists what kernels take."""
-    with pytest.raises(
-        DtypeError,
-        match=f"a USM array, LocalAccessor, NumPy scalar, bool, int, float, complex or a tuple of these, "
-        f"got {type(value).__name__}",
-    ):
+    with raises(DtypeError, "argument-type"):
         typeof_argument(value)
 
 
 @pytest.mark.parametrize("value", [np.datetime64("2020-01-01"), np.str_("a"), np.void(b"ab")], ids=repr)
 def test_typeof_argument_refuses_scalars_that_are_no_numbers(value):
     """Dates, text and raw bytes have no meaning in a kernel."""
-    with pytest.raises(DtypeError, match="dtype must be a number or bool, got"):
+    with raises(DtypeError, "argument-dtype"):
         typeof_argument(value)
 
 
@@ -93,11 +90,11 @@ def test_typeof_argument_refuses_wide_floats():
     if np.dtype(np.longdouble).itemsize == 8:
         assert str(typeof_argument(np.longdouble(1))) == "float64"
         return
-    with pytest.raises(DtypeError, match="dtype must be one that kernels have, got"):
+    with raises(DtypeError, "argument-dtype"):
         typeof_argument(np.longdouble(1))
 
 
 def test_typeof_argument_refuses_arrays_of_structures(usm_array):
     """What is wrong with an array is a DtypeError, as for a scalar."""
-    with pytest.raises(DtypeError, match="array dtype must be a number or bool, got"):
+    with raises(DtypeError, "argument-dtype"):
         typeof_argument(usm_array(np.zeros(2, dtype=[("a", "i4")])))

@@ -10,9 +10,10 @@ from numba import types
 
 import kapi_sim
 from kapi_sim import AddressSpace, MemoryScope, group_barrier
+from kapi_sim.errors import KernelProblem
 from kapi_types import GroupType, ItemType, NdItemType, UsmArrayType, weak_bool, weak_float, weak_int
 from kapi_types.kernel_api import ConstantType, EnumerationType
-from kapi_types.kernel_typing import Problem, ProblemsFound, describe_problems, first_words, spell_type
+from kapi_types.kernel_typing import ProblemsFound, describe_problems, first_words, spell_type
 
 A = UsmArrayType(types.float32, 2, "C")
 B = UsmArrayType(types.int32, 1, "C")
@@ -36,14 +37,14 @@ def test_problems_of_a_kernel_are_found_at_once(infer):
     with pytest.raises(ProblemsFound) as caught:
         infer(many, ItemType(1), A, B, returns=types.none)
     first = many.__code__.co_firstlineno
-    told = sorted((problem.line - first, problem.text) for problem in caught.value.problems)
+    told = sorted((problem.line - first, problem.code) for problem in caught.value.problems)
     assert told == [
-        (2, "index must have one integer for each of 2 axes, got 1"),
-        (3, "name 'undefined_name' is not defined"),
-        (4, "Item has no 'foo' in a kernel"),
-        (5, "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument"),
-        (6, "operator << must have operands that NumPy has it for, got float32 << Python int"),
-        (7, "constant 'text' is a text, which only print() and the exceptions of debug mode take"),
+        (2, "too-many-indices"),
+        (3, "name-undefined"),
+        (4, "attribute-unknown"),
+        (5, "list-in-kernel"),
+        (6, "operator-operands"),
+        (7, "outside-text"),
     ]
     assert {problem.filename for problem in caught.value.problems} == {__file__}
 
@@ -410,29 +411,34 @@ def test_barrier_needs_a_memory_scope(infer):
 
 def test_problems_in_a_file_that_is_gone_have_no_source_line():
     """Of what was never in a file there is no text to show."""
-    text = describe_problems([Problem("<nowhere>", 3, "second"), Problem("<nowhere>", 1, "first")])
-    assert text == "<nowhere>:1: first\n<nowhere>:3: second"
+    text = describe_problems(
+        [KernelProblem("recursion", "<nowhere>", 3, "second"), KernelProblem("generator", "<nowhere>", 1, "first")]
+    )
+    assert text == "<nowhere>:1: first [generator]\n<nowhere>:3: second [recursion]"
 
 
 def test_describe_problems_shows_source_in_the_order_of_lines():
     """`file:line`, what is wrong, and the line itself."""
     first = many.__code__.co_firstlineno
-    text = describe_problems([Problem(__file__, first + 7, "later"), Problem(__file__, first + 2, "sooner")])
-    assert text == f'{__file__}:{first + 2}: sooner\n    a[i] = 3\n{__file__}:{first + 7}: later\n    b[i] = "text"'
+    problems = [KernelProblem("recursion", __file__, first + line, "wrong") for line in (7, 2)]
+    assert describe_problems(problems) == (
+        f"{__file__}:{first + 2}: wrong [recursion]\n    a[i] = 3\n"
+        f'{__file__}:{first + 7}: wrong [recursion]\n    b[i] = "text"'
+    )
 
 
 def test_problems_found_holds_each_once():
     """What several rounds of inference meet is told once."""
-    problem = Problem("f.py", 1, "twice")
+    problem = KernelProblem("recursion", "f.py", 1, "twice")
     assert ProblemsFound([problem, problem]).problems == (problem,)
 
 
 def test_first_words_leaves_out_stages():
     """Numba says where it was; the author wants what it was."""
     error = RuntimeError("Failed in kapi_kernel mode pipeline (step: types)\n\nno such thing. Raised from None\nadvice")
-    assert first_words(error) == "Numba has no way to compile this: no such thing"
-    assert first_words(RuntimeError()) == "Numba has no way to compile this: RuntimeError"
-    assert first_words(RuntimeError("Illegal IR, del found at: del x")) == "a kernel cannot use del"
+    assert first_words(error) == ("numba-cannot", "Numba has no way to compile this: no such thing")
+    assert first_words(RuntimeError()) == ("numba-cannot", "Numba has no way to compile this: RuntimeError")
+    assert first_words(RuntimeError("Illegal IR, del found at: del x")).code == "del-in-kernel"
 
 
 @pytest.mark.parametrize(

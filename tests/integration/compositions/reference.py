@@ -7,6 +7,7 @@ infinity or nan beyond their domain, in the type of their strong operands; stori
 from __future__ import annotations
 
 import builtins
+import cmath
 import math
 from collections.abc import Callable
 from typing import Any
@@ -71,7 +72,14 @@ class _Numpy:
             return lambda condition, x, y: np.where(condition, x, y)[()]
         if name == "clip":
             return _clip
+        if name == "reciprocal":
+            return _reciprocal
         return found
+
+
+def _reciprocal(x: Any) -> Any:
+    """NumPy's, but that 1 is divided by an integer 0 as by the operator."""
+    return np.int64(1) // x if isinstance(x, (int, np.integer)) and x == 0 else np.reciprocal(x)
 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
@@ -113,6 +121,7 @@ def _of_floats(name: str) -> Callable[..., Any]:
         if any(isinstance(number, (complex, np.complexfloating)) for number in numbers):
             raise TypeError("must be real number, not complex")
         kind = _common(numbers)
+        numbers = tuple(float(each) if isinstance(each, (int, np.integer, np.bool_)) else each for each in numbers)
         if kind is not float:  # Python's numbers take the type of the strong ones that they meet
             numbers = tuple(number if isinstance(number, np.generic) else kind(number) for number in numbers)
         if name in ("nextafter", "ulp"):
@@ -218,8 +227,12 @@ def _cmath() -> _Module:
         elif row.returns == "bool":
             functions[row.name] = lambda z, name=row.name: bool(getattr(np, name)(np.complex128(z)))
 
+    def part(z: Any) -> Any:
+        kind = _common([z])
+        return np.float32 if kind is np.float16 else kind
+
     def phase(z: Any) -> Any:
-        return _common([z])(np.angle(np.complex128(z)))
+        return part(z)(np.angle(np.complex128(z)))
 
     def rect(r: Any, phi: Any) -> Any:
         if any(isinstance(each, (complex, np.complexfloating)) for each in (r, phi)):
@@ -229,10 +242,13 @@ def _cmath() -> _Module:
             r, phi = (each if isinstance(each, np.generic) else part(each) for each in (r, phi))
         kind = complex if part is float else np.complex128 if part is np.float64 else np.complex64
         r, phi = float(r), float(phi)
-        return kind(complex(r * np.cos(phi), r * np.sin(phi)))
+        try:
+            return kind(cmath.rect(r, phi))
+        except ValueError:
+            return kind(complex(r * np.cos(phi), r * np.sin(phi)))
 
     functions["phase"], functions["rect"] = phase, rect
-    functions["polar"] = lambda z: (_common([z])(np.abs(np.complex128(z))), phase(z))
+    functions["polar"] = lambda z: (part(z)(np.abs(np.complex128(z))), phase(z))
     return _Module(**functions)
 
 

@@ -33,6 +33,16 @@ def _next_half(start: int, end: int) -> int:
 _NEXT_HALF = _HALVES(_next_half)
 
 
+def _narrowed(x: float) -> float:
+    """The float16 of a double, in the low half of a float: that is where compiled code looks for it."""
+    with np.errstate(all="ignore"):
+        bits = np.array([x]).astype(np.float16).view(np.uint16).astype(np.uint32)
+    return float(bits.view(np.float32)[0])
+
+
+_NARROWED = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_double)(_narrowed)
+
+
 def _prepare() -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -40,6 +50,8 @@ def _prepare() -> Any:
     for name, where in _POSITIONS.items():
         llvm.add_symbol(name, ctypes.addressof(where))
     llvm.add_symbol("kapi_nextafter_half", ctypes.cast(_NEXT_HALF, ctypes.c_void_p).value)
+    # Processors without float16 arithmetic call it, and no library of Python's process has it.
+    llvm.add_symbol("__truncdfhf2", ctypes.cast(_NARROWED, ctypes.c_void_p).value)
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),

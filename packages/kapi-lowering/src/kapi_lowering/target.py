@@ -121,7 +121,8 @@ class Target(ABC):
     def emission(self) -> str:
         """The sub-package that the helper process loads: LLVM's options, repairs of IR, validation, and the back end.
 
-        It may import llvmlite and itself, and nothing else; `kapi_lowering.emission.server` says what it must define.
+        It may import llvmlite and itself, and when it needs a file, what finds it; `kapi_lowering.emission.server` says
+        what it must define.
         """
 
     @abstractmethod

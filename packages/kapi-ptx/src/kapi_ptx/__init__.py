@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from kapi_lowering.results.failures import FAILURE_RECORD_SIZE, Failure, FailureRecord
 from kapi_lowering.results.packed import Field, PackedLayout, Parameter
 from kapi_ptx.module import PtxModule
+from kapi_ptx.module_file import read_module, write_module
 from kapi_ptx.target import KAPI_DEFAULT_TARGET, PtxTarget
+from kapi_ptx.text import entry_points
 
 if TYPE_CHECKING:
     from kapi_ptx.compiler import compile_kernel, compile_ptx
@@ -24,6 +26,9 @@ __all__ = [
     "PtxTarget",
     "compile_kernel",
     "compile_ptx",
+    "entry_points",
+    "read_module",
+    "write_module",
 ]
 
 __version__ = "0.1.0"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kapi_runtime.sycl import drivers
+from kapi_runtime.platform import installed as _installed
 from kapi_sim import (
     DEFAULT_LOCAL_SIZE,
     AddressSpace,
@@ -82,13 +82,10 @@ if TYPE_CHECKING:
     from kapi_runtime.diagnosis.report import Diagnosis, detect, doctor
     from kapi_runtime.kernels.controls import Profile, debug, simulation, trace
     from kapi_runtime.kernels.kernel import Kernel, call_kernel, call_kernel_async, kernel
-    from kapi_runtime.kernels.kernel_information import KernelInformation, Statistics
+    from kapi_runtime.kernels.kernel_information import Statistics
     from kapi_runtime.kernels.precompiled import PrecompiledKernel, load_opencl, load_spirv
     from kapi_runtime.launch.host_arrays import device_context
-    from kapi_runtime.recording.record import Recording, profile_start, profile_stop, profiling
-    from kapi_runtime.recording.trace_format import Entry
-    from kapi_runtime.sycl.compilation import compile_spirv, compile_spirv_for_current_device
-    from kapi_runtime.sycl.contexts import (
+    from kapi_runtime.platform.contexts import (
         Context,
         MemoryInfo,
         close,
@@ -96,9 +93,7 @@ if TYPE_CHECKING:
         get_memory_info,
         require_context,
     )
-    from kapi_runtime.sycl.device import Device
-    from kapi_runtime.sycl.device_summary import DeviceSummary
-    from kapi_runtime.sycl.discovery import (
+    from kapi_runtime.platform.devices import (
         default_device,
         devices,
         get_current_device,
@@ -106,8 +101,15 @@ if TYPE_CHECKING:
         list_devices,
         select_device,
     )
+    from kapi_runtime.platform.interface import KernelInformation
+    from kapi_runtime.platform.queues import default_queue, external_queue, queue
+    from kapi_runtime.recording.record import Recording, profile_start, profile_stop, profiling
+    from kapi_runtime.recording.trace_format import Entry
+    from kapi_runtime.sycl.compilation import compile_spirv, compile_spirv_for_current_device
+    from kapi_runtime.sycl.device import Device
+    from kapi_runtime.sycl.device_summary import DeviceSummary
     from kapi_runtime.sycl.events import Event, HostEvent, event_elapsed_time
-    from kapi_runtime.sycl.queues import Queue, default_queue, external_queue, queue
+    from kapi_runtime.sycl.queues import Queue
 
 __version__ = "0.1.0"
 
@@ -223,7 +225,7 @@ __all__ = [
 
 # Each name that needs dpctl or Numba, and the module that is imported when the name is first used.
 _LAZY = {
-    "Context": "sycl.contexts",
+    "Context": "platform.contexts",
     "Device": "sycl.device",
     "DeviceSummary": "sycl.device_summary",
     "Diagnosis": "diagnosis.report",
@@ -231,8 +233,8 @@ _LAZY = {
     "Event": "sycl.events",
     "HostEvent": "sycl.events",
     "Kernel": "kernels.kernel",
-    "KernelInformation": "kernels.kernel_information",
-    "MemoryInfo": "sycl.contexts",
+    "KernelInformation": "platform.interface",
+    "MemoryInfo": "platform.contexts",
     "PrecompiledKernel": "kernels.precompiled",
     "Profile": "kernels.controls",
     "Queue": "sycl.queues",
@@ -240,37 +242,37 @@ _LAZY = {
     "Statistics": "kernels.kernel_information",
     "call_kernel": "kernels.kernel",
     "call_kernel_async": "kernels.kernel",
-    "close": "sycl.contexts",
+    "close": "platform.contexts",
     "compile_spirv": "sycl.compilation",
     "compile_spirv_for_current_device": "sycl.compilation",
-    "current_context": "sycl.contexts",
+    "current_context": "platform.contexts",
     "debug": "kernels.controls",
-    "default_device": "sycl.discovery",
-    "default_queue": "sycl.queues",
+    "default_device": "platform.devices",
+    "default_queue": "platform.queues",
     "detect": "diagnosis.report",
     "device_context": "launch.host_arrays",
-    "devices": "sycl.discovery",
+    "devices": "platform.devices",
     "doctor": "diagnosis.report",
     "event_elapsed_time": "sycl.events",
-    "external_queue": "sycl.queues",
-    "get_current_device": "sycl.discovery",
-    "get_memory_info": "sycl.contexts",
-    "is_available": "sycl.discovery",
+    "external_queue": "platform.queues",
+    "get_current_device": "platform.devices",
+    "get_memory_info": "platform.contexts",
+    "is_available": "platform.devices",
     "kernel": "kernels.kernel",
-    "list_devices": "sycl.discovery",
+    "list_devices": "platform.devices",
     "load_opencl": "kernels.precompiled",
     "load_spirv": "kernels.precompiled",
     "profile_start": "recording.record",
     "profile_stop": "recording.record",
     "profiling": "recording.record",
-    "queue": "sycl.queues",
-    "require_context": "sycl.contexts",
-    "select_device": "sycl.discovery",
+    "queue": "platform.queues",
+    "require_context": "platform.contexts",
+    "select_device": "platform.devices",
     "simulation": "kernels.controls",
     "trace": "kernels.controls",
 }
 
-drivers.activate()
+_installed.activate()
 
 
 # Modules that are names of the interface themselves.

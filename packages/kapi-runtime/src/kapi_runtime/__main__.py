@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from kapi_runtime.sycl import environment
 from kapi_sim.errors import DriverError
 
 
@@ -17,6 +16,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from kapi_runtime.diagnosis.report import doctor
 
         return 0 if doctor() else 1
+    from kapi_runtime.sycl import environment  # the command is SYCL's
+
     try:
         done = environment.remove() if options.undo else environment.install()
     except DriverError as error:

@@ -18,31 +18,20 @@ SYCL 2020, section 4.8 (unified shared memory); the array API standard, DLPack.
 
 from __future__ import annotations
 
-import math
 import operator
-from types import ModuleType
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from dpctl.memory import USMAllocationError
 
-from kapi_runtime.sycl.copying import copy_array
-from kapi_runtime.sycl.dlpack import is_on_sycl_device
-from kapi_runtime.sycl.queues import default_queue, describe_queue
-from kapi_runtime.sycl.usm_array import (
-    UsmArray,
-    UsmType,
-    coerced_kind,
-    has_dpnp,
-    memory_of,
-    new_usm_array,
-    shared_array_of,
-    usm_array_of,
-)
-from kapi_runtime.sycl.waiting import wait_for
-from kapi_sim.errors import DriverError, DtypeError, ExecutionPlacementError, LimitError, UsmAllocationError
+from kapi_runtime.platform.devices import current_device, platform_of_device
+from kapi_runtime.platform.installed import platform_of_array
+from kapi_runtime.platform.interface import MemoryKind, Platform
+from kapi_runtime.platform.queues import known_queue
+from kapi_sim.errors import DtypeError, ExecutionPlacementError, KernelLaunchError, LimitError
+from kapi_sim.shown import shown
 
-__all__ = ["UsmArray", "asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array"]
+__all__ = ["asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array"]
 
 
 def device_array(shape: int | tuple[int, ...], dtype: Any = "float64", *, queue: Any = None, fill: Any = None) -> Any:
@@ -141,26 +130,26 @@ def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = 
     ('shared', (2, 3), dtype('float64'))
     """
     for array in arrays:
-        if not hasattr(array, "sycl_queue"):
+        if isinstance(array, np.ndarray) or _platform_of(array) is None:
             raise ExecutionPlacementError(
-                f"arrays must be USM arrays, got {type(array).__name__}: copy it to the device by `asarray(array)`"
+                f"arrays must be USM arrays, got {type(array).__name__}: copy it to the device by `asarray(array)`",
+                code="array-on-host",
             )
-    queues = [array.sycl_queue for array in arrays]
-    if not queues or any(queue != queues[0] for queue in queues):
-        places = ", ".join(map(describe_queue, queues)) or "none"
+    platform = _common(arrays)
+    if platform is None:
         raise ExecutionPlacementError(
-            f"arrays must be on one queue, got {places}: copy them to one by `asarray(array, queue=queue)`"
+            "arrays must be on one queue, got none: copy them to one by `asarray(array, queue=queue)`",
+            code="different-queues",
         )
-    kind = coerced_kind([array.usm_type for array in arrays])
     if shape is None:
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
     if dtype is None:
         dtype = np.result_type(*(array.dtype for array in arrays))
-    return _new(shape, dtype, kind, queues[0], None)
+    return platform.array_like(arrays, _extents(shape), np.dtype(dtype))
 
 
 def asarray(
-    values: Any, dtype: Any = None, *, usm_type: UsmType | None = None, queue: Any = None, copy: bool | None = None
+    values: Any, dtype: Any = None, *, usm_type: MemoryKind | None = None, queue: Any = None, copy: bool | None = None
 ) -> Any:
     """Return values of any kind as an array on a queue; what is there already is not copied.
 
@@ -196,32 +185,16 @@ def asarray(
     >>> kapi.memory.asarray(np.arange(3), usm_type="shared")
     array([0, 1, 2])
     """
-    array = _on_device(values)
-    if array is None:
-        host = np.asarray(_on_host(values), dtype, order="C")
-        host = host.astype(host.dtype.newbyteorder("="), copy=False)
+    theirs = _platform_of(values)
+    platform = _platform_for(queue) if queue is not None or theirs is None else theirs
+    if theirs is not None and theirs is not platform:
         if copy is False:
             raise ValueError(
-                f"values must be in unified shared memory if copy=False, got {type(values).__name__}: leave copy out"
+                f"values must be on the platform of the queue if copy=False, got a {type(values).__name__}: leave copy "
+                "out"
             )
-        array = _new(host.shape, host.dtype, usm_type or "device", queue, None)
-        copy_array(array, host, "host to device")
-        return array
-    target = array.sycl_queue if queue is None else queue
-    wanted = (np.dtype(dtype or array.dtype), usm_type or array.usm_type)
-    if copy is not True and wanted == (array.dtype, array.usm_type) and target == array.sycl_queue:
-        return array
-    if copy is False:
-        raise ValueError(
-            f"values must be {wanted[0]} in {wanted[1]} memory on {describe_queue(target)} if copy=False, got "
-            f"{array.dtype} in {array.usm_type} memory on {describe_queue(array.sycl_queue)}: leave copy out"
-        )
-    if isinstance(array, UsmArray):
-        copied = new_usm_array(array.shape, wanted[0], wanted[1], target)
-        copied[...] = array
-        return copied
-    wait_for(array.sycl_queue)  # dpnp copies between queues without waiting for the one that it copies from
-    return _dpnp().asarray(array, dtype=wanted[0], usm_type=wanted[1], sycl_queue=target, copy=True)
+        values, usm_type = theirs.to_host(values), usm_type or "device"
+    return platform.array_of(values, dtype, usm_type, queue, copy)
 
 
 def asnumpy(array: Any) -> np.ndarray[Any, Any]:
@@ -241,16 +214,12 @@ def asnumpy(array: Any) -> np.ndarray[Any, Any]:
     >>> kapi.memory.asnumpy(kapi.memory.device_array(3, "int8", fill=2))
     array([2, 2, 2], dtype=int8)
     """
-    source = _on_device(array)
-    if source is None:
-        return np.array(_on_host(array))
-    if isinstance(source, UsmArray):
-        return source.asnumpy()
-    if not source.flags.c_contiguous:
-        source = source.copy(order="C")
-    host = np.empty(source.shape, source.dtype)
-    copy_array(host, source, "device to host")
-    return host
+    platform = _platform_of(array)
+    if platform is not None:
+        return platform.to_host(array)
+    if hasattr(array, "__dlpack__") and not isinstance(array, (np.ndarray, np.generic)):
+        array = np.from_dlpack(array)
+    return np.array(array)
 
 
 def copy(source: Any, target: Any) -> None:
@@ -278,110 +247,78 @@ def copy(source: Any, target: Any) -> None:
     for array in (source, target):
         if not hasattr(array, "flags"):
             raise DtypeError(
-                f"source and target of a copy must be arrays, got {type(array).__name__}: `asarray(values)` makes one"
+                f"source and target of a copy must be arrays, got {type(array).__name__}: `asarray(values)` makes one",
+                code="copy-without-array",
             )
         if (array.shape, array.dtype) != (source.shape, source.dtype) or not array.flags.c_contiguous:
             raise DtypeError(
                 "source and target of a copy must be C-contiguous, of one shape and one type, got "
-                f"{source.dtype} {source.shape} and {target.dtype} {target.shape}: write `target[...] = source`"
+                f"{source.dtype} {source.shape} and {target.dtype} {target.shape}: write `target[...] = source`",
+                code="copy-unlike",
             )
     if not target.flags["W"]:
-        raise DtypeError("target of a copy must be writable, got a read-only array: copy to another one")
+        raise DtypeError(
+            "target of a copy must be writable, got a read-only array: copy to another one", code="copy-to-read-only"
+        )
     if isinstance(source, np.ndarray) and isinstance(target, np.ndarray):
         target[...] = source
         return
-    places = ["host" if isinstance(each, np.ndarray) else "device" for each in (source, target)]
-    copy_array(target, source, " to ".join(places))
+    platform = _common([each for each in (source, target) if not isinstance(each, np.ndarray)])
+    assert platform is not None  # one of them at least is no NumPy array
+    platform.copy_array(source, target)
 
 
-def _dpnp() -> ModuleType:
+def _new(shape: Any, dtype: Any, kind: MemoryKind, queue: Any, fill: Any) -> Any:
+    return _platform_for(queue).new_array(_extents(shape), np.dtype(dtype), kind, queue, fill)
+
+
+def _extents(shape: Any) -> tuple[int, ...]:
     try:
-        import dpnp
-    except ImportError as error:
-        raise DriverError(
-            f"dpnp must be importable where it is installed, whose arrays kapi_runtime.memory returns, got: {error}; "
-            '`pip install "kapi-runtime[cpu,dpnp]"` mends it, and `pip uninstall dpnp` leaves the arrays to kapi'
-        ) from error
-    return dpnp  # type: ignore[no-any-return]  # dpnp is Any for mypy
-
-
-def _new(shape: Any, dtype: Any, kind: UsmType, queue: Any, fill: Any) -> Any:
-    queue = default_queue() if queue is None else queue
-    nbytes = _nbytes(shape, dtype)
-    if nbytes > np.iinfo(np.intp).max:  # dpnp would compute with what is left of it in 64 bits
-        raise _too_large(nbytes, shape, kind, queue)
-    make = _new_of_dpnp if has_dpnp() else _new_of_ours
-    try:
-        return make(shape, np.dtype(dtype), kind, queue, fill)
-    except (MemoryError, USMAllocationError) as error:
-        raise _too_large(nbytes, shape, kind, queue) from error
-
-
-def _new_of_dpnp(shape: Any, dtype: np.dtype[Any], kind: UsmType, queue: Any, fill: Any) -> Any:
-    dpnp = _dpnp()
-    if fill is None:
-        return dpnp.empty(shape, dtype=dtype, usm_type=kind, sycl_queue=queue)
-    return dpnp.full(shape, fill, dtype=dtype, usm_type=kind, sycl_queue=queue)
-
-
-def _new_of_ours(shape: Any, dtype: np.dtype[Any], kind: UsmType, queue: Any, fill: Any) -> UsmArray:
-    extents = tuple(map(operator.index, shape if isinstance(shape, (tuple, list)) else (shape,)))
-    array = new_usm_array(extents, dtype, kind, queue)
-    if fill is not None:
-        array[...] = np.full(extents, fill, dtype)
-    return array
-
-
-def _nbytes(shape: Any, dtype: Any) -> int:
-    try:
-        extents = [operator.index(extent) for extent in (shape if isinstance(shape, (tuple, list)) else (shape,))]
+        extents = tuple(operator.index(extent) for extent in (shape if isinstance(shape, (tuple, list)) else (shape,)))
         if min(extents, default=0) < 0:
             raise TypeError
     except TypeError:
-        raise LimitError(f"shape must be an integer of at least 0, or a tuple of such, got {shape!r}") from None
-    return math.prod(extents) * int(np.dtype(dtype).itemsize)
+        raise LimitError(
+            f"shape must be an integer of at least 0, or a tuple of such, got {shown(shape)}", code="memory-shape"
+        ) from None
+    return extents
 
 
-def _too_large(nbytes: int, shape: Any, kind: str, queue: Any) -> UsmAllocationError:
-    return UsmAllocationError(
-        f"an array must fit into the memory of its device, got {nbytes} bytes of {kind} memory for {shape} on "
-        f"{describe_queue(queue)}, which holds {queue.sycl_device.global_mem_size} bytes, "
-        f"{queue.sycl_device.max_mem_alloc_size} in one allocation"
-    )
+def _platform_of(values: Any) -> Platform | None:
+    return platform_of_array(values, "an array of kapi_runtime.memory")
 
 
-def _on_device(values: Any) -> Any:
-    """The values as an array that shares their memory, or None if they are not in USM."""
-    if not has_dpnp():
-        if isinstance(values, UsmArray):
-            return values
-        if hasattr(values, "__sycl_usm_array_interface__"):
-            return usm_array_of(values)
-        return shared_array_of(values) if is_on_sycl_device(values) else None
-    dpnp = _dpnp()
-    if isinstance(values, dpnp.ndarray):
-        return values
-    if isinstance(values, dpnp.tensor.usm_ndarray):
-        return dpnp.asarray(values)
-    if hasattr(values, "__sycl_usm_array_interface__"):
-        return _dpnp_array_of(values if isinstance(values, UsmArray) else usm_array_of(values))
-    return shared_array_of(values) if is_on_sycl_device(values) else None
+def _platform_for(queue: Any) -> Platform:
+    """The platform of a queue, or of the current device."""
+    if queue is None:
+        return platform_of_device(current_device())
+    found = known_queue(queue)
+    if found is None:
+        raise KernelLaunchError(
+            f"queue must be a queue of a device, got {shown(queue)}: `default_queue(device)` gives one", code="no-queue"
+        )
+    return found[0]
 
 
-def _dpnp_array_of(array: UsmArray) -> Any:
-    """A dpnp array of the same memory; `dpnp.asarray` would copy it, and takes no negative strides by the protocol."""
-    dpnp = _dpnp()
-    if array.size == 0:
-        return dpnp.empty(array.shape, dtype=array.dtype, usm_type=array.usm_type, sycl_queue=array.sycl_queue)
-    memory, offset = memory_of(array)
-    strides = tuple(stride // array.itemsize for stride in array.strides)
-    inner = dpnp.tensor.usm_ndarray(array.shape, dtype=array.dtype, buffer=memory, strides=strides, offset=offset)
-    if not array.flags.writable:
-        inner.flags["W"] = False
-    return dpnp.asarray(inner)
+def _common(arrays: Iterable[Any]) -> Platform | None:
+    """The one platform of arrays, None if there are none."""
+    found: Platform | None = None
+    for array in arrays:
+        platform = _platform_of(array)
+        if platform is None or found not in (None, platform):
+            raise ExecutionPlacementError(
+                f"arrays must be of one platform, got a {type(array).__name__} beside another: copy one by way of the "
+                "host, `asarray(asnumpy(array))`",
+                code="different-platforms",
+            )
+        found = platform
+    return found
 
 
-def _on_host(values: Any) -> Any:
-    if hasattr(values, "__dlpack__") and not isinstance(values, (np.ndarray, np.generic)):
-        return np.from_dlpack(values)
-    return values
+def __getattr__(name: str) -> Any:
+    # SYCL's own array class, where SYCL is installed.
+    if name != "UsmArray":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return import_module("kapi_runtime.sycl.usm_array").UsmArray

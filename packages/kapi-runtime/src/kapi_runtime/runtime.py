@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import platform
 import sys
 from dataclasses import dataclass, fields
 from typing import Any
 
-from kapi_runtime.sycl import drivers
-from kapi_runtime.sycl.discovery import find_device
-from kapi_runtime.sycl.opencl import OpenclError, opencl_device
+from kapi_runtime.platform.devices import find_device, platform_of_device
 
 __all__ = ["Versions", "get_version"]
 
-_IL_VERSION = 0x105B  # OpenCL's CL_DEVICE_IL_VERSION
+
+_NONE = "not installed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +46,16 @@ class Versions:
 
     kapi_runtime: str
     python: str
-    dpctl: str
-    dpnp: str
-    sycl: str
-    unified_runtime: str
-    driver: str
-    opencl: str
-    spirv: str
     numba: str
     llvmlite: str
     llvm: str
+    driver: str
+    dpctl: str = _NONE
+    dpnp: str = _NONE
+    sycl: str = _NONE
+    unified_runtime: str = _NONE
+    opencl: str = _NONE
+    spirv: str = _NONE
 
     def __str__(self) -> str:
         return "\n".join(f"{field.name:<16} {getattr(self, field.name)}" for field in fields(self))
@@ -91,16 +89,10 @@ def get_version(device: Any = None) -> Versions:
     return Versions(
         kapi_runtime=_package("kapi-runtime"),
         python=platform.python_version(),
-        dpctl=_package("dpctl"),
-        dpnp=_package("dpnp"),
-        sycl=f"{_package('intel-sycl-rt')} ({_library('libsycl.so')})",
-        unified_runtime=f"{_package('intel-cmplr-lib-ur')} ({_library('libur_')})",
-        driver=chosen.driver_version,
-        opencl=chosen.sycl_platform.version.strip(),
-        spirv=_spirv(chosen) or "unknown",
         numba=_package("numba"),
         llvmlite=_package("llvmlite"),
         llvm=_llvm(),
+        **dict(platform_of_device(chosen).versions(chosen)),
     )
 
 
@@ -110,22 +102,6 @@ def _package(name: str) -> str:
     except importlib.metadata.PackageNotFoundError:
         module = sys.modules.get(name.replace("-", "_"))  # imported from a source tree
         return str(getattr(module, "__version__", "not installed"))
-
-
-def _library(name: str) -> str:
-    """File name of a loaded library, with links followed: it holds the version."""
-    paths = drivers.loaded_libraries(name)
-    return os.path.basename(os.path.realpath(paths[0])) if paths else "unknown"
-
-
-def _spirv(device: Any) -> str:
-    """The versions of SPIR-V that a device's driver takes, such as "1.0, 1.1"; "" if it does not tell."""
-    try:
-        words = opencl_device(device).text(_IL_VERSION).split()
-    except OpenclError:
-        return ""
-    found = (word.removeprefix("SPIR-V_") for word in words if word.startswith("SPIR-V_"))
-    return ", ".join(sorted(found, key=lambda version: tuple(map(int, version.split(".")))))
 
 
 def _llvm() -> str:

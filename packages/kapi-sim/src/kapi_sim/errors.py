@@ -2,14 +2,14 @@
 
 All packages raise from here, so one ``except KapiError`` holds them all.  Each class is also
 the builtin that fits it best, so code that knows nothing of kapi catches it too.  `ERRORS` is the
-table of the classes, from which the documentation is printed.
+table of the classes, from which the documentation is printed; `kapi_sim.codes.CODES` is that of the causes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kapi_sim.tracebacks import is_full, rendered
 
@@ -25,6 +25,7 @@ __all__ = [
     "DtypeError",
     "ErrorRow",
     "ExecutionPlacementError",
+    "Finding",
     "ForkError",
     "ImplicitCopyWarning",
     "KapiError",
@@ -32,6 +33,7 @@ __all__ = [
     "KernelAssertionError",
     "KernelCompilationError",
     "KernelLaunchError",
+    "KernelProblem",
     "LimitError",
     "ModuleFileError",
     "OutOfBoundsError",
@@ -39,11 +41,47 @@ __all__ = [
     "SimulatorOnlyWarning",
     "UninitializedReadError",
     "UsmAllocationError",
+    "code_of",
+    "message_of",
 ]
 
 
 class KapiError(Exception):
-    """Root of every error that kapi raises on purpose."""
+    """Root of every error that kapi raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        What must be, what was given, and the way out.
+    code : str
+        A row of `kapi_sim.codes.CODES`, which says the cause. Nothing is shown of an empty one.
+
+    Attributes
+    ----------
+    code : str
+        The same from version to version, as the words of the message are not.
+    message : str
+        The message without the code, with which ``str()`` ends.
+
+    Examples
+    --------
+    >>> import kapi_sim as kapi
+    >>> try:
+    ...     kapi.Range(-1)
+    ... except kapi.KapiError as error:
+    ...     print(error.code)
+    ...     print(error)
+    range-extent
+    extents of a Range must be integers of at least 0, got (-1,) [range-extent]
+    """
+
+    def __init__(self, message: str = "", *, code: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+
+    def __str__(self) -> str:
+        return f"{self.message} [{self.code}]" if self.code else self.message
 
     @property
     def _render_traceback_(self) -> Callable[[], list[str]]:
@@ -120,11 +158,76 @@ class ExecutionPlacementError(KapiError, ValueError):
     """
 
 
+class Finding(NamedTuple):
+    """What is wrong with a part of a kernel, before its place is known.
+
+    Attributes
+    ----------
+    code : str
+        A row of `kapi_sim.codes.CODES`.
+    text : str
+        What is wrong and what to write instead.
+    """
+
+    code: str
+    text: str
+
+    def at(self, filename: str, line: int) -> KernelProblem:
+        """Return it as a problem at a line, from 1, of a source file."""
+        return KernelProblem(self.code, filename, line, self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelProblem:
+    """One thing that a kernel may not do.
+
+    Attributes
+    ----------
+    code : str
+        A row of `kapi_sim.codes.CODES`.
+    filename : str
+        Source file.
+    line : int
+        Line in it, from 1.
+    text : str
+        What is wrong and what to write instead.
+    """
+
+    code: str
+    filename: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line}: {self.text} [{self.code}]"
+
+
 class KernelCompilationError(KapiError, RuntimeError):
     """A kernel cannot be compiled; the message lists every problem with its file and line.
 
     Cure: change the lines that the message names.
+
+    Parameters
+    ----------
+    message : str
+        What must be, what was given, and the way out; or the list of the problems, each with its code.
+    code : str
+        The cause. If there are problems, it is the code of the first.
+    problems : iterable of KernelProblem
+        What the message lists.
+
+    Attributes
+    ----------
+    problems : tuple of KernelProblem
+        Empty if the message is about the whole kernel, or about its options.
     """
+
+    def __init__(self, message: str = "", *, code: str = "", problems: Iterable[KernelProblem] = ()) -> None:
+        self.problems = tuple(problems)
+        super().__init__(message, code=self.problems[0].code if self.problems else code)
+
+    def __str__(self) -> str:
+        return self.message if self.problems else super().__str__()
 
 
 class KernelLaunchError(KapiError, RuntimeError):
@@ -197,6 +300,16 @@ class ScheduleDependenceWarning(KapiWarning):
 
 class SimulatorOnlyWarning(KapiWarning):
     """A control of the simulator was used on a device, where it checks nothing."""
+
+
+def message_of(error: BaseException) -> str:
+    """Return what an error says, without its code, for a message that takes it up."""
+    return error.message if isinstance(error, KapiError) else str(error)
+
+
+def code_of(error: BaseException, otherwise: str) -> str:
+    """Return the code of an error, or another one where it is none of kapi's."""
+    return error.code if isinstance(error, KapiError) else otherwise
 
 
 @dataclass(frozen=True, slots=True)

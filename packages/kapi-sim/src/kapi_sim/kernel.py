@@ -11,6 +11,7 @@ from kapi_sim.language import KernelOptions, NdRange, Range
 from kapi_sim.language.launchable import Launchable, decorate, require_index_space, require_kernel
 from kapi_sim.language.source import remember_source
 from kapi_sim.launch import execute
+from kapi_sim.shown import shown
 from kapi_sim.tracebacks import shorten
 
 __all__ = ["Event", "Kernel", "call_kernel", "call_kernel_async", "kernel"]
@@ -57,8 +58,9 @@ class Kernel(Launchable):
         for event in events:
             if not callable(getattr(event, "wait", None)):
                 raise KernelLaunchError(
-                    f"dependent_events must be an iterable of events, got {dependent_events!r}: "
-                    "pass [] if the launch depends on none"
+                    f"dependent_events must be an iterable of events, got {shown(dependent_events)}: "
+                    "pass [] if the launch depends on none",
+                    code="dependent-events",
                 )
         for event in events:
             event.wait()

@@ -31,14 +31,12 @@ from kapi_sim.errors import (
 from kapi_sim.instrument.compiled import Compiled
 from kapi_sim.instrument.hooks import hooks_of, words_of
 from kapi_sim.instrument.rewrite import Instrumented
-from kapi_sim.items.clock import Clock
 from kapi_sim.items.misuse import describe_misuse
-from kapi_sim.language.launchable import parameters_for_launch
 from kapi_sim.language.options import KernelOptions
 from kapi_sim.language.source import Site
 from kapi_sim.language.words.index_space import NdRange, Range
 from kapi_sim.language.words.outside import CARRIED_OUT
-from kapi_sim.memory.arguments import Bound, bind
+from kapi_sim.memory.arguments import READ_ONLY, Bound, bind
 from kapi_sim.memory.views import View
 from kapi_sim.memory.watchdog import SpinningError, deadlock
 from kapi_sim.run.order import Order
@@ -47,10 +45,12 @@ from kapi_sim.run.second_look import SecondLook
 from kapi_sim.settings.control import Settings, current_settings
 from kapi_sim.settings.debugging import is_debugged, start_clock
 from kapi_sim.settings.report import LaunchRecord
+from kapi_sim.shown import shown
 from kapi_sim.tracebacks import is_users_own
 from kapi_sim.tracing.switch import active_trace
 
 if TYPE_CHECKING:
+    from kapi_sim.items.clock import Clock
     from kapi_sim.memory.recorder import Recorder
     from kapi_sim.tracing.trace import Trace
 
@@ -96,7 +96,8 @@ def execute(
         What the kernel raises, with the work-item added as a note.
     """
     settings = current_settings()
-    names = parameters_for_launch(kernel.py_func, space, args)
+    dialect = kernel.dialect
+    names = dialect.parameters(kernel.py_func, space, args)
     options.require_launchable(kernel.name, space)
     if options.checks_bounds:
         settings = dataclasses.replace(settings, checks=settings.checks | {"bounds"})
@@ -105,15 +106,19 @@ def execute(
         check_sub_group_size(kernel.name, options, settings.profile)
     first = settings.seed
     seeds = (first, *((first or 0) + i for i in range(1, settings.schedules)))
-    clock = Clock(space, _sub_group_size(space, settings, options))
+    clock = dialect.clock(space, _sub_group_size(space, settings, options))
     trace = active_trace.get()
     recorder = None if trace is None else _recorder(trace, kernel, clock)
     # A trace and a breakpoint need to know which work-item runs, as checks do.
-    is_followed = bool(settings.checks) or recorder is not None or is_debugged()
+    is_followed = bool(settings.checks) or recorder is not None or is_debugged() or not dialect.has_item
     compiled = kernel.compiled(
-        "limits" in settings.checks, is_followed and isinstance(space, NdRange), recorder is not None
+        dialect.is_strict and "limits" in settings.checks,
+        is_followed and isinstance(space, NdRange),
+        recorder is not None,
     )
-    bound = bind(names, args, space, clock, settings, recorder, compiled.orders_memory)
+    clock.words = compiled.words
+    bound = bind(names, args, space, clock, settings, recorder, compiled.orders_memory, dialect)
+    dialect.start(bound)
     run = partial(_run, kernel, compiled, space, bound, settings, is_followed)
     try:
         second_look = SecondLook(bound, compiled, run)
@@ -129,7 +134,8 @@ def execute(
     finally:
         bound.copy_back()
         if settings.uninitialised is not None and bound.trail is not None:
-            settings.uninitialised.note_written(bound.trail.writes.keys(), bound.usm.values())
+            written = bound.trail.initialised | bound.trail.writes.keys()
+            settings.uninitialised.note_written(written, bound.usm.values())
         if settings.report is not None:
             settings.report.notes += bound.notes()
     if settings.report is not None:
@@ -137,13 +143,14 @@ def execute(
         settings.report.launches.append(
             LaunchRecord(
                 kernel.name,
-                repr(space),
+                clock.spelled_space,
                 whole.size,
                 settings.checks,
                 seeds,
                 bound.elements_tracked,
                 clock.sub_group_size,
                 settings.uninitialised is not None,
+                clock.in_words("work-items"),
             )
         )
 
@@ -230,14 +237,16 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
     note = f"in {bound.clock.describe()} of kernel `{kernel.name}`" + (f", at {where}" if where else "")
     if isinstance(error, OverflowError) and str(error).startswith(("Python integer", "Python int too large")):
         raised = DtypeError(
-            f"a Python number must fit the type that it meets, got: {error}: convert it, or compute in a wider type"
+            f"a Python number must fit the type that it meets, got: {error}: convert it, or compute in a wider type",
+            code="number-unfit",
         ).with_traceback(error.__traceback__)
         raised.add_note(note)
         raise raised from error
     if isinstance(error, ValueError) and bound.unwritable and "read-only" in str(error):
         name = _stored_to(error, bound)
         refused = KernelLaunchError(
-            f"argument `{name}` of kernel `{kernel.name}` must be {bound.unwritable[name]}"
+            f"argument `{name}` of kernel `{kernel.name}` must be {bound.unwritable[name]}",
+            code="argument-read-only" if bound.unwritable[name] is READ_ONLY else "argument-overlaps-itself",
         ).with_traceback(error.__traceback__)
         refused.add_note(note)
         raise refused from None
@@ -246,13 +255,14 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         if error.name in _OTHER_FORMS:
             cure = "make that of it outside of the kernel, and pass it as an argument"
         missing = DtypeError(
-            f"`{error.obj.name}` must be used element by element in a kernel, got its {error.name!r}: {cure}"
+            f"`{error.obj.name}` must be used element by element in a kernel, got its {shown(error.name)}: {cure}",
+            code="array-attribute",
         ).with_traceback(error.__traceback__)
         missing.add_note(note)
         raise missing from None
     misuse = describe_misuse(error)
     if misuse is not None:
-        misused = KernelCompilationError(misuse).with_traceback(error.__traceback__)
+        misused = KernelCompilationError(misuse.text, code=misuse.code).with_traceback(error.__traceback__)
         misused.add_note(note)
         raise misused from None
     if isinstance(error, OutOfBoundsError) and bound.clock.describe() in str(error):
@@ -317,19 +327,20 @@ def _compare(
             name: (first[name], after[name]) for name in first if first[name].tobytes() != after[name].tobytes()
         }
         if different:
-            _note_difference(kernel, settings, different, seeds[0], seed)
+            _note_difference(kernel, bound, settings, different, seeds[0], seed)
     bound.restore(first)
 
 
 def _note_difference(
     kernel: Instrumented,
+    bound: Bound,
     settings: Settings,
     different: dict[str, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]],
     first: int | None,
     seed: int | None,
 ) -> None:
     lines = [_difference(name, *contents, first, seed) for name, contents in different.items()]
-    text = (
+    text = bound.clock.in_words(
         f"outputs of kernel `{kernel.name}` depend on the order of its work-items: "
         f"{', '.join(f'`{name}`' for name in different)} differ under simulation(seed={seed})\n"
         + "\n".join(f"  {line}" for line in lines)

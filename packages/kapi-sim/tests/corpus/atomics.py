@@ -26,7 +26,8 @@ def published():
 
 
 class relaxed_counter_publishes_nothing:
-    error, space, arguments, says = kapi.DataRaceError, RANGE, published, "RELAXED atomics"
+    error, space, arguments = kapi.DataRaceError, RANGE, published
+    code = "data-race"
 
     def wrong(item: kapi.Item, parts, counter, out):
         parts[item.get_id(0)] = 1.0  # named
@@ -41,6 +42,7 @@ class relaxed_counter_publishes_nothing:
 
 class release_that_nobody_acquires:
     error, space, arguments = kapi.DataRaceError, RANGE, published
+    code = "data-race"
 
     def wrong(item: kapi.Item, parts, counter, out):
         parts[item.get_id(0)] = 1.0  # named
@@ -55,6 +57,7 @@ class release_that_nobody_acquires:
 
 class acquire_of_what_was_not_released:
     error, space, arguments = kapi.DataRaceError, RANGE, published
+    code = "data-race"
 
     def wrong(item: kapi.Item, parts, counter, out):
         parts[item.get_id(0)] = 1.0  # named
@@ -70,6 +73,7 @@ class acquire_of_what_was_not_released:
 
 class fence_on_one_side_only:
     error, space, arguments = kapi.DataRaceError, RANGE, published
+    code = "data-race"
 
     def wrong(item: kapi.Item, parts, counter, out):
         parts[item.get_id(0)] = 1.0  # named
@@ -87,6 +91,7 @@ class fence_on_one_side_only:
 
 class fence_before_the_write_that_it_should_publish:
     error, space, arguments = kapi.DataRaceError, RANGE, published
+    code = "data-race"
 
     def wrong(item: kapi.Item, parts, counter, out):
         kapi.atomic_fence(ACQ_REL, DEVICE)
@@ -109,6 +114,7 @@ def two_groups():
 
 class fence_of_a_work_group_between_groups:
     error, space, arguments = kapi.DataRaceError, kapi.NdRange(4, 2), two_groups
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, parts, counter, out):
         if nd_item.get_local_id(0) == 0:
@@ -137,6 +143,7 @@ class group_publishes_without_a_barrier_before:
             np.zeros(1),
         ),
     )
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, counter, out):
         a[nd_item.get_global_id(0)] = 1.0  # named
@@ -153,12 +160,8 @@ class group_publishes_without_a_barrier_before:
 
 
 class scope_of_a_work_group_between_groups:
-    error, space, arguments, says = (
-        kapi.DataRaceError,
-        GROUPS,
-        lambda: (np.zeros(1, np.int32),),
-        "memory_scope WORK_GROUP does not hold both",
-    )
+    error, space, arguments = kapi.DataRaceError, GROUPS, lambda: (np.zeros(1, np.int32),)
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, count):
         kapi.AtomicRef(count, 0, RELAXED, WORK_GROUP).fetch_add(1)  # named
@@ -169,6 +172,7 @@ class scope_of_a_work_group_between_groups:
 
 class scope_of_a_sub_group_in_a_group:
     error, space, arguments = kapi.DataRaceError, GROUPS, lambda: (np.zeros(2, np.int32),)
+    code = "data-race"
     controls = SMALL_SUB_GROUPS
 
     def wrong(nd_item: kapi.NdItem, counts):
@@ -182,6 +186,7 @@ class scope_of_a_sub_group_in_a_group:
 
 class counter_added_to_plainly_as_well:
     error, space, arguments = kapi.DataRaceError, RANGE, lambda: (np.zeros(1, np.int32),)
+    code = "data-race"
 
     def wrong(item: kapi.Item, count):
         if item.get_id(0) < 3:
@@ -194,12 +199,8 @@ class counter_added_to_plainly_as_well:
 
 
 class counter_read_plainly_in_the_same_phase:
-    error, space, arguments, says = (
-        kapi.DataRaceError,
-        kapi.NdRange(4, 4),
-        lambda: (np.zeros(1, np.int32), np.zeros(4)),
-        "atomic access does not order plain ones",
-    )
+    error, space, arguments = kapi.DataRaceError, kapi.NdRange(4, 4), lambda: (np.zeros(1, np.int32), np.zeros(4))
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, count, out):
         kapi.AtomicRef(count, 0).fetch_add(1)  # named
@@ -213,6 +214,7 @@ class counter_read_plainly_in_the_same_phase:
 
 class bins_cleared_plainly_while_counted:
     error, space = kapi.DataRaceError, kapi.NdRange(8, 4)
+    code = "data-race"
 
     def arguments():
         return np.arange(8) % 2, np.zeros(2, np.int32), kapi.LocalAccessor(2, np.int32)
@@ -239,6 +241,7 @@ class bins_cleared_plainly_while_counted:
 
 class bins_never_cleared:
     error, space = kapi.UninitializedReadError, kapi.NdRange(8, 4)
+    code = "read-before-write"
 
     def arguments():
         return np.arange(8) % 2, kapi.LocalAccessor(2, np.int32)
@@ -255,6 +258,7 @@ class bins_never_cleared:
 
 class reference_beyond_the_array:
     error, space, arguments = kapi.OutOfBoundsError, RANGE, lambda: (np.array([0, 1, 3, 2]), np.zeros(3, np.int32))
+    code = "index-out-of-bounds"
 
     def wrong(item: kapi.Item, values, bins):
         kapi.AtomicRef(bins, values[item.get_id(0)]).fetch_add(1)  # named
@@ -266,6 +270,7 @@ class reference_beyond_the_array:
 
 class reference_with_a_negative_index:
     error, space, arguments = kapi.OutOfBoundsError, RANGE, lambda: (np.zeros((2, 2), np.int32),)
+    code = "negative-index"
 
     def wrong(item: kapi.Item, bins):
         kapi.AtomicRef(bins, (0, item.get_id(0) - 3)).fetch_add(1)  # named
@@ -276,6 +281,7 @@ class reference_with_a_negative_index:
 
 class reference_in_the_wrong_space:
     error, space = kapi.KernelCompilationError, GROUPS
+    code = "atomic-address-space"
 
     def arguments():
         return (kapi.LocalAccessor(1, np.int32),)
@@ -295,6 +301,7 @@ class reference_in_the_wrong_space:
 
 class load_that_releases:
     error, space, arguments = kapi.KernelCompilationError, RANGE, lambda: (np.zeros(1, np.int32), np.zeros(4))
+    code = "atomic-order"
 
     def wrong(item: kapi.Item, flag, out):
         out[item.get_id(0)] = kapi.AtomicRef(flag, 0, RELEASE).load()  # named
@@ -305,6 +312,7 @@ class load_that_releases:
 
 class bits_of_a_float:
     error, space, arguments = kapi.DtypeError, RANGE, lambda: (np.zeros(1, np.float32), np.zeros(1, np.int32))
+    code = "atomic-needs-integer"
 
     def wrong(item: kapi.Item, x, bits):
         kapi.AtomicRef(x, 0).fetch_or(1)  # named
@@ -315,6 +323,7 @@ class bits_of_a_float:
 
 class atomics_on_short_integers:
     error, space, arguments = kapi.DtypeError, RANGE, lambda: (np.zeros(1, np.int16), np.zeros(1, np.int32))
+    code = "atomic-dtype"
 
     def wrong(item: kapi.Item, x, y):
         kapi.AtomicRef(x, 0).fetch_add(1)  # named
@@ -325,6 +334,7 @@ class atomics_on_short_integers:
 
 class wide_atomics_on_a_device_without_them:
     error, space, arguments = kapi.DtypeError, RANGE, lambda: (np.zeros(1, np.int64), np.zeros(1, np.int32))
+    code = "needs-atomic64"
     controls = NARROW
 
     def wrong(item: kapi.Item, x, y):
@@ -336,6 +346,7 @@ class wide_atomics_on_a_device_without_them:
 
 class flag_that_nobody_sets:
     error, space, arguments = kapi.DeadlockError, kapi.NdRange(4, 4), lambda: (np.zeros(1, np.int32),)
+    code = "loop-without-change"
     controls = SHORT_SPINS
 
     def wrong(nd_item: kapi.NdItem, flag):
@@ -355,6 +366,7 @@ class flag_that_nobody_sets:
 
 class group_that_waits_for_a_later_group:
     error, space, arguments = kapi.DeadlockError, kapi.NdRange(4, 2), lambda: (np.zeros(2, np.int32),)
+    code = "loop-without-change"
     controls = SHORT_SPINS
 
     def wrong(nd_item: kapi.NdItem, flags):
@@ -372,6 +384,7 @@ class group_that_waits_for_a_later_group:
 
 class lock_without_an_order:
     error, space, arguments = kapi.DataRaceError, kapi.NdRange(4, 4), lambda: (np.zeros(1, np.int32), np.zeros(1))
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, lock, total):
         free = kapi.PrivateArray(1, np.int32, fill_zeros=True)
@@ -390,6 +403,7 @@ class lock_without_an_order:
 
 class flag_in_a_group_without_an_order:
     error, space, arguments = kapi.DataRaceError, kapi.NdRange(2, 2), lambda: (np.zeros(1, np.int32), np.zeros(2))
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, flag, a):
         if nd_item.get_local_id(0) == 1:
@@ -412,6 +426,7 @@ class flag_in_a_group_without_an_order:
 
 class flag_that_is_a_plain_element:
     error, space, arguments = kapi.DataRaceError, kapi.NdRange(2, 2), lambda: (np.zeros(1, np.int32), np.zeros(2))
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, flag, a):
         if nd_item.get_local_id(0) == 1:

@@ -19,6 +19,7 @@ def matrix():
 
 class launch_is_larger_than_the_array:
     error, space, arguments = kapi.OutOfBoundsError, SPACE, one
+    code = "index-out-of-bounds"
 
     def wrong(item: kapi.Item, a):
         a[item.get_id(0)] = 1  # named
@@ -30,6 +31,7 @@ class launch_is_larger_than_the_array:
 
 class guard_is_off_by_one:
     error, space, arguments = kapi.OutOfBoundsError, SPACE, one
+    code = "index-out-of-bounds"
 
     def wrong(item: kapi.Item, a):
         i = item.get_id(0)
@@ -44,7 +46,7 @@ class guard_is_off_by_one:
 
 class left_neighbour_of_the_first:
     error, space, arguments = kapi.OutOfBoundsError, kapi.Range(6), lambda: (np.arange(6.0), np.zeros(6))
-    says = "kernels know no wrap-around"
+    code = "negative-index"
 
     def wrong(item: kapi.Item, a, b):
         i = item.get_id(0)
@@ -57,6 +59,7 @@ class left_neighbour_of_the_first:
 
 class last_element_as_python_spells_it:
     error, space, arguments = kapi.OutOfBoundsError, kapi.Range(1), one
+    code = "negative-index"
 
     def wrong(item: kapi.Item, a):
         a[0] = a[-1]  # named
@@ -67,6 +70,7 @@ class last_element_as_python_spells_it:
 
 class right_neighbour_of_the_last:
     error, space, arguments = kapi.OutOfBoundsError, kapi.Range(6), lambda: (np.arange(6.0), np.zeros(6))
+    code = "index-out-of-bounds"
 
     def wrong(item: kapi.Item, a, b):
         i = item.get_id(0)
@@ -79,7 +83,7 @@ class right_neighbour_of_the_last:
 
 class axes_are_swapped:
     error, space, arguments = kapi.OutOfBoundsError, kapi.Range(4, 3), matrix
-    says = "axis 1"
+    code = "index-out-of-bounds"
 
     def wrong(item: kapi.Item, a):
         a[item.get_id(1), item.get_id(0)] = 1  # named
@@ -90,6 +94,7 @@ class axes_are_swapped:
 
 class row_runs_into_the_next:
     error, space, arguments = kapi.OutOfBoundsError, kapi.Range(3), matrix
+    code = "index-out-of-bounds"
 
     def wrong(item: kapi.Item, a):
         a[item.get_id(0), item.get_id(0) + 1] = 1  # named
@@ -100,6 +105,7 @@ class row_runs_into_the_next:
 
 class tile_is_too_small:
     error, space = kapi.OutOfBoundsError, kapi.NdRange(8, 4)
+    code = "index-out-of-bounds"
 
     def arguments():
         return np.arange(8.0), kapi.LocalAccessor(4, np.float64)
@@ -113,6 +119,7 @@ class tile_is_too_small:
 
 class tree_sum_reads_beyond_the_tile:
     error, space = kapi.OutOfBoundsError, kapi.NdRange(4, 4)
+    code = "index-out-of-bounds"
 
     def arguments():
         return (kapi.LocalAccessor(4, np.float64),)
@@ -142,6 +149,7 @@ class tree_sum_reads_beyond_the_tile:
 
 class index_from_data:
     error, space = kapi.OutOfBoundsError, kapi.Range(3)
+    code = "index-out-of-bounds"
 
     def arguments():
         return np.array([0, 2, 3], np.int32), np.zeros(3)
@@ -156,6 +164,7 @@ class index_from_data:
 
 class too_many_indices:
     error, space, arguments = kapi.OutOfBoundsError, kapi.Range(1), one
+    code = "too-many-indices"
 
     def wrong(item: kapi.Item, a):
         a[0, 0] = 1  # named
@@ -166,7 +175,7 @@ class too_many_indices:
 
 class dimension_that_the_launch_lacks:
     error, space, arguments = kapi.OutOfBoundsError, kapi.Range(2), one
-    says = "dim must be an integer from 0 to 0"
+    code = "dim-out-of-range"
 
     def wrong(item: kapi.Item, a):
         a[item.get_id(1)] = 1  # named
@@ -177,6 +186,7 @@ class dimension_that_the_launch_lacks:
 
 class element_of_an_empty_array:
     error, space, arguments = kapi.OutOfBoundsError, kapi.Range(1), lambda: (np.zeros(0),)
+    code = "index-out-of-bounds"
 
     def wrong(item: kapi.Item, a):
         a[0] = 1  # named
@@ -188,6 +198,7 @@ class element_of_an_empty_array:
 
 class element_of_a_view_of_a_row:
     error, space, arguments = kapi.OutOfBoundsError, kapi.Range(4), matrix
+    code = "index-out-of-bounds"
 
     def wrong(item: kapi.Item, a):
         row = a[2]

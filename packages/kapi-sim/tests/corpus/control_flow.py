@@ -20,7 +20,8 @@ def tile():
 
 
 class guard_returns_before_the_barrier:
-    error, space, says = kapi.BarrierDivergenceError, kapi.NdRange(8, 4), "left the kernel"
+    error, space = kapi.BarrierDivergenceError, kapi.NdRange(8, 4)
+    code = "meeting-missed"
 
     def arguments():
         return np.arange(6.0), kapi.LocalAccessor(4, np.float64)
@@ -44,7 +45,7 @@ class guard_returns_before_the_barrier:
 
 class barrier_in_while_by_data:
     error, space = kapi.BarrierDivergenceError, G
-    says = "wait"
+    code = "meeting-missed"
 
     def arguments():
         return (np.array([1, 2, 3, 4, 1, 1, 1, 1]), np.zeros(8))
@@ -67,6 +68,7 @@ class barrier_in_while_by_data:
 
 class break_before_the_barrier:
     error, space, arguments = kapi.BarrierDivergenceError, G, one
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, out):
         for t in range(4):
@@ -85,7 +87,8 @@ class break_before_the_barrier:
 
 
 class continue_past_the_barrier:
-    error, space, arguments, says = kapi.BarrierDivergenceError, G, one, "in turn 2 of the loop"
+    error, space, arguments = kapi.BarrierDivergenceError, G, one
+    code = "meetings-in-turns-differ"
 
     def wrong(nd_item: kapi.NdItem, out):
         for t in range(4):
@@ -104,6 +107,7 @@ class continue_past_the_barrier:
 
 class short_circuit_hides_a_collective:
     error, space, arguments = kapi.CollectiveMismatchError, G, one
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, out):
         if nd_item.get_local_id(0) < 2 and kapi.any_of_group(nd_item.get_group(), out[0] == 0):  # named
@@ -117,6 +121,7 @@ class short_circuit_hides_a_collective:
 
 class conditional_expression_with_a_collective:
     error, space, arguments = kapi.CollectiveMismatchError, G, one
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, out):
         k = nd_item.get_local_id(0)
@@ -152,6 +157,7 @@ def upper_right(g, k):
 
 class barrier_three_functions_deep:
     error, space, arguments = kapi.BarrierDivergenceError, G, one
+    code = "meeting-missed"
     calls = (lowest.py_func,)
 
     def wrong(nd_item: kapi.NdItem, out):
@@ -171,7 +177,8 @@ def step(g, t, k):
 
 
 class race_in_a_function_called_in_a_loop:
-    error, space, arguments, says = kapi.DataRaceError, G, tile, "t["
+    error, space, arguments = kapi.DataRaceError, G, tile
+    code = "data-race"
     calls = (step.py_func,)
 
     def wrong(nd_item: kapi.NdItem, a, t):
@@ -194,6 +201,7 @@ class race_in_a_function_called_in_a_loop:
 
 class local_function_with_a_barrier_in_a_branch:
     error, space, arguments = kapi.BarrierDivergenceError, G, one
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, out):
         def sync():
@@ -213,6 +221,7 @@ class local_function_with_a_barrier_in_a_branch:
 
 class sub_group_shuffle_in_a_branch:
     error, space = kapi.CollectiveMismatchError, G
+    code = "meeting-missed"
     controls = SUB_GROUPS_OF_4
     arguments = one
 
@@ -234,6 +243,7 @@ class sub_group_shuffle_in_a_branch:
 
 class shuffle_beyond_a_partial_sub_group:
     error, space = kapi.CollectiveMismatchError, kapi.NdRange(12, 6)
+    code = "no-such-work-item"
     controls = SUB_GROUPS_OF_4
 
     def arguments():
@@ -250,6 +260,7 @@ class shuffle_beyond_a_partial_sub_group:
 
 class xor_tree_in_a_partial_sub_group:
     error, space = kapi.CollectiveMismatchError, kapi.NdRange(12, 6)
+    code = "undefined-value"
     controls = SUB_GROUPS_OF_4
 
     def arguments():
@@ -274,6 +285,7 @@ class xor_tree_in_a_partial_sub_group:
 
 class negative_shift:
     error, space, arguments = kapi.CollectiveMismatchError, G, one
+    code = "no-such-work-item"
 
     def wrong(nd_item: kapi.NdItem, out):
         out[nd_item.get_global_id(0)] = kapi.shift_group_left(nd_item.get_sub_group(), 1.0, -1)  # named
@@ -285,7 +297,8 @@ class negative_shift:
 
 
 class broadcast_from_each_his_own:
-    error, space, arguments, says = kapi.CollectiveMismatchError, G, one, "linear_id"
+    error, space, arguments = kapi.CollectiveMismatchError, G, one
+    code = "argument-not-uniform"
 
     def wrong(nd_item: kapi.NdItem, out):
         k = nd_item.get_local_id(0)
@@ -298,6 +311,7 @@ class broadcast_from_each_his_own:
 
 class broadcast_by_global_id:
     error, space, arguments = kapi.CollectiveMismatchError, G, one
+    code = "no-such-work-item"
 
     def wrong(nd_item: kapi.NdItem, out):
         g = nd_item.get_group()
@@ -309,7 +323,8 @@ class broadcast_by_global_id:
 
 
 class operators_differ:
-    error, space, arguments, says = kapi.CollectiveMismatchError, G, one, "op"
+    error, space, arguments = kapi.CollectiveMismatchError, G, one
+    code = "argument-not-uniform"
 
     def wrong(nd_item: kapi.NdItem, out):
         k = nd_item.get_local_id(0)
@@ -322,6 +337,7 @@ class operators_differ:
 
 class two_barriers_swapped_in_branches:
     error, space, arguments = kapi.BarrierDivergenceError, G, one
+    code = "meetings-differ"
 
     def wrong(nd_item: kapi.NdItem, out):
         if nd_item.get_local_id(0) < 2:
@@ -340,7 +356,8 @@ class two_barriers_swapped_in_branches:
 
 
 class sub_group_barrier_where_group_is_needed:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 8), "t["
+    error, space = kapi.DataRaceError, kapi.NdRange(8, 8)
+    code = "data-race"
     controls = SUB_GROUPS_OF_4
 
     def arguments():
@@ -361,11 +378,10 @@ class sub_group_barrier_where_group_is_needed:
 
 class spin_on_a_later_item_relaxed:
     error, space, controls = kapi.DeadlockError, kapi.Range(4), SPIN
+    code = "loop-without-change"
 
     def arguments():
         return (np.zeros(4, np.int32),)
-
-    says = "flag[1]"
 
     def wrong(item: kapi.Item, flag):
         i = item.get_id(0)
@@ -381,11 +397,10 @@ class spin_on_a_later_item_relaxed:
 
 class lock_taken_twice:
     error, space, controls = kapi.DeadlockError, kapi.NdRange(4, 4), SPIN
+    code = "loop-without-change"
 
     def arguments():
         return (np.zeros(1, np.int32), np.zeros(1))
-
-    says = "lock[0]"
 
     def wrong(nd_item: kapi.NdItem, lock, out):
         ref = kapi.AtomicRef(lock, 0, kapi.MemoryOrder.ACQ_REL)
@@ -406,11 +421,10 @@ class lock_taken_twice:
 
 class two_locks_in_opposite_orders:
     error, space, controls = kapi.DeadlockError, kapi.NdRange(2, 2), SPIN
+    code = "loop-without-change"
 
     def arguments():
         return (np.zeros(2, np.int32), np.zeros(2), kapi.LocalAccessor(1, np.int32))
-
-    says = ""
 
     def wrong(nd_item: kapi.NdItem, lock, out, t):
         k = nd_item.get_local_id(0)
@@ -431,11 +445,10 @@ class two_locks_in_opposite_orders:
 
 class home_made_barrier_over_groups:
     error, space, controls = kapi.DeadlockError, kapi.NdRange(8, 4), SPIN
+    code = "loop-without-change"
 
     def arguments():
         return (np.zeros(1, np.int32), np.zeros(8))
-
-    says = "count[0]"
 
     def wrong(nd_item: kapi.NdItem, count, out):
         if nd_item.get_group().leader:
@@ -456,11 +469,10 @@ class home_made_barrier_over_groups:
 
 class item_spins_before_barrier_others_wait_after:
     error, space, controls = kapi.DeadlockError, kapi.NdRange(4, 4), SPIN
+    code = "loop-without-change"
 
     def arguments():
         return (np.zeros(1, np.int32),)
-
-    says = "wait at"
 
     def wrong(nd_item: kapi.NdItem, flag):
         ref = kapi.AtomicRef(flag, 0, kapi.MemoryOrder.SEQ_CST)
@@ -483,6 +495,7 @@ class item_spins_before_barrier_others_wait_after:
 
 class float_loop_that_never_gets_there:
     error, space, controls = kapi.DeadlockError, kapi.Range(2), SPIN
+    code = "endless-loop"
 
     def arguments():
         return (np.zeros(2),)
@@ -502,6 +515,7 @@ class float_loop_that_never_gets_there:
 
 class halving_that_stops_at_minus_one:
     error, space, controls = kapi.DeadlockError, kapi.NdRange(4, 4), SPIN
+    code = "loop-without-change"
 
     def arguments():
         return (np.zeros(4, np.int32),)

@@ -16,6 +16,7 @@ def one():
 
 class barrier_in_a_branch:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, a):
         if nd_item.get_local_id(0) < 2:
@@ -28,6 +29,7 @@ class barrier_in_a_branch:
 
 class early_return:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, lambda: (np.zeros(6),)
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, a):
         i = nd_item.get_global_id(0)
@@ -45,6 +47,7 @@ class early_return:
 
 class barrier_in_each_branch:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
+    code = "meetings-differ"
 
     def wrong(nd_item: kapi.NdItem, a):
         if nd_item.get_local_id(0) % 2:
@@ -61,6 +64,7 @@ class barrier_in_each_branch:
 
 class loop_of_different_lengths:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, a):
         for _ in range(nd_item.get_local_id(0)):
@@ -73,6 +77,7 @@ class loop_of_different_lengths:
 
 class loop_that_data_ends:
     error, space = kapi.BarrierDivergenceError, SPACE
+    code = "meeting-missed"
 
     def arguments():
         return (np.array([2, 2, 2, 3, 1, 1, 1, 1]),)
@@ -96,7 +101,7 @@ def meet(group):
 
 class two_calls_of_one_function:
     error, space, arguments, calls = kapi.BarrierDivergenceError, SPACE, one, (meet,)
-    says = "another one at each call"
+    code = "meetings-in-calls-differ"
 
     def wrong(nd_item: kapi.NdItem, a):
         if nd_item.get_group().leader:
@@ -110,6 +115,7 @@ class two_calls_of_one_function:
 
 class one_item_breaks_off:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
+    code = "meeting-missed"
 
     def wrong(nd_item: kapi.NdItem, a):
         for t in range(3):
@@ -126,7 +132,7 @@ class one_item_breaks_off:
 
 class scopes_differ:
     error, space, arguments = kapi.BarrierDivergenceError, SPACE, one
-    says = "one fence_scope"
+    code = "fence-scopes-differ"
 
     def wrong(nd_item: kapi.NdItem, a):
         scope = kapi.MemoryScope.DEVICE if nd_item.get_local_id(0) else kapi.MemoryScope.WORK_GROUP
@@ -138,6 +144,7 @@ class scopes_differ:
 
 class waits_for_another_group:
     error, space, arguments = kapi.DeadlockError, SPACE, one
+    code = "loop-without-change"
     controls = SHORT
 
     def wrong(nd_item: kapi.NdItem, a):
@@ -154,6 +161,7 @@ class waits_for_another_group:
 
 class loop_that_forgets_to_count:
     error, space, arguments = kapi.DeadlockError, kapi.Range(1), one
+    code = "loop-without-change"
     controls = SHORT
 
     def wrong(item: kapi.Item, a):
@@ -170,6 +178,7 @@ class loop_that_forgets_to_count:
 
 class lock_that_nobody_gives_back:
     error, space, arguments = kapi.DeadlockError, kapi.NdRange(4, 4), one
+    code = "loop-without-change"
     controls = SHORT
 
     def wrong(nd_item: kapi.NdItem, a):

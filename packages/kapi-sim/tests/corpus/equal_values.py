@@ -13,7 +13,8 @@ ONE_GROUP = kapi.NdRange(4, 4)
 
 
 class flag_of_all_groups_read_after_a_barrier:
-    error, space, says = kapi.DataRaceError, TWO_GROUPS, "no barrier orders work-groups"
+    error, space = kapi.DataRaceError, TWO_GROUPS
+    code = "data-race"
 
     def arguments():
         return np.arange(8), np.zeros(2, i4), np.zeros(8, i4)
@@ -33,7 +34,8 @@ class flag_of_all_groups_read_after_a_barrier:
 
 
 class flag_of_three_groups_read_by_the_last:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(6, 2), "found[0]"
+    error, space = kapi.DataRaceError, kapi.NdRange(6, 2)
+    code = "data-race"
 
     def arguments():
         return np.zeros(3, i4), np.zeros(3, i4)
@@ -59,7 +61,8 @@ class flag_of_three_groups_read_by_the_last:
 
 
 class status_that_was_another_before:
-    error, space, says = kapi.DataRaceError, TWO_GROUPS, "with different values"
+    error, space = kapi.DataRaceError, TWO_GROUPS
+    code = "data-race"
 
     def arguments():
         return (np.zeros(1, i4),)
@@ -83,7 +86,8 @@ class status_that_was_another_before:
 
 
 class cleared_and_set_in_one_phase:
-    error, space, says = kapi.DataRaceError, ONE_GROUP, "with different values"
+    error, space = kapi.DataRaceError, ONE_GROUP
+    code = "data-race"
 
     def arguments():
         return (kapi.LocalAccessor(1, i4), np.zeros(4, i4))
@@ -108,7 +112,8 @@ class cleared_and_set_in_one_phase:
 
 
 class looked_at_before_all_set_it:
-    error, space, says = kapi.DataRaceError, ONE_GROUP, "is read and written"
+    error, space = kapi.DataRaceError, ONE_GROUP
+    code = "data-race"
 
     def arguments():
         return np.zeros(1, i4), np.zeros(4, i4), np.zeros(1, i4)
@@ -129,7 +134,8 @@ class looked_at_before_all_set_it:
 
 
 class set_atomically_before_all_set_it:
-    error, space, says = kapi.DataRaceError, ONE_GROUP, "is used atomically and plainly"
+    error, space = kapi.DataRaceError, ONE_GROUP
+    code = "data-race"
 
     def arguments():
         return (np.zeros(1, i4),)
@@ -146,7 +152,8 @@ class set_atomically_before_all_set_it:
 
 
 class message_of_two_from_three_writers:
-    error, space, says = kapi.DataRaceError, ONE_GROUP, "is read and written"
+    error, space = kapi.DataRaceError, ONE_GROUP
+    code = "data-race"
 
     def arguments():
         return np.zeros(1, i4), np.zeros(1, i4), np.zeros(1, i4)
@@ -171,7 +178,8 @@ class message_of_two_from_three_writers:
 
 
 class stored_anew_after_the_message:
-    error, space, says = kapi.DataRaceError, ONE_GROUP, "changed atomically"
+    error, space = kapi.DataRaceError, ONE_GROUP
+    code = "data-race"
 
     def arguments():
         return np.zeros(1, i4), np.zeros(1, i4), np.zeros(4, i4)
@@ -196,7 +204,8 @@ class stored_anew_after_the_message:
 
 
 class sum_looked_at_by_all_and_read_by_the_last:
-    error, space, says = kapi.DataRaceError, TWO_GROUPS, "used atomically and plainly"
+    error, space = kapi.DataRaceError, TWO_GROUPS
+    code = "data-race"
 
     def arguments():
         return np.zeros(1, i4), np.zeros(1, i4), np.zeros(8, i4)
@@ -219,7 +228,8 @@ class sum_looked_at_by_all_and_read_by_the_last:
 
 
 class narrow_after_the_message:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 2), "memory_scope WORK_GROUP does not hold both"
+    error, space = kapi.DataRaceError, kapi.NdRange(4, 2)
+    code = "data-race"
 
     def arguments():
         return np.zeros(1, i4), np.zeros(1, i4)

@@ -20,7 +20,7 @@ def two():
 
 class shift_in_place:
     error, space, arguments = kapi.DataRaceError, ITEMS, one
-    says = "no barrier orders the work-items of a Range launch"
+    code = "data-race"
 
     def wrong(item: kapi.Item, a):
         i = item.get_id(0)
@@ -34,6 +34,7 @@ class shift_in_place:
 
 class sum_in_one_element:
     error, space, arguments = kapi.DataRaceError, ITEMS, two
+    code = "data-race"
 
     def wrong(item: kapi.Item, a, out):
         out[0] += a[item.get_id(0)]  # named
@@ -46,6 +47,7 @@ class sum_in_one_element:
 
 class histogram_without_atomics:
     error, space = kapi.DataRaceError, ITEMS
+    code = "data-race"
 
     def arguments():
         return np.array([0, 1, 0, 1, 2, 2, 3, 3]), np.zeros(4, np.int32)
@@ -62,6 +64,7 @@ class histogram_without_atomics:
 
 class transpose_in_place:
     error, space = kapi.DataRaceError, kapi.Range(3, 3)
+    code = "data-race"
 
     def arguments():
         return (np.arange(9.0).reshape(3, 3),)
@@ -81,6 +84,7 @@ class transpose_in_place:
 
 class dimension_is_forgotten:
     error, space = kapi.DataRaceError, kapi.Range(3, 3)
+    code = "data-race"
 
     def arguments():
         return (np.zeros((3, 3)),)
@@ -94,7 +98,7 @@ class dimension_is_forgotten:
 
 class local_id_in_place_of_global_id:
     error, space, arguments = kapi.DataRaceError, GROUPS, two
-    says = "no barrier orders work-groups"
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, out):
         out[nd_item.get_local_id(0)] = a[nd_item.get_global_id(0)]  # named
@@ -105,7 +109,7 @@ class local_id_in_place_of_global_id:
 
 class groups_share_a_result:
     error, space, arguments = kapi.DataRaceError, GROUPS, two
-    says = "no barrier orders work-groups"
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, out):
         if nd_item.get_group().leader:
@@ -118,7 +122,7 @@ class groups_share_a_result:
 
 class barrier_between_groups:
     error, space, arguments = kapi.DataRaceError, GROUPS, two
-    says = "no barrier orders work-groups"
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, out):
         i = nd_item.get_global_id(0)
@@ -136,6 +140,7 @@ class barrier_between_groups:
 
 class halo_of_the_neighbouring_group:
     error, space, arguments = kapi.DataRaceError, GROUPS, one
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a):
         i = nd_item.get_global_id(0)
@@ -152,6 +157,7 @@ class halo_of_the_neighbouring_group:
 
 class two_names_for_one_buffer:
     error, space = kapi.DataRaceError, ITEMS
+    code = "data-race"
 
     def arguments():
         base = np.arange(16.0)
@@ -167,6 +173,7 @@ class two_names_for_one_buffer:
 
 class reversed_view_of_one_buffer:
     error, space = kapi.DataRaceError, ITEMS
+    code = "data-race"
 
     def arguments():
         base = np.arange(8.0)
@@ -181,6 +188,7 @@ class reversed_view_of_one_buffer:
 
 class partial_overlap_of_two_types:
     error, space = kapi.DataRaceError, kapi.Range(2)
+    code = "data-race"
 
     def arguments():
         base = np.zeros(4, np.int32)
@@ -201,6 +209,7 @@ class partial_overlap_of_two_types:
 
 class index_wraps_with_modulo:
     error, space, arguments = kapi.DataRaceError, ITEMS, two
+    code = "data-race"
 
     def wrong(item: kapi.Item, a, out):
         i = item.get_id(0)
@@ -214,7 +223,6 @@ class index_wraps_with_modulo:
 
 class equal_values_are_a_note:
     error, space, arguments = kapi.BenignRaceWarning, ITEMS, one
-    says = "benign"
 
     def wrong(item: kapi.Item, a):
         a[0] = 1  # named

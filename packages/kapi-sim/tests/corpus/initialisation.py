@@ -15,6 +15,7 @@ def one_tile():
 
 class sum_without_a_start:
     error, space, arguments = kapi.UninitializedReadError, SPACE, one_tile
+    code = "read-before-write"
 
     def wrong(nd_item: kapi.NdItem, a, tile):
         tile[nd_item.get_local_id(0)] += a[nd_item.get_global_id(0)]  # named
@@ -26,6 +27,7 @@ class sum_without_a_start:
 
 class half_of_the_tile_is_filled:
     error, space, arguments = kapi.UninitializedReadError, SPACE, one_tile
+    code = "read-before-write"
 
     def wrong(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
@@ -43,6 +45,7 @@ class half_of_the_tile_is_filled:
 
 class guard_leaves_the_end_unwritten:
     error, space = kapi.UninitializedReadError, SPACE
+    code = "read-before-write"
 
     def arguments():
         return np.arange(6.0), np.zeros(2), kapi.LocalAccessor(4, np.float64)
@@ -67,6 +70,7 @@ class guard_leaves_the_end_unwritten:
 
 class memory_of_the_group_before:
     error, space, arguments = kapi.UninitializedReadError, kapi.NdRange(2, 1), one_tile
+    code = "read-before-write"
 
     def wrong(nd_item: kapi.NdItem, a, tile):
         if nd_item.get_group().get_group_id(0) == 0:
@@ -82,6 +86,7 @@ class memory_of_the_group_before:
 
 class index_that_nobody_wrote:
     error, space = kapi.UninitializedReadError, kapi.NdRange(1, 1)
+    code = "read-before-write"
 
     def arguments():
         return np.zeros(4), kapi.LocalAccessor(1, np.int32)
@@ -96,6 +101,7 @@ class index_that_nobody_wrote:
 
 class condition_that_nobody_wrote:
     error, space = kapi.UninitializedReadError, kapi.NdRange(1, 1)
+    code = "read-before-write"
 
     def arguments():
         return np.zeros(4), kapi.LocalAccessor(1, np.bool_)

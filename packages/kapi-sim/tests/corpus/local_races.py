@@ -15,6 +15,7 @@ def one_tile():
 
 class neighbour_is_read_without_a_barrier:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
@@ -30,6 +31,7 @@ class neighbour_is_read_without_a_barrier:
 
 class tree_sum_without_a_barrier_in_the_loop:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
@@ -55,6 +57,7 @@ class tree_sum_without_a_barrier_in_the_loop:
 
 class scan_that_reads_and_writes_in_one_phase:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
@@ -80,6 +83,7 @@ class scan_that_reads_and_writes_in_one_phase:
 
 class result_is_read_before_the_leader_wrote_it:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, tile):
         if nd_item.get_group().leader:
@@ -95,6 +99,7 @@ class result_is_read_before_the_leader_wrote_it:
 
 class all_write_one_cell:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, tile):
         tile[0] = nd_item.get_local_id(0)  # named
@@ -105,6 +110,7 @@ class all_write_one_cell:
 
 class counter_without_an_atomic:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, tile):
         if nd_item.get_local_id(0) == 0:
@@ -121,6 +127,7 @@ class counter_without_an_atomic:
 
 class tile_is_refilled_while_others_read_it:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
@@ -142,7 +149,7 @@ class tile_is_refilled_while_others_read_it:
 
 class barrier_with_a_scope_that_orders_nothing:
     error, space, arguments = kapi.DataRaceError, SPACE, one_tile
-    says = "fence_scope too narrow"
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
@@ -163,6 +170,7 @@ def put(tile, k, value):
 
 class write_in_a_function:
     error, space, arguments, calls = kapi.DataRaceError, SPACE, one_tile, (put,)
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)
@@ -178,6 +186,7 @@ class write_in_a_function:
 
 class overlapping_rows:
     error, space = kapi.DataRaceError, SPACE
+    code = "data-race"
 
     def arguments():
         return np.zeros(8), kapi.LocalAccessor((4, 2), np.float64)
@@ -193,6 +202,7 @@ class overlapping_rows:
 
 class halo_is_written_by_two:
     error, space = kapi.DataRaceError, SPACE
+    code = "data-race"
 
     def arguments():
         return np.arange(8.0), kapi.LocalAccessor(5, np.float64)
@@ -211,6 +221,7 @@ class halo_is_written_by_two:
 
 class flag_guards_nothing:
     error, space, arguments = kapi.DataRaceError, kapi.NdRange(2, 2), one_tile
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, tile):
         if nd_item.get_local_id(0) == 0:
@@ -228,6 +239,7 @@ class flag_guards_nothing:
 
 class swap_in_place:
     error, space, arguments = kapi.DataRaceError, kapi.NdRange(4, 4), one_tile
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, tile):
         k = nd_item.get_local_id(0)

@@ -16,7 +16,8 @@ def lock_and_total():
 
 
 class taken_without_acquire_by_the_first:
-    error, space, arguments, says = kapi.DataRaceError, kapi.Range(3), lock_and_total, BACKWARDS
+    error, space, arguments = kapi.DataRaceError, kapi.Range(3), lock_and_total
+    code = "data-race"
 
     def wrong(item: kapi.Item, lock, total):
         if item.get_id(0) == 0:
@@ -36,7 +37,8 @@ class taken_without_acquire_by_the_first:
 
 
 class given_back_without_release_by_the_last:
-    error, space, arguments, says = kapi.DataRaceError, kapi.NdRange(6, 2), lock_and_total, BACKWARDS
+    error, space, arguments = kapi.DataRaceError, kapi.NdRange(6, 2), lock_and_total
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, lock, total):
         free = kapi.PrivateArray(1, np.int32, fill_zeros=True)
@@ -57,7 +59,8 @@ class given_back_without_release_by_the_last:
 
 
 class fence_of_the_first_too_narrow:
-    error, space, arguments, says = kapi.DataRaceError, kapi.NdRange(4, 2), lock_and_total, BACKWARDS
+    error, space, arguments = kapi.DataRaceError, kapi.NdRange(4, 2), lock_and_total
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, lock, total):
         if nd_item.get_local_id(0) == 0:
@@ -82,7 +85,8 @@ class fence_of_the_first_too_narrow:
 
 
 class scope_of_the_first_too_narrow:
-    error, space, arguments, says = kapi.DataRaceError, kapi.NdRange(4, 2), lock_and_total, "memory_scope WORK_GROUP"
+    error, space, arguments = kapi.DataRaceError, kapi.NdRange(4, 2), lock_and_total
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, lock, total):
         if nd_item.get_local_id(0) == 0:
@@ -99,7 +103,8 @@ class scope_of_the_first_too_narrow:
 
 
 class turn_awaited_without_acquire_by_the_first:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), BACKWARDS
+    error, space = kapi.DataRaceError, kapi.NdRange(4, 4)
+    code = "data-race"
 
     def arguments():
         return np.zeros(1, i4), np.zeros(1, i4), np.zeros(1)
@@ -124,7 +129,8 @@ class turn_awaited_without_acquire_by_the_first:
 
 
 class total_read_before_the_lock_by_the_first:
-    error, space, arguments, says = kapi.DataRaceError, kapi.Range(2), lock_and_total, BACKWARDS
+    error, space, arguments = kapi.DataRaceError, kapi.Range(2), lock_and_total
+    code = "data-race"
 
     def wrong(item: kapi.Item, lock, total):
         if item.get_id(0) == 0:

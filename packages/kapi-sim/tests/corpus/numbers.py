@@ -35,6 +35,7 @@ class remainder_by_zero:
 
 class python_integer_beyond_64_bits:
     error, space, arguments = kapi.DtypeError, ONE, lambda: (np.zeros(1, np.int64), 2**40)
+    code = "integer-too-wide"
 
     def wrong(item: kapi.Item, out, k):
         k = k * k  # named
@@ -47,6 +48,7 @@ class python_integer_beyond_64_bits:
 
 class literal_that_does_not_fit:
     error, space, arguments = kapi.DtypeError, ONE, lambda: (np.zeros(1, np.int8),)
+    code = "number-unfit"
 
     def wrong(item: kapi.Item, a):
         a[0] = a[0] + 300  # named
@@ -57,6 +59,7 @@ class literal_that_does_not_fit:
 
 class index_that_is_a_float:
     error, space, arguments = kapi.DtypeError, ONE, lambda: (np.zeros(4),)
+    code = "index-type"
 
     def wrong(item: kapi.Item, a):
         a[a.shape[0] / 2] = 1  # named
@@ -67,6 +70,7 @@ class index_that_is_a_float:
 
 class whole_array_as_a_value:
     error, space, arguments = kapi.DtypeError, ONE, lambda: (np.zeros((2, 4)),)
+    code = "whole-array"
 
     def wrong(item: kapi.Item, a):
         a[0] = 1  # named
@@ -78,6 +82,7 @@ class whole_array_as_a_value:
 
 class double_on_a_device_without:
     error, space, controls = kapi.DtypeError, ONE, {"profile": "no-fp64"}
+    code = "needs-fp64"
 
     def arguments():
         return np.arange(4, dtype=np.int32), np.zeros(4, np.float32)
@@ -91,6 +96,7 @@ class double_on_a_device_without:
 
 class list_in_a_kernel:
     error, space, arguments = kapi.KernelCompilationError, ONE, integers
+    code = "list-in-kernel"
 
     def wrong(item: kapi.Item, a, out):
         values = [a[0], a[1]]  # named
@@ -103,6 +109,7 @@ class list_in_a_kernel:
 
 class comprehension_and_dict_in_a_kernel:
     error, space, arguments = kapi.KernelCompilationError, ONE, integers
+    code = "generator"
 
     def wrong(item: kapi.Item, a, out):
         out[0] = sum(a[k] for k in range(2))  # named
@@ -117,6 +124,7 @@ class comprehension_and_dict_in_a_kernel:
 
 class try_in_a_kernel:
     error, space, arguments = kapi.KernelCompilationError, ONE, integers
+    code = "try-in-kernel"
 
     def wrong(item: kapi.Item, a, out):
         try:  # named
@@ -130,6 +138,7 @@ class try_in_a_kernel:
 
 class value_is_returned:
     error, space, arguments = kapi.KernelCompilationError, ONE, integers
+    code = "return-value"
 
     def wrong(item: kapi.Item, a, out):
         return a[0]  # named
@@ -140,6 +149,7 @@ class value_is_returned:
 
 class name_is_compared_as_text:
     error, space, arguments = kapi.KernelCompilationError, ONE, lambda: (np.zeros(2), 1)
+    code = "text-in-kernel"
 
     def wrong(item: kapi.Item, a, mode):
         if mode == "fast":  # named

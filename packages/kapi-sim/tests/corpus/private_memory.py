@@ -18,6 +18,7 @@ def two():
 
 class sum_that_starts_from_nothing:
     error, space, arguments = kapi.UninitializedReadError, RANGE, two
+    code = "read-before-write"
 
     def wrong(item: kapi.Item, a, out):
         sums = kapi.PrivateArray(2, a.dtype)
@@ -33,7 +34,8 @@ class sum_that_starts_from_nothing:
 
 
 class element_written_for_some_only:
-    error, space, arguments, says = kapi.UninitializedReadError, RANGE, two, "kept[0, 1] (private memory)"
+    error, space, arguments = kapi.UninitializedReadError, RANGE, two
+    code = "read-before-write"
 
     def wrong(item: kapi.Item, a, out):
         i = item.get_id(0)
@@ -55,6 +57,7 @@ class element_written_for_some_only:
 
 class private_index_beyond_the_end:
     error, space, arguments = kapi.OutOfBoundsError, RANGE, two
+    code = "index-out-of-bounds"
 
     def wrong(item: kapi.Item, a, out):
         window = kapi.PrivateArray(3, np.float64)
@@ -69,6 +72,7 @@ class private_index_beyond_the_end:
 
 class private_index_below_zero:
     error, space, arguments = kapi.OutOfBoundsError, RANGE, two
+    code = "negative-index"
 
     def wrong(item: kapi.Item, a, out):
         window = kapi.PrivateArray(3, np.float64, True)
@@ -82,6 +86,7 @@ class private_index_below_zero:
 
 class expected_value_never_given:
     error, space, arguments = kapi.UninitializedReadError, RANGE, lambda: (np.zeros(1, np.int32),)
+    code = "read-before-write"
 
     def wrong(item: kapi.Item, a):
         expected = kapi.PrivateArray(1, a.dtype)
@@ -95,6 +100,7 @@ class expected_value_never_given:
 
 class shape_known_at_run_time_only:
     error, space, arguments = kapi.KernelCompilationError, RANGE, two
+    code = "shape-unknown"
 
     def wrong(item: kapi.Item, a, out):
         copy = kapi.PrivateArray(a.shape[0], a.dtype)  # named
@@ -107,6 +113,7 @@ class shape_known_at_run_time_only:
 
 class wide_floats_on_a_device_without_them:
     error, space = kapi.DtypeError, RANGE
+    code = "needs-fp64"
     controls = NARROW
 
     def arguments():
@@ -123,6 +130,7 @@ class wide_floats_on_a_device_without_them:
 
 class empty_array_added_to:
     error, space, arguments = kapi.UninitializedReadError, RANGE, lambda: (np.arange(4.0), EMPTY)
+    code = "read-before-write"
     controls = MARKED
 
     def wrong(item: kapi.Item, a, out):
@@ -134,6 +142,7 @@ class empty_array_added_to:
 
 class empty_array_read_beyond_what_was_written:
     error, space, arguments = kapi.UninitializedReadError, kapi.NdRange(4, 4), lambda: (np.arange(4.0), EMPTY)
+    code = "read-before-write"
     controls = MARKED
 
     def wrong(nd_item: kapi.NdItem, a, out):

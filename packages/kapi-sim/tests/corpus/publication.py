@@ -17,7 +17,8 @@ SUB_GROUPS_OF_2 = {**SPIN, "profile": kapi.Profile(sub_group_sizes=(2,))}
 
 
 class message_flag_relaxed_store:
-    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "RELAXED"
+    error, space, controls = kapi.DataRaceError, G1, SPIN
+    code = "data-race"
 
     def arguments():
         return np.zeros(1), np.zeros(1, i4), np.zeros(4)
@@ -42,7 +43,8 @@ class message_flag_relaxed_store:
 
 
 class message_store_before_data:
-    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "data[0]"
+    error, space, controls = kapi.DataRaceError, G1, SPIN
+    code = "data-race"
     arguments = message_flag_relaxed_store.arguments
 
     def wrong(nd_item: kapi.NdItem, data, flag, out):
@@ -58,7 +60,8 @@ class message_store_before_data:
 
 
 class message_read_before_flag:
-    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "data[0]"
+    error, space, controls = kapi.DataRaceError, G1, SPIN
+    code = "data-race"
     arguments = message_flag_relaxed_store.arguments
 
     def wrong(nd_item: kapi.NdItem, data, flag, out):
@@ -75,7 +78,8 @@ class message_read_before_flag:
 
 
 class acquire_of_another_flag:
-    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "data[0]"
+    error, space, controls = kapi.DataRaceError, G1, SPIN
+    code = "data-race"
 
     def arguments():
         return np.zeros(1), np.zeros(2, i4), np.zeros(4)
@@ -104,7 +108,8 @@ class acquire_of_another_flag:
 
 
 class fence_of_the_wrong_order:
-    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "data[0]"
+    error, space, controls = kapi.DataRaceError, G1, SPIN
+    code = "data-race"
     arguments = message_flag_relaxed_store.arguments
 
     def wrong(nd_item: kapi.NdItem, data, flag, out):
@@ -131,7 +136,8 @@ class fence_of_the_wrong_order:
 
 
 class fence_scope_work_item:
-    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "data[0]"
+    error, space, controls = kapi.DataRaceError, G1, SPIN
+    code = "data-race"
     arguments = message_flag_relaxed_store.arguments
 
     def wrong(nd_item: kapi.NdItem, data, flag, out):
@@ -149,7 +155,8 @@ class fence_scope_work_item:
 
 
 class fence_scope_sub_group_too_narrow:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), "data[0]"
+    error, space = kapi.DataRaceError, kapi.NdRange(4, 4)
+    code = "data-race"
     controls = SUB_GROUPS_OF_2
     arguments = message_flag_relaxed_store.arguments
 
@@ -168,7 +175,8 @@ class fence_scope_sub_group_too_narrow:
 
 
 class fence_alone_orders_nothing:
-    error, space, says = kapi.DataRaceError, G1, "data["
+    error, space = kapi.DataRaceError, G1
+    code = "data-race"
 
     def arguments():
         return np.zeros(4), np.zeros(4)
@@ -187,7 +195,8 @@ class fence_alone_orders_nothing:
 
 
 class ticket_lock_without_acquire:
-    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "total[0]"
+    error, space, controls = kapi.DataRaceError, G1, SPIN
+    code = "data-race"
 
     def arguments():
         return np.zeros(1, i4), np.zeros(1, i4), np.zeros(1)
@@ -208,7 +217,8 @@ class ticket_lock_without_acquire:
 
 
 class ticket_lock_released_without_release:
-    error, space, controls, says = kapi.DataRaceError, G1, SPIN, "total[0]"
+    error, space, controls = kapi.DataRaceError, G1, SPIN
+    code = "data-race"
     arguments = ticket_lock_without_acquire.arguments
 
     def wrong(nd_item: kapi.NdItem, ticket, serving, total):
@@ -222,7 +232,8 @@ class ticket_lock_released_without_release:
 
 
 class spin_lock_by_exchange_relaxed:
-    error, space, controls, says = kapi.DataRaceError, R(4), SPIN, "total[0]"
+    error, space, controls = kapi.DataRaceError, R(4), SPIN
+    code = "data-race"
 
     def arguments():
         return np.zeros(1, i4), np.zeros(1)
@@ -241,7 +252,8 @@ class spin_lock_by_exchange_relaxed:
 
 
 class lock_that_does_not_cover_the_read:
-    error, space, controls, says = kapi.DataRaceError, R(4), SPIN, "total[0]"
+    error, space, controls = kapi.DataRaceError, R(4), SPIN
+    code = "data-race"
     arguments = spin_lock_by_exchange_relaxed.arguments
 
     def wrong(item: kapi.Item, lock, total):
@@ -255,7 +267,8 @@ class lock_that_does_not_cover_the_read:
 
 
 class cas_lock_right_flag_wrong_scope:
-    error, space, controls, says = kapi.DataRaceError, kapi.NdRange(4, 2), SPIN, "memory_scope"
+    error, space, controls = kapi.DataRaceError, kapi.NdRange(4, 2), SPIN
+    code = "data-race"
 
     def arguments():
         return np.zeros(1, i4), np.zeros(1)
@@ -268,7 +281,8 @@ class cas_lock_right_flag_wrong_scope:
 
 
 class cas_loop_plain_first_read:
-    error, space, controls, says = kapi.DataRaceError, R(4), SPIN, "total[0]"
+    error, space, controls = kapi.DataRaceError, R(4), SPIN
+    code = "data-race"
 
     def arguments():
         return (np.zeros(1, i4), np.arange(4))
@@ -287,7 +301,8 @@ class cas_loop_plain_first_read:
 
 
 class atomic_then_plain_reset:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), "n[0]"
+    error, space = kapi.DataRaceError, kapi.NdRange(4, 4)
+    code = "data-race"
 
     def arguments():
         return (kapi.LocalAccessor(1, i4), np.zeros(4))
@@ -321,7 +336,8 @@ class atomic_then_plain_reset:
 
 
 class local_atomic_on_uninitialised:
-    error, space, says = kapi.UninitializedReadError, kapi.NdRange(4, 4), "n[0]"
+    error, space = kapi.UninitializedReadError, kapi.NdRange(4, 4)
+    code = "read-before-write"
 
     def arguments():
         return (kapi.LocalAccessor(1, i4), np.zeros(4))
@@ -341,7 +357,8 @@ class local_atomic_on_uninitialised:
 
 
 class atomic_index_tuple_oob:
-    error, space, says = kapi.OutOfBoundsError, R(4), "m[1, 4]"
+    error, space = kapi.OutOfBoundsError, R(4)
+    code = "index-out-of-bounds"
 
     def arguments():
         return (np.zeros((2, 4), i4),)
@@ -354,7 +371,8 @@ class atomic_index_tuple_oob:
 
 
 class atomic_on_a_row:
-    error, space, says = kapi.DtypeError, R(4), "one element"
+    error, space = kapi.DtypeError, R(4)
+    code = "atomic-index"
 
     def arguments():
         return (np.zeros((2, 4), i4),)
@@ -367,7 +385,8 @@ class atomic_on_a_row:
 
 
 class atomic_and_view_of_it:
-    error, space, says = kapi.DataRaceError, R(4), "tail[0]"
+    error, space = kapi.DataRaceError, R(4)
+    code = "data-race"
 
     def arguments():
         a = np.zeros(8, i4)
@@ -385,7 +404,8 @@ class atomic_and_view_of_it:
 
 
 class unfenced_dekker:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(2, 2), "x["
+    error, space = kapi.DataRaceError, kapi.NdRange(2, 2)
+    code = "data-race"
 
     def arguments():
         return (np.zeros(2, i4), np.zeros(2, i4))
@@ -403,7 +423,8 @@ class unfenced_dekker:
 
 
 class device_barrier_between_groups:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 2), "no barrier orders work-groups"
+    error, space = kapi.DataRaceError, kapi.NdRange(4, 2)
+    code = "data-race"
 
     def arguments():
         return (np.zeros(4), np.zeros(4))
@@ -422,7 +443,8 @@ class device_barrier_between_groups:
 
 
 class release_chain_broken_by_a_plain_store:
-    error, space, says = kapi.DataRaceError, R(3), "flag[0]"
+    error, space = kapi.DataRaceError, R(3)
+    code = "data-race"
     controls = SPIN
 
     def arguments():
@@ -450,7 +472,8 @@ class release_chain_broken_by_a_plain_store:
 
 
 class release_sequence_headed_by_another_store:
-    error, space, says = kapi.DataRaceError, R(3), "data[0]"
+    error, space = kapi.DataRaceError, R(3)
+    code = "data-race"
 
     def arguments():
         return (np.zeros(1), np.zeros(1, i4), np.zeros(1))
@@ -469,7 +492,8 @@ class release_sequence_headed_by_another_store:
 
 
 class work_item_scope_atomic:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), "WORK_ITEM"
+    error, space = kapi.DataRaceError, kapi.NdRange(4, 4)
+    code = "data-race"
 
     def arguments():
         return (np.zeros(1, i4),)
@@ -482,7 +506,8 @@ class work_item_scope_atomic:
 
 
 class atomic_of_other_width_on_the_same_bytes:
-    error, space, says = kapi.DataRaceError, R(4), "atomics of 4 and of 8 bytes"
+    error, space = kapi.DataRaceError, R(4)
+    code = "data-race"
 
     def arguments():
         a = np.zeros(2, np.int64)

@@ -23,7 +23,8 @@ def mm():
 
 
 class matmul_second_barrier_missing:
-    error, space, arguments, says = kapi.DataRaceError, SQ, mm, "before the loop at line"
+    error, space, arguments = kapi.DataRaceError, SQ, mm
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, b, c, ta, tb):
         y = nd_item.get_local_id(0)
@@ -57,6 +58,7 @@ class matmul_second_barrier_missing:
 
 class matmul_only_barrier_at_the_end_of_the_loop:
     error, space, arguments = kapi.DataRaceError, SQ, mm
+    code = "data-race"
 
     def wrong(nd_item: kapi.NdItem, a, b, c, ta, tb):
         y = nd_item.get_local_id(0)
@@ -76,7 +78,8 @@ class matmul_only_barrier_at_the_end_of_the_loop:
 
 
 class matmul_transposed_tile_index_out:
-    error, space, says = kapi.OutOfBoundsError, kapi.NdRange((8, 8), (2, 4)), "tile"
+    error, space = kapi.OutOfBoundsError, kapi.NdRange((8, 8), (2, 4))
+    code = "index-out-of-bounds"
 
     def arguments():
         return np.zeros((8, 8)), np.zeros((8, 8)), kapi.LocalAccessor((2, 4), np.float64)
@@ -93,7 +96,8 @@ class matmul_transposed_tile_index_out:
 
 
 class transpose_writes_its_own_place:
-    error, space, says = kapi.DataRaceError, SQ, "out["
+    error, space = kapi.DataRaceError, SQ
+    code = "data-race"
 
     def arguments():
         return np.arange(64.0).reshape(8, 8), np.zeros((8, 8)), kapi.LocalAccessor((4, 4), np.float64)
@@ -116,7 +120,8 @@ class transpose_writes_its_own_place:
 
 
 class double_buffer_flipped_too_late:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), "buf["
+    error, space = kapi.DataRaceError, kapi.NdRange(4, 4)
+    code = "data-race"
 
     def arguments():
         return np.arange(16.0), np.zeros(4), kapi.LocalAccessor((2, 4), np.float64)
@@ -149,7 +154,8 @@ class double_buffer_flipped_too_late:
 
 
 class double_buffer_without_the_one_barrier:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), "buf["
+    error, space = kapi.DataRaceError, kapi.NdRange(4, 4)
+    code = "data-race"
     arguments = double_buffer_flipped_too_late.arguments
 
     def wrong(nd_item: kapi.NdItem, a, out, buf):
@@ -174,7 +180,8 @@ class double_buffer_without_the_one_barrier:
 
 
 class triple_buffer_one_slot_short:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), "ring["
+    error, space = kapi.DataRaceError, kapi.NdRange(4, 4)
+    code = "data-race"
 
     def arguments():
         return np.arange(32.0), np.zeros(4), kapi.LocalAccessor((2, 4), np.float64)
@@ -209,7 +216,8 @@ def st():
 
 
 class stencil_right_halo_forgotten:
-    error, space, arguments, says = kapi.UninitializedReadError, kapi.NdRange(8, 4), st, "tile[5]"
+    error, space, arguments = kapi.UninitializedReadError, kapi.NdRange(8, 4), st
+    code = "read-before-write"
 
     def wrong(nd_item: kapi.NdItem, a, out, tile):
         i = nd_item.get_global_id(0)
@@ -234,7 +242,8 @@ class stencil_right_halo_forgotten:
 
 
 class stencil_2d_corner_uninitialised:
-    error, space, says = kapi.UninitializedReadError, kapi.NdRange((4, 4), (4, 4)), "t["
+    error, space = kapi.UninitializedReadError, kapi.NdRange((4, 4), (4, 4))
+    code = "read-before-write"
 
     def arguments():
         return np.ones((4, 4)), np.zeros((4, 4)), kapi.LocalAccessor((6, 6), f4)
@@ -276,7 +285,8 @@ class stencil_2d_corner_uninitialised:
 
 
 class zeroing_of_the_halo_without_a_barrier:
-    error, space, says = kapi.DataRaceError, kapi.NdRange((4, 4), (4, 4)), "t["
+    error, space = kapi.DataRaceError, kapi.NdRange((4, 4), (4, 4))
+    code = "data-race"
     arguments = stencil_2d_corner_uninitialised.arguments
 
     def wrong(nd_item: kapi.NdItem, a, out, t):
@@ -294,7 +304,8 @@ class zeroing_of_the_halo_without_a_barrier:
 
 
 class jacobi_in_place:
-    error, space, says = kapi.DataRaceError, kapi.Range(6, 6), "another array than the one that is read"
+    error, space = kapi.DataRaceError, kapi.Range(6, 6)
+    code = "data-race"
 
     def arguments():
         return (np.random.default_rng(1).random((6, 6)), np.zeros((6, 6)))
@@ -313,7 +324,8 @@ class jacobi_in_place:
 
 
 class gauss_seidel_red_black_colours_mixed:
-    error, space, says = kapi.DataRaceError, kapi.Range(6, 6), "u["
+    error, space = kapi.DataRaceError, kapi.Range(6, 6)
+    code = "data-race"
     arguments = jacobi_in_place.arguments
 
     def wrong(item: kapi.Item, u, v):
@@ -337,7 +349,8 @@ def red(n=6):
 
 
 class tree_reduction_of_six_items_reads_beyond:
-    error, space, arguments, says = kapi.OutOfBoundsError, kapi.NdRange(12, 6), red(), "s["
+    error, space, arguments = kapi.OutOfBoundsError, kapi.NdRange(12, 6), red()
+    code = "index-out-of-bounds"
 
     def wrong(nd_item: kapi.NdItem, a, out, s):
         k = nd_item.get_local_id(0)
@@ -367,7 +380,8 @@ class tree_reduction_of_six_items_reads_beyond:
 
 
 class sums_of_groups_added_plainly:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 4), "out[0]"
+    error, space = kapi.DataRaceError, kapi.NdRange(8, 4)
+    code = "data-race"
 
     def arguments():
         return np.arange(8.0), np.zeros(1)
@@ -384,7 +398,8 @@ class sums_of_groups_added_plainly:
 
 
 class last_group_done_without_fence:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 4), "partial["
+    error, space = kapi.DataRaceError, kapi.NdRange(8, 4)
+    code = "data-race"
 
     def arguments():
         return np.arange(8.0), np.zeros(2), np.zeros(1, np.int32), np.zeros(1)
@@ -413,7 +428,8 @@ class last_group_done_without_fence:
 
 
 class last_group_flag_read_without_a_barrier:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 4), "is_last[0]"
+    error, space = kapi.DataRaceError, kapi.NdRange(8, 4)
+    code = "data-race"
 
     def arguments():
         return np.arange(8.0), np.zeros(2), np.zeros(1, np.int32), np.zeros(1), kapi.LocalAccessor(1, np.int32)
@@ -439,7 +455,8 @@ class last_group_flag_read_without_a_barrier:
 
 
 class histogram_local_bins_merged_early:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 4), "bins["
+    error, space = kapi.DataRaceError, kapi.NdRange(8, 4)
+    code = "data-race"
 
     def arguments():
         return np.array([0, 1, 2, 3, 3, 2, 1, 0]), np.zeros(4, np.int32), kapi.LocalAccessor(4, np.int32)
@@ -461,7 +478,8 @@ class histogram_local_bins_merged_early:
 
 
 class histogram_local_bins_plain:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 4), "bins["
+    error, space = kapi.DataRaceError, kapi.NdRange(8, 4)
+    code = "data-race"
 
     def arguments():
         return np.array([0, 1, 1, 3, 3, 2, 1, 0]), np.zeros(4, np.int32), kapi.LocalAccessor(4, np.int32)
@@ -478,7 +496,8 @@ class histogram_local_bins_plain:
 
 
 class histogram_bin_beyond:
-    error, space, says = kapi.OutOfBoundsError, kapi.Range(4), "hist[4]"
+    error, space = kapi.OutOfBoundsError, kapi.Range(4)
+    code = "index-out-of-bounds"
 
     def arguments():
         return np.array([0.0, 0.3, 0.9, 1.0]), np.zeros(4, np.int32)
@@ -493,7 +512,8 @@ class histogram_bin_beyond:
 
 
 class bitonic_both_of_a_pair_swap:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 8), "a["
+    error, space = kapi.DataRaceError, kapi.NdRange(8, 8)
+    code = "data-race"
 
     def arguments():
         return (np.array([5.0, 2, 7, 1, 0, 3, 6, 4]),)
@@ -533,7 +553,8 @@ class bitonic_both_of_a_pair_swap:
 
 
 class odd_even_sort_over_groups:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 4), "a["
+    error, space = kapi.DataRaceError, kapi.NdRange(8, 4)
+    code = "data-race"
     arguments = bitonic_both_of_a_pair_swap.arguments
 
     def wrong(nd_item: kapi.NdItem, a):
@@ -557,7 +578,8 @@ class odd_even_sort_over_groups:
 
 
 class prefix_from_the_previous_group:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(8, 4), "out["
+    error, space = kapi.DataRaceError, kapi.NdRange(8, 4)
+    code = "data-race"
 
     def arguments():
         return np.ones(8), np.zeros(8)
@@ -577,7 +599,8 @@ class prefix_from_the_previous_group:
 
 
 class compaction_counter_read_back:
-    error, space, says = kapi.DataRaceError, kapi.Range(8), "count[0]"
+    error, space = kapi.DataRaceError, kapi.Range(8)
+    code = "data-race"
 
     def arguments():
         return np.array([1.0, -1, 2, -2, 3, -3, 4, -4]), np.zeros(8), np.zeros(1, np.int32)
@@ -595,7 +618,8 @@ class compaction_counter_read_back:
 
 
 class queue_capacity_exceeded:
-    error, space, says = kapi.OutOfBoundsError, kapi.Range(8), "out[3]"
+    error, space = kapi.OutOfBoundsError, kapi.Range(8)
+    code = "index-out-of-bounds"
 
     def arguments():
         return np.arange(8.0), np.zeros(3), np.zeros(1, np.int32)
@@ -611,7 +635,8 @@ class queue_capacity_exceeded:
 
 
 class next_tile_loaded_by_leader_only_half_sync:
-    error, space, says = kapi.DataRaceError, kapi.NdRange(4, 4), "cfg["
+    error, space = kapi.DataRaceError, kapi.NdRange(4, 4)
+    code = "data-race"
 
     def arguments():
         return np.arange(4.0), np.zeros(4), kapi.LocalAccessor(2, np.float64)

@@ -13,7 +13,8 @@ SPIN = {"spin_limit": 20000}
 
 
 class wait_for_an_earlier_group:
-    error, space, says = kapi.DeadlockError, kapi.NdRange(4, 2), "flag[0]"
+    error, space = kapi.DeadlockError, kapi.NdRange(4, 2)
+    code = "waits-for-other"
     controls = SPIN
 
     def arguments():
@@ -38,7 +39,8 @@ class wait_for_an_earlier_group:
 
 
 class chained_scan_waits_for_its_predecessor:
-    error, space, says = kapi.DeadlockError, kapi.NdRange(8, 4), "state[0]"
+    error, space = kapi.DeadlockError, kapi.NdRange(8, 4)
+    code = "waits-for-other"
     controls = SPIN
 
     def arguments():
@@ -68,7 +70,8 @@ class chained_scan_waits_for_its_predecessor:
 
 
 class item_waits_for_an_earlier_item:
-    error, space, says = kapi.DeadlockError, kapi.Range(4), "turn[0]"
+    error, space = kapi.DeadlockError, kapi.Range(4)
+    code = "waits-for-other"
     controls = SPIN
 
     def arguments():
@@ -101,7 +104,8 @@ def wait_until_set(flag):
 
 
 class wait_that_adds_nothing:
-    error, space, arguments, says = kapi.DeadlockError, kapi.NdRange(4, 2), flag_and_out, "waits for another work-group"
+    error, space, arguments = kapi.DeadlockError, kapi.NdRange(4, 2), flag_and_out
+    code = "waits-for-other"
 
     def wrong(nd_item: kapi.NdItem, flag, out):
         if nd_item.get_global_id(0) == 0:
@@ -119,7 +123,8 @@ class wait_that_adds_nothing:
 
 
 class wait_that_takes_a_token:
-    error, space, arguments, says = kapi.DeadlockError, kapi.NdRange(4, 2), flag_and_out, "waits for another work-group"
+    error, space, arguments = kapi.DeadlockError, kapi.NdRange(4, 2), flag_and_out
+    code = "waits-for-other"
 
     def wrong(nd_item: kapi.NdItem, tokens, out):
         one = kapi.PrivateArray(1, np.int32)
@@ -140,7 +145,8 @@ class wait_that_takes_a_token:
 
 
 class wait_that_counts_and_backs_off:
-    error, space, arguments, says = kapi.DeadlockError, kapi.NdRange(2, 1), flag_and_out, "waits for another work-group"
+    error, space, arguments = kapi.DeadlockError, kapi.NdRange(2, 1), flag_and_out
+    code = "waits-for-other"
 
     def wrong(nd_item: kapi.NdItem, flag, out):
         if nd_item.get_global_id(0) == 0:
@@ -166,7 +172,8 @@ class wait_that_counts_and_backs_off:
 
 
 class wait_with_a_look_before:
-    error, space, says = kapi.DeadlockError, kapi.NdRange(6, 1), "waits for another work-group"
+    error, space = kapi.DeadlockError, kapi.NdRange(6, 1)
+    code = "waits-for-other"
 
     def arguments():
         return np.ones(6, i4), np.zeros(6, i4), np.zeros(6, i4), np.zeros(1, i4)
@@ -193,7 +200,8 @@ class wait_with_a_look_before:
 
 
 class wait_that_a_function_tells:
-    error, space, arguments, says = kapi.DeadlockError, kapi.Range(2), flag_and_out, "waits for another work-item"
+    error, space, arguments = kapi.DeadlockError, kapi.Range(2), flag_and_out
+    code = "waits-for-other"
 
     def wrong(item: kapi.Item, flag, out):
         if item.get_id(0) == 0:
@@ -210,7 +218,8 @@ class wait_that_a_function_tells:
 
 
 class wait_in_a_function:
-    error, space, arguments, says = kapi.DeadlockError, kapi.NdRange(2, 1), flag_and_out, "waits for another work-group"
+    error, space, arguments = kapi.DeadlockError, kapi.NdRange(2, 1), flag_and_out
+    code = "waits-for-other"
     calls = (wait_until_set.py_func,)
 
     def wrong(nd_item: kapi.NdItem, flag, out):
@@ -225,7 +234,8 @@ class wait_in_a_function:
 
 
 class wait_in_a_for_loop:
-    error, space, arguments, says = kapi.DeadlockError, kapi.NdRange(2, 1), flag_and_out, "waits for another work-group"
+    error, space, arguments = kapi.DeadlockError, kapi.NdRange(2, 1), flag_and_out
+    code = "waits-for-other"
 
     def wrong(nd_item: kapi.NdItem, flag, out):
         if nd_item.get_global_id(0) == 0:
@@ -246,6 +256,7 @@ class wait_in_a_for_loop:
 
 class all_groups_meet:
     error, space, arguments = kapi.DeadlockError, kapi.NdRange(6, 2), flag_and_out
+    code = "loop-without-change"
 
     def wrong(nd_item: kapi.NdItem, came, out):
         if nd_item.get_local_id(0) == 0:
@@ -259,7 +270,8 @@ class all_groups_meet:
 
 
 class lock_by_tickets_with_turns_by_id:
-    error, space, says = kapi.DeadlockError, kapi.NdRange(8, 2), "waits for another work-group"
+    error, space = kapi.DeadlockError, kapi.NdRange(8, 2)
+    code = "waits-for-other"
 
     def arguments():
         return np.zeros(1, i4), np.zeros(1, i4), np.zeros(1)
@@ -283,6 +295,7 @@ class lock_by_tickets_with_turns_by_id:
 
 class for_over_a_huge_range:
     error, space, controls = kapi.DeadlockError, kapi.Range(2), SHORT
+    code = "loop-without-change"
 
     def arguments():
         return (np.zeros(2),)

@@ -136,7 +136,8 @@ def compile_spirv(
     if debug:
         raise KernelCompilationError(
             f"debug must be False for a device function, got True for {getattr(function, '__name__', function)}: "
-            "it is the launch of a kernel that raises"
+            "it is the launch of a kernel that raises",
+            code="debug-of-device-function",
         )
     target = target or KAPI_DEFAULT_TARGET
     code, return_type = compiled_function(function, signature, target, options, opt)

@@ -43,7 +43,10 @@ def typeof_argument(value: Any) -> types.Type:
         return _strong(value.dtype)
     if isinstance(value, int):
         if not _INT64_MIN <= value <= _INT64_MAX:
-            raise DtypeError(f"int argument must fit 64 bits, got {value}; pass numpy.uint64(...) for the upper half")
+            raise DtypeError(
+                f"int argument must fit 64 bits, got {value}; pass numpy.uint64(...) for the upper half",
+                code="integer-too-wide",
+            )
         return weak_int
     if isinstance(value, float):
         return weak_float
@@ -58,23 +61,25 @@ def typeof_argument(value: Any) -> types.Type:
         try:
             return array_type(value if isinstance(value, ArrayFields) else array_fields(value))
         except TypeError as error:
-            raise DtypeError(str(error)) from error
+            raise DtypeError(str(error), code="argument-dtype") from error
     if isinstance(value, np.ndarray):
         raise DtypeError(
             "argument must be a USM array, got a numpy.ndarray, which no device owns; "
-            "`dpnp.asarray(array)` copies it to the default device"
+            "`dpnp.asarray(array)` copies it to the default device",
+            code="array-on-host",
         )
     cure = ": pass its value" if isinstance(value, Enum) else ""
     raise DtypeError(
         "argument must be a USM array, LocalAccessor, NumPy scalar, bool, int, float, complex or a tuple of "
-        f"these, got {type(value).__name__}{cure}"
+        f"these, got {type(value).__name__}{cure}",
+        code="argument-type",
     )
 
 
 def _strong(dtype: np.dtype[Any]) -> types.Type:
     if dtype.kind not in "biufc":
-        raise DtypeError(f"dtype must be a number or bool, got {dtype}")
+        raise DtypeError(f"dtype must be a number or bool, got {dtype}", code="argument-dtype")
     try:
         return from_dtype(dtype)
     except Exception as error:
-        raise DtypeError(f"dtype must be one that kernels have, got {dtype}") from error
+        raise DtypeError(f"dtype must be one that kernels have, got {dtype}", code="argument-dtype") from error

@@ -107,7 +107,8 @@ def _make_reference(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) ->
     dtype = sig.return_type.dtype
     if dtype.bitwidth == 64 and not context.kernel_target.has_atomic64:
         raise context.refusal(
-            f"ref of AtomicRef() must have 32-bit elements for devices that lack atomic64, got {dtype}"
+            "needs-atomic64",
+            f"ref of AtomicRef() must have 32-bit elements for devices that lack atomic64, got {dtype}",
         )
     reference = context.make_helper(builder, sig.return_type)
     reference.element = element_pointer(context, builder, sig.args[0], args[0], sig.args[1], args[1])

@@ -17,8 +17,9 @@ from kapi_lowering.functions.models import kernel_data_models
 from kapi_lowering.functions.registries import REGISTRIES
 from kapi_lowering.results.failures import FailureTable, Site
 from kapi_lowering.target import Target
+from kapi_sim.errors import KernelProblem
 from kapi_sim.language import KernelOptions
-from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext, Problem, ProblemsFound
+from kapi_types.kernel_typing import TARGET_NAME, KernelTypingContext, ProblemsFound
 
 __all__ = ["KernelTargetContext"]
 
@@ -72,9 +73,9 @@ class KernelTargetContext(BaseContext):
         """Note a private array that the statement being lowered makes."""
         self._private_memory.append((nbytes, self.site))
 
-    def refusal(self, text: str) -> ProblemsFound:
+    def refusal(self, code: str, text: str) -> ProblemsFound:
         """The problem that the statement being lowered cannot be, for a reason that its types do not tell."""
-        return ProblemsFound([Problem(self.site.filename, self.site.line, text)])
+        return ProblemsFound([KernelProblem(code, self.site.filename, self.site.line, text)])
 
     @contextmanager
     def lowering_device_function(self) -> Iterator[None]:

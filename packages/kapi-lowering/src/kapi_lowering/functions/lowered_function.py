@@ -13,14 +13,13 @@ from kapi_lowering.functions.codegen import KernelLibrary
 from kapi_lowering.functions.context import KernelTargetContext
 from kapi_lowering.results.failures import Failure, Site
 from kapi_lowering.target import Target
-from kapi_sim.errors import KernelCompilationError, LimitError
+from kapi_sim.errors import KernelCompilationError, KernelProblem, LimitError
 from kapi_sim.language import MAX_PRIVATE_BYTES, KernelOptions
 from kapi_types import SubGroupType
 from kapi_types.kernel_typing import (
     KernelCompiler,
     KernelTypingContext,
     Place,
-    Problem,
     ProblemsFound,
     describe_problems,
     float_introductions,
@@ -67,7 +66,7 @@ class LoweredFunction:
         self,
         context: KernelTargetContext,
         state: Any,
-        lacking: dict[str, list[Problem]],
+        lacking: dict[str, list[KernelProblem]],
         writes: frozenset[Place],
         uses_sub_groups: bool,
     ) -> None:
@@ -154,7 +153,7 @@ def lower_function(
 
     lacking_widths = {"float64": 64} if not target.has_fp64 else {}
     lacking_widths |= {"float16": 16} if not target.has_fp16 else {}
-    lacking: dict[str, list[Problem]] = {capability: [] for capability in lacking_widths}
+    lacking: dict[str, list[KernelProblem]] = {capability: [] for capability in lacking_widths}
     registered: list[tuple[FunctionType, tuple[types.Type, ...]]] = []
     sub_groups: list[SubGroupType] = []
     writes: dict[tuple[FunctionType, tuple[types.Type, ...]], frozenset[Place]] = {}
@@ -168,7 +167,8 @@ def lower_function(
         kind = "kernel" if returns is not None else "function"
         place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         error = KernelCompilationError(
-            f"{kind} {function.__name__} ({place}) cannot be compiled:\n{describe_problems(found.problems)}"
+            f"{kind} {function.__name__} ({place}) cannot be compiled:\n{describe_problems(found.problems)}",
+            problems=found.problems,
         )
         # Numba's pages about templates help those who look for a fault of kapi, and nobody else.
         raise error from (found if os.environ.get(_SHOW_NUMBA) == "1" else None)
@@ -183,7 +183,8 @@ def _require_private_memory(function: FunctionType, arrays: list[tuple[int, Site
         places = "".join(f"\n  {site.filename}:{site.line}: {nbytes} bytes" for nbytes, site in arrays)
         raise LimitError(
             f"private arrays of kernel `{function.__name__}` must have at most {MAX_PRIVATE_BYTES} bytes in all for a "
-            f"work-item, got {total}; make them smaller, or pass an array that has a row for each work-item{places}"
+            f"work-item, got {total}; make them smaller, or pass an array that has a row for each work-item{places}",
+            code="private-memory-too-large",
         )
 
 

@@ -73,7 +73,7 @@ def compiled_kernel(
     try:
         parameters = describe_parameters(names[1:], args[1:])
     except TypeError as error:
-        raise KernelCompilationError(f"kernel {function.__name__}: {error}") from None
+        raise KernelCompilationError(f"kernel {function.__name__}: {error}", code="parameter-unfit") from None
     entry_point = target.symbol("kapi_" + re.sub(r"\W", "_", function.__name__))
 
     def finish(lowered: LoweredFunction) -> tuple[PackedLayout, tuple[Parameter, ...]]:
@@ -176,7 +176,8 @@ def _require_sub_group_size(function: FunctionType, options: KernelOptions, targ
     if size is not None and sizes and size not in sizes:
         raise LimitError(
             f"sub_group_size of kernel `{function.__name__}` must be one that this device has "
-            f"({', '.join(map(str, sizes))}), got {size}: choose one of them, or leave the option out"
+            f"({', '.join(map(str, sizes))}), got {size}: choose one of them, or leave the option out",
+            code="sub-group-size-unknown",
         )
 
 
@@ -187,7 +188,9 @@ def _require_floats(function: FunctionType, floats: Collection[str], lowered: Lo
             where = f":\n{describe_problems(problems)}" if problems else ""
             raise KernelCompilationError(
                 f"{function.__name__} ({function.__code__.co_filename}:{function.__code__.co_firstlineno}) "
-                f"must do without {width} on a device that has none, got {width}{where}"
+                f"must do without {width} on a device that has none, got {width}{where}",
+                code=f"needs-{width}",
+                problems=problems,
             )
 
 
@@ -208,12 +211,14 @@ def _emitted(
         raise KernelCompilationError(
             f"{kind} {function.__name__} ({place}) was not compiled: the helper process that runs LLVM must be left "
             f"alone, got {error}, and so did the one after it; as a rule the machine is short of memory. Nothing is "
-            "wrong with the kernel: free some memory, and launch it again"
+            "wrong with the kernel: free some memory, and launch it again",
+            code="helper-lost",
         ) from error
     except EmissionError as error:
         spelled = ", ".join(f"{name}: {type_}" for name, type_ in zip(names, args, strict=True))
         place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         raise KernelCompilationError(
             f"{kind} {function.__name__} ({place}) must use only what {target.name} can express, "
-            f"got {error}; compiled for {spelled}"
+            f"got {error}; compiled for {spelled}",
+            code="target-lacks",
         ) from error

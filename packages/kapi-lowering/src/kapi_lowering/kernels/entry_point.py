@@ -89,7 +89,9 @@ def _leaves(name: str, type_: types.Type) -> Iterator[tuple[str, types.Type]]:
 def _describe(name: str, type_: types.Type) -> Parameter:
     if isinstance(type_, UsmArrayType):
         if type_.ndim > MAX_RANK:
-            raise LimitError(f"argument `{name}` must have at most {MAX_RANK} axes, got {type_.ndim}")
+            raise LimitError(
+                f"argument `{name}` must have at most {MAX_RANK} axes, got {type_.ndim}", code="too-many-axes"
+            )
         if str(type_.dtype) not in _SCALAR_CODES:
             raise TypeError(f"elements of parameter {name!r} must be {_ELEMENTS}, got {type_.dtype}")
         is_local = type_.address_space is AddressSpace.LOCAL

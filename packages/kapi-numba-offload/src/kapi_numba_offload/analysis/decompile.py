@@ -45,7 +45,8 @@ def definition_from_ir(function: Callable[..., Any], func_ir: Any) -> ast.Functi
     if len(func_ir.blocks) != 1:
         raise KernelCompilationError(
             f"function {function.__name__} must have its source in a file to be offloaded, since it has branches or "
-            f"loops, got none at {code.co_filename}:{code.co_firstlineno}: define it in a module or notebook"
+            f"loops, got none at {code.co_filename}:{code.co_firstlineno}: define it in a module or notebook",
+            code="offload-needs-source",
         )
     (block,) = func_ir.blocks.values()
     parameters = [f"{'*' if each.kind is each.VAR_POSITIONAL else ''}{each.name}"
@@ -159,5 +160,6 @@ class _Lines:
 def _unknown(what: str, where: Any) -> KernelCompilationError:
     return KernelCompilationError(
         f"a function without source must be made of expressions and assignments to be offloaded, got {what} at "
-        f"{where.loc.filename}:{where.loc.line}: define it in a module or notebook"
+        f"{where.loc.filename}:{where.loc.line}: define it in a module or notebook",
+        code="offload-needs-source",
     )

@@ -76,7 +76,8 @@ class OffloadedFunction:
                 place = f"{function.__code__.co_filename}:{node.lineno}"
                 raise KernelCompilationError(
                     f"function {function.__name__} must assign variables of its own only, since Numba takes others for "
-                    f"constants, got `{ast.unparse(node)}` at {place}: return the value"
+                    f"constants, got `{ast.unparse(node)}` at {place}: return the value",
+                    code="offload-changes-outside",
                 )
         names = Names(function, definition)
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))

@@ -53,7 +53,8 @@ class _Offload(FunctionPass):
         if state.locals:
             raise KernelCompilationError(
                 f"option locals of function {function.__name__} must be empty for it to be offloaded, since types are "
-                f"NumPy's there, got {state.locals}: convert where a type counts, as in `x = np.float32(x)`"
+                f"NumPy's there, got {state.locals}: convert where a type counts, as in `x = np.float32(x)`",
+                code="offload-locals",
             )
         options = options_of(function).with_numbas(state.flags)
         offloaded = OffloadedFunction(function, state.args, state.func_ir, options=options)

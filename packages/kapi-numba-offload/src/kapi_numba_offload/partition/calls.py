@@ -65,7 +65,8 @@ class NumpyCall:
         if self._status == "refused" and not self._is_dpnps:
             raise KernelCompilationError(
                 f"function with USM arrays must not call numpy.{self.name} with one of them, got it at {self.place}: "
-                f"copy to the host first, with `asnumpy()`\n  {self.place}: {self.place.text}"
+                f"copy to the host first, with `asnumpy()`\n  {self.place}: {self.place.text}",
+                code="offload-host-call",
             )
         if self._status == "host" and not self._is_dpnps:
             return self._on_host(args, keywords, "")

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kapi_runtime.launch.placement import execution_queue, placement_error
+from kapi_runtime.platform.placement import placement_error
+from kapi_runtime.sycl.placement import execution_queue
+from kapi_sim.errors import ExecutionPlacementError
 from kapi_types import array_fields, is_usm_array
 
 __all__ = ["mixed_error", "one_queue"]
@@ -25,7 +27,8 @@ def mixed_error(place: Any, usm: str, host: str) -> Exception:
     """
     return placement_error(
         f"arrays of one expression must be all USM arrays or all NumPy arrays, got USM array `{usm}` and a NumPy array "
-        f"as `{host}`: `dpnp.asarray({host})` copies it to the default device\n  {place}: {place.text}"
+        f"as `{host}`: `dpnp.asarray({host})` copies it to the default device\n  {place}: {place.text}",
+        "arrays-mixed",
     )
 
 
@@ -43,5 +46,5 @@ def one_queue(place: Any, names: Sequence[str], values: Sequence[Any]) -> Any:
             raise mixed_error(place, arrays[0][0], name)
     try:
         return execution_queue(place.function, [(name, array_fields(value).owner) for name, value in arrays])
-    except Exception as error:
-        raise type(error)(f"{error}\n  {place}: {place.text}") from None
+    except ExecutionPlacementError as error:
+        raise placement_error(f"{error.message}\n  {place}: {place.text}", error.code) from None

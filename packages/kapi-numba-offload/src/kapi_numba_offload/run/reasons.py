@@ -137,7 +137,8 @@ def fall_back(place: Any, refusal: Refusal, allowed: bool, how: str = ON_COPIES)
     )
     if not allowed:
         raise KernelCompilationError(
-            f"function {place.function} must be offloaded as a whole, since fallback is switched off, got\n  {text}"
+            f"function {place.function} must be offloaded as a whole, since fallback is switched off, got\n  {text}",
+            code="offload-falls-back",
         )
     warnings.warn(OffloadFallbackWarning(f"{text}\n  {how}"), stacklevel=4)
     return text

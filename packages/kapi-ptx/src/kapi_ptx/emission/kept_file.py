@@ -6,14 +6,12 @@ import contextlib
 import hashlib
 import os
 import stat
-import zlib
 from collections.abc import Iterator
 
 __all__ = ["read", "write"]
 
 _DIGEST = hashlib.sha256().digest_size
 _LARGEST = 1 << 24  # bytes of a file that is read
-_LARGEST_CONTENT = 1 << 26  # bytes once they are unpacked
 
 
 @contextlib.contextmanager
@@ -43,8 +41,8 @@ def read(folder: str, name: str) -> bytes | None:
                 data = file.read(_LARGEST)
         if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
             return None
-        return zlib.decompressobj().decompress(data[_DIGEST:], _LARGEST_CONTENT)
-    except (OSError, zlib.error):
+        return data[_DIGEST:]
+    except OSError:
         return None
 
 
@@ -53,14 +51,13 @@ def write(folder: str, name: str, content: bytes) -> None:
     if not folder:
         return
     unfinished = f"{name}.{os.getpid()}.part"
-    packed = zlib.compress(content, 1)
     with contextlib.suppress(OSError):
         os.makedirs(folder, mode=0o700, exist_ok=True)
         with _folder(folder) as at:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             try:
                 with open(os.open(unfinished, flags, 0o600, dir_fd=at), "wb") as file:
-                    file.write(hashlib.sha256(packed).digest() + packed)
+                    file.write(hashlib.sha256(content).digest() + content)
                 os.replace(unfinished, name, src_dir_fd=at, dst_dir_fd=at)
             except OSError:
                 with contextlib.suppress(OSError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import zlib
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from . import kept_file
 
 __all__ = ["Library", "LibraryError", "library"]
 
-_FORMAT = "kapi libdevice 1"
+_FORMAT = "kapi libdevice 2"
 _BLOCK = re.compile(r"^define [^\n]*?@(\w+)\([^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(r"^(?:declare [^\n]*?@([\w.]+)\([^\n]*|@([\w.]+) = [^\n]*)\n", re.MULTILINE)
 _SHARED = re.compile(r"^(?:%[\w.]+ = type|attributes #\d+ =)[^\n]*\n", re.MULTILINE)
@@ -42,12 +43,35 @@ class Library:
     ----------
     shared : str
         What stands in front of each cut: types and attributes.
-    parts : dict
-        Each function, declaration and variable by its name.
+    places : dict
+        Each function, declaration and variable by its name, to where its text is in `packed`.
+    packed : bytes
+        The texts, each of them compressed.
     """
 
-    def __init__(self, shared: str, parts: dict[str, str]) -> None:
-        self._shared, self._parts = shared, parts
+    def __init__(self, shared: str, places: dict[str, tuple[int, int]], packed: bytes) -> None:
+        self._shared, self._places, self._packed = shared, places, packed
+
+    @classmethod
+    def of(cls, shared: str, parts: dict[str, str]) -> Library:
+        """The library of these parts."""
+        places, packed = {}, b""
+        for name, text in parts.items():
+            compressed = zlib.compress(text.encode())
+            places[name] = (len(packed), len(packed) + len(compressed))
+            packed += compressed
+        return cls(shared, places, packed)
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> Library:
+        """The library that `to_bytes` made bytes of."""
+        index, _, packed = data.partition(b"\n")
+        shared, places = json.loads(index)
+        return cls(shared, places, packed)
+
+    def to_bytes(self) -> bytes:
+        """The library as bytes, of which few are looked at when a function is asked for."""
+        return json.dumps([self._shared, self._places]).encode() + b"\n" + self._packed
 
     def functions(self, names: list[str], sm: int) -> str:
         """LLVM IR text with these functions and all that they use.
@@ -57,7 +81,7 @@ class Library:
         LibraryError
             If there is no function of a name.
         """
-        missing = [name for name in names if name not in self._parts]
+        missing = [name for name in names if name not in self._places]
         if missing:
             raise LibraryError(f"{', '.join(missing)} (NVIDIA's libdevice has no function of that name)")
         found: dict[str, str] = {}
@@ -65,8 +89,9 @@ class Library:
         while waiting:
             name = waiting.pop()
             if name not in found:
-                found[name] = self._parts[name]
-                waiting += [each for each in _USED.findall(found[name]) if each in self._parts]
+                start, end = self._places[name]
+                found[name] = zlib.decompress(self._packed[start:end]).decode()
+                waiting += [each for each in _USED.findall(found[name]) if each in self._places]
         return (self._shared + "".join(found.values())).replace(_ANSWERS["__CUDA_ARCH"], str(sm * 10))
 
 
@@ -113,10 +138,10 @@ def _read(path: Path, folder: str) -> Library:
     name = f"libdevice-{digest}.cut"
     kept = kept_file.read(folder, name)
     if kept is not None:
-        return Library(*json.loads(kept))
-    shared, parts = _cut(str(llvm.parse_bitcode(content)))
-    kept_file.write(folder, name, json.dumps([shared, parts]).encode())
-    return Library(shared, parts)
+        return Library.unpacked(kept)
+    cut = Library.of(*_cut(str(llvm.parse_bitcode(content))))
+    kept_file.write(folder, name, cut.to_bytes())
+    return cut
 
 
 def _cut(text: str) -> tuple[str, dict[str, str]]:

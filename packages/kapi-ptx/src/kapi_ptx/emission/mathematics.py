@@ -36,7 +36,8 @@ def name_functions(text: str) -> str:
     signatures: dict[str, str] = {}
 
     def named(name: str, type_: str, flags: str) -> str:
-        is_approximate = type_ == "float" and name in _APPROXIMATE and "afn" in flags.split()
+        may_be = not {"afn", "fast"}.isdisjoint(flags.split())  # LLVM writes all flags as one word
+        is_approximate = type_ == "float" and name in _APPROXIMATE and may_be
         symbol = f"__nv_{'fast_' * is_approximate}{name}{'f' * (type_ == 'float')}"
         given = [type_, "i32"] if name in _WITH_INTEGER else [type_] * _NUMBERS_OF_ARGUMENTS[name]
         signatures[symbol] = f"declare {type_} @{symbol}({', '.join(given)}) nounwind willreturn memory(none)\n"

@@ -35,7 +35,7 @@ from kapi_sim.language.launchable import Launchable
 
 __all__ = ["NoFingerprintError", "compiler_fingerprint", "fingerprint"]
 
-_COMPILER = ("kapi_sim", "kapi_types", "kapi_lowering", "kapi_spirv")
+_COMPILER = ("kapi_sim", "kapi_types", "kapi_lowering")  # and those of the platform
 _VERSIONED = ("numba", "llvmlite", "numpy")
 _LARGEST_ARRAY = 1 << 20  # bytes
 
@@ -85,11 +85,17 @@ def fingerprint(function: types.FunctionType, *more: str, has_places: bool = Fal
     return description.digest()
 
 
-@lru_cache(maxsize=1)
-def compiler_fingerprint() -> str:
-    """Return a digest of what compiles: Python, the sources of the compiler, and the versions of what it needs."""
+@lru_cache(maxsize=8)
+def compiler_fingerprint(compilers: tuple[str, ...]) -> str:
+    """Return a digest of what compiles: Python, the sources of the compiler, and the versions of what it needs.
+
+    Parameters
+    ----------
+    compilers : tuple of str
+        Packages of the platform's own, `Platform.compilers`.
+    """
     digest = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.version_info}".encode())
-    for package in _COMPILER:
+    for package in (*_COMPILER, *compilers):
         try:
             for source in sorted(_sources(_folder(package))):
                 digest.update(source.encode())

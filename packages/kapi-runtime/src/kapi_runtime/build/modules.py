@@ -1,4 +1,4 @@
-"""From a kernel and the types of its arguments to a SPIR-V module: from memory, from disk, or compiled.
+"""From a kernel and the types of its arguments to a module: from memory, from disk, or compiled.
 
 Numba is imported only if something has to be compiled.
 """
@@ -9,22 +9,39 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from kapi_lowering import KernelModule, Target
 from kapi_runtime import cache
 from kapi_runtime.build.fingerprint import NoFingerprintError, compiler_fingerprint, fingerprint
-from kapi_runtime.launch.arguments import Arguments
+from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.whole import done_whole
 from kapi_sim import DtypeError, NdRange, Range
+from kapi_sim.errors import code_of, message_of
 from kapi_sim.language import KernelOptions
-from kapi_spirv import SpirvModule, SpirvTarget
 
 if TYPE_CHECKING:
     from types import FunctionType
 
-__all__ = ["Modules"]
+__all__ = ["Modules", "TypedArguments"]
 
 _CAPACITY = 256
+
+
+class TypedArguments(Protocol):
+    """What a compilation asks of the arguments of a launch."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The kernel's parameters after the work-item."""
+
+    @property
+    def nested(self) -> tuple[Any, ...]:
+        """The arguments with the fields of each array in its place, tuples as they were given."""
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """Equal for arguments of equal types."""
 
 
 class Modules:
@@ -43,28 +60,31 @@ class Modules:
     def __init__(self, function: Any, options: KernelOptions) -> None:
         self._function: FunctionType = function
         self._options = options
-        self._modules: OrderedDict[Hashable, SpirvModule] = OrderedDict()
+        self._modules: OrderedDict[Hashable, KernelModule] = OrderedDict()
         self._from_disk: dict[int, str] = {}  # keys of modules that are held, by id
         self._lock = threading.Lock()
 
     def get(
         self,
+        platform: Platform,
         space: Range | NdRange,
-        arguments: Arguments,
-        target: SpirvTarget,
-        refused: SpirvModule | None = None,
-    ) -> SpirvModule:
+        arguments: TypedArguments,
+        target: Target,
+        refused: KernelModule | None = None,
+    ) -> KernelModule:
         """Return the module for arguments of these types.
 
         Parameters
         ----------
+        platform : Platform
+            Whose compiler it is.
         space : Range or NdRange
             What the kernel is launched over; its kind and rank count.
-        arguments : Arguments
+        arguments : TypedArguments
             What it is given.
-        target : SpirvTarget
+        target : Target
             What to compile for.
-        refused : SpirvModule, optional
+        refused : KernelModule, optional
             What a driver refused. If it came from the disk, it is removed there and compiled anew, once.
 
         Raises
@@ -82,7 +102,7 @@ class Modules:
                 del self._modules[key]
                 module = None
             if module is None:
-                module = self._modules[key] = self._from_disk_or_compiled(space, arguments, target)
+                module = self._modules[key] = self._from_disk_or_compiled(platform, space, arguments, target)
                 while len(self._modules) > _CAPACITY:
                     _, forgotten = self._modules.popitem(last=False)
                     self._from_disk.pop(id(forgotten), None)
@@ -90,17 +110,19 @@ class Modules:
                 self._modules.move_to_end(key)
             return module
 
-    def values(self) -> list[SpirvModule]:
+    def values(self) -> list[KernelModule]:
         """Return the modules, the one used last at the end."""
         with self._lock:
             return list(self._modules.values())
 
-    def _from_disk_or_compiled(self, space: Range | NdRange, arguments: Arguments, target: SpirvTarget) -> SpirvModule:
+    def _from_disk_or_compiled(
+        self, platform: Platform, space: Range | NdRange, arguments: TypedArguments, target: Target
+    ) -> KernelModule:
         name = self._function.__name__
         try:
             key = fingerprint(
                 self._function,
-                compiler_fingerprint(),
+                compiler_fingerprint(platform.compilers),
                 json.dumps([type(space).__name__, space.ndim, _plain(arguments.key)]),
                 repr(self._options),
                 repr(target),
@@ -108,19 +130,24 @@ class Modules:
             )
         except NoFingerprintError as error:
             cache.note_unknown(name, str(error))
-            return compile_module(self._function, space, arguments, target, self._options)
-        module = cache.load(key)
+            return compile_module(platform, self._function, space, arguments, target, self._options)
+        module = cache.load(key, platform.read_module)
         if module is None:
-            module = compile_module(self._function, space, arguments, target, self._options)
-            cache.store(key, module)
+            module = compile_module(platform, self._function, space, arguments, target, self._options)
+            cache.store(key, module, platform.write_module)
         else:
             self._from_disk[id(module)] = key
         return module
 
 
 def compile_module(
-    function: FunctionType, space: Range | NdRange, arguments: Arguments, target: SpirvTarget, options: KernelOptions
-) -> SpirvModule:
+    platform: Platform,
+    function: FunctionType,
+    space: Range | NdRange,
+    arguments: TypedArguments,
+    target: Target,
+    options: KernelOptions,
+) -> KernelModule:
     """Compile a kernel for arguments of these types.
 
     Raises
@@ -130,13 +157,17 @@ def compile_module(
     KernelCompilationError
         If the kernel cannot be compiled.
     """
-    return done_whole(lambda: _compiled(function, space, arguments, target, options))
+    return done_whole(lambda: _compiled(platform, function, space, arguments, target, options))
 
 
 def _compiled(
-    function: FunctionType, space: Range | NdRange, arguments: Arguments, target: SpirvTarget, options: KernelOptions
-) -> SpirvModule:
-    from kapi_spirv.compiler import compile_kernel
+    platform: Platform,
+    function: FunctionType,
+    space: Range | NdRange,
+    arguments: TypedArguments,
+    target: Target,
+    options: KernelOptions,
+) -> KernelModule:
     from kapi_types import ItemType, NdItemType, typeof_argument
 
     signature: list[Any] = [ItemType(space.ndim) if isinstance(space, Range) else NdItemType(space.ndim)]
@@ -144,8 +175,11 @@ def _compiled(
         try:
             signature.append(typeof_argument(value))
         except (DtypeError, TypeError) as error:
-            raise DtypeError(f"argument `{parameter}` of kernel `{function.__name__}`: {error}") from error
-    return compile_kernel(function, tuple(signature), target=target, options=options)
+            raise DtypeError(
+                f"argument `{parameter}` of kernel `{function.__name__}`: {message_of(error)}",
+                code=code_of(error, "argument-dtype"),
+            ) from error
+    return platform.compile(function, tuple(signature), target, options)
 
 
 def _plain(key: Any) -> Any:

@@ -138,7 +138,9 @@ class CudaDevice:
         if not self.is_usable:
             low = ".".join(map(str, LOWEST_CAPABILITY))
             raise LimitError(
-                f"a device must have compute capability {low} or more for kernels, got {self.name} with {major}.{minor}"
+                f"a device must have compute capability {low} or more for kernels, got {self.name} with "
+                f"{major}.{minor}",
+                code="device-too-old",
             )
         return PtxTarget(max(sm for sm in ARCHITECTURES if sm <= 10 * major + minor))
 
@@ -215,6 +217,9 @@ class CudaDevice:
             yield
             return
         driver.call("cuCtxSetCurrent", self.context)
+        if not int(before):  # a thread that has none keeps it
+            yield
+            return
         try:
             yield
         finally:

@@ -10,7 +10,7 @@ from typing import Any
 
 from kapi_sim.errors import DeviceNotFoundError, DriverError, ForkError, KapiError, UsmAllocationError
 
-__all__ = ["bindings", "call", "error_of", "is_loaded", "name_of", "require_no_fork", "result", "version"]
+__all__ = ["bindings", "call", "error_of", "is_loaded", "name_of", "quietly", "require_no_fork", "result", "version"]
 
 INSTALL = 'pip install "kapi-runtime[cuda]"'
 """What brings all that the platform needs but the driver."""
@@ -72,7 +72,8 @@ def result(name: str, *arguments: Any) -> tuple[int, Any]:
         code, *values = getattr(module, name)(*arguments)
     except (RuntimeError, AttributeError) as error:  # a function that this driver, or cuda.bindings, does not have
         raise DriverError(
-            f"the CUDA driver must have {name}, got one without it: {error}; update the driver, or {INSTALL}"
+            f"the CUDA driver must have {name}, got one without it: {error}; update the driver, or {INSTALL}",
+            code="driver-too-old",
         ) from error
     return int(code), values[0] if len(values) == 1 else tuple(values)
 
@@ -89,6 +90,16 @@ def call(name: str, *arguments: Any) -> Any:
     if code:
         raise error_of(name, code)
     return value
+
+
+def quietly(name: str, *arguments: Any) -> None:
+    """Call the driver for a destructor, which can raise nothing: also at the interpreter's exit, and of a lost context."""
+    if _loaded is None:
+        return
+    try:
+        getattr(_loaded, name)(*arguments)
+    except Exception:
+        return
 
 
 def error_of(name: str, code: int, what: str = "") -> KapiError:
@@ -111,18 +122,21 @@ def error_of(name: str, code: int, what: str = "") -> KapiError:
     called = name_of(code)
     got = f"{called} ({code}) from {name}{_text_of(code)}"
     if code == _OUT_OF_MEMORY:
-        return UsmAllocationError(f"{what or 'memory of a CUDA device'} must be had, got {got}")
+        return UsmAllocationError(
+            f"{what or 'memory of a CUDA device'} must be had, got {got}", code="device-memory-short"
+        )
     if code == _NO_DEVICE:
-        return DeviceNotFoundError(_no_device())
+        return DeviceNotFoundError(_no_device(), code="no-device")
     if called in _LOSES_THE_CONTEXT:
         return DriverError(
             f"{what or 'work on a CUDA device'} must end well, got {got}: {_LOSES_THE_CONTEXT[called]}.\n"
             "The device's context is lost, with all arrays in it, for CuPy, PyTorch and every other library of this "
             "process: start another one.\n"
             "An earlier launch may be the cause. `@kapi.kernel(debug=True)` and the simulator name the line; "
-            "`compute-sanitizer python program.py` finds what kernels of other libraries do"
+            "`compute-sanitizer python program.py` finds what kernels of other libraries do",
+            code="context-lost",
         )
-    return DriverError(f"{what or 'the CUDA driver'} must go on, got {got}")
+    return DriverError(f"{what or 'the CUDA driver'} must go on, got {got}", code="driver-failed")
 
 
 def name_of(code: int) -> str:
@@ -142,7 +156,8 @@ def require_no_fork() -> None:
         raise ForkError(
             f"devices must be used by the process that initialised CUDA, got process {os.getpid()}, forked from one "
             "that had: start processes by spawning, as `multiprocessing.get_context('spawn')` and concurrent.futures' "
-            "`mp_context=` do, or fork before the first array or device is touched"
+            "`mp_context=` do, or fork before the first array or device is touched",
+            code="forked-process",
         )
 
 
@@ -151,7 +166,8 @@ def _imported() -> Any:
         from cuda.bindings import driver
     except ImportError as error:
         raise DeviceNotFoundError(
-            f"cuda.bindings must be installed for CUDA devices, got an environment without it ({error}): `{INSTALL}`"
+            f"cuda.bindings must be installed for CUDA devices, got an environment without it ({error}): `{INSTALL}`",
+            code="platform-absent",
         ) from error
     return driver
 
@@ -162,15 +178,17 @@ def _initialised(module: Any) -> Any:
     except Exception as error:  # its class is that of cuda.bindings' own search for the library
         raise DeviceNotFoundError(
             "NVIDIA's driver must be installed for CUDA devices, got none that can be loaded: "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {error}",
+            code="driver-absent",
         ) from error
     if int(code) == _NO_DEVICE:
-        raise DeviceNotFoundError(_no_device())
+        raise DeviceNotFoundError(_no_device(), code="no-device")
     if code:
         got = module.cuGetErrorName(code)[1]
         raise DeviceNotFoundError(
             f"NVIDIA's driver must start for CUDA devices, got {_decoded(got) or int(code)} from cuInit: "
-            "`nvidia-smi` tells more"
+            "`nvidia-smi` tells more",
+            code="driver-failed",
         )
     return module
 

@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import platform
 import sys
 from dataclasses import dataclass
 from typing import Any
 
-import dpctl
-import dpctl.memory
-
-from kapi_runtime.sycl import drivers
-from kapi_runtime.sycl.device_summary import describe_device
-from kapi_runtime.sycl.discovery import list_devices, missing_device_message
-from kapi_runtime.sycl.queues import default_queue
-from kapi_runtime.sycl.usable import is_usable
+from kapi_runtime.platform import installed
+from kapi_runtime.platform.devices import devices, missing_device_error
 
 __all__ = ["Diagnosis", "detect", "diagnose", "doctor"]
 
-_PACKAGES = (
-    "kapi-runtime",
-    "kapi-numba-offload",
-    "kapi-spirv",
-    "kapi-types",
-    "kapi-sim",
-    "dpctl",
-    "dpnp",
-    "intel-sycl-rt",
-    "intel-opencl-rt",
-    "numba",
-    "llvmlite",
-    "numpy",
-)
-_SETTINGS = (drivers.SWITCH, drivers.FILENAMES, drivers.VENDORS, drivers.SELECTOR)
+_PACKAGES = ("kapi-runtime", "kapi-numba-offload", "kapi-lowering", "kapi-types", "kapi-sim")
+_LIBRARIES = ("numba", "llvmlite", "numpy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +62,18 @@ def diagnose() -> Diagnosis:
     -------
     Diagnosis
     """
-    found = drivers.driver_search()
-    devices = list_devices()
-    left_out = [device for device in dpctl.get_devices() if not is_usable(device)]
-    problems = [missing_device_message()] if not devices else [*_default_problems(), *_trial()]
+    there = installed.platforms()
+    found = [each.findings() for each in there]
+    ours = [*_PACKAGES, *(name for each in there for name in each.packages), *_LIBRARIES]
     return Diagnosis(
-        devices=tuple(devices),
-        left_out=tuple(
-            f"{describe_device(device)}, {device.sycl_platform.name}, driver {device.driver_version}: "
-            "no unified shared memory, so no array can live there"
-            for device in left_out
-        ),
-        versions=(("Python", platform.python_version()), *((name, _version(name)) for name in _PACKAGES)),
-        settings=tuple((name, os.environ[name]) for name in _SETTINGS if name in os.environ),
-        driver=found.summary,
-        problems=tuple(problems),
+        devices=tuple(device for each in found for device in each.devices),
+        left_out=tuple(reason for each in found for reason in each.left_out),
+        versions=(("Python", platform.python_version()), *((name, _version(name)) for name in ours)),
+        settings=tuple(setting for each in found for setting in each.settings),
+        driver="; ".join(each.driver for each in found) or "none, since no platform is installed",
+        problems=tuple(problem for each in found for problem in each.problems)
+        if there
+        else (str(installed.nothing_installed()),),
     )
 
 
@@ -138,9 +115,9 @@ def detect() -> bool:
     opencl:cpu:0 ... default
     True
     """
-    found = list_devices()
+    found = [device.summary for device in devices]
     if not found:
-        print(missing_device_message())
+        print(missing_device_error())
         return False
     rows = [("device", "name", "kind", "units", "memory", "driver", "")]
     for each in found:
@@ -152,47 +129,6 @@ def detect() -> bool:
     for row in rows:
         print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
     return True
-
-
-def _default_problems() -> list[str]:
-    """SYCL's own default device, which dpnp takes, may be one that ends the process."""
-    try:
-        chosen = dpctl.select_default_device()
-    except dpctl.SyclDeviceCreationError:
-        return []
-    if is_usable(chosen):
-        return []
-    usable = list_devices()[0].filter_string
-    return [
-        f"SYCL's default device must have unified shared memory, got {describe_device(chosen)}: kapi_runtime "
-        "takes "
-        f"{usable} instead, but dpnp takes the default and ends the process.\n"
-        f"Make arrays with device={usable!r}, or set {drivers.SELECTOR}='*:{usable.rpartition(':')[2]}'"
-    ]
-
-
-def _trial() -> list[str]:
-    """Allocate on the default device, write there, and read back."""
-    try:
-        queue = default_queue()
-        memory = dpctl.memory.MemoryUSMDevice(64, queue=queue)
-        memory.copy_from_host(bytearray(range(64)))
-        queue.wait()
-        if bytes(memory.copy_to_host()) != bytes(range(64)):
-            return ["memory of the default device must hold what was written to it, got other values back"]
-    except Exception as error:
-        return [f"the default device must allocate and copy memory, got {type(error).__name__}: {error}", *_bad_path()]
-    return []
-
-
-def _bad_path() -> list[str]:
-    """Intel's driver reads its own path up to the first space; it then lists a device that cannot be used."""
-    library = drivers.driver_search().library
-    if library is None or " " not in library:
-        return []
-    return [
-        f"the driver's path must have no spaces, got {library!r}: make the environment in a folder whose path has none"
-    ]
 
 
 def _version(distribution: str) -> str:

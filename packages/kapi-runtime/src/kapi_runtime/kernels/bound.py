@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kapi_runtime.kernels.controls import note_launch, open_reports
+from kapi_runtime.launch.events import listed_events
 from kapi_runtime.launch.preparation import Prepared
-from kapi_runtime.recording import record as recording
-from kapi_runtime.sycl.events import HostEvent, device_events
+from kapi_runtime.platform import recorder
+from kapi_runtime.platform.interface import HostEventLike, LaunchPlan
 from kapi_sim import NdRange, Range
 from kapi_sim.language.launchable import BoundLaunch as _BoundLaunch
-
-if TYPE_CHECKING:
-    from kapi_runtime.launch.plan import Plan
 
 __all__ = ["BoundLaunch"]
 
@@ -42,7 +40,7 @@ class BoundLaunch(_BoundLaunch):
     def __init__(self, kernel: Any, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         super().__init__(kernel, index_space, args)
         self._prepared: Prepared
-        self._plan: Plan | None
+        self._plan: LaunchPlan | None
         self._owners: Any
         self._renewals: int
         self._prepare()
@@ -56,19 +54,19 @@ class BoundLaunch(_BoundLaunch):
         self._owners = (self.given, self._plan)
 
     def _prepare(self) -> None:
+        self._renewals = self.kernel.renewals()
         self._prepared = self.kernel.prepare(self.index_space, self.given)
         self._plan = self._prepared.plan(at_once=True)
         self._owners = (self.given, self._plan)
-        self._renewals = self.kernel.renewals()
 
-    def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[HostEvent, Any]:
+    def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[HostEventLike, Any]:
         """Launch after these events and all earlier work on the queue, and return the launch's own events."""
-        before = device_events(dependent_events)
+        before = listed_events(dependent_events)
         kernel = self.kernel
         if kernel.renewals() != self._renewals:
             self._prepare()
         plan, events = self._plan, None
-        if plan is not None and recording.active is None:
+        if plan is not None and recorder.active is None:
             events = plan.send(self._owners, before)
         if events is None:
             if self._prepared.arguments.copied is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, overload
 from weakref import WeakSet
 
+from kapi_lowering import KernelModule, Target
 from kapi_runtime.build.captures import Captures
 from kapi_runtime.build.modules import Modules
 from kapi_runtime.kernels.bound import BoundLaunch
@@ -13,14 +14,13 @@ from kapi_runtime.kernels.controls import note_launch, open_reports
 from kapi_runtime.kernels.launchables import DeviceLaunchable
 from kapi_runtime.kernels.pickling import reduced
 from kapi_runtime.launch.arguments import read_arguments
-from kapi_runtime.launch.host_arrays import place_of_host_arrays
-from kapi_runtime.launch.plan import PlanTable
-from kapi_runtime.launch.preparation import Prepared, prepare
+from kapi_runtime.launch.events import listed_events
+from kapi_runtime.launch.plans import PlanTable
+from kapi_runtime.launch.preparation import Prepared, compiled, prepare
+from kapi_runtime.platform import recorder
+from kapi_runtime.platform.host_place import place_of_host_arrays
+from kapi_runtime.platform.interface import BuiltKernel, HostEventLike, Platform
 from kapi_runtime.platform.reset import on_reset
-from kapi_runtime.recording import record as recording
-from kapi_runtime.sycl.events import HostEvent, device_events
-from kapi_runtime.sycl.program import device_kernel
-from kapi_runtime.sycl.targets import target_of
 from kapi_sim import NdRange, Range
 from kapi_sim.language import KernelOptions
 from kapi_sim.language.launchable import (
@@ -29,7 +29,6 @@ from kapi_sim.language.launchable import (
     require_index_space,
     require_kernel,
 )
-from kapi_spirv import SpirvModule, SpirvTarget
 
 __all__ = ["Kernel", "call_kernel", "call_kernel_async", "kernel"]
 
@@ -43,7 +42,7 @@ class Kernel(DeviceLaunchable):
         A plain Python function in the kernel language; its first parameter is the Item or NdItem.
     options : KernelOptions, optional
         How it is compiled and what its launches must be.
-    target : SpirvTarget, optional
+    target : Target, optional
         What to compile for; left out, the device that a launch runs on.
 
     Attributes
@@ -65,7 +64,7 @@ class Kernel(DeviceLaunchable):
         self,
         py_func: Callable[..., None],
         options: KernelOptions | None = None,
-        target: SpirvTarget | None = None,
+        target: Target | None = None,
     ) -> None:
         super().__init__(py_func, options)
         self.target = target
@@ -78,12 +77,12 @@ class Kernel(DeviceLaunchable):
 
     def submit(
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
-    ) -> tuple[HostEvent, Any]:
+    ) -> tuple[HostEventLike, Any]:
         """Launch, and return the events of `call_kernel_async`."""
-        before = device_events(dependent_events)
+        before = listed_events(dependent_events)
         self.renewals()
         # What is recorded goes the long way.
-        for plan in self._plans.get(space, ()) if recording.active is None else ():
+        for plan in self._plans.get(space, ()) if recorder.active is None else ():
             events = plan.launch(given, before)
             if events is not None:
                 break
@@ -121,21 +120,21 @@ class Kernel(DeviceLaunchable):
         return self._renewals
 
     def prepare(self, space: Range | NdRange, given: tuple[Any, ...]) -> Prepared:
-        """Validate a launch, and compile the kernel if it is not yet."""
+        """Validate a launch, and compile the kernel if it is not yet; `renewals` was asked before."""
         names = parameters_for_launch(self.py_func, space, given)
         self.options.require_launchable(self.__name__, space)
-        self.renewals()
         if self._captures is None:
             self._captures = captures = Captures(self.py_func)
             self._do_captures_hold = captures.hold
         if len(given) < len(names):
             given = (*given, *(self.py_func.__defaults__ or ())[len(given) - len(names) :])
-        arguments = read_arguments(self.__name__, names, given, place_of_host_arrays())
+        place = place_of_host_arrays()
+        arguments = read_arguments(self.__name__, names, given, place)
 
-        def compile_for(target: SpirvTarget, refused: SpirvModule | None) -> SpirvModule:
-            return self.modules.get(space, arguments, self.target or target, refused)
+        def compile_for(platform: Platform, target: Target, refused: KernelModule | None) -> KernelModule:
+            return self.modules.get(platform, space, arguments, self.target or target, refused)
 
-        return prepare(self.__name__, space, arguments, compile_for)
+        return prepare(self.__name__, space, arguments, place, compiled(space, arguments, compile_for))
 
     def inspect_types(self) -> dict[str, str]:
         """Return the typed IR of each module that was compiled, by its signature."""
@@ -146,14 +145,18 @@ class Kernel(DeviceLaunchable):
         return {signature: module.optimized_llvm_ir for signature, module in self._inspected()}
 
     def inspect_spirv(self) -> dict[str, str]:
-        """Return the SPIR-V of each module that was compiled, as text, by its signature."""
-        return {signature: module.assembly for signature, module in self._inspected()}
+        """Return the SPIR-V of each module that was compiled to it, as text, by its signature."""
+        return {
+            signature: module.assembly  # type: ignore[attr-defined]  # that of SPIR-V has it
+            for signature, module in self._inspected()
+            if module.target.name == "SPIR-V"
+        }
 
-    def built_for(self, queue: Any) -> dict[str, Any]:
-        """Return the `dpctl.program.SyclKernel` of each module for a queue's device, by the module's signature."""
-        target = self.target or target_of(queue.sycl_device)
+    def built(self, platform: Platform, queue: Any) -> dict[str, BuiltKernel]:
+        """Return each module's kernel for a queue's device, by the module's signature."""
+        target = self.target or platform.target_of(platform.device_of(queue))
         suiting = [(signature, module) for signature, module in self._inspected() if module.target == target]
-        return {signature: device_kernel(module, queue).sycl_kernel for signature, module in suiting}
+        return {signature: platform.built(module, queue) for signature, module in suiting}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return reduced(self, (self.py_func, self.options, self.target))
@@ -161,7 +164,7 @@ class Kernel(DeviceLaunchable):
     def _module_count(self) -> int:
         return len(self.modules.values())
 
-    def _inspected(self) -> list[tuple[str, SpirvModule]]:
+    def _inspected(self) -> list[tuple[str, KernelModule]]:
         return [(module.typed_ir.split("\n", 1)[0], module) for module in self.modules.values()]
 
 
@@ -221,7 +224,7 @@ def call_kernel(kernel: DeviceLaunchable, index_space: Range | NdRange, *args: A
         What `@kernel`, `load_spirv` or `load_opencl` made.
     index_space : Range or NdRange
         The work-items; an NdRange for a kernel that uses work-groups.
-    *args : USM array or number or LocalAccessor
+    *args : array of a device, number or LocalAccessor
         One for each parameter after the work-item; the arrays share one queue.
 
     Raises
@@ -246,11 +249,11 @@ def call_kernel(kernel: DeviceLaunchable, index_space: Range | NdRange, *args: A
 
 def call_kernel_async(
     kernel: DeviceLaunchable, index_space: Range | NdRange, dependent_events: Iterable[Any], *args: Any
-) -> tuple[HostEvent, Any]:
+) -> tuple[HostEventLike, Any]:
     """Submit `kernel` after `dependent_events`, and return events to wait for.
 
-    The launch is ordered with what dpnp does on the same queue before and after it.  The arguments stay alive
-    until the kernel has run.
+    The launch is ordered with what the arrays' library does on the same queue before and after it.  The arguments
+    stay alive until the kernel has run.
 
     Parameters
     ----------
@@ -258,7 +261,7 @@ def call_kernel_async(
         What `@kernel`, `load_spirv` or `load_opencl` made.
     index_space : Range or NdRange
         The work-items.
-    dependent_events : iterable of HostEvent or dpctl.SyclEvent
+    dependent_events : iterable of HostEvent, Event or native events
         What must be done before.
     *args
         As for `call_kernel`.
@@ -267,8 +270,8 @@ def call_kernel_async(
     -------
     host_event : HostEvent
         Done when the arguments are let go.
-    device_event : dpctl.SyclEvent
-        Done when the kernel has run.
+    device_event : object
+        Done when the kernel has run: the native event of the device's library, such as a `dpctl.SyclEvent`.
 
     Raises
     ------

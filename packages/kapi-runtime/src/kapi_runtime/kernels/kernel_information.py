@@ -7,66 +7,14 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from kapi_runtime.sycl.device_summary import describe_device
+from kapi_runtime.platform.interface import DeviceLimits, KernelInformation
 from kapi_sim import Range
 from kapi_sim.language import as_range
 
-__all__ = ["KernelInformation", "Statistics", "information_of", "suggested_local_range"]
+__all__ = ["Statistics", "suggested_local_range"]
 
 _GROUP_SIZE = 256
 _GROUPS_PER_UNIT = 4
-
-
-@dataclass(frozen=True, slots=True)
-class KernelInformation:
-    """What a device says of one compiled kernel.
-
-    Attributes
-    ----------
-    device : str
-        Name of the device.
-    max_work_group_size : int
-        Largest work-group of this kernel, in work-items.
-    preferred_work_group_size_multiple : int
-        What a work-group's size is best a multiple of, in work-items.
-    private_mem_size : int
-        Private memory of a work-item, in bytes.
-    max_sub_group_size : int
-        Largest sub-group of this kernel, in work-items.
-    compile_sub_group_size : int or None
-        Sub-group size that the kernel demands, in work-items; None if any will do.
-    sub_group_sizes : tuple of int
-        Sub-group sizes that the device has, in work-items.
-    local_mem_size : int
-        Local memory that the device has for a work-group, in bytes.
-
-    References
-    ----------
-    SYCL 2020, section 4.11.13 (kernel information descriptors).
-    """
-
-    device: str
-    max_work_group_size: int
-    preferred_work_group_size_multiple: int
-    private_mem_size: int
-    max_sub_group_size: int
-    compile_sub_group_size: int | None
-    sub_group_sizes: tuple[int, ...]
-    local_mem_size: int
-
-    def __str__(self) -> str:
-        demanded = "any" if self.compile_sub_group_size is None else str(self.compile_sub_group_size)
-        sizes = ", ".join(map(str, self.sub_group_sizes))
-        return "\n".join(
-            (
-                self.device,
-                f"  work-groups      to {self.max_work_group_size} work-items, best multiples of "
-                f"{self.preferred_work_group_size_multiple}",
-                f"  sub-groups       to {self.max_sub_group_size} of {sizes} work-items, demanded: {demanded}",
-                f"  private memory   {self.private_mem_size} bytes",
-                f"  local memory     {self.local_mem_size} bytes",
-            )
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +33,8 @@ class Statistics:
     modules: int
 
 
-def information_of(sycl_kernel: Any, device: Any) -> KernelInformation:
-    """Return what a device says of a `dpctl.program.SyclKernel` that was built for it."""
-    return KernelInformation(
-        device=describe_device(device),
-        max_work_group_size=min(sycl_kernel.work_group_size, device.max_work_group_size),
-        preferred_work_group_size_multiple=sycl_kernel.preferred_work_group_size_multiple,
-        private_mem_size=sycl_kernel.private_mem_size,
-        max_sub_group_size=sycl_kernel.max_sub_group_size,
-        compile_sub_group_size=sycl_kernel.compile_sub_group_size or None,
-        sub_group_sizes=tuple(device.sub_group_sizes),
-        local_mem_size=device.local_mem_size,
-    )
-
-
 def suggested_local_range(
-    global_range: Any, device: Any, information: Sequence[KernelInformation], most: int | None = None
+    global_range: Any, device: DeviceLimits, information: Sequence[KernelInformation], most: int | None = None
 ) -> Range:
     """Return a work-group that divides a global range and keeps the device busy.
 
@@ -108,8 +42,8 @@ def suggested_local_range(
     ----------
     global_range : Range or int or tuple of int
         The range to be divided.
-    device : dpctl.SyclDevice
-        Where.
+    device : DeviceLimits
+        Of the device.
     information : sequence of KernelInformation
         Of the kernel's modules, as far as they are built; its limits are kept.
     most : int, optional
@@ -119,9 +53,9 @@ def suggested_local_range(
     limits = [each.max_work_group_size for each in information]
     multiple = max((each.preferred_work_group_size_multiple for each in information), default=1)
     # Enough groups for every unit come before large groups.
-    enough = max(1, prod(whole) // (_GROUPS_PER_UNIT * device.max_compute_units))
+    enough = max(1, prod(whole) // (_GROUPS_PER_UNIT * device.compute_units))
     budget = min(_GROUP_SIZE, device.max_work_group_size, most or _GROUP_SIZE, enough, *limits)
-    sizes = device.max_work_item_sizes3d[-len(whole) :]
+    sizes = device.max_work_item_sizes[-len(whole) :]
     local: list[int] = []
     for extent, size in zip(reversed(whole), reversed(sizes), strict=True):
         # The last dimension, whose neighbours are neighbours in memory, takes what it can.

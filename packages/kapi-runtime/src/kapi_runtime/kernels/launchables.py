@@ -10,12 +10,14 @@ from keyword import iskeyword
 from types import FunctionType
 from typing import Any
 
-from kapi_runtime.kernels.kernel_information import KernelInformation, Statistics, information_of, suggested_local_range
-from kapi_runtime.sycl.discovery import find_device
-from kapi_runtime.sycl.queues import default_queue
-from kapi_sim import KernelCompilationError, NdRange, Range
+from kapi_runtime.kernels.kernel_information import Statistics, suggested_local_range
+from kapi_runtime.platform.devices import find_device, platform_of_device
+from kapi_runtime.platform.interface import BuiltKernel, KernelInformation, Platform
+from kapi_runtime.platform.queues import known_queue
+from kapi_sim import KernelCompilationError, KernelLaunchError, NdRange, Range
 from kapi_sim.language import KernelOptions
 from kapi_sim.language.launchable import Launchable
+from kapi_sim.shown import shown
 
 __all__ = ["DeviceLaunchable", "stand_in"]
 
@@ -36,8 +38,29 @@ class DeviceLaunchable(Launchable):
         host_event.wait()
 
     @abstractmethod
+    def built(self, platform: Platform, queue: Any) -> dict[str, BuiltKernel]:
+        """Return each module's kernel for a queue's device, by the module's signature; for `information`."""
+
     def built_for(self, queue: Any) -> dict[str, Any]:
-        """Return the `dpctl.program.SyclKernel` of each module for a queue's device, by the module's signature."""
+        """Return the native kernel of each module for a queue's device, such as a `dpctl.program.SyclKernel`.
+
+        Parameters
+        ----------
+        queue : Queue
+            Of any platform, native ones included.
+
+        Returns
+        -------
+        dict of str to object
+            By the module's signature.
+        """
+        found = known_queue(queue)
+        if found is None:
+            raise KernelLaunchError(
+                f"queue must be a queue of a device, got {shown(queue)}: `default_queue(device)` is one",
+                code="no-queue",
+            )
+        return {name: kernel.native for name, kernel in self.built(*found).items()}
 
     @property
     def statistics(self) -> Statistics:
@@ -77,8 +100,12 @@ class DeviceLaunchable(Launchable):
         >>> information.max_work_group_size == kapi.devices.current.max_work_group_size
         True
         """
-        queue = default_queue(device)
-        return {name: information_of(kernel, queue.sycl_device) for name, kernel in self.built_for(queue).items()}
+        found = find_device(device)
+        platform = platform_of_device(found)
+        queue = platform.default_queue(found)
+        return {
+            name: platform.kernel_information(kernel, queue) for name, kernel in self.built(platform, queue).items()
+        }
 
     def suggest_local_range(self, global_range: Any, device: Any = None) -> Range:
         """Return a local range that divides a global one and suits the device, and this kernel as far as it is built.
@@ -119,7 +146,8 @@ class DeviceLaunchable(Launchable):
             fixed = self.options.work_group_size
             return Range(*fixed) if isinstance(fixed, tuple) else Range(fixed)
         known = list(self.information(chosen).values())
-        return suggested_local_range(global_range, chosen, known, self.options.max_work_group_size)
+        limits = platform_of_device(chosen).limits(chosen)
+        return suggested_local_range(global_range, limits, known, self.options.max_work_group_size)
 
     @abstractmethod
     def _module_count(self) -> int:
@@ -152,7 +180,8 @@ def stand_in(name: str, parameters: Sequence[str]) -> Callable[..., None]:
     for position, parameter in enumerate(parameters):
         if not parameter.isidentifier() or iskeyword(parameter) or parameter in parameters[:position]:
             raise KernelCompilationError(
-                f"name of a parameter of kernel `{name}` must be an identifier of its own, got {parameter!r}"
+                f"name of a parameter of kernel `{name}` must be an identifier of its own, got {shown(parameter)}",
+                code="parameter-name",
             )
     first = "item"
     while first in parameters:

@@ -5,31 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from kapi_lowering import KernelModule
 from kapi_runtime.kernels.launchables import DeviceLaunchable, stand_in
 from kapi_runtime.launch.arguments import Arguments, read_arguments
-from kapi_runtime.launch.host_arrays import place_of_host_arrays
-from kapi_runtime.launch.preparation import prepare
+from kapi_runtime.launch.events import listed_events
+from kapi_runtime.launch.preparation import compiled, prepare
+from kapi_runtime.platform.host_place import place_of_host_arrays
+from kapi_runtime.platform.interface import BuiltKernel, HostEventLike, Platform
 from kapi_runtime.platform.whole import done_whole
-from kapi_runtime.sycl.events import HostEvent, device_events
-from kapi_runtime.sycl.program import device_kernel
 from kapi_sim import DtypeError, KernelLaunchError, NdRange, Range
+from kapi_sim.errors import code_of, message_of
 from kapi_sim.language.launchable import parameters_for_launch
 from kapi_sim.language.usm_fields import ArrayFields
-from kapi_spirv import SpirvModule
+from kapi_sim.shown import shown
 
 __all__ = ["ModuleKernel"]
 
 
 class ModuleKernel(DeviceLaunchable):
-    """A kernel that `kapi_spirv.compile_kernel` compiled, maybe in another process; `load_spirv` makes it.
+    """A kernel that kapi compiled, maybe in another process; `load_spirv` makes it of a `SpirvModule`.
 
     Attributes
     ----------
-    module : SpirvModule
+    module : KernelModule
         The compiled kernel.
     """
 
-    def __init__(self, module: SpirvModule) -> None:
+    def __init__(self, module: KernelModule) -> None:
         # A tuple's members are parameters of their own, `name[0]` and so on.
         names = dict.fromkeys(each.name.partition("[")[0] for each in module.parameters)
         super().__init__(stand_in(module.name, list(names)), module.options)
@@ -37,7 +39,7 @@ class ModuleKernel(DeviceLaunchable):
 
     def submit(
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
-    ) -> tuple[HostEvent, Any]:
+    ) -> tuple[HostEventLike, Any]:
         """Launch, and return the events of `call_kernel_async`."""
         module = self.module
         names = parameters_for_launch(self.py_func, space, given)
@@ -46,18 +48,20 @@ class ModuleKernel(DeviceLaunchable):
         if (type(space), space.ndim) != wanted:
             raise KernelLaunchError(
                 f"index space of kernel `{self.__name__}` must be that which it was compiled for, a "
-                f"{wanted[0].__name__} of {wanted[1]} dimensions, got {space!r}"
+                f"{wanted[0].__name__} of {wanted[1]} dimensions, got {shown(space)}",
+                code="compiled-for-other-space",
             )
-        arguments = read_arguments(self.__name__, names, given, place_of_host_arrays())
+        place = place_of_host_arrays()
+        arguments = read_arguments(self.__name__, names, given, place)
         self._check(arguments)
-        before = device_events(dependent_events)
-        events = prepare(self.__name__, space, arguments, lambda target, refused: module).submit(before)
+        make = compiled(space, arguments, lambda platform, target, refused: module)
+        events = prepare(self.__name__, space, arguments, place, make).submit(listed_events(dependent_events))
         self.count_launch()
         return events
 
-    def built_for(self, queue: Any) -> dict[str, Any]:
-        """Return its `dpctl.program.SyclKernel` for a queue's device, by its signature."""
-        return {self.module.typed_ir.split("\n", 1)[0]: device_kernel(self.module, queue).sycl_kernel}
+    def built(self, platform: Platform, queue: Any) -> dict[str, BuiltKernel]:
+        """Return its kernel for a queue's device, by its signature."""
+        return {self.module.typed_ir.split("\n", 1)[0]: platform.built(self.module, queue)}
 
     def _module_count(self) -> int:
         return 1
@@ -68,17 +72,22 @@ class ModuleKernel(DeviceLaunchable):
         if arguments.names != expected:
             raise DtypeError(
                 f"arguments of kernel `{self.__name__}` must be those for which it was compiled, "
-                f"{', '.join(expected) or 'none'}, got {', '.join(arguments.names) or 'none'}"
+                f"{', '.join(expected) or 'none'}, got {', '.join(arguments.names) or 'none'}",
+                code="compiled-for-other-arguments",
             )
         for parameter, value in zip(self.module.parameters, arguments.read, strict=True):
             try:
                 found = array_type(value) if isinstance(value, ArrayFields) else typeof_argument(value)
             except (DtypeError, TypeError) as error:
-                raise DtypeError(f"argument `{parameter.name}` of kernel `{self.__name__}`: {error}") from error
+                raise DtypeError(
+                    f"argument `{parameter.name}` of kernel `{self.__name__}`: {message_of(error)}",
+                    code=code_of(error, "argument-dtype"),
+                ) from error
             if str(found) != str(parameter.type):  # a module that was read from a file has only the names of types
                 raise DtypeError(
                     f"argument `{parameter.name}` of kernel `{self.__name__}` must be {parameter.type}, for which it "
-                    f"was compiled, got {found}"
+                    f"was compiled, got {found}",
+                    code="compiled-for-other-arguments",
                 )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from kapi_sim import DtypeError, KernelCompilationError
 from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.shown import shown
 
 __all__ = ["WORDS", "Parameter", "Parameters", "described", "parsed_parameters", "scalar_argument"]
 
@@ -38,21 +39,23 @@ class Parameter:
 def parsed_parameters(entry: str, parameters: Parameters) -> tuple[Parameter, ...]:
     """Return the parameters of the kernel `entry` as its author gave them; KernelCompilationError if one is none."""
     if not isinstance(entry, str) or not entry:
-        raise KernelCompilationError(f"entry must be the name of a kernel, got {entry!r}")
+        raise KernelCompilationError(f"entry must be the name of a kernel, got {shown(entry)}", code="entry-name")
     try:
         entries: Any = parameters.items() if isinstance(parameters, Mapping) else parameters
         pairs = [(name, given) for name, given in entries]
     except (TypeError, ValueError) as error:
         raise KernelCompilationError(
             f"parameters of kernel `{entry}` must be a mapping or a sequence of names and types, such as "
-            f"{{'x': 'float32[:]'}}, got {parameters!r}"
+            f"{{'x': 'float32[:]'}}, got {shown(parameters)}",
+            code="parameter-types",
         ) from error
     parsed: list[Parameter] = []
     for name, given in pairs:
         taken = ["item", *(each.name for each in parsed)]
         if not str(name).isidentifier() or keyword.iskeyword(name) or name in taken:
             raise KernelCompilationError(
-                f"name of a parameter of kernel `{entry}` must be an identifier of its own, got {name!r}"
+                f"name of a parameter of kernel `{entry}` must be an identifier of its own, got {shown(name)}",
+                code="parameter-name",
             )
         words = given.split() if isinstance(given, str) else [given]
         kind: Literal["array", "scalar", "local"] = "scalar"
@@ -67,7 +70,8 @@ def parsed_parameters(entry: str, parameters: Parameters) -> tuple[Parameter, ..
         except TypeError as error:
             raise KernelCompilationError(
                 f"parameter `{name}` of kernel `{entry}` must be a dtype, such as 'float32', an array 'float32[:]' or "
-                f"local memory 'local float32[:]', got {given!r}"
+                f"local memory 'local float32[:]', got {shown(given)}",
+                code="parameter-types",
             ) from error
     return tuple(parsed)
 
@@ -85,7 +89,7 @@ def scalar_argument(where: str, dtype: np.dtype[Any], value: Any) -> Any:
                 return dtype.type(value)
     except (OverflowError, FloatingPointError):
         pass
-    raise DtypeError(f"{where} must be a number that fits {dtype}, got {described(value)}")
+    raise DtypeError(f"{where} must be a number that fits {dtype}, got {described(value)}", code="precompiled-argument")
 
 
 def described(value: Any) -> str:

@@ -8,19 +8,18 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import dpctl
 import numpy as np
 
-from kapi_runtime.launch.host_arrays import HostArrays, Place
-from kapi_runtime.launch.placement import placement_error
-from kapi_runtime.sycl.dlpack import is_on_sycl_device
-from kapi_runtime.sycl.queues import describe_queue, queue_of
-from kapi_runtime.sycl.usm_array import copy_call, shared_array_of
+from kapi_lowering import KernelModule
+from kapi_runtime.launch.host_arrays import HostArrays
+from kapi_runtime.platform.host_place import HostPlace
+from kapi_runtime.platform.installed import nothing_installed, platform_of_array, platforms
+from kapi_runtime.platform.interface import Platform
+from kapi_runtime.platform.placement import placement_error
 from kapi_sim import DtypeError, LocalAccessor
-from kapi_sim.language.usm_fields import ArrayFields, array_fields, is_usm_array
-from kapi_spirv import SpirvModule
+from kapi_sim.language.usm_fields import ArrayFields
 
-__all__ = ["Arguments", "native_arguments", "packed_arguments", "read_arguments"]
+__all__ = ["Arguments", "packed_arguments", "placed", "read_arguments", "with_address"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +36,10 @@ class Arguments:
         The arguments themselves.
     read : tuple
         One value for each name, with the fields of each array in its place.
+    arrays : tuple of (str, ArrayFields)
+        Name and fields of each array that is on a device already, in order.
+    platform : Platform or None
+        Whose these arrays are; None if there are none.
     key : tuple
         What a compiled kernel depends on: equal for arguments of equal types.
     copied : HostArrays or None
@@ -47,15 +50,10 @@ class Arguments:
     names: tuple[str, ...]
     given: tuple[Any, ...]
     read: tuple[Any, ...]
+    arrays: tuple[tuple[str, ArrayFields], ...]
+    platform: Platform | None
     key: tuple[Hashable, ...]
     copied: HostArrays | None = None
-
-    @property
-    def owners(self) -> list[tuple[str, Any]]:
-        """Name and ``syclobj`` of each array."""
-        return [
-            (n, value.owner) for n, value in zip(self.names, self.read, strict=True) if isinstance(value, ArrayFields)
-        ]
 
     @property
     def accessors(self) -> tuple[LocalAccessor, ...]:
@@ -80,7 +78,9 @@ class Arguments:
         return ", ".join(f"{name}: {_type_name(value)}" for name, value in pairs) or "none"
 
 
-def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any], place: Place | None = None) -> Arguments:
+def read_arguments(
+    kernel: str, names: Sequence[str], given: Sequence[Any], place: HostPlace | None = None
+) -> Arguments:
     """Read the arguments of a launch.
 
     Parameters
@@ -91,39 +91,90 @@ def read_arguments(kernel: str, names: Sequence[str], given: Sequence[Any], plac
         Its parameters after the work-item.
     given : sequence
         As many arguments.
-    place : Place, optional
+    place : HostPlace, optional
         Where NumPy arrays are moved to.
 
     Raises
     ------
     ExecutionPlacementError
-        If one is a NumPy array, which lives on no device, and there is no place for it; or the USM arrays are
-        elsewhere.
+        If one is a NumPy array, which lives on no device, and there is no place for it; or the arrays of devices are
+        elsewhere; or two of them are of two platforms, or of one that is not installed.
     """
     read: list[Any] = []
     key: list[Any] = []
     leaves = list(_leaves(names, given, key))
-    moved = None if place is None else HostArrays(kernel, place)
-    if moved is not None and any(isinstance(value, np.ndarray) for _, value in leaves):
-        _require_place(kernel, leaves, moved.place)
-    for name, value in leaves:
-        _require_kind(kernel, name, value)
-        if is_usm_array(value) or is_on_sycl_device(value):
-            fields = array_fields(value if is_usm_array(value) else shared_array_of(value))
-            read.append(fields)
-            key.append(_array_key(fields))
-        elif isinstance(value, np.ndarray):
+    platform, arrays = _arrays_of_devices(kernel, leaves)
+    moved = None
+    if place is not None and any(isinstance(value, np.ndarray) for _, value in leaves):
+        _require_place(kernel, leaves, platform, arrays, place)
+        moved = HostArrays(kernel, place)
+    for position, (name, value) in enumerate(leaves):
+        fields = arrays.get(position)
+        if fields is None and isinstance(value, np.ndarray):
             if moved is None:
-                raise placement_error(_no_device(kernel, name, value, names, given))
+                beside = next((leaves[each][0] for each in arrays), "")
+                raise placement_error(_no_device(kernel, name, value, platform, beside), code="array-on-host")
             fields = moved.fields(name, value)
-            read.append(fields)
-            key.append(_array_key(fields))
-        else:
+        if fields is None:
             read.append(value)
             key.append((value.dtype, value.shape) if isinstance(value, LocalAccessor) else type(value))
-    flat = tuple(name for name, _ in leaves)
-    copied = moved if moved is not None and moved.copies else None
-    return Arguments(tuple(names), flat, tuple(given), tuple(read), tuple(key), copied)
+        else:
+            read.append(fields)
+            key.append(_array_key(fields))
+    return Arguments(
+        parameters=tuple(names),
+        names=tuple(name for name, _ in leaves),
+        given=tuple(given),
+        read=tuple(read),
+        arrays=tuple((leaves[position][0], fields) for position, fields in arrays.items()),
+        platform=platform,
+        key=tuple(key),
+        copied=moved if moved is not None and moved.copies else None,
+    )
+
+
+def placed(kernel: str, arguments: Arguments, place: HostPlace | None) -> tuple[Platform, Any]:
+    """Return the platform and the queue of a launch: those of its arrays, or of the `device_context` without any.
+
+    Raises
+    ------
+    ExecutionPlacementError
+        If there is neither an array nor a `device_context`, or two arrays do not share one queue.
+    """
+    if arguments.platform is not None:
+        return arguments.platform, arguments.platform.queue_of(kernel, arguments.arrays)
+    if place is not None:
+        return place.platform, place.queue
+    raise placement_error(
+        f"arguments of kernel `{kernel}` must hold an array of a device, whose queue runs the kernel, got none: "
+        f"pass one, such as `{_copy_call(None, 'values')}`",
+        code="no-array",
+    )
+
+
+def _arrays_of_devices(
+    kernel: str, leaves: Sequence[tuple[str, Any]]
+) -> tuple[Platform | None, dict[int, ArrayFields]]:
+    """The one platform of all arrays of devices, and the fields of each by its position."""
+    found: Platform | None = None
+    arrays: dict[int, ArrayFields] = {}
+    for position, (name, value) in enumerate(leaves):
+        _require_kind(kernel, name, value)
+        platform = platform_of_array(value, f"argument `{name}` of kernel `{kernel}`")
+        fields = None if platform is None else platform.fields(value)
+        if platform is None or fields is None:
+            continue
+        if found is not None and platform is not found:
+            first = leaves[next(iter(arrays))][0]
+            raise placement_error(
+                f"arguments `{first}` and `{name}` of kernel `{kernel}` must be of one platform, got one of "
+                f"{found.name} and one of {platform.name}: copy one by way of the host, "
+                f"`{name} = {found.copy_call(f'kapi_runtime.memory.asnumpy({name})', first)}`",
+                code="different-platforms",
+            )
+        found = platform
+        arrays[position] = fields
+    return found, arrays
 
 
 def _leaves(names: Sequence[str], given: Sequence[Any], key: list[Any]) -> Iterator[tuple[str, Any]]:
@@ -137,21 +188,17 @@ def _leaves(names: Sequence[str], given: Sequence[Any], key: list[Any]) -> Itera
             yield name, value
 
 
-def packed_arguments(
-    module: SpirvModule, extents: Sequence[int], arguments: Arguments, failure_address: int = 0
-) -> bytes:
-    """Return the packed argument that is submitted with a kernel.
+def packed_arguments(module: KernelModule, extents: Sequence[int], arguments: Arguments) -> bytes:
+    """Return the packed argument that is submitted with a kernel; where it has a record, its address is 0.
 
     Parameters
     ----------
-    module : SpirvModule
+    module : KernelModule
         The compiled kernel.
     extents : sequence of int
         What it says of the index space.
     arguments : Arguments
         What it was given.
-    failure_address : int
-        The launch's record, where the kernel has one.
 
     Raises
     ------
@@ -171,23 +218,21 @@ def packed_arguments(
             number = value.item() if isinstance(value, np.generic) else value
             values += (number.real, number.imag) if isinstance(number, complex) else (number,)
     if module.failures:
-        values.append(failure_address)
+        values.append(0)
     try:
         return module.layout.pack(values)
     except (struct.error, OverflowError) as error:
         raise DtypeError(
-            f"arguments of kernel `{module.name}` must fit their types, got {arguments.describe()}: {error}"
+            f"arguments of kernel `{module.name}` must fit their types, got {arguments.describe()}: {error}",
+            code="number-unfit",
         ) from error
 
 
-def native_arguments(packed: bytes, accessors: Sequence[LocalAccessor]) -> list[Any]:
-    """Return what dpctl submits with a kernel: its packed argument, and its local memory."""
-    return [dpctl.RawKernelArg(bytearray(packed)), *map(_local_memory, accessors)]
-
-
-def _local_memory(accessor: LocalAccessor) -> Any:
-    # Elements of 8 bytes serve every dtype: only the size and the alignment count.
-    return dpctl.LocalAccessor("u8", (-(-accessor.nbytes // 8),))
+def with_address(packed: bytes, module: KernelModule, address: int) -> bytes:
+    """Return the packed argument with the address of the launch's record, the last field, in its place."""
+    changed = bytearray(packed)
+    struct.pack_into("<Q", changed, module.layout.fields[-1].offset, address)
+    return bytes(changed)
 
 
 def _nested(value: Any, leaves: Iterator[Any]) -> Any:
@@ -205,47 +250,67 @@ def _require_kind(kernel: str, name: str, value: Any) -> None:
     if isinstance(value, np.ma.MaskedArray):
         raise DtypeError(
             f"argument `{name}` of kernel `{kernel}` must be an array without a mask, which kernels would not see, "
-            f"got a MaskedArray: pass `{name}.data`, or `{name}.filled(value)`"
+            f"got a MaskedArray: pass `{name}.data`, or `{name}.filled(value)`",
+            code="argument-array-class",
         )
     if isinstance(value, _UNKNOWN):
         what = repr(value) if value is None or isinstance(value, str) else f"a {type(value).__name__}"
         cure = f": pass np.asarray({name})" if isinstance(value, np.ndarray) else ""
         raise DtypeError(
             f"argument `{name}` of kernel `{kernel}` must be a plain array, a number, a bool, a LocalAccessor or a "
-            f"tuple of these, got {what}{cure}"
+            f"tuple of these, got {what}{cure}",
+            code="argument-type",
         )
     if type(value) is int and not -(2**63) <= value < 2**64:
-        raise DtypeError(f"argument `{name}` of kernel `{kernel}` must fit 64 bits as a Python integer, got {value}")
+        raise DtypeError(
+            f"argument `{name}` of kernel `{kernel}` must fit 64 bits as a Python integer, got {value}",
+            code="integer-too-wide",
+        )
 
 
 def _array_key(fields: ArrayFields) -> tuple[Hashable, ...]:
     return fields.dtype, len(fields.shape), fields.layout, fields.readonly
 
 
-def _require_place(kernel: str, leaves: Sequence[tuple[str, Any]], place: Place) -> None:
-    """Raise unless the USM arrays are where the NumPy arrays are moved to."""
+def _require_place(
+    kernel: str,
+    leaves: Sequence[tuple[str, Any]],
+    platform: Platform | None,
+    arrays: dict[int, ArrayFields],
+    place: HostPlace,
+) -> None:
+    """Raise unless the arrays of devices are where the NumPy arrays are moved to."""
     host = next(name for name, value in leaves if isinstance(value, np.ndarray))
-    for name, value in leaves:
-        queue = queue_of(array_fields(value).owner) if is_usm_array(value) else place.queue
-        if queue != place.queue:
+    for position, fields in arrays.items():
+        assert platform is not None  # that of the arrays
+        name = leaves[position][0]
+        queue = platform.queue_of(kernel, [(name, fields)])
+        if platform is not place.platform or queue != place.queue:
             raise placement_error(
                 f"arguments `{name}` and `{host}` of kernel `{kernel}` must share one queue, got\n"
-                f"  `{name}` on {describe_queue(queue)}\n"
-                f"  `{host}`, a numpy.ndarray, moved by device_context to {describe_queue(place.queue)}\n"
-                f"Copy it to the other: `{host} = {copy_call(host, f'{name}.sycl_queue')}`"
+                f"  `{name}` on {platform.describe_queue(queue)}\n"
+                f"  `{host}`, a numpy.ndarray, moved by device_context to {place.platform.describe_queue(place.queue)}"
+                f"\nCopy it to the other: `{host} = {platform.copy_call(host, name)}`",
+                code="different-queues",
             )
 
 
-def _no_device(kernel: str, name: str, value: Any, names: Sequence[str], given: Sequence[Any]) -> str:
-    other = next((n for n, each in zip(names, given, strict=True) if is_usm_array(each)), None)
-    beside = f", while `{other}` is one on its device" if other else ""
-    copied = copy_call(name, f"{other}.sycl_queue" if other else "")
+def _no_device(kernel: str, name: str, value: Any, platform: Platform | None, beside: str) -> str:
+    other = f", while `{beside}` is one on its device" if beside else ""
     return (
-        f"argument `{name}` of kernel `{kernel}` must be a USM array, got a numpy.ndarray of {value.dtype} "
-        f"{value.shape}, which lives on no device{beside}.\n"
-        f"Copy it there: `{name} = {copied}`; or let each launch copy: "
+        f"argument `{name}` of kernel `{kernel}` must be an array of a device, got a numpy.ndarray of {value.dtype} "
+        f"{value.shape}, which lives on no device{other}.\n"
+        f"Copy it there: `{name} = {_copy_call(platform, name, beside)}`; or let each launch copy: "
         "`with kapi.device_context(device): ...`"
     )
+
+
+def _copy_call(platform: Platform | None, name: str, beside: str = "") -> str:
+    """The call that copies an array to a device, for messages; DeviceNotFoundError where no platform is installed."""
+    platform = platform or next(iter(platforms()), None)
+    if platform is None:
+        raise nothing_installed()
+    return platform.copy_call(name, beside)
 
 
 def _type_name(value: Any) -> str:

@@ -13,10 +13,8 @@ import sys
 import warnings
 from typing import Any
 
-from dpctl.memory import MemoryUSMDevice
-
 from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord, KernelModule
-from kapi_runtime.sycl import keep_alive
+from kapi_runtime.platform.interface import Platform
 from kapi_sim import (
     CollectiveMismatchError,
     DriverError,
@@ -40,8 +38,10 @@ class FailureWatch:
         The kernel, whose table of failures is not empty.
     space : Range or NdRange
         What it is launched over.
-    queue : dpctl.SyclQueue
+    platform : Platform
         Where.
+    queue : object
+        The platform's queue that it goes to.
 
     Attributes
     ----------
@@ -49,18 +49,17 @@ class FailureWatch:
         Where the kernel writes.
     """
 
-    __slots__ = ("_is_read", "_memory", "_module", "_space", "address")
+    __slots__ = ("_is_read", "_memory", "_module", "_platform", "_space", "address")
 
-    def __init__(self, module: KernelModule, space: Range | NdRange, queue: Any) -> None:
-        self._module, self._space = module, space
+    def __init__(self, module: KernelModule, space: Range | NdRange, platform: Platform, queue: Any) -> None:
+        self._module, self._space, self._platform = module, space, platform
         self._is_read = False
-        self._memory = MemoryUSMDevice(FAILURE_RECORD_SIZE, queue=queue)
-        self._memory.memset()
-        self.address = int(self._memory._pointer)
+        self._memory = platform.allocate(queue, FAILURE_RECORD_SIZE, zeroed=True)
+        self.address = self._memory.pointer
 
     def release(self) -> None:
         """Let go of the launch's arguments, and raise what a work-item met; for the event that the host waits for."""
-        keep_alive.release()
+        self._platform.release()
         self.check()
 
     def check(self) -> None:
@@ -80,28 +79,35 @@ class FailureWatch:
             If the record is not one that the kernel's compiler writes.
         """
         self._is_read = True
-        record = FailureRecord.read(bytes(self._memory.copy_to_host()))
+        record = FailureRecord.read(self._memory.read(FAILURE_RECORD_SIZE))
         if record is None:
             return
         if not 0 <= record.number < len(self._module.failures):
             raise DriverError(
                 f"record of failures of kernel `{self._module.name}` must hold a number up to "
                 f"{len(self._module.failures)}, got {record.number + 1}: the memory was overwritten, or the module is "
-                "none of kapi's"
+                "none of kapi's",
+                code="failure-record",
             )
         failure = self._module.failures[record.number]
         where = f"{self._work_item(record)} of kernel `{self._module.name}`, at {_place(failure)}"
         if failure.error == "OutOfBoundsError":
-            raise OutOfBoundsError(f"{_describe_index(failure, record)}\n  in {where}")
+            raise OutOfBoundsError(
+                f"{_describe_index(failure, record)}\n  in {where}",
+                code="negative-index" if record.details[0] < 0 else "index-out-of-bounds",
+            )
         if failure.error == "CollectiveMismatchError":
             word, parameter, kind = failure.args
             place, _, size = record.details
             raise CollectiveMismatchError(
-                f"{parameter} of {word} must be from 0 to {size - 1} in this {kind}, got {place}\n  in {where}"
+                f"{parameter} of {word} must be from 0 to {size - 1} in this {kind}, got {place}\n  in {where}",
+                code="no-such-work-item",
             )
         if failure.error == "AssertionError":
             said = f": {failure.args[0]}" if failure.args else ""
-            raise KernelAssertionError(f"assert must hold for every work-item, got one that fails{said}\n  in {where}")
+            raise KernelAssertionError(
+                f"assert must hold for every work-item, got one that fails{said}\n  in {where}", code="assert-failed"
+            )
         error = made_exception(failure.error, failure.args)
         error.add_note(f"in {where}")
         raise error

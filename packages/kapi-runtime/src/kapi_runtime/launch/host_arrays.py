@@ -9,61 +9,35 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import entry_points
 from typing import Any
 
-import dpctl
 import numpy as np
-from dpctl.memory import MemoryUSMDevice
 
 from kapi_runtime.platform import current
-from kapi_runtime.sycl.copying import copy_bytes
-from kapi_runtime.sycl.device import Device
-from kapi_runtime.sycl.discovery import find_device
-from kapi_runtime.sycl.queues import Queue, default_queue, external_queue
-from kapi_runtime.sycl.usm_array import copy_call
+from kapi_runtime.platform.devices import find_device, platform_of_device
+from kapi_runtime.platform.host_place import HostPlace, place_of_host_arrays, places
+from kapi_runtime.platform.interface import Allocation
+from kapi_runtime.platform.queues import known_queue
 from kapi_sim.errors import ExecutionPlacementError, ImplicitCopyWarning
 from kapi_sim.language.usm_fields import ArrayFields
 
-__all__ = ["HostArrays", "Place", "device_context", "on_device_context", "place_of_host_arrays"]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where NumPy arrays are moved to, and whether a copy is warned of.
-
-    Attributes
-    ----------
-    queue : Queue
-        Where to.
-    warn : bool
-        Whether a copy is warned of.
-    in_place : bool
-        Whether arrays stay where they are if the device reads the host's memory.
-    """
-
-    queue: Queue
-    warn: bool
-    in_place: bool = True
-
-
-_place: ContextVar[Place | None] = ContextVar("kapi_place_of_host_arrays", default=None)
+__all__ = ["HostArrays", "device_context", "on_device_context", "place_of_host_arrays"]
 
 
 @contextmanager
-def device_context(device: Any, *, warn: bool = False) -> Iterator[Queue]:
+def device_context(device: Any, *, warn: bool = False) -> Iterator[Any]:
     """Launch kernels with NumPy arrays inside a ``with`` block: on this device, moved in and out for each launch.
 
     The device becomes the current one, too.  A launch that has to copy arrays waits, and writes back each array that
-    can be written, also with `call_kernel_async`.  USM arrays stay where they are, and must be on the same queue.  The
-    block counts for this thread and asyncio task; a thread that is started inside has none.
+    can be written, also with `call_kernel_async`.  Arrays of devices stay where they are, and must be on the
+    same queue.  The block counts for this thread and asyncio task; a thread that is started inside has none.
 
     Parameters
     ----------
-    device : int or str or dpctl.SyclDevice or dpctl.SyclQueue
+    device : int or str or Device or Queue
         Index into `devices`, filter string, part of a device's name, the device, or one of its queues.  By a device
         its default queue is meant.
     warn : bool
@@ -92,16 +66,21 @@ def device_context(device: Any, *, warn: bool = False) -> Iterator[Queue]:
     >>> values
     array([0, 2, 4, 6])
     """
-    queue = external_queue(device) if isinstance(device, dpctl.SyclQueue) else default_queue(find_device(device))
-    token = _place.set(Place(queue, warn))
-    current.enter(Device(queue.sycl_device))
+    found = None if isinstance(device, (int, str)) or device is None else known_queue(device)
+    if found is None:
+        chosen = find_device(device)
+        platform = platform_of_device(chosen)
+        found = platform, platform.default_queue(chosen)
+    platform, queue = found
+    token = places.set(HostPlace(platform, queue, warn))
+    current.enter(platform.device_of(queue))
     _tell(True)
     try:
         yield queue
     finally:
         _tell(False)
         current.leave()
-        _place.reset(token)
+        places.reset(token)
 
 
 _listeners: list[Callable[[bool], None]] = []
@@ -134,11 +113,6 @@ def _tell(begins: bool) -> None:
         listener(begins)
 
 
-def place_of_host_arrays() -> Place | None:
-    """Return where NumPy arrays are moved to here, or None outside of every `device_context`."""
-    return _place.get()
-
-
 @dataclass(slots=True)
 class HostArrays:
     """The NumPy arrays of one launch, and their copies.
@@ -147,15 +121,15 @@ class HostArrays:
     ----------
     kernel : str
         Name of the kernel, for messages.
-    place : Place
+    place : HostPlace
         Where they are moved to.
     copies : dict
         By where the array is and how it is laid out: its name, the array, and its copy on the device.
     """
 
     kernel: str
-    place: Place
-    copies: dict[Hashable, tuple[str, np.ndarray[Any, Any], Any]] = field(default_factory=dict)
+    place: HostPlace
+    copies: dict[Hashable, tuple[str, np.ndarray[Any, Any], Allocation]] = field(default_factory=dict)
 
     def fields(self, name: str, array: np.ndarray[Any, Any]) -> ArrayFields:
         """Return where the device finds the elements of an array, which is copied there if need be.
@@ -168,7 +142,7 @@ class HostArrays:
         readonly = not array.flags.writeable
         queue = self.place.queue
         size = array.itemsize
-        if self.place.in_place and queue.sycl_device.has_aspect_usm_system_allocations and _is_regular(array):
+        if self.place.in_place and self.place.platform.reads_host_memory(queue) and _is_regular(array):
             pointer = array.__array_interface__["data"][0]
             strides = tuple(stride // size for stride in array.strides)
             return ArrayFields(pointer, array.shape, strides, array.dtype, readonly, queue)
@@ -177,36 +151,34 @@ class HostArrays:
             self.copies[key] = (name, array, self._copy_in(name, array))
         memory = self.copies[key][2]
         dense = np.empty(array.shape, np.uint8).strides
-        return ArrayFields(memory._pointer, array.shape, dense, array.dtype, readonly, queue)
-
-    def memory_at(self, pointer: int) -> Any:
-        """Return the `dpctl.memory` object of the copy at an address, or None."""
-        return next((memory for _, _, memory in self.copies.values() if memory._pointer == pointer), None)
+        return ArrayFields(memory.pointer, array.shape, dense, array.dtype, readonly, queue)
 
     def copy_out(self) -> None:
         """Write what the kernel left in the copies back; the kernel has run."""
         for _, array, memory in self.copies.values():
             if array.flags.writeable and array.size:
                 dense = np.empty(array.shape, array.dtype)
-                copy_bytes(self.place.queue, dense, memory, array.nbytes, "device to host")
+                self.place.platform.copy_out(self.place.queue, dense, memory)
                 array[...] = dense
 
-    def _copy_in(self, name: str, array: np.ndarray[Any, Any]) -> Any:
+    def _copy_in(self, name: str, array: np.ndarray[Any, Any]) -> Allocation:
+        platform = self.place.platform
         for other_name, other, _ in self.copies.values():
             if (array.flags.writeable or other.flags.writeable) and _share_memory(array, other):
                 raise ExecutionPlacementError(
                     f"arguments `{other_name}` and `{name}` of kernel `{self.kernel}` must not share memory where they "
-                    "are copied to the device, got two NumPy views of one buffer: copy one of them first"
+                    "are copied to the device, got two NumPy views of one buffer: copy one of them first",
+                    code="copies-share-memory",
                 )
         if self.place.warn:
             warnings.warn(
                 f"argument `{name}` of kernel `{self.kernel}` is copied to the device and back, {array.nbytes} bytes: "
-                f"keep it there with `{copy_call(name, 'queue')}`",
+                f"keep it there with `{platform.copy_call(name)}`",
                 ImplicitCopyWarning,
                 stacklevel=2,
             )
-        memory = MemoryUSMDevice(max(1, array.nbytes), queue=self.place.queue)
-        copy_bytes(self.place.queue, memory, np.ascontiguousarray(array), array.nbytes, "host to device")
+        memory = platform.allocate(self.place.queue, max(1, array.nbytes))
+        platform.copy_in(self.place.queue, memory, np.ascontiguousarray(array))
         return memory
 
 

@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from kapi_lowering import KernelModule
 from kapi_runtime.launch.arguments import Arguments
 from kapi_sim import KernelLaunchError
 from kapi_sim.language.usm_fields import OVERLAPPING, ArrayFields
-from kapi_spirv import SpirvModule
 
 __all__ = ["require_apart"]
 
 _MAX_WORK = 100_000  # steps of NumPy's search for an address that two views have in common: about a millisecond
 
 
-def require_apart(module: SpirvModule, arguments: Arguments) -> None:
+def require_apart(module: KernelModule, arguments: Arguments) -> None:
     """Raise if two arguments, one of them written, or two elements of one, share memory without being the same view.
 
     Parameters
     ----------
-    module : SpirvModule
+    module : KernelModule
         The compiled kernel, which says what it writes.
     arguments : Arguments
         What it is given.
@@ -43,7 +43,9 @@ def require_apart(module: SpirvModule, arguments: Arguments) -> None:
     ]
     for name, value, is_written, _ in arrays:
         if is_written and value.overlaps_itself:
-            raise KernelLaunchError(f"argument `{name}` of kernel `{module.name}` must be {OVERLAPPING}")
+            raise KernelLaunchError(
+                f"argument `{name}` of kernel `{module.name}` must be {OVERLAPPING}", code="argument-overlaps-itself"
+            )
     for (first, a, writes_first, a_span), (second, b, writes_second, b_span) in combinations(arrays, 2):
         if not (writes_first or writes_second) or a_span[0] >= b_span[1] or b_span[0] >= a_span[1]:
             continue
@@ -57,7 +59,8 @@ def require_apart(module: SpirvModule, arguments: Arguments) -> None:
             "for work-items run in any order, got\n"
             f"  `{first}` in bytes {_addresses(a_span)}\n"
             f"  `{second}` in bytes {_addresses(b_span)}\n"
-            f"Give the kernel a copy of one: `{copied} = {copied}.copy()`"
+            f"Give the kernel a copy of one: `{copied} = {copied}.copy()`",
+            code="arguments-overlap",
         )
 
 

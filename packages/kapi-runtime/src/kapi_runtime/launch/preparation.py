@@ -1,42 +1,49 @@
 """One launch: placed by its arguments, validated, ordered with all other work on the queue, and submitted.
 
-dpnp does not order its work by the queue, which runs things in any order, but by events, of which dpctl's
-`SequentialOrderManager` holds those of each queue.  A launch waits for these on the device and adds its own,
-so that what dpnp does before and after it on the same queue is ordered with it, without a wait on the host.
+Kernels of every origin go this way: what differs is how the code is built for a queue and which arguments it is
+submitted with, and that is `Made`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import dpctl
-from dpctl import SyclKernelInvalidRangeError, SyclKernelSubmitError
-from dpctl.utils import SequentialOrderManager
-
-from kapi_runtime.launch.arguments import Arguments, native_arguments, packed_arguments
+from kapi_lowering import KernelModule, Target
+from kapi_runtime.launch.arguments import Arguments, packed_arguments, placed, with_address
 from kapi_runtime.launch.failures import FailureWatch
 from kapi_runtime.launch.geometry import packed_extents, submitted_range
-from kapi_runtime.launch.host_arrays import place_of_host_arrays
 from kapi_runtime.launch.overlaps import require_apart
-from kapi_runtime.launch.placement import execution_queue
-from kapi_runtime.launch.plan import Plan, make_plan
-from kapi_runtime.recording import record as recording
-from kapi_runtime.sycl import keep_alive
-from kapi_runtime.sycl.events import HostEvent, device_events
-from kapi_runtime.sycl.fork import require_no_fork
-from kapi_runtime.sycl.native.submission import DONE
-from kapi_runtime.sycl.program import DeviceKernel, device_kernel
-from kapi_runtime.sycl.queues import describe_queue
-from kapi_runtime.sycl.targets import target_of
+from kapi_runtime.platform import recorder
+from kapi_runtime.platform.host_place import HostPlace
+from kapi_runtime.platform.interface import BuiltKernel, HostEventLike, LaunchPlan, NativeArgument, Platform
 from kapi_sim import DriverError, KernelLaunchError, NdRange, Range
-from kapi_spirv import SpirvModule, SpirvTarget
+from kapi_sim.shown import shown
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["CompileFor", "Made", "Prepared", "compiled", "prepare"]
 
-CompileFor = Callable[["SpirvTarget", "SpirvModule | None"], "SpirvModule"]
-"""From a target, and a module that a driver refused, to a module."""
+CompileFor = Callable[["Platform", "Target", "KernelModule | None"], "KernelModule"]
+"""From a platform, a target, and a module that a driver refused, to a module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A kernel that is built for the queue of a launch, and what it is submitted with.
+
+    Attributes
+    ----------
+    kernel : BuiltKernel
+        What is submitted.
+    arguments : sequence of bytes, LocalAccessor or ArrayFields
+        With what.
+    module : KernelModule or None
+        What it was compiled to; None for code that kapi did not compile.
+    """
+
+    kernel: BuiltKernel
+    arguments: Sequence[NativeArgument]
+    module: KernelModule | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,96 +56,110 @@ class Prepared:
         What it was asked for.
     arguments : Arguments
         What it was given.
-    queue : dpctl.SyclQueue
-        Where the arguments are.
-    kernel : DeviceKernel
+    platform : Platform
+        Whose the arguments are.
+    queue : object
+        Where they are.
+    made : Made
         What is submitted.
-    packed : bytes
-        The packed argument.
     global_range, local_range : list of int or None
         What is submitted; no global range where there are no work-items, no local one where the driver chooses.
     """
 
     space: Range | NdRange
     arguments: Arguments
+    platform: Platform
     queue: Any
-    kernel: DeviceKernel
-    packed: bytes
+    made: Made
     global_range: list[int] | None
     local_range: list[int] | None
 
-    def submit(self, dependent_events: Iterable[Any]) -> tuple[HostEvent, Any]:
+    def submit(self, dependent_events: Sequence[Any]) -> tuple[HostEventLike, Any]:
         """Submit it after these events and all earlier work on the queue.
 
         Returns
         -------
-        host_event : HostEvent
-        device_event : dpctl.SyclEvent
+        host_event, device_event
+            As `call_kernel_async` returns them.
 
         Raises
         ------
         KernelLaunchError
             If the driver refuses it, or something in `dependent_events` is no event.
         """
-        events = device_events(dependent_events)
-        queue = self.queue
+        platform, queue, made = self.platform, self.queue, self.made
+        before = platform.native_events(dependent_events)
         if self.global_range is None:
-            event = queue.submit_barrier(events) if events else dpctl.SyclEvent()
-            return HostEvent(event, keep_alive.release), event
-        module = self.kernel.module
-        watch, packed = None, self.packed
-        if module.failures:
-            watch = FailureWatch(module, self.space, queue)
-            packed = packed_arguments(module, packed_extents(self.space, module), self.arguments, watch.address)
-        native = native_arguments(packed, self.arguments.accessors)
-        order = SequentialOrderManager[queue]
-        depends = [*order.submitted_events, *events]
-
-        def submit(on: Any, after: list[Any]) -> Any:
-            return on.submit_async(self.kernel.sycl_kernel, native, self.global_range, self.local_range, after)
-
+            event = platform.barrier(queue, before)
+            return platform.host_event(event, platform.release), event
+        watch, arguments = None, made.arguments
+        if made.module is not None and made.module.failures:
+            watch = FailureWatch(made.module, self.space, platform, queue)
+            packed, *others = arguments
+            assert isinstance(packed, bytes)  # what `compiled` gave
+            arguments = [with_address(packed, made.module, watch.address), *others]
+        native = platform.native_arguments(queue, arguments)
         try:
-            if recording.active is None:
-                event = submit(queue, depends)
-            else:
-                event = recording.submit(
-                    queue,
-                    depends,
-                    submit,
-                    kind="launch",
-                    name=module.name,
-                    space=repr(self.space),
-                    nbytes=self.arguments.nbytes,
-                )
-        except (SyclKernelSubmitError, SyclKernelInvalidRangeError, RuntimeError, TypeError, ValueError) as error:
-            raise self._refusal(error) from error
-        order.add_event_pair(DONE, event)
+            event = self._submitted(native, [*platform.earlier_work(queue), *before])
+        except KernelLaunchError as error:
+            raise KernelLaunchError(
+                f"kernel `{made.kernel.name}` must be accepted by the driver, got {error.message}\n"
+                f"  index space: {shown(self.space)}\n"
+                f"  arguments:   {self.arguments.describe()}\n"
+                f"  queue:       {platform.describe_queue(queue)}",
+                code="launch-refused",
+            ) from error
+        platform.note_work(queue, event)
         copied = self.arguments.copied
-        keep_alive.keep(queue, event, (self.arguments.given, native, self.kernel, watch, copied))
-        host_event = HostEvent(event, keep_alive.release if watch is None else watch.release)
+        platform.keep(queue, event, (self.arguments.given, native, made.kernel, watch, copied))
+        host_event = platform.host_event(event, platform.release if watch is None else watch.release)
         if copied is not None:
             host_event.wait()
             copied.copy_out()
         return host_event, event
 
-    def plan(self, at_once: bool = False) -> Plan | None:
+    def plan(self, at_once: bool = False) -> LaunchPlan | None:
         """Return a plan for launches like this one, or None if there is none."""
-        if self.global_range is None or self.kernel.module.failures:
+        module, packed = self.made.module, self.made.arguments[0] if self.made.arguments else None
+        if self.global_range is None or module is None or module.failures or not isinstance(packed, bytes):
             return None
-        given = self.arguments.given
-        return make_plan(self.kernel, self.queue, given, self.packed, self.global_range, self.local_range, at_once)
+        return self.platform.make_plan(
+            self.made.kernel,
+            module,
+            self.queue,
+            self.arguments.given,
+            packed,
+            self.global_range,
+            self.local_range,
+            at_once,
+        )
 
-    def _refusal(self, error: Exception) -> KernelLaunchError:
-        return KernelLaunchError(
-            f"kernel `{self.kernel.module.name}` must be accepted by the driver, got {type(error).__name__}: {error}\n"
-            f"  index space: {self.space!r}\n"
-            f"  arguments:   {self.arguments.describe()}\n"
-            f"  queue:       {describe_queue(self.queue)}"
+    def _submitted(self, native: Sequence[Any], before: Sequence[Any]) -> Any:
+        platform, kernel = self.platform, self.made.kernel
+        assert self.global_range is not None  # there are work-items
+        whole, local = self.global_range, self.local_range
+        if recorder.active is None:
+            return platform.submit(self.queue, kernel, native, whole, local, before)
+        return recorder.submit(
+            platform,
+            self.queue,
+            before,
+            lambda on, after: platform.submit(on, kernel, native, whole, local, after),
+            kind="launch",
+            name=kernel.name,
+            space=repr(self.space),
+            nbytes=self.arguments.nbytes,
         )
 
 
-def prepare(name: str, space: Range | NdRange, arguments: Arguments, compile_for: CompileFor) -> Prepared:
-    """Find the queue, compile the kernel if it is not yet, and validate a launch.
+def prepare(
+    name: str,
+    space: Range | NdRange,
+    arguments: Arguments,
+    place: HostPlace | None,
+    make: Callable[[Platform, Any], Made],
+) -> Prepared:
+    """Find the queue, build the kernel if it is not yet, and validate a launch.
 
     Parameters
     ----------
@@ -148,9 +169,10 @@ def prepare(name: str, space: Range | NdRange, arguments: Arguments, compile_for
         Its index space.
     arguments : Arguments
         What it is given.
-    compile_for : callable
-        Gives the module for arguments of these types and a target, and for a module that a driver refused the one that
-        was compiled anew, or the same.
+    place : HostPlace or None
+        Where a launch without arrays of devices goes.
+    make : callable
+        Gives, for a platform and a queue, what is submitted there.
 
     Raises
     ------
@@ -165,34 +187,43 @@ def prepare(name: str, space: Range | NdRange, arguments: Arguments, compile_for
     ForkError
         In a process that was forked after a device was used.
     """
-    require_no_fork()
-    place = place_of_host_arrays()
-    if place is not None and not arguments.owners:
-        queue = place.queue
-    else:
-        queue = execution_queue(name, arguments.owners)
-    kernel = _built(compile_for, queue)
-    require_apart(kernel.module, arguments)
-    whole = _whole(space)
+    platform, queue = placed(name, arguments, place)
+    platform.require_usable()
+    made = make(platform, queue)
     global_range, local_range = None, None
+    whole = space if isinstance(space, Range) else space.global_range
     if whole.size > 0:
-        global_range, local_range = submitted_range(space, kernel, arguments.accessors)
-    packed = packed_arguments(kernel.module, packed_extents(space, kernel.module), arguments)
-    return Prepared(space, arguments, queue, kernel, packed, global_range, local_range)
+        global_range, local_range = submitted_range(platform, space, made.kernel, arguments.accessors, made.module)
+    return Prepared(space, arguments, platform, queue, made, global_range, local_range)
 
 
-def _built(compile_for: CompileFor, queue: Any) -> DeviceKernel:
-    """Build the kernel; what the disk cache had and the driver refuses is compiled once more."""
-    target = target_of(queue.sycl_device)
-    module = compile_for(target, None)
-    try:
-        return device_kernel(module, queue)
-    except DriverError:
-        again = compile_for(target, module)
-        if again is module:
-            raise
-    return device_kernel(again, queue)
+def compiled(space: Range | NdRange, arguments: Arguments, compile_for: CompileFor) -> Callable[[Platform, Any], Made]:
+    """Return what makes a launch of a kernel that kapi compiles, for `prepare`.
 
+    Parameters
+    ----------
+    space : Range or NdRange
+        Its index space.
+    arguments : Arguments
+        What it is given.
+    compile_for : callable
+        Gives the module for arguments of these types and a target, and for a module that a driver refused the one that
+        was compiled anew, or the same.
+    """
 
-def _whole(space: Range | NdRange) -> Range:
-    return space if isinstance(space, Range) else space.global_range
+    def make(platform: Platform, queue: Any) -> Made:
+        target = platform.target_of(platform.device_of(queue))
+        module = compile_for(platform, target, None)
+        try:
+            kernel = platform.built(module, queue)
+        except DriverError:
+            again = compile_for(platform, target, module)
+            if again is module:
+                raise
+            # What the disk cache had and the driver refuses is compiled once more.
+            module, kernel = again, platform.built(again, queue)
+        require_apart(module, arguments)
+        packed = packed_arguments(module, packed_extents(space, module), arguments)
+        return Made(kernel, (packed, *arguments.accessors), module)
+
+    return make

@@ -11,6 +11,7 @@ import importlib.util
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DeviceNotFoundError, DriverError
 from kapi_sim.language.usm_fields import is_usm_array
 
-__all__ = ["is_installed", "named", "nothing_installed", "platform_of_array", "platforms"]
+__all__ = ["activate", "is_installed", "named", "nothing_installed", "platform_of_array", "platforms"]
 
 # What DLPack calls the kinds of devices.
 _DLPACK_CUDA, _DLPACK_CUDA_MANAGED, _DLPACK_ONEAPI = 2, 13, 14
@@ -42,6 +43,10 @@ class _Known:
         Modules that must be there for it to be installed.
     extra : str
         What brings them.
+    is_array : callable
+        Whether a value is one of its arrays, told without its library.
+    at_import : str
+        Module whose `activate` is called when kapi_runtime is imported and it is installed; "" for none.
     """
 
     name: str
@@ -50,6 +55,7 @@ class _Known:
     needs: tuple[str, ...]
     extra: str
     is_array: Callable[[Any], bool]
+    at_import: str = ""
 
     @property
     def module(self) -> str:
@@ -89,13 +95,22 @@ def _has_cuda_interface(value: Any) -> bool:
 
 
 _KNOWN = (
-    _Known("sycl", "SYCL", "SyclPlatform", ("dpctl", "kapi_spirv"), "sycl", _is_sycl_array),
+    _Known(
+        "sycl", "SYCL", "SyclPlatform", ("dpctl", "kapi_spirv"), "sycl", _is_sycl_array, "kapi_runtime.sycl.drivers"
+    ),
     _Known("cuda", "CUDA", "CudaPlatform", ("cuda.bindings", "kapi_ptx"), "cuda", _is_cuda_array),
 )
 _NO_ARRAYS = frozenset((bool, int, float, complex, np.ndarray, str, bytes, type(None)))
 
 _lock = threading.RLock()
 _made: dict[str, Platform] = {}
+
+
+def activate() -> None:
+    """Do what platforms that are installed have to do before their library is first used: `kapi_runtime`'s import."""
+    for known in _KNOWN:
+        if known.at_import and _is_there(known):
+            importlib.import_module(known.at_import).activate()
 
 
 def platforms() -> list[Platform]:
@@ -126,7 +141,8 @@ def named(name: str, for_what: str) -> Platform:
     known = next(each for each in _KNOWN if each.name == name)
     if not _is_there(known):
         raise DriverError(
-            f"{known.title} must be installed for {for_what}, got an environment without it: `{known.install}`"
+            f"{known.title} must be installed for {for_what}, got an environment without it: `{known.install}`",
+            code="platform-absent",
         )
     return _get(known)
 
@@ -153,7 +169,8 @@ def platform_of_array(value: Any, what: str) -> Platform | None:
             if not _is_there(known):
                 raise placement_error(
                     f"{what} must be an array of a platform that is installed, got a {type(value).__name__} of "
-                    f"{known.title}, which is not: `{known.install}`"
+                    f"{known.title}, which is not: `{known.install}`",
+                    "platform-absent",
                 )
             return _get(known)
     return None
@@ -164,7 +181,8 @@ def nothing_installed() -> DeviceNotFoundError:
     return DeviceNotFoundError(
         "a platform must be installed for kernels to run on, got none: "
         '`pip install "kapi-runtime[cpu]"` brings SYCL with Intel\'s runtime for CPUs, "kapi-runtime[sycl]" SYCL for '
-        'devices whose driver is there, and "kapi-runtime[cuda]" NVIDIA\'s GPUs'
+        'devices whose driver is there, and "kapi-runtime[cuda]" NVIDIA\'s GPUs',
+        code="platform-absent",
     )
 
 
@@ -172,6 +190,7 @@ def _is_there(known: _Known) -> bool:
     return known.name in _made or all(_exists(name) for name in (known.module, *known.needs))
 
 
+@lru_cache(maxsize=16)
 def _exists(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None

@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -38,6 +38,7 @@ __all__ = [
     "NativeArgument",
     "Platform",
     "Times",
+    "MemoryKind",
 ]
 
 
@@ -104,15 +105,15 @@ class LaunchPlan(Protocol):
     def device(self) -> Any:
         """The device that it launches on; plans of a device that is reset are dropped."""
 
-    def launch(self, given: tuple[Any, ...], before: Sequence[Any]) -> tuple[HostEventLike, Any] | None:
+    def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEventLike, Any] | None:
         """Launch with these arguments after these events, and return the host event and the device event.
 
         Parameters
         ----------
         given : tuple
             The arguments as the caller gave them.
-        before : sequence
-            Events as the caller gave them; the empty one costs nothing.
+        before : list
+            Events as the caller gave them, none of them resolved; mostly empty, and never changed.
 
         Returns
         -------
@@ -124,9 +125,12 @@ class LaunchPlan(Protocol):
     def pack(self, given: tuple[Any, ...]) -> bool:
         """Pack the arguments for `send`; False if they are not the plan's."""
 
-    def send(self, owners: Any, before: Sequence[Any]) -> tuple[HostEventLike, Any] | None:
+    def send(self, owners: Any, before: list[Any]) -> tuple[HostEventLike, Any] | None:
         """Launch with what was packed last, and keep `owners` alive until it has run; None as for `launch`."""
 
+
+MemoryKind = Literal["device", "shared", "host"]
+"""Where the memory of an array is; see `kapi_runtime.memory`."""
 
 NativeArgument = bytes | LocalAccessor | ArrayFields
 """What a kernel is submitted with: bytes are a value, an accessor is local memory of that size, and the fields of an
@@ -267,7 +271,8 @@ class Platform(ABC):
     """One kind of device: what its arrays, queues and kernels are, and how work is submitted there.
 
     There is one object of a class in a process; `installed` makes it when the first array or device of its kind is met.
-    Importing its module may import its library, and touches no device.  All methods may be called by any thread.
+    Importing its module may import its library, and touches no device.  All methods may be called by any thread.  What
+    a platform caches for a device it drops when `kapi_runtime.platform.reset` says so.
 
     Attributes
     ----------
@@ -385,7 +390,11 @@ class Platform(ABC):
     def external_queue(self, source: Any) -> Any:
         """Return the queue, as the platform's own class `Queue`, of one that somebody else made; None if it is none.
 
-        An address, a bare integer, is not asked here: it says nothing of its platform.
+        Parameters
+        ----------
+        source : object
+            A queue of any library that the platform knows; or the address of a native one, as an integer or a
+            `ctypes.c_void_p`, which says nothing of its platform: the caller has decided.
         """
 
     @abstractmethod
@@ -396,6 +405,10 @@ class Platform(ABC):
     def describe_queue(self, queue: Any) -> str:
         """Name a queue and its device in a few words, for messages."""
 
+    def place_key(self, queue: Any) -> tuple[Any, ...]:
+        """Return what a kernel is built for: the device of a queue first, then what else tells builds apart."""
+        return (self.device_of(queue),)
+
     @abstractmethod
     def queue_id(self, queue: Any) -> int:
         """Return a number that tells the queues of a device apart in a trace."""
@@ -403,10 +416,6 @@ class Platform(ABC):
     @abstractmethod
     def memory_info(self, device: Any) -> tuple[int | None, int]:
         """Return free and total memory of a `Device` in bytes; None where the driver does not say what is free."""
-
-    @abstractmethod
-    def forget(self, device: Any) -> None:
-        """Drop what is cached for a `Device`; its work is done.  Part of `reset`."""
 
     # -- kernels
 
@@ -537,11 +546,24 @@ class Platform(ABC):
         """
 
     @abstractmethod
+    def native_arguments(self, queue: Any, arguments: Sequence[NativeArgument]) -> Sequence[Any]:
+        """Return what `submit` takes; the caller keeps it until the kernel has run, with what the arrays belong to.
+
+        Parameters
+        ----------
+        queue : object
+            Where the launch goes.
+        arguments : sequence of bytes, LocalAccessor or ArrayFields
+            A value by its bytes; local memory for each work-group; a pointer to the first element of an array, valid
+            also for an array without elements.
+        """
+
+    @abstractmethod
     def submit(
         self,
         queue: Any,
         kernel: BuiltKernel,
-        arguments: Sequence[NativeArgument],
+        native: Sequence[Any],
         global_range: Sequence[int],
         local_range: Sequence[int] | None,
         before: Sequence[Any],
@@ -554,9 +576,8 @@ class Platform(ABC):
             Where to.
         kernel : BuiltKernel
             What is launched.
-        arguments : sequence of bytes, LocalAccessor or ArrayFields
-            A value by its bytes; local memory for each work-group; a pointer to the first element of an array, valid
-            also for an array without elements.
+        native : sequence
+            What `native_arguments` gave.
         global_range, local_range : sequence of int
             What `submitted_range` gave.
         before : sequence
@@ -698,7 +719,7 @@ class Platform(ABC):
         """Whether kernels take the addresses of any memory of the host, so that NumPy arrays need no copy."""
 
     @abstractmethod
-    def new_array(self, shape: tuple[int, ...], dtype: np.dtype[Any], kind: str, queue: Any, fill: Any) -> Any:
+    def new_array(self, shape: tuple[int, ...], dtype: np.dtype[Any], kind: MemoryKind, queue: Any, fill: Any) -> Any:
         """Return a new array for `kapi_runtime.memory`, of the library that users of the platform have.
 
         Parameters
@@ -719,7 +740,7 @@ class Platform(ABC):
         """
 
     @abstractmethod
-    def array_of(self, values: Any, dtype: Any, kind: str | None, queue: Any, copy: bool | None) -> Any:
+    def array_of(self, values: Any, dtype: Any, kind: MemoryKind | None, queue: Any, copy: bool | None) -> Any:
         """Return values of any kind as an array on a queue, as `kapi_runtime.memory.asarray` says."""
 
     @abstractmethod

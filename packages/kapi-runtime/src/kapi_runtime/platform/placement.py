@@ -10,9 +10,9 @@ from kapi_sim.errors import ExecutionPlacementError
 __all__ = ["placement_error"]
 
 
-def placement_error(message: str) -> ExecutionPlacementError:
+def placement_error(message: str, code: str) -> ExecutionPlacementError:
     """Make the error; where dpnp is loaded, it is dpnp's own `ExecutionPlacementError`, too."""
-    return _error_class()(message)
+    return _error_class()(message, code=code)
 
 
 _classes: dict[Any, type[ExecutionPlacementError]] = {}

@@ -11,12 +11,12 @@ _forgetting: list[Callable[[Any], None]] = []
 
 
 def on_reset(function: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Register a function of a `dpctl.SyclDevice` that drops what is cached for it; usable as a decorator."""
+    """Register a function of a device that drops what is cached for it; usable as a decorator."""
     _forgetting.append(function)
     return function
 
 
 def forget(device: Any) -> None:
-    """Drop what is cached for a `dpctl.SyclDevice`."""
+    """Drop what is cached for a device."""
     for function in _forgetting:
         function(device)

@@ -1,9 +1,7 @@
 """Profiling: a record of every launch and copy, with its times on the device's clock.
 
-A queue takes times only if it was made so, and the default queue, on which dpnp's arrays live, was not.  While a
-record is kept, work for such a queue therefore runs on a second queue of the same context that takes times, between
-two barriers on the first one: it starts after all that was submitted there, and all that is submitted later starts
-after it.
+Launches and copies look at `kapi_runtime.platform.recorder` for whether a record is kept; the platform submits them so
+that the device takes their times.
 
 The module of the function `profiling` could not have its name: a package has one attribute of a name, and importing a
 module sets it.
@@ -14,28 +12,26 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
-import dpctl
-
+from kapi_runtime.platform import recorder
+from kapi_runtime.platform.interface import Platform
 from kapi_runtime.recording.trace_format import Entry, entries_table, export_trace, summary_table
-from kapi_runtime.sycl.device_summary import describe_device
-from kapi_runtime.sycl.queues import profiling_queue
-from kapi_runtime.sycl.waiting import wait_for
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.shown import shown
 
-__all__ = ["Recording", "profile_start", "profile_stop", "profiling", "submit"]
+__all__ = ["Recording", "profile_start", "profile_stop", "profiling"]
 
-_COMPLETE = dpctl.event_status_type.complete
 _READ_EVERY = 1024  # entries, so that a long record does not hold the events of all
 
 
 @dataclass(slots=True)
 class _Pending:
+    platform: Platform
     event: Any
     host: int
     fields: dict[str, Any]
@@ -119,16 +115,14 @@ class Recording:
     def __repr__(self) -> str:
         return f"<Recording of {len(self)} launches and copies{', active' if self.is_active else ''}>"
 
-    def _add(self, event: Any, fields: dict[str, Any]) -> None:
+    def add(self, platform: Platform, event: Any, fields: dict[str, Any]) -> None:
+        """Note work that was submitted; for `kapi_runtime.platform.recorder`."""
         with self._lock:
-            self._pending.append(_Pending(event, time.perf_counter_ns(), fields))
+            self._pending.append(_Pending(platform, event, time.perf_counter_ns(), fields))
             if len(self._pending) >= _READ_EVERY:
-                while self._pending and self._pending[0].event.execution_status == _COMPLETE:
+                while self._pending and self._pending[0].platform.is_done(self._pending[0].event):
                     self._read.append(_entry(self._pending.popleft()))
 
-
-active: Recording | None = None
-"""The record that is kept, of all threads, if one is: a launch looks here, and calls `submit` if so."""
 
 _switch = threading.Lock()
 
@@ -156,14 +150,15 @@ def profile_start() -> Recording:
     >>> [(entry.kind, entry.nbytes) for entry in recording.entries]
     [('copy', 80)]
     """
-    global active
     with _switch:
-        if active is not None:
+        if recorder.active is not None:
             raise KernelLaunchError(
-                f"profiling must be stopped before it is started, got {active!r}: call profile_stop() first"
+                f"profiling must be stopped before it is started, got {shown(recorder.active)}: call "
+                "profile_stop() first",
+                code="profiling-running",
             )
-        active = Recording()
-        return active
+        recorder.active = recording = Recording()
+        return recording
 
 
 def profile_stop() -> Recording:
@@ -180,7 +175,8 @@ def profile_stop() -> Recording:
     >>> kapi.profile_stop()
     Traceback (most recent call last):
       ...
-    kapi_sim.errors.KernelLaunchError: profiling must be started before it is stopped, got none: call profile_start()
+    kapi_sim.errors.KernelLaunchError: profiling must be started before it is stopped, got none: call \
+profile_start() [profiling-stopped]
     """
     recording = _end()
     _ = recording.entries
@@ -188,11 +184,14 @@ def profile_stop() -> Recording:
 
 
 def _end() -> Recording:
-    global active
     with _switch:
-        if active is None:
-            raise KernelLaunchError("profiling must be started before it is stopped, got none: call profile_start()")
-        recording, active = active, None
+        recording = recorder.active
+        if not isinstance(recording, Recording):
+            raise KernelLaunchError(
+                "profiling must be started before it is stopped, got none: call profile_start()",
+                code="profiling-stopped",
+            )
+        recorder.active = None
     recording.is_active = False
     return recording
 
@@ -230,74 +229,11 @@ def profiling() -> Iterator[Recording]:
     try:
         yield recording
     finally:
-        if active is recording:  # the block may have called profile_stop()
+        if recorder.active is recording:  # the block may have called profile_stop()
             _end()
     _ = recording.entries  # but Ctrl-C in the block ends it at once
 
 
-def submit(
-    queue: Any,
-    depends: Sequence[Any],
-    run: Callable[[Any, list[Any]], Any],
-    *,
-    kind: Literal["launch", "copy"],
-    name: str,
-    space: str = "",
-    nbytes: int = 0,
-) -> Any:
-    """Submit work to a queue, and record it if a record is kept.
-
-    Parameters
-    ----------
-    queue : dpctl.SyclQueue
-        The queue that the work belongs to.
-    depends : sequence of dpctl.SyclEvent
-        What it waits for.
-    run : callable
-        Submits the work to the queue that it is given, after the events that it is given, and returns its event.
-    kind : {"launch", "copy"}
-        What it is.
-    name : str
-        The kernel's name, or from where to where is copied.
-    space : str
-        The index space, as text.
-    nbytes : int
-        Bytes of all array arguments, or bytes copied.
-
-    Returns
-    -------
-    dpctl.SyclEvent
-        The event of the work itself.
-    """
-    recording = active
-    if recording is None:
-        return run(queue, list(depends))
-    clock = profiling_queue(queue)
-    if clock is queue:
-        event = run(queue, list(depends))
-    else:
-        event = run(clock, [*depends, queue.submit_barrier()])
-        queue.submit_barrier([event])
-    fields = {
-        "kind": kind,
-        "name": name,
-        "space": space,
-        "nbytes": nbytes,
-        "device": describe_device(queue.sycl_device),
-        "queue": queue.addressof_ref(),
-        "thread": threading.current_thread().name,
-    }
-    recording._add(event, fields)
-    return event
-
-
 def _entry(pending: _Pending) -> Entry:
-    event = pending.event
-    wait_for(event)  # dpctl would wait for the times without letting other threads run
-    return Entry(
-        **pending.fields,
-        host=pending.host,
-        submit=event.profiling_info_submit,
-        start=event.profiling_info_start,
-        end=event.profiling_info_end,
-    )
+    times = pending.platform.times(pending.event)
+    return Entry(**pending.fields, host=pending.host, submit=times.submit, start=times.start, end=times.end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kapi_runtime.sycl.discovery import find_device
+from kapi_runtime.sycl.discovery import current_device
 from kapi_runtime.sycl.targets import target_of
 from kapi_spirv import compile_spirv
 
@@ -58,5 +58,5 @@ def compile_spirv_for_current_device(
         debug=debug,
         fastmath=fastmath,
         opt=opt,
-        target=target_of(find_device(None)),
+        target=target_of(current_device()),
     )

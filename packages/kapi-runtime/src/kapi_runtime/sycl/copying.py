@@ -9,7 +9,8 @@ import numpy as np
 from dpctl.memory import as_usm_memory
 from dpctl.utils import SequentialOrderManager
 
-from kapi_runtime.recording import record as recording
+from kapi_runtime.platform import recorder
+from kapi_runtime.platform.installed import named
 from kapi_runtime.sycl.queues import queue_of
 from kapi_runtime.sycl.waiting import wait_for
 
@@ -64,15 +65,15 @@ def copy_bytes(queue: Any, target: Any, source: Any, nbytes: int, name: str, dep
         return
     if queue.is_in_order:  # the driver would wait there, with memory that is not USM, and Ctrl-C not be heard
         wait_for(queue)
-    event = recording.submit(
-        queue,
-        depends,
-        lambda on, after: on.memcpy_async(target, source, nbytes, after),
-        kind="copy",
-        name=name,
-        nbytes=nbytes,
-    )
-    wait_for(event)
+
+    def run(on: Any, after: list[Any]) -> Any:
+        return on.memcpy_async(target, source, nbytes, after)
+
+    if recorder.active is None:
+        wait_for(run(queue, list(depends)))
+    else:
+        platform = named("sycl", "copies")
+        wait_for(recorder.submit(platform, queue, depends, run, kind="copy", name=name, nbytes=nbytes))
 
 
 def _overlap(source: Any, target: Any) -> bool:

@@ -101,7 +101,8 @@ class Device(dpctl.SyclDevice):  # type: ignore[misc]  # dpctl is Any for mypy
             raise DeviceNotFoundError(
                 f"{describe_device(self)} must have sub-devices of this kind, got {asked}: it has "
                 f"{self.max_compute_units} compute units, and splits into at most {self.partition_max_sub_devices} "
-                "sub-devices; name the units of each, or `equally=` those of all"
+                "sub-devices; name the units of each, or `equally=` those of all",
+                code="sub-devices",
             ) from error
         return [Device(part) for part in parts]
 

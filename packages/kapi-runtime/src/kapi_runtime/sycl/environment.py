@@ -58,7 +58,8 @@ def install() -> list[str]:
     if found.library is None:
         raise DriverError(
             "an OpenCL CPU driver must be installed in this environment, got none in "
-            f'{", ".join(found.searched) or "any place"}: `pip install "kapi-runtime[cpu]"` brings one'
+            f'{", ".join(found.searched) or "any place"}: `pip install "kapi-runtime[cpu]"` brings one',
+            code="driver-absent",
         )
     done = [_write(pth_file(), _start_line(found.library))]
     icd = _icd_file()
@@ -119,7 +120,7 @@ def _write(path: Path, text: str) -> str:
         os.chmod(name, 0o644)
         os.replace(name, path)
     except OSError as error:
-        raise DriverError(f"{path} must be writable, got {error}: run this as its owner") from error
+        raise DriverError(f"{path} must be writable, got {error}: run this as its owner", code="driver-file") from error
     return f"wrote {path}"
 
 
@@ -127,5 +128,7 @@ def _delete(path: Path) -> str:
     try:
         path.unlink()
     except OSError as error:
-        raise DriverError(f"{path} must be removable, got {error}: run this as its owner") from error
+        raise DriverError(
+            f"{path} must be removable, got {error}: run this as its owner", code="driver-file"
+        ) from error
     return f"removed {path}"

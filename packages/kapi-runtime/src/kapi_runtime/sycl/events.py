@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import dpctl
@@ -12,11 +12,11 @@ from kapi_runtime.sycl.device_summary import describe_device
 from kapi_runtime.sycl.queues import default_queue, profiling_queue
 from kapi_runtime.sycl.waiting import Pace, wait_for
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.shown import shown
 
-__all__ = ["Event", "HostEvent", "device_events", "event_elapsed_time"]
+__all__ = ["Event", "HostEvent", "event_elapsed_time", "native_events"]
 
 _DONE = dpctl.SyclEvent()
-_NONE: list[Any] = []  # no events; never changed
 
 
 class HostEvent:
@@ -141,17 +141,22 @@ class Event:
         if self._device != end._device:
             raise KernelLaunchError(
                 "events must be on one device to be timed, for each has a clock of its own, got "
-                f"{describe_device(self._device)} and {describe_device(end._device)}"
+                f"{describe_device(self._device)} and {describe_device(end._device)}",
+                code="events-of-devices",
             )
         return (marks[1] - marks[0]) / 1e6
 
     def _time(self) -> int:
         """When the mark was passed, in ns."""
         if self.device_event is None:
-            raise KernelLaunchError("an event must be recorded before it is timed, got one that was not: `record()` it")
+            raise KernelLaunchError(
+                "an event must be recorded before it is timed, got one that was not: `record()` it",
+                code="event-unrecorded",
+            )
         if self._timed is None:
             raise KernelLaunchError(
-                "an event must be made with timing=True to be timed, got one with timing=False: make it by `Event()`"
+                "an event must be made with timing=True to be timed, got one with timing=False: make it by `Event()`",
+                code="event-without-times",
             )
         wait_for(self._timed)  # dpctl would wait for the times without letting other threads run
         return int(self._timed.profiling_info_end)
@@ -185,14 +190,17 @@ def event_elapsed_time(start: Event, end: Event) -> float:
     >>> kapi.event_elapsed_time(start, kapi.Event())
     Traceback (most recent call last):
       ...
-    kapi_sim.errors.KernelLaunchError: an event must be recorded before it is timed, got one that was not: `record()` it
+    kapi_sim.errors.KernelLaunchError: an event must be recorded before it is timed, got one that was not: \
+`record()` it [event-unrecorded]
     """
     return _require_event(start).elapsed_time(end)
 
 
 def _require_event(event: Any) -> Event:
     if not isinstance(event, Event):
-        raise KernelLaunchError(f"an event to be timed must be a kapi_runtime.Event, got {event!r}: `record()` one")
+        raise KernelLaunchError(
+            f"an event to be timed must be a kapi_runtime.Event, got {shown(event)}: `record()` one", code="no-event"
+        )
     return event
 
 
@@ -201,40 +209,34 @@ def _queue(method: str, queue: Any) -> Any:
         return default_queue()
     if not isinstance(queue, dpctl.SyclQueue):
         raise KernelLaunchError(
-            f"queue of {method} must be a dpctl.SyclQueue, got {queue!r}: a device's is `default_queue(device)`, an "
-            "array's `array.sycl_queue`"
+            f"queue of {method} must be a dpctl.SyclQueue, got {shown(queue)}: a device's is "
+            "`default_queue(device)`, an "
+            "array's `array.sycl_queue`",
+            code="no-queue",
         )
     return queue
 
 
-def device_events(events: Iterable[Any]) -> list[Any]:
+def native_events(events: Sequence[Any]) -> list[Any]:
     """Return the `dpctl.SyclEvent` of each event that a launch is to wait for.
 
     Parameters
     ----------
-    events : iterable of HostEvent, Event or dpctl.SyclEvent
+    events : sequence of HostEvent, Event or dpctl.SyclEvent
         Events of launches, or of anything else that dpctl knows; a mark that was not recorded is waited for by nobody.
 
     Raises
     ------
     KernelLaunchError
-        If it is no iterable, or holds something else.
+        If one is something else.
     """
-    if isinstance(events, (tuple, list)) and not events:
-        return _NONE
-    try:
-        given = list(events)
-    except TypeError:
-        given = [events]
-        if isinstance(events, (Event, HostEvent, dpctl.SyclEvent)):
-            raise KernelLaunchError(
-                f"dependent_events must be an iterable of events, got one event: pass [{type(events).__name__}]"
-            ) from None
-    marks = [event for event in given if not (isinstance(event, Event) and event.device_event is None)]
+    marks = [event for event in events if not (isinstance(event, Event) and event.device_event is None)]
     resolved = [event.device_event if isinstance(event, (Event, HostEvent)) else event for event in marks]
     for event in resolved:
         if not isinstance(event, dpctl.SyclEvent):
             raise KernelLaunchError(
-                f"dependent_events must be an iterable of events, got {event!r}: pass [] if the launch depends on none"
+                f"dependent_events must be an iterable of events, got {shown(event)}: pass [] if the launch "
+                "depends on none",
+                code="dependent-events",
             )
     return resolved

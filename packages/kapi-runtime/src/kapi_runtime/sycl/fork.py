@@ -26,7 +26,8 @@ def require_no_fork() -> None:
         raise ForkError(
             f"devices must be used by the process that started their runtime, got process {os.getpid()}, forked from "
             "one that had used a device: start processes by spawning, as `multiprocessing.get_context('spawn')` and "
-            "concurrent.futures' `mp_context=` do, or fork before the first array or device is touched"
+            "concurrent.futures' `mp_context=` do, or fork before the first array or device is touched",
+            code="forked-process",
         )
 
 

@@ -12,7 +12,9 @@ from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 from kapi_runtime.platform.reset import on_reset
 from kapi_runtime.sycl.build_log import build_log
 from kapi_runtime.sycl.device_summary import describe_device
+from kapi_runtime.sycl.geometry import MAX_WORK_ITEMS
 from kapi_sim.errors import DriverError, LimitError
+from kapi_sim.shown import shown
 from kapi_spirv import SpirvModule
 
 __all__ = ["DeviceKernel", "device_kernel"]
@@ -59,6 +61,16 @@ class DeviceKernel:
     def name(self) -> str:
         """The kernel's name, for messages."""
         return self.module.name
+
+    @property
+    def native(self) -> Any:
+        """The `dpctl.program.SyclKernel`."""
+        return self.sycl_kernel
+
+    @property
+    def max_work_items(self) -> int:
+        """Most work-items of one launch."""
+        return MAX_WORK_ITEMS
 
 
 _lock = threading.Lock()
@@ -111,7 +123,8 @@ def _build(module: SpirvModule, queue: Any, device: Any) -> DeviceKernel:
             raise LimitError(
                 f"kernel `{module.name}` must do without {ability} on {describe_device(device)}, got a "
                 "kernel that "
-                "uses it: convert its arrays and numbers, or choose another device"
+                "uses it: convert its arrays and numbers, or choose another device",
+                code="device-lacks",
             )
     try:
         program = create_program_from_spirv(queue, module.code)
@@ -119,14 +132,16 @@ def _build(module: SpirvModule, queue: Any, device: Any) -> DeviceKernel:
         raise DriverError(
             f"kernel `{module.name}` must be accepted by the driver of {describe_device(device)}, got its "
             "refusal:\n"
-            f"{build_log(module.code, device)}"
+            f"{build_log(module.code, device)}",
+            code="build-refused",
         ) from error
     if not program.has_sycl_kernel(module.entry_point):
         # Asking for a missing kernel gives a null reference, which ends the process when it is submitted.
         raise DriverError(
-            f"kernel `{module.name}` must have the entry point {module.entry_point!r} in its SPIR-V module, "
+            f"kernel `{module.name}` must have the entry point {shown(module.entry_point)} in its SPIR-V module, "
             "got a "
-            "module without it: this is a fault of the compiler, please report it"
+            "module without it: this is a fault of the compiler, please report it",
+            code="entry-absent",
         )
     sycl_kernel = program.get_sycl_kernel(module.entry_point)
     return DeviceKernel(

@@ -16,11 +16,20 @@ import numpy as np
 from kapi_runtime.sycl import callbacks, keep_alive
 from kapi_runtime.sycl.device import Device
 from kapi_runtime.sycl.device_summary import describe_device
-from kapi_runtime.sycl.discovery import find_device
+from kapi_runtime.sycl.discovery import current_device
 from kapi_runtime.sycl.waiting import wait_for
 from kapi_sim.errors import KernelLaunchError, LimitError
+from kapi_sim.shown import shown
 
-__all__ = ["Queue", "default_queue", "describe_queue", "external_queue", "profiling_queue", "queue", "queue_of"]
+__all__ = [
+    "Queue",
+    "default_queue",
+    "describe_queue",
+    "external_queue",
+    "new_queue",
+    "profiling_queue",
+    "queue_of",
+]
 
 
 class Queue(dpctl.SyclQueue):  # type: ignore[misc]  # dpctl is Any for mypy
@@ -98,7 +107,9 @@ class Queue(dpctl.SyclQueue):  # type: ignore[misc]  # dpctl is Any for mypy
         [('complete', 'done')]
         """
         if not callable(function):
-            raise KernelLaunchError(f"function of add_callback must be callable, got {function!r}")
+            raise KernelLaunchError(
+                f"function of add_callback must be callable, got {shown(function)}", code="callback-form"
+            )
         event = self.submit_barrier()
         callbacks.call_after(self, event, lambda: function(self, event.execution_status, arg))
 
@@ -148,106 +159,34 @@ class Queue(dpctl.SyclQueue):  # type: ignore[misc]  # dpctl is Any for mypy
 
 
 def default_queue(device: Any = None) -> Queue:
-    """Return the queue that arrays made on a device without naming a queue live on: dpctl's and dpnp's default.
+    """Return dpctl's and dpnp's default queue of a device; the same object for the same device, in every thread.
 
     Parameters
     ----------
-    device : int or str or dpctl.SyclDevice, optional
-        A device, as `find_device` takes it; by default the current one.
-
-    Returns
-    -------
-    Queue
-        The same object for the same device, in every thread; out-of-order.  A sub-device has one as well.
-
-    Raises
-    ------
-    DeviceNotFoundError
-        If there is no such device.
-
-    Examples
-    --------
-    >>> import dpnp
-    >>> import kapi_runtime as kapi
-    >>> dpnp.ones(3).sycl_queue == kapi.default_queue()
-    True
+    device : dpctl.SyclDevice, optional
+        Root or sub-device; by default the current one.
     """
-    chosen = find_device(device)
+    chosen = current_device() if device is None else device
     with _lock:
         if _is_sub_device(chosen):
             return _default_of_sub_device(chosen)
         return _wrapped(dpctl.get_device_cached_queue(chosen))
 
 
-def queue(device: Any = None, *, in_order: bool = False, profiling: bool = False) -> Queue:
-    """Make a new queue.
-
-    Parameters
-    ----------
-    device : int or str or dpctl.SyclDevice, optional
-        A device, as `find_device` takes it; by default the current one.
-    in_order : bool
-        Whether its work runs in the order of submission, whoever submits it.  kapi's and dpnp's work is in order on
-        out-of-order queues, too.
-    profiling : bool
-        Whether the device takes the times of all its work.
-
-    Returns
-    -------
-    Queue
-        Memory is shared with the other queues of the device, but arrays belong to one queue: see the documentation's
-        page on the host.
-
-    Raises
-    ------
-    DeviceNotFoundError
-        If there is no such device.
-
-    Examples
-    --------
-    >>> import kapi_runtime as kapi
-    >>> queue = kapi.queue(in_order=True, profiling=True)
-    >>> queue.is_in_order, queue.has_enable_profiling
-    (True, True)
-    """
-    chosen = find_device(device)
+def new_queue(device: Any, in_order: bool, profiling: bool) -> Queue:
+    """Make a queue of a device: in the order of submission, and with times, if so wanted."""
     properties = ["in_order"] * bool(in_order) + ["enable_profiling"] * bool(profiling)
-    if _is_sub_device(chosen):
+    if _is_sub_device(device):
         with _lock:
-            context = _context_of_sub_device(chosen)
-        return Queue(context, chosen, property=properties)
-    return Queue(chosen, property=properties)
+            context = _context_of_sub_device(device)
+        return Queue(context, device, property=properties)
+    return Queue(device, property=properties)
 
 
-def external_queue(source: Any) -> Queue:
-    """Take a queue that somebody else made.
+def external_queue(source: Any) -> Queue | None:
+    """Return the queue that a dpctl queue, a capsule of one, or the address of a ``sycl::queue`` stands for, or None.
 
-    Parameters
-    ----------
-    source : dpctl.SyclQueue or capsule or int
-        A dpctl queue; a capsule named ``SyclQueueRef``, or an object that gives one by ``_get_capsule()``; or the
-        address of a C++ ``sycl::queue``, an integer or a `ctypes.c_void_p`, which is copied, so that the original may
-        be destroyed.  What is at the address cannot be checked: a wrong one may end the process.
-
-    Returns
-    -------
-    Queue
-        Equal to the original: the same queue of the SYCL runtime.
-
-    Raises
-    ------
-    KernelLaunchError
-        If it is none of these.
-
-    Examples
-    --------
-    >>> import dpctl
-    >>> import kapi_runtime as kapi
-    >>> theirs = dpctl.SyclQueue(kapi.default_device())
-    >>> kapi.external_queue(theirs) == theirs
-    True
-    >>> kapi.external_queue(theirs.addressof_ref()) == theirs
-    True
+    A queue at an address is copied, so that the original may be destroyed.
     """
     if isinstance(source, Queue):
         return source
@@ -256,12 +195,7 @@ def external_queue(source: Any) -> Queue:
         found = _from_address(int(address)) if 0 < address < 1 << 8 * ctypes.sizeof(ctypes.c_void_p) else None
     else:
         found = None if isinstance(source, type) else queue_of(source)
-    if found is None:
-        raise KernelLaunchError(
-            "source of external_queue must be a dpctl.SyclQueue, a capsule of one, or the address of a sycl::queue, "
-            f"got {source!r}"
-        )
-    return Queue(found._get_capsule())
+    return None if found is None else Queue(found._get_capsule())
 
 
 @lru_cache(maxsize=64)
@@ -287,7 +221,8 @@ def profiling_queue(queue: Any) -> Any:
     if not queue.sycl_device.has_aspect_queue_profiling:
         raise LimitError(
             f"times must be taken by a device that can, got {describe_device(queue.sycl_device)}, which has no "
-            "profiling: measure on the host, or make events with timing=False"
+            "profiling: measure on the host, or make events with timing=False",
+            code="device-without-times",
         )
     return dpctl.SyclQueue(queue.sycl_context, queue.sycl_device, property="enable_profiling")
 

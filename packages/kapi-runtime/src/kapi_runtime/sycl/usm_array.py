@@ -17,12 +17,13 @@ import dpctl
 import numpy as np
 from dpctl.memory import MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory
 
+from kapi_runtime.platform.dlpack import ONEAPI, capsule_of, read_capsule
 from kapi_runtime.sycl.copying import copy_array
-from kapi_runtime.sycl.dlpack import ONEAPI, capsule_of, read_capsule
 from kapi_runtime.sycl.queues import default_queue, queue_of
 from kapi_runtime.sycl.waiting import wait_for
 from kapi_sim.errors import DtypeError, ExecutionPlacementError
 from kapi_sim.language.usm_fields import ArrayFields, array_fields, c_strides
+from kapi_sim.shown import shown
 
 __all__ = [
     "UsmArray",
@@ -30,6 +31,7 @@ __all__ = [
     "coerced_kind",
     "copy_call",
     "has_dpnp",
+    "memory_at",
     "memory_of",
     "new_usm_array",
     "shared_array_of",
@@ -197,7 +199,7 @@ class UsmArray:
     def copy(self, order: str = "C") -> UsmArray:
         """Return a C-contiguous copy on the same queue, of the same kind; `order` may be "C" alone."""
         if order != "C":
-            raise DtypeError(f'order of a copy must be "C", got {order!r}: use dpnp for others')
+            raise DtypeError(f'order of a copy must be "C", got {shown(order)}: use dpnp for others', code="copy-order")
         return self.to_device(self.sycl_queue)
 
     def to_device(self, queue: Any) -> UsmArray:
@@ -227,7 +229,10 @@ class UsmArray:
     def __setitem__(self, index: Any, values: Any) -> None:
         target = self[index]
         if not target.flags.writable:
-            raise DtypeError("array must be writable to be assigned to, got a read-only one: assign to a copy of it")
+            raise DtypeError(
+                "array must be writable to be assigned to, got a read-only one: assign to a copy of it",
+                code="argument-read-only",
+            )
         if hasattr(values, "__sycl_usm_array_interface__"):
             source = values if isinstance(values, UsmArray) else usm_array_of(values)
             are_alike = (source.shape, source.dtype) == (target.shape, target.dtype)
@@ -289,7 +294,7 @@ class UsmArray:
         wait_for(self.sycl_queue)  # the consumer's queue may be another, and knows nothing of this one's work
         fields = array._fields
         device = self.__dlpack_device__()[1]
-        return capsule_of(fields.pointer, fields.shape, fields.strides, fields.dtype, device, array)
+        return capsule_of(fields.pointer, fields.shape, fields.strides, fields.dtype, ONEAPI, device, array)
 
     def __repr__(self) -> str:
         values = np.array2string(self.asnumpy(), separator=", ", prefix="UsmArray(")
@@ -350,7 +355,8 @@ def _basic(index: Any) -> tuple[Any, ...]:
         except TypeError:
             raise DtypeError(
                 f"index of a UsmArray must be integers, slices, ... and None, got {type(part).__name__}: "
-                "index the copy that asnumpy() makes, or install dpnp"
+                "index the copy that asnumpy() makes, or install dpnp",
+                code="index-type",
             ) from None
     return parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)
 
@@ -387,7 +393,8 @@ def usm_array_of(value: Any) -> UsmArray:
     if queue is None:
         raise ExecutionPlacementError(
             "array must name its queue as syclobj of its __sycl_usm_array_interface__, got "
-            f"{fields.owner!r}: make it with a queue"
+            f"{shown(fields.owner)}: make it with a queue",
+            code="array-without-queue",
         )
     part = ArrayFields(fields.pointer, fields.shape, fields.strides, fields.dtype, fields.readonly, queue)
     kind = getattr(value, "usm_type", None) or _kind_of(part, value)
@@ -423,6 +430,11 @@ def memory_of(array: UsmArray) -> tuple[Any, int]:
     """Return the `dpctl.memory` object of an array that has elements, and how many lie before its first one there."""
     low, _ = array._fields.span
     return _memory(array._fields, array._owner), (array._fields.pointer - low) // array.itemsize
+
+
+def memory_at(fields: ArrayFields) -> Any:
+    """Return the `dpctl.memory` object of an array that has elements; somebody else keeps its memory."""
+    return _memory(fields, None)
 
 
 def _memory(fields: ArrayFields, owner: Any) -> Any:

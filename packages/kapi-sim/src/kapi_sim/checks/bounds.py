@@ -2,29 +2,65 @@
 
 from __future__ import annotations
 
+import ast
+from types import FrameType
 from typing import NoReturn
 
 from kapi_sim.errors import OutOfBoundsError
 from kapi_sim.items.clock import Clock
-from kapi_sim.language.source import Site
+from kapi_sim.language.source import Site, line_of, parse_code, site_of
 
 __all__ = ["fail_outside", "fail_rank", "spell"]
 
 
 def fail_outside(
-    name: str, index: object, axis: int, position: int, shape: tuple[int, ...], clock: Clock, site: Site
+    name: str, index: object, axis: int, position: int, shape: tuple[int, ...], clock: Clock, frame: FrameType
 ) -> NoReturn:
-    """Raise for an index that lies outside one axis of the array called `name`."""
+    """Raise for an index that lies outside one axis of the array called `name`, used where the kernel stands."""
+    site = site_of(frame.f_code, frame.f_lasti)
     extent = shape[axis]
     valid = f"from 0 to {extent - 1}" if extent else "absent, for the axis has no elements"
     if position < 0:
         cure = f"kernels know no wrap-around: for the end of the axis write {name}.shape[{axis}] - {-position}"
     else:
-        cure = f"guard the access with `if index < {name}.shape[{axis}]`, or launch as many work-items as it has"
+        cure = _guard_that_lets_through(name, axis, frame) or (
+            f"guard the access with `if index < {name}.shape[{axis}]`, or launch as many work-items as it has"
+        )
     raise OutOfBoundsError(
         f"index of `{name}` along axis {axis} must be {valid}, got {position} in {spell(name, index)}, "
-        f"shape {shape}\n  {clock.describe()} at {site}\n  {cure}"
+        f"shape {shape}\n  {clock.describe()} at {site}\n  {cure}",
+        code="negative-index" if position < 0 else "index-out-of-bounds",
     )
+
+
+def _guard_that_lets_through(name: str, axis: int, frame: FrameType) -> str:
+    """Say which comparison of the index guards the access and lets it through; nothing if none is found."""
+    tree = parse_code(frame.f_code)
+    line = line_of(frame.f_code, frame.f_lasti)
+    if tree is None:
+        return ""
+    used = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript) and node.lineno <= line <= (node.end_lineno or line)
+        if isinstance(node.value, ast.Name) and node.value.id == name
+    ]
+    for node in ast.walk(tree) if len(used) == 1 else ():
+        if not isinstance(node, ast.If) or not isinstance(node.test, ast.Compare) or node.lineno > line:
+            continue
+        parts = used[0].slice.elts if isinstance(used[0].slice, ast.Tuple) else [used[0].slice]
+        is_around = node.body[0].lineno <= line <= (node.body[-1].end_lineno or line)
+        is_before = isinstance(node.body[-1], ast.Return) and (node.end_lineno or line) < line
+        if (is_around or is_before) and len(parts) > axis and _names(node.test) & _names(parts[axis]):
+            return (
+                f"the guard at line {node.lineno}, `{ast.unparse(node.test)}`, lets this index through: compare what "
+                f"is the index, `{ast.unparse(parts[axis])} < {name}.shape[{axis}]`"
+            )
+    return ""
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def fail_rank(name: str, index: tuple[object, ...], shape: tuple[int, ...], clock: Clock, site: Site) -> NoReturn:
@@ -32,7 +68,8 @@ def fail_rank(name: str, index: tuple[object, ...], shape: tuple[int, ...], cloc
     raise OutOfBoundsError(
         f"index of `{name}` must have at most {len(shape)} components, got {len(index)} in "
         f"{spell(name, index)}, "
-        f"shape {shape}\n  {clock.describe()} at {site}\n  leave out the components that are too many"
+        f"shape {shape}\n  {clock.describe()} at {site}\n  leave out the components that are too many",
+        code="too-many-indices",
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from kapi_sim.errors import BarrierDivergenceError, CollectiveMismatchError
 from kapi_sim.items.clock import Clock
+from kapi_sim.items.meetings import Converging, Part
 from kapi_sim.language.source import Site
 from kapi_sim.language.words.operators import operator_row
 
@@ -33,6 +34,8 @@ class Arrival(NamedTuple):
         The group algorithm; `None` for a barrier.
     is_sub_group : bool
         Whether it waits for its sub-group only.
+    part : Part or None
+        Whom it waits for, where that is neither the group nor the sub-group.
     """
 
     site: tuple[Any, ...]
@@ -40,6 +43,7 @@ class Arrival(NamedTuple):
     scope: int
     word: Callable[..., Any] | None = None
     is_sub_group: bool = False
+    part: Part | None = None
 
 
 @cache
@@ -91,36 +95,44 @@ def check_arrivals(clock: Clock, base: int, size: int, arrivals: dict[int, Arriv
         if all(arrival == first for arrival in arrivals.values()):
             return
     places = _places(arrivals)
-    is_algorithm = any(place.word is not None for place in places)
+    is_algorithm = any(place.word is not None and not _is_barrier(place.word) for place in places)
     noun = "group algorithm" if is_algorithm else "barrier"
     group = "sub-group" if all(place.is_sub_group for place in places) else "group"
     lines = describe_arrivals(clock, base, arrivals, left)
     sites = {arrival.site[:3] for arrival in places}
     if len(sites) > 1:
         numbers = sorted({site[1] for site in sites})
+        code = "meetings-differ"
         cure = (
             f"all work-items of a {group} must meet the same {noun}: use one {noun} after the branch "
             f"in place of those at lines {_listed(numbers)}"
         )
     elif len({tuple(call[:3] for call in arrival.calls) for arrival in places}) > 1:
         numbers = sorted({call[1] for arrival in places for call in arrival.calls})
+        code = "meetings-in-calls-differ"
         cure = (
             f"all work-items of a {group} must meet the same {noun}, which is another one at each call of the function "
             f"that holds it: call it once, after the branch, in place of the calls at lines {_listed(numbers)}"
         )
     elif len({arrival.is_sub_group for arrival in places}) > 1:
+        code = "meeting-groups-differ"
         cure = "all work-items of a group must give the same kind of group: the work-group, or the sub-group"
     elif len({arrival.word for arrival in places}) > 1:
+        code = "meeting-words-differ"
         cure = f"all work-items of a {group} must call the same {noun}"
     elif len({(arrival.site, arrival.calls) for arrival in places}) > 1:
+        code = "meetings-in-turns-differ"
         cure = (
             f"all work-items of a {group} must meet the same {noun}, which is another one in each turn of a loop: "
             "let each turn reach it, and guard the work instead"
         )
+    elif len({arrival.part for arrival in places}) > 1:
+        cure = f"all work-items that meet must name the same ones: give one mask, or meet at one kind of {noun}"
     elif len(places) > 1:
+        code = "fence-scopes-differ"
         cure = f"all work-items of a {group} must give one fence_scope"
     else:
-        line = next(iter(sites))[1]
+        code, line = "meeting-missed", next(iter(sites))[1]
         cure = (
             f"move the {noun} at line {line} out of the branch or loop that not all work-items run, "
             f"and guard the work rather than the {noun}"
@@ -129,7 +141,8 @@ def check_arrivals(clock: Clock, base: int, size: int, arrivals: dict[int, Arriv
     raise error(
         f"a {noun} must be reached by all {size} work-items of the {group}, "
         f"got {max(len(members) for members in places.values())} at one {noun}\n"
-        + "\n".join(f"  {line}" for line in (*lines, cure))
+        + "\n".join(f"  {line}" for line in (*lines, cure)),
+        code=code,
     )
 
 
@@ -160,8 +173,13 @@ def check_uniform(clock: Clock, base: int, arrival: Arrival, name: str, given: d
             f"  {clock.describe(base + first)} gave {_spelled(value)}\n"
             f"  {clock.describe(base + local)} gave {_spelled(other)}\n"
             f"  both at {Site(*arrival.site[:2])}\n"
-            f"  compute {name} from what the whole group shares"
+            f"  compute {name} from what the whole group shares",
+            code="argument-not-uniform",
         )
+
+
+def _is_barrier(word: object) -> bool:
+    return isinstance(word, Converging) and word.is_barrier
 
 
 def _spelled(value: Any) -> str:
@@ -201,8 +219,6 @@ def _name(clock: Clock, base: int, members: list[int]) -> str:
     first = clock.describe(base + members[0])
     if len(members) == 1:
         return first
-    others = ", ".join(
-        clock.describe(base + m).partition(", ")[2].partition(", group")[0] for m in members[1:_MOST_NAMED]
-    )
+    others = ", ".join(clock.describe_within(base + m) for m in members[1:_MOST_NAMED])
     more = f" and {len(members) - _MOST_NAMED} more" if len(members) > _MOST_NAMED else ""
     return f"{len(members)} work-items ({first}; {others}{more})"

@@ -42,7 +42,8 @@ class PrivateTrail:
                 f"{spell(array.name, index)} (private memory) must be written before it is read, "
                 f"got a read of what was never written\n"
                 f"  {self._clock.describe()} read it at {site_of(frame.f_code, frame.f_lasti)}\n"
-                "  write each element first, or make the array with fill_zeros=True"
+                "  write each element first, or make the array with fill_zeros=True",
+                code="read-before-write",
             )
 
     def note_write(self, address: int, array: AccessedArray, index: Any, frame: FrameType, value: Any) -> Access | None:
@@ -76,7 +77,8 @@ def unwritten_read(trail: Trail) -> Exception | None:
             f"{spell(array.name, index)} ({trail.space} memory) must be written before it is read, "
             f"got a read of what nobody wrote\n"
             f"  {trail.clock.describe(uid)} read it at {site_of(code, instruction)}\n"
-            f"  {cure}"
+            f"  {cure}",
+            code="read-before-write",
         )
         found = located_at(error, code, instruction)
         break

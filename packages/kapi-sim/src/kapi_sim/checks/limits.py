@@ -12,6 +12,7 @@ from kapi_sim.items.profile import Profile
 from kapi_sim.language.options import KernelOptions
 from kapi_sim.language.source import Site
 from kapi_sim.language.words.index_space import NdRange, Range
+from kapi_sim.shown import shown
 
 __all__ = [
     "check_dtype",
@@ -28,7 +29,8 @@ def check_index_space(space: Range | NdRange, profile: Profile) -> None:
     if isinstance(space, NdRange) and space.local_range.size > profile.max_work_group_size:
         raise LimitError(
             f"a work-group must have at most {profile.max_work_group_size} work-items on this device, "
-            f"got {space.local_range.size}: {tuple(space.local_range)}; choose a smaller local_range"
+            f"got {space.local_range.size}: {tuple(space.local_range)}; choose a smaller local_range",
+            code="work-group-too-large",
         )
 
 
@@ -39,7 +41,8 @@ def check_sub_group_size(name: str, options: KernelOptions, profile: Profile) ->
         sizes = ", ".join(map(str, profile.sub_group_sizes))
         raise LimitError(
             f"sub_group_size of kernel `{name}` must be one that this device has ({sizes}), got {size}: "
-            "choose one of them, or leave the option out"
+            "choose one of them, or leave the option out",
+            code="sub-group-size-unknown",
         )
 
 
@@ -48,24 +51,32 @@ def check_local_memory(nbytes: int, profile: Profile) -> None:
     if nbytes > profile.local_mem_size:
         raise LimitError(
             f"local memory of a work-group must be at most {profile.local_mem_size} bytes on this device, "
-            f"got {nbytes}: choose smaller LocalAccessors"
+            f"got {nbytes}: choose smaller LocalAccessors",
+            code="local-memory-too-large",
         )
 
 
 def check_dtype(subject: str, dtype: np.dtype[Any], profile: Profile) -> None:
     """Raise `DtypeError` if the device does not compute in the dtype of what `subject` names."""
     if not profile.has_fp64 and dtype in (np.float64, np.complex128):
-        raise DtypeError(f"{subject} must not be {dtype} on a device without fp64, got {dtype}: convert it to float32")
+        raise DtypeError(
+            f"{subject} must not be {dtype} on a device without fp64, got {dtype}: convert it to float32",
+            code="needs-fp64",
+        )
     if not profile.has_fp16 and dtype == np.float16:
-        raise DtypeError(f"{subject} must not be float16 on a device without fp16, got float16: convert it to float32")
+        raise DtypeError(
+            f"{subject} must not be float16 on a device without fp16, got float16: convert it to float32",
+            code="needs-fp16",
+        )
 
 
 def fail_wide(element: str, value: np.generic, clock: Clock, site: Site) -> NoReturn:
     """Raise for a float64 that a kernel computed and stores to `element`, on a device that has none."""
     raise DtypeError(
-        f"what is stored to {element} must not be {value.dtype} on a device without fp64, got {value!r}\n"
+        f"what is stored to {element} must not be {value.dtype} on a device without fp64, got {shown(value)}\n"
         f"  {clock.describe()} at {site}\n"
-        "  integers divided by each other, or multiplied by a float, give float64: convert one to numpy.float32 first"
+        "  integers divided by each other, or multiplied by a float, give float64: convert one to numpy.float32 first",
+        code="needs-fp64",
     )
 
 
@@ -73,5 +84,6 @@ def fail_narrow_atomics(name: str, dtype: np.dtype[Any], where: str) -> NoReturn
     """Raise for an AtomicRef of 64 bits, on a device that has none; `where` says who and at which line."""
     raise DtypeError(
         f"elements of an AtomicRef must have 32 bits on a device without 64-bit atomics, got `{name}` of dtype "
-        f"{dtype}\n  {where}\n  use int32, uint32 or float32"
+        f"{dtype}\n  {where}\n  use int32, uint32 or float32",
+        code="needs-atomic64",
     )

@@ -10,6 +10,7 @@ import numpy as np
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.items.usm import HostCopy, element_addresses, is_usm_array, memory_span
 from kapi_sim.language.usm_fields import array_fields
+from kapi_sim.shown import shown
 
 __all__ = ["Marks", "Uninitialised", "marked_arrays"]
 
@@ -146,7 +147,8 @@ def marked_arrays(arrays: Iterable[Any]) -> Uninitialised | None:
     for array in given:
         if not (isinstance(array, np.ndarray) or is_usm_array(array)):
             raise KernelLaunchError(
-                f"uninitialised must name arrays, got {array!r} of type {type(array).__name__}: "
-                "pass the arrays that the kernel gets"
+                f"uninitialised must name arrays, got {shown(array)} of type {type(array).__name__}: "
+                "pass the arrays that the kernel gets",
+                code="unwritten-no-array",
             )
     return Uninitialised([array for array in given if isinstance(array, np.ndarray)], usm) if given else None

@@ -194,9 +194,10 @@ class Trail:
         elif self.finds_races:
             if write[0] != uid and (write[1] == epoch or write[1] < start):
                 self._fail(write, "wrote", "read", array, index, frame)
-            for other in write[6:8]:
-                if other is not None and other[0] != uid and (other[1] == epoch or other[1] < start):
-                    self._fail(other, "wrote", "read", array, index, frame)
+            if write[6] is not None or write[7] is not None:
+                for other in write[6:8]:
+                    if other is not None and other[0] != uid and (other[1] == epoch or other[1] < start):
+                        self._fail(other, "wrote", "read", array, index, frame)
         if not self.finds_races:
             return
         read = self.reads.get(address)
@@ -301,6 +302,7 @@ class Trail:
             "\n  let one work-item write it, or silence the note with warnings.filterwarnings('ignore', "
             "category=kapi_sim.errors.BenignRaceWarning)"
         )
+        text = self.clock.in_words(text)
         self.notes[first, second] = text
         warnings.warn(text, BenignRaceWarning, stacklevel=2)
 
@@ -328,7 +330,8 @@ class Trail:
             f"the element is {what} by work-items that nothing orders\n"
             f"  {self.clock.describe(earlier[0])} {did} {spell(earlier[4].name, earlier[5])} at {first}{calls[0]}\n"
             f"  {self.clock.describe()} {does} {spell(array.name, index)} at {second}{calls[1]}\n"
-            f"  {found.text}"
+            f"  {found.text}",
+            code="data-race",
         )
         error.race = Race(earlier, did, array, index, found.barrier)
         raise error

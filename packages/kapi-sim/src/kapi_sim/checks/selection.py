@@ -42,6 +42,7 @@ def parse_checks(checks: str | Iterable[str]) -> frozenset[str]:
     unknown = names - set(ALL_CHECKS)
     if unknown:
         raise KernelLaunchError(
-            f"checks must be 'all', 'none' or some of {sorted(ALL_CHECKS)}, got {sorted(map(str, unknown))}"
+            f"checks must be 'all', 'none' or some of {sorted(ALL_CHECKS)}, got {sorted(map(str, unknown))}",
+            code="checks-unknown",
         )
     return names

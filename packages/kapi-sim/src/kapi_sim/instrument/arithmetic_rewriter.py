@@ -22,6 +22,8 @@ class ArithmeticRewriter(ast.NodeTransformer):
     ----------
     is_checked : bool
         Whether every weak integer result is looked at, or those of ``* ** <<`` only.
+    fits_literals : bool
+        Whether a literal is held to the type that it meets.
 
     Attributes
     ----------
@@ -29,8 +31,9 @@ class ArithmeticRewriter(ast.NodeTransformer):
         Whether the tree differs from the source.
     """
 
-    def __init__(self, is_checked: bool) -> None:
+    def __init__(self, is_checked: bool, fits_literals: bool = True) -> None:
         self._is_checked = is_checked
+        self._fits_literals = fits_literals
         self._temporaries = 0
         self.has_changed = False
 
@@ -54,9 +57,10 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return self._choice(node)
 
     def _choice(self, node: ast.IfExp | ast.BoolOp) -> ast.expr:
-        before = len(list(ast.walk(node)))
-        choices_beside_literals(node)
-        self.has_changed |= len(list(ast.walk(node))) > before
+        if self._fits_literals:
+            before = len(list(ast.walk(node)))
+            choices_beside_literals(node)
+            self.has_changed |= len(list(ast.walk(node))) > before
         self.generic_visit(node)
         return node
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from kapi_sim.items.meetings import Word
 from kapi_sim.language.attributes import resolve
 
 __all__ = ["HOOKS", "Compiled", "Dependency", "FunctionState", "with_code"]
@@ -87,6 +88,8 @@ class Compiled:
         Functions that run as they are.
     originals : list of FunctionState
         The user's functions as they were: one that is patched in place is rewritten anew.
+    words : list of Word
+        Words of a dialect that are called.
     """
 
     function: Callable[..., Any]
@@ -101,6 +104,7 @@ class Compiled:
     made: list[FunctionType] = field(default_factory=list)
     without_source: list[CodeType] = field(default_factory=list)
     originals: list[FunctionState] = field(default_factory=list)
+    words: list[Word] = field(default_factory=list)
 
     def is_current(self) -> bool:
         """Whether the functions, and all names in them, still are and lead where they did at the rewriting."""

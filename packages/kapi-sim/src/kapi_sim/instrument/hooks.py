@@ -15,6 +15,7 @@ from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.atomics import References
 from kapi_sim.memory.private import PrivateArrays
 from kapi_sim.memory.watchdog import counted, turn_of
+from kapi_sim.shown import shown
 
 __all__ = ["hooks_of", "words_of"]
 
@@ -34,7 +35,8 @@ class _Fences:
         ):
             if not isinstance(value, kind):
                 raise KernelCompilationError(
-                    f"{name} of atomic_fence must be a member of {kind.__name__}, got {value!r}"
+                    f"{name} of atomic_fence must be a member of {kind.__name__}, got {shown(value)}",
+                    code="no-enum-member",
                 )
         if self._bound.ordering is not None:
             self._bound.ordering.fence(memory_order, memory_scope, sys._getframe(1).f_lineno)

@@ -16,17 +16,18 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from kapi_sim.errors import KernelCompilationError
+from kapi_sim.errors import KernelCompilationError, KernelProblem
 from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, with_code
 from kapi_sim.instrument.floats import may_make_floats
 from kapi_sim.instrument.rewriter import Rewriter
-from kapi_sim.items.meetings import is_algorithm, is_meeting
+from kapi_sim.items.meetings import Converging, Word, is_algorithm, is_meeting
 from kapi_sim.language.attributes import bound_names, called_function, dotted_path, resolve
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.source import FUTURE_FLAGS, is_source_of, parse_function
 from kapi_sim.language.syntax import find_problems
 from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
+from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, power, remainder, wrapped_ring
 from kapi_sim.numbers.fitting import BESIDE, beside
 from kapi_sim.numbers.mathematics import SUBSTITUTES
@@ -45,12 +46,15 @@ class Instrumented:
     ----------
     py_func : function
         The kernel as written.
+    dialect : Dialect
+        In which it is written.
     """
 
-    __slots__ = ("_compiled", "py_func")
+    __slots__ = ("_compiled", "dialect", "py_func")
 
-    def __init__(self, py_func: Callable[..., Any]) -> None:
+    def __init__(self, py_func: Callable[..., Any], dialect: Dialect = KAPI) -> None:
         self.py_func = py_func
+        self.dialect = dialect
         self._compiled: dict[tuple[bool, bool, bool], Compiled] = {}
 
     @property
@@ -84,10 +88,10 @@ class Instrumented:
         return known
 
     def _rewritten(self, is_checked: bool, hands_over: bool, marks_lines: bool) -> Compiled:
-        compilation = _Compilation(is_checked, hands_over, marks_lines)
+        compilation = _Compilation(self.dialect, is_checked, hands_over, marks_lines)
         if compilation.lacks_source(self.py_func):
             # A loop cannot hand over there, for nothing that calls it could be rewritten.
-            compilation = _Compilation(is_checked, False, marks_lines, on_threads=True)
+            compilation = _Compilation(self.dialect, is_checked, False, marks_lines, on_threads=True)
         compilation.look_through(self.py_func)
         made = compilation.compile(self.py_func, is_kernel=True)
         compilation.raise_problems(self.name)
@@ -97,7 +101,10 @@ class Instrumented:
 class _Compilation:
     """Rewrites one function and, with it, the device functions that it calls."""
 
-    def __init__(self, is_checked: bool, hands_over: bool, marks_lines: bool, on_threads: bool = False) -> None:
+    def __init__(
+        self, dialect: Dialect, is_checked: bool, hands_over: bool, marks_lines: bool, on_threads: bool = False
+    ) -> None:
+        self.dialect = dialect
         self._is_checked = is_checked
         self.hands_over = hands_over
         self.marks_lines = marks_lines
@@ -106,7 +113,7 @@ class _Compilation:
         self._running: list[Callable[..., Any]] = []
         self._has_meeting: dict[int, bool] = {}
         self._has_loop: dict[int, bool] = {}
-        self._problems: list[str] = []
+        self._problems: list[KernelProblem] = []
         self._makes_floats = False
         self._trees: dict[int, ast.FunctionDef | None] = {}
         self._made_functions: list[FunctionType] = []
@@ -117,6 +124,7 @@ class _Compilation:
         self.waits = False
         self.dependencies: list[Dependency] = []
         self.originals: list[FunctionState] = []
+        self._words: list[Word] = []
 
     def look_through(self, kernel: Callable[..., Any]) -> None:
         """Find out what words the kernel, and the functions that it calls, may come to."""
@@ -130,7 +138,12 @@ class _Compilation:
             has_sub_groups = "get_sub_group" in names
             has_parts |= has_sub_groups or any(map(is_algorithm, called))
             self.passes_undefined |= has_sub_groups and self.hands_over
-            self.orders_memory |= has_sub_groups or any(c is AtomicRef or c is atomic_fence for c in called)
+            if tree is not None and not self.dialect.is_strict:
+                # Words may be given to functions.
+                called += _named_words(function, tree)
+            self._words += [each for each in called if isinstance(each, Word)]
+            self.orders_memory |= has_sub_groups or any(map(_orders_memory, called))
+            self.passes_undefined |= any(isinstance(each, Converging) and not each.is_barrier for each in called)
         self.tells_meetings = self.hands_over or self.on_threads or has_parts
 
     def _reached(self, kernel: Callable[..., Any]) -> list[Callable[..., Any]]:
@@ -154,10 +167,14 @@ class _Compilation:
         if tree is None:
             self._makes_floats = True
             self._without_source.append(function.__code__)
-            return self._made(function, self._as_is(function), False)
+            made = self._as_is(function)
+            if is_kernel and not self.dialect.has_item:
+                made = self._without_item(made)
+            return self._made(function, made, False)
         is_generator = self.is_generator(function)
         self._makes_floats = self._makes_floats or may_make_floats(tree, function)
-        self._problems += find_problems(tree, function, is_kernel)
+        if self.dialect.is_strict:
+            self._problems += find_problems(tree, function, is_kernel)
         rewriter = Rewriter(function, self, self._is_checked, is_kernel)
         body = rewriter.rewrite(tree)
         self._problems += rewriter.problems
@@ -189,6 +206,7 @@ class _Compilation:
             self._made_functions,
             self._without_source,
             self.originals,
+            self._words,
         )
 
     def raise_problems(self, kernel: str) -> None:
@@ -196,7 +214,8 @@ class _Compilation:
         if self._problems:
             raise KernelCompilationError(
                 f"kernel `{kernel}` cannot be run:\n"
-                + "\n".join(f"  {with_cell(problem)}" for problem in self._problems)
+                + "\n".join(f"  {with_cell(str(problem))}" for problem in self._problems),
+                problems=self._problems,
             )
 
     def cell(self, function: Callable[..., Any]) -> CellType:
@@ -208,15 +227,15 @@ class _Compilation:
             self._running.append(function)
             cell.cell_contents = self.compile(function, is_kernel=False).function
             self._running.pop()
-        elif function in self._running:
+        elif function in self._running and not self.dialect.has_recursion:
             between = self._running[self._running.index(function) + 1 :]
             calls = (
                 ", which calls ".join(f"{each.__name__}()" for each in (*between, function)) if between else "itself"
             )
             code = function.__code__
+            text = f"{function.__name__}() calls {calls}; the kernel language has no recursion, as SYCL has none: "
             self._problems.append(
-                f"{code.co_filename}:{code.co_firstlineno}: {function.__name__}() calls {calls}; the kernel language "
-                "has no recursion, as SYCL has none: write a loop"
+                KernelProblem("recursion", code.co_filename, code.co_firstlineno, f"{text}write a loop")
             )
         return cell
 
@@ -227,8 +246,13 @@ class _Compilation:
             self._has_meeting[id(function)] = False
             tree = self._tree(function)
             called = _called_objects(function, tree) if tree is not None else _global_objects(function)
-            known = any(map(is_meeting, called)) or any(
-                self.has_meeting(inner) for inner in map(called_function, called) if inner is not None
+            methods = self.dialect.converging_methods
+            names = function.__code__.co_names if tree is None else _called_methods(tree)
+            has_method = bool(methods) and not methods.isdisjoint(names)
+            known = (
+                has_method
+                or any(map(is_meeting, called))
+                or any(self.has_meeting(inner) for inner in map(called_function, called) if inner is not None)
             )
             self._has_meeting[id(function)] = known
         return known
@@ -275,11 +299,11 @@ class _Compilation:
             tree = parse_function(function)
             if tree is not None and not is_source_of(tree, function):
                 tree, code = None, function.__code__
-                self._problems.append(
-                    f"{code.co_filename}:{code.co_firstlineno}: the source of `{function.__name__}` must be what the "
-                    "function was made of, got another text: the file has been changed since; import it anew, or "
-                    "start the program again"
+                text = (
+                    f"the source of `{function.__name__}` must be what the function was made of, got another text: "
+                    "the file has been changed since; import it anew, or start the program again"
                 )
+                self._problems.append(KernelProblem("source-changed", code.co_filename, code.co_firstlineno, text))
             self._trees[id(function)] = tree
         return self._trees[id(function)]
 
@@ -301,6 +325,30 @@ class _Compilation:
         cells = tuple(CellType(replaced(cell.cell_contents)) for cell in function.__closure__ or ())
         return with_code(function, code, {**function.__globals__, **names}, cells)
 
+    def _without_item(self, made: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what takes the work-item that `made` does not."""
+
+        def called(item: object, *arguments: Any) -> None:
+            made(*arguments)
+
+        return called
+
+
+def _orders_memory(word: object) -> bool:
+    return word is AtomicRef or word is atomic_fence or (isinstance(word, Word) and word.orders_memory)
+
+
+def _named_words(function: Callable[..., Any], tree: ast.FunctionDef) -> list[Any]:
+    local = bound_names(tree)
+    paths = {dotted_path(node) for node in ast.walk(tree) if isinstance(node, (ast.Name, ast.Attribute))}
+    found = [resolve(function, path) for path in paths if path is not None and path[0] not in local]
+    return [value for value in found if isinstance(value, Word)]
+
+
+def _called_methods(tree: ast.FunctionDef) -> set[str]:
+    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return {function.attr for function in calls if isinstance(function, ast.Attribute)}
+
 
 def _called_objects(function: Callable[..., Any], tree: ast.FunctionDef) -> list[Any]:
     local = bound_names(tree)
@@ -313,8 +361,11 @@ def _global_objects(function: Callable[..., Any]) -> list[Any]:
     code = function.__code__
     names = (*code.co_names, *code.co_freevars)
     found = [resolve(function, (name,)) for name in names]
+    # A package's module has its own: `cuda.atomic.add`.
     modules = [value for value in found if isinstance(value, ModuleType)]
-    return found + [getattr(module, name, None) for module in modules for name in code.co_names]
+    inner = [vars(module).get(name) for module in modules for name in code.co_names]
+    deeper = [value for value in inner if isinstance(value, ModuleType)]
+    return found + inner + [vars(module).get(name) for module in deeper for name in code.co_names]
 
 
 def _has_while(tree: ast.FunctionDef) -> bool:
@@ -356,7 +407,8 @@ def _build(function: Callable[..., Any], body: ast.FunctionDef, injected: dict[s
     except SyntaxError as error:
         raise KernelCompilationError(
             f"`{function.__name__}` cannot be run:\n  {original.co_filename}:{error.lineno}: {error.msg}: "
-            "a barrier must not stand in a comprehension or a lambda"
+            "a barrier must not stand in a comprehension or a lambda",
+            code="barrier-in-comprehension",
         ) from None
     code = _nested(_nested(compiled, "_kapi_factory"), original.co_name)
     cells = dict(zip(free, function.__closure__ or (), strict=False))

@@ -10,18 +10,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from kapi_sim.errors import KernelProblem
 from kapi_sim.instrument.arithmetic_rewriter import ArithmeticRewriter
 from kapi_sim.instrument.statements import TURN, counted_loop, holds_meeting, mark_lines, numbered_loop
 from kapi_sim.instrument.wait_loops import Callee, Waiting, kind_of_method, names_from_memory, private_names, waiting_of
-from kapi_sim.items.meetings import ALGORITHM, defaults_of, is_meeting, parameters_of
+from kapi_sim.items.meetings import ALGORITHM, Converging, Word, defaults_of, is_meeting, parameters_of
 from kapi_sim.items.undefined import passing
 from kapi_sim.language.attributes import MISSING, bound_names, called_function, dotted_path, resolve
+from kapi_sim.language.source import ADDED_ITEM
 from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
 from kapi_sim.language.words.convergence import group_barrier
 from kapi_sim.language.words.memory import PrivateArray
+from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.watchdog import LOOP_NUMBER, spin
-from kapi_sim.numbers.arithmetic import conversion
+from kapi_sim.numbers.arithmetic import complex_of_parts
 from kapi_sim.numbers.fitting import values_beside_literals
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.settings.debugging import stops
@@ -39,6 +42,7 @@ class Callees(Protocol):
     """What the rewriter asks about the device functions that are called."""
 
     dependencies: list[tuple[Callable[..., Any], tuple[str, ...], object]]
+    dialect: Dialect
     hands_over: bool
     marks_lines: bool
     on_threads: bool
@@ -73,14 +77,14 @@ class Rewriter(ArithmeticRewriter):
     ----------
     cells : dict of str to cell
         What the rewritten source closes over in addition.
-    problems : list of str
-        What cannot be rewritten, one line each.
+    problems : list of KernelProblem
+        What cannot be rewritten.
     has_changed : bool
         Whether the tree differs from the source.
     """
 
     def __init__(self, function: Callable[..., Any], callees: Callees, is_checked: bool, is_kernel: bool) -> None:
-        super().__init__(is_checked)
+        super().__init__(is_checked, callees.dialect.is_strict)
         self._is_kernel = is_kernel
         self._from_memory: frozenset[str] = frozenset()
         self._private: frozenset[str] | None = None
@@ -95,7 +99,7 @@ class Rewriter(ArithmeticRewriter):
         self._private_name = ""
         self._once: dict[str, ast.expr] = {}
         self.cells: dict[str, CellType] = {}
-        self.problems: list[str] = []
+        self.problems: list[KernelProblem] = []
 
     def rewrite(self, tree: ast.FunctionDef) -> ast.FunctionDef:
         """Return `tree` rewritten, without decorators, defaults and annotations."""
@@ -114,7 +118,12 @@ class Rewriter(ArithmeticRewriter):
         if self._is_kernel:
             # A device function may be given private memory.
             self._private = private_names(tree, self._callee, lambda call: self._lookup(call.func) is PrivateArray)
-        self.has_changed |= values_beside_literals(tree)
+        if self._callees.dialect.is_strict:
+            self.has_changed |= values_beside_literals(tree)
+        elif self._is_kernel and not self._callees.dialect.has_item:
+            # Who runs a kernel gives it the work-item.
+            self.has_changed = True
+            (arguments.posonlyargs or arguments.args).insert(0, ast.arg(ADDED_ITEM))
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
         if self._marks_lines:
             self.has_changed = True
@@ -179,7 +188,9 @@ class Rewriter(ArithmeticRewriter):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         value = self._lookup(node.func)
         if is_meeting(value) and not self._callees.on_threads:
-            return self._meeting(node, value)
+            return self._converging(node, value) if isinstance(value, Converging) else self._meeting(node, value)
+        if value is MISSING and self._meets_by_method(node) and not self._callees.on_threads:
+            return self._converging(node, None)
         if value is PrivateArray:
             return self._private_array(node)
         if value is builtins.breakpoint:
@@ -196,12 +207,20 @@ class Rewriter(ArithmeticRewriter):
                 self._refuse_in_lambda(node)
                 return ast.copy_location(ast.YieldFrom(node), node)
             return node
-        if len(node.args) == 1 and not node.keywords and _is_number_type(value):
-            convert = conversion(value) if _is_integer_type(value) else value
+        convert: Callable[[Any], Any] | None = None
+        if len(node.args) == 1 and not node.keywords:
+            convert = self._callees.dialect.conversion(value, _is_literal(node.args[0]))
+            if convert is None and _is_number_type(value):
+                convert = value
+        if convert is not None:
             if self._callees.passes_undefined:
                 convert = passing(convert)
             if convert is not value:
-                node.func = self._inject(f"_kapi_to_{value.__name__}", CellType(convert), node.func)
+                name = getattr(value, "__name__", None) or f"number_{id(value)}"
+                node.func = self._inject(f"_kapi_to_{name}", CellType(convert), node.func)
+        if value is complex and len(node.args) == 2 and not node.keywords:
+            whole = passing(complex_of_parts) if self._callees.passes_undefined else complex_of_parts
+            node.func = self._inject("_kapi_to_complex", CellType(whole), node.func)
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in self._generators:
             return ast.copy_location(ast.YieldFrom(node), node)
@@ -220,9 +239,34 @@ class Rewriter(ArithmeticRewriter):
         if self._lambdas:
             self._add_problem(
                 node,
+                "barrier-in-lambda",
                 "a barrier or group algorithm, or a function with one or with a `while` loop, must not stand in a "
                 f"lambda, got `{ast.unparse(node)}`: write a local function",
             )
+
+    def _meets_by_method(self, node: ast.Call) -> bool:
+        return isinstance(node.func, ast.Attribute) and node.func.attr in self._callees.dialect.converging_methods
+
+    def _place(self, node: ast.Call) -> ast.Tuple:
+        """Where a meeting stands; in a loop it is another one in each turn."""
+        known: tuple[Any, ...] = (self._function.__code__.co_filename, node.lineno, node.col_offset)
+        # A tuple of constants is made when the code is compiled, not in each run.
+        turns = [ast.Name(name, ast.Load()) for name in self._turns]
+        return ast.Tuple([*(ast.Constant(part) for part in known), *turns], ast.Load())
+
+    def _converging(self, node: ast.Call, word: Converging | None) -> ast.expr:
+        """A word of a dialect says itself, from its arguments, who meets; a method, the object that it is of."""
+        self._refuse_in_lambda(node)
+        arguments = [self.visit(argument) for argument in node.args]
+        keywords = [self.visit(keyword) for keyword in node.keywords]
+        if word is None:
+            name, meet = "_kapi_meet_method", self._callees.dialect.meet_method
+            arguments.insert(0, self.visit(node.func))
+        else:
+            name, meet = f"_kapi_meet_{_identifier(word)}", word.meet
+        function = self._inject(name, CellType(meet), node)
+        call = ast.copy_location(ast.Call(function, [self._place(node), *arguments], keywords), node)
+        return ast.copy_location(ast.Yield(call), node)
 
     def _meeting(self, node: ast.Call, word: Callable[..., Any]) -> ast.expr:
         self._refuse_in_lambda(node)
@@ -232,17 +276,15 @@ class Rewriter(ArithmeticRewriter):
         is_complete = set(names) - set(defaults) <= set(given) <= set(names)
         if not is_complete or len(given) < len(node.args) + len(node.keywords):
             wanted = ", ".join(f"{name} (which may be left out)" if name in defaults else name for name in names)
-            self._add_problem(node, f"{word.__name__} must be called with {wanted}, got `{ast.unparse(node)}`")
+            self._add_problem(
+                node, "call-arguments", f"{word.__name__} must be called with {wanted}, got `{ast.unparse(node)}`"
+            )
             return node
         self.has_changed = True
         if not self._callees.tells_meetings:
             # With nothing to check, that a barrier is met is all the scheduler has to know.
             return ast.copy_location(ast.Yield(ast.copy_location(ast.Constant(True), node)), node)
-        # A meeting in a loop is another one in each turn.
-        known: tuple[Any, ...] = (self._function.__code__.co_filename, node.lineno, node.col_offset)
-        # A tuple of constants is made when the code is compiled, not in each run.
-        turns = [ast.Name(name, ast.Load()) for name in self._turns]
-        place = ast.Tuple([*(ast.Constant(part) for part in known), *turns], ast.Load())
+        place = self._place(node)
         arguments = [self.visit(given[n]) if n in given else ast.Constant(defaults[n]) for n in names]
         parts: list[ast.expr] = [place, *arguments]
         if word is not group_barrier:
@@ -250,6 +292,15 @@ class Rewriter(ArithmeticRewriter):
             other = arguments[2] if len(arguments) > 2 else ast.Constant(None)
             parts = [place, arguments[0], ast.Constant(ALGORITHM), named, arguments[1], other]
         return ast.copy_location(ast.Yield(ast.Tuple(parts, ast.Load())), node)
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        if self._is_kernel and self._callees.dialect.marks_returns and len(self._scopes) == 1:
+            # Whoever runs the kernel learns where a work-item left it.
+            self.has_changed = True
+            node.value = ast.copy_location(ast.Constant(node.lineno), node)
+            return node
+        self.generic_visit(node)
+        return node
 
     # Private memory.
 
@@ -266,6 +317,7 @@ class Rewriter(ArithmeticRewriter):
         if shape is not None and not self._is_constant(shape):
             self._add_problem(
                 node,
+                "shape-unknown",
                 f"shape of PrivateArray must be known when the kernel is compiled, got `{ast.unparse(shape)}`: "
                 "write numbers, or names of numbers outside of the kernel",
             )
@@ -292,8 +344,8 @@ class Rewriter(ArithmeticRewriter):
         sizes = value if isinstance(value, tuple) else (value,)
         return all(isinstance(size, (int, np.integer)) for size in sizes)
 
-    def _add_problem(self, node: ast.expr, text: str) -> None:
-        self.problems.append(f"{self._function.__code__.co_filename}:{node.lineno}: {text}")
+    def _add_problem(self, node: ast.expr, code: str, text: str) -> None:
+        self.problems.append(KernelProblem(code, self._function.__code__.co_filename, node.lineno, text))
 
     # Loops.
 
@@ -333,6 +385,8 @@ class Rewriter(ArithmeticRewriter):
             return kind_of_method(node.func.attr) if isinstance(node.func, ast.Attribute) else Callee.UNKNOWN
         if is_meeting(value):
             return Callee.UNKNOWN
+        if isinstance(value, Word) and value.is_atomic:
+            return Callee.ATOMIC
         return Callee.QUIET if called_function(value) is None else Callee.FUNCTION
 
     def visit_For(self, node: ast.For) -> list[ast.stmt]:
@@ -363,7 +417,8 @@ class Rewriter(ArithmeticRewriter):
     def _is_barrier(self, statement: ast.stmt) -> bool:
         if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
             return False
-        return is_meeting(self._lookup(statement.value.func))
+        value = self._lookup(statement.value.func)
+        return is_meeting(value) or (value is MISSING and self._meets_by_method(statement.value))
 
     # Local functions.
 
@@ -381,6 +436,8 @@ class Rewriter(ArithmeticRewriter):
         return node
 
     def _reaches_barrier(self, call: ast.Call, inner: set[str]) -> bool:
+        if self._meets_by_method(call):
+            return not self._callees.on_threads
         path = dotted_path(call.func)
         if path is None or path[0] in inner:
             return False
@@ -414,13 +471,14 @@ def _is_short(node: ast.expr) -> bool:
     )
 
 
-def _is_integer_type(value: object) -> bool:
-    return isinstance(value, type) and (value is int or issubclass(value, np.integer))
+def _is_literal(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float)
 
 
 def _is_number_type(value: object) -> bool:
     return isinstance(value, type) and (value in (int, float, complex) or issubclass(value, np.number))
 
 
-def _identifier(function: Callable[..., Any]) -> str:
-    return function.__name__ if function.__name__.isidentifier() else "lambda"
+def _identifier(function: Any) -> str:
+    name: str = function.__name__
+    return name if name.isidentifier() else "word" if isinstance(function, Word) else "lambda"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from math import prod
 
+from kapi_sim.items.meetings import Word
 from kapi_sim.language.source import Site
 from kapi_sim.language.words.index_space import NdRange, Range
 
@@ -35,6 +36,8 @@ class Clock:
         The latest group algorithm of this epoch, which orders no memory.
     last_barrier : Site or None
         The barrier of the group with which this epoch began.
+    words : list of Word
+        The words of a dialect that the kernel may come to.
     """
 
     __slots__ = (
@@ -47,10 +50,12 @@ class Clock:
         "sub_group_size",
         "uid",
         "weak_barrier",
+        "words",
     )
 
     def __init__(self, space: Range | NdRange, sub_group_size: int = 32) -> None:
         self.space = space
+        self.words: list[Word] = []
         self.sub_group_size = sub_group_size
         self.group_size = prod(space.local_range) if isinstance(space, NdRange) else 1
         self.weak_barrier: Site | None = None
@@ -74,6 +79,9 @@ class Clock:
         self.weak_barrier = None
         self.algorithm = None
         self.last_barrier = None
+
+    def end_group(self, group: int) -> None:
+        """End the run of a group."""
 
     def pass_barrier(self, orders_memory: bool, site: Site) -> None:
         """Begin an epoch after a barrier of the running group."""
@@ -122,6 +130,24 @@ class Clock:
         local_id = _unravel(local, self.space.local_range)
         global_id = tuple(g * n + i for g, n, i in zip(group_id, self.space.local_range, local_id, strict=False))
         return f"work-item global {global_id}, local {local_id}, group {group_id}"
+
+    def describe_within(self, uid: int) -> str:
+        """Name a work-item by its ids within its group."""
+        _, local = divmod(uid, self.group_size)
+        return f"local {_unravel(local, self.space.local_range)}" if isinstance(self.space, NdRange) else ""
+
+    def label(self, uid: int) -> str:
+        """Name a work-item by its global id alone."""
+        return self.describe(uid).partition("global ")[2].partition("), ")[0].rstrip(")") + ")"
+
+    @property
+    def spelled_space(self) -> str:
+        """The index space, as a report has it."""
+        return repr(self.space)
+
+    def in_words(self, text: str) -> str:
+        """Return a message in the words of the dialect that the kernel is written in."""
+        return text
 
 
 def _unravel(number: int, extents: tuple[int, ...]) -> tuple[int, ...]:

@@ -7,9 +7,11 @@ kernel may ask but not keep it.  All results are Python integers, that is, weak.
 from __future__ import annotations
 
 from math import prod
+from operator import mul
 
 from kapi_sim.errors import OutOfBoundsError
 from kapi_sim.language.words.index_space import Group, Item, NdItem, NdRange, Range, SubGroup
+from kapi_sim.shown import shown
 
 __all__ = ["Cluster", "SimGroup", "SimItem", "SimNdItem", "SimSubGroup", "linear"]
 
@@ -26,7 +28,9 @@ def _component(values: tuple[int, ...], dim: int) -> int:
     """Return ``values[dim]``, the slow way that explains what is wrong."""
     if isinstance(dim, bool) or not hasattr(dim, "__index__") or not 0 <= dim < len(values):
         raise OutOfBoundsError(
-            f"dim must be an integer from 0 to {len(values) - 1} in a launch of {len(values)} dimensions, got {dim!r}"
+            f"dim must be an integer from 0 to {len(values) - 1} in a launch of {len(values)} dimensions, got "
+            f"{shown(dim)}",
+            code="dim-out-of-range",
         )
     return values[dim]
 
@@ -52,7 +56,8 @@ class SimItem(Item):
         return linear(self.id, self._range)
 
     def get_range(self, dim: int) -> int:
-        return _component(self._range, dim)
+        values = self._range
+        return values[dim] if dim.__class__ is int and 0 <= dim < len(values) else _component(values, dim)
 
     def get_linear_range(self) -> int:
         return prod(self._range)
@@ -68,14 +73,16 @@ class Cluster:
     Attributes
     ----------
     id : tuple of int
-        Its index; the scheduler stores the next group's here.
+        Its index; the scheduler stores the next group's here, by `move`.
+    start : tuple of int
+        Global id of its first work-item.
     size : int
         Work-items of a group.
     sub_group_size : int
         Most work-items of a sub-group.
     """
 
-    __slots__ = ("global_range", "group_range", "id", "local_range", "size", "sub_group_size")
+    __slots__ = ("global_range", "group_range", "id", "local_range", "size", "start", "sub_group_size")
 
     def __init__(self, space: NdRange, sub_group_size: int) -> None:
         self.id: tuple[int, ...] = (0,) * space.ndim
@@ -84,6 +91,12 @@ class Cluster:
         self.group_range = tuple(space.group_range)
         self.size = space.local_range.size
         self.sub_group_size = sub_group_size
+        self.start = self.id
+
+    def move(self, index: tuple[int, ...]) -> None:
+        """Become the group with this index."""
+        self.id = index
+        self.start = tuple(map(mul, index, self.local_range))
 
     def sub_group(self, local: int) -> range:
         """Return the local linear ids of the sub-group that the work-item `local` belongs to."""
@@ -122,7 +135,8 @@ class SimGroup(Group):
         return self.item.get_local_linear_id()
 
     def get_local_range(self, dim: int) -> int:
-        return _component(self.cluster.local_range, dim)
+        values = self.cluster.local_range
+        return values[dim] if dim.__class__ is int and 0 <= dim < len(values) else _component(values, dim)
 
     def get_local_linear_range(self) -> int:
         return prod(self.cluster.local_range)
@@ -171,12 +185,15 @@ class SimSubGroup(SubGroup):
 class SimNdItem(NdItem):
     """A work-item of an NdRange launch."""
 
-    __slots__ = ("_group", "cluster", "local")
+    __slots__ = ("_dimensions", "_group", "_local_range", "cluster", "local")
 
     def __init__(self, cluster: Cluster, local: tuple[int, ...]) -> None:
         self.cluster = cluster
         self.local = local
         self._group = SimGroup(cluster, self)
+        # At hand, for kernels ask for little else.
+        self._local_range = cluster.local_range
+        self._dimensions = len(local)
 
     def __repr__(self) -> str:
         cluster = self.cluster
@@ -185,9 +202,8 @@ class SimNdItem(NdItem):
         return f"<NdItem global {ids}, local {self.local}, group {cluster.id} of {space!r}>"
 
     def get_global_id(self, dim: int) -> int:
-        cluster = self.cluster
-        if dim.__class__ is int and 0 <= dim < len(self.local):
-            return cluster.id[dim] * cluster.local_range[dim] + self.local[dim]
+        if dim.__class__ is int and 0 <= dim < self._dimensions:
+            return self.cluster.start[dim] + self.local[dim]
         return _component(self.local, dim)
 
     def get_global_linear_id(self) -> int:
@@ -196,13 +212,14 @@ class SimNdItem(NdItem):
         return linear(index, cluster.global_range)
 
     def get_global_range(self, dim: int) -> int:
-        return _component(self.cluster.global_range, dim)
+        values = self.cluster.global_range
+        return values[dim] if dim.__class__ is int and 0 <= dim < len(values) else _component(values, dim)
 
     def get_global_linear_range(self) -> int:
         return prod(self.cluster.global_range)
 
     def get_local_id(self, dim: int) -> int:
-        if dim.__class__ is int and 0 <= dim < len(self.local):
+        if dim.__class__ is int and 0 <= dim < self._dimensions:
             return self.local[dim]
         return _component(self.local, dim)
 
@@ -210,7 +227,9 @@ class SimNdItem(NdItem):
         return linear(self.local, self.cluster.local_range)
 
     def get_local_range(self, dim: int) -> int:
-        return _component(self.cluster.local_range, dim)
+        if dim.__class__ is int and 0 <= dim < self._dimensions:
+            return self._local_range[dim]
+        return _component(self._local_range, dim)
 
     def get_local_linear_range(self) -> int:
         return prod(self.cluster.local_range)

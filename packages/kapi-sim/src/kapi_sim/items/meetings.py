@@ -2,23 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from kapi_sim.language.table.group_rows import GROUP_ROWS
 from kapi_sim.language.words import group_algorithms
 from kapi_sim.language.words.convergence import group_barrier
 
-__all__ = ["ALGORITHM", "Yielded", "defaults_of", "is_algorithm", "is_meeting", "parameters_of"]
+__all__ = [
+    "ACTIVE",
+    "ALGORITHM",
+    "GRID",
+    "GROUP",
+    "Converging",
+    "Lanes",
+    "Part",
+    "Word",
+    "Yielded",
+    "defaults_of",
+    "is_algorithm",
+    "is_meeting",
+    "parameters_of",
+]
 
 Yielded = tuple[Any, ...]
 """What a kernel yields: site (file, line, column, turns of the loops around it), group and fence scope
 at a barrier; at a group algorithm `ALGORITHM` in place of the scope, and then the word, the work-item's
-value and the other argument.  In a loop: its place, the number of its run, `kapi_sim.memory.watchdog.SPIN`, the
+value and the other argument.  In place of the group a dialect's words have a `Part`; their
+barriers name the word.  In a loop: its place, the number of its run, `kapi_sim.memory.watchdog.SPIN`, the
 turns since it last yielded, and the variables that its course depends on, if that is known."""
 
 ALGORITHM = -2
 """In place of a fence scope: the work-item is at a group algorithm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Who meets, as a word says that is given no group.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+    """
+
+    name: str
+
+
+GROUP = Part("group")
+"""All of the work-item's group."""
+GRID = Part("grid")
+"""All work-items of the launch."""
+
+
+ACTIVE = Part("active")
+"""Those of the work-item's sub-group that have come to the same place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes(Part):
+    """Some work-items of a sub-group.
+
+    Attributes
+    ----------
+    mask : int
+        A bit for each, by its id in the sub-group.
+    """
+
+    mask: int
+
+
+class Word:
+    """A word of a dialect: it is called like a function, and the rewriter knows what a call may do.
+
+    Parameters
+    ----------
+    name : str
+        As programs call it.
+
+    Attributes
+    ----------
+    orders_memory : bool
+        Whether memory may be ordered by it, beside the barriers of work-groups.
+    is_atomic : bool
+        Whether it reads or changes an element that others may change at the same time.
+    """
+
+    orders_memory: ClassVar[bool] = False
+    is_atomic: ClassVar[bool] = False
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}>"
+
+
+class Converging(Word, ABC):
+    """A word of a dialect at which work-items meet.
+
+    Attributes
+    ----------
+    is_barrier : bool
+        Whether it orders the memory of a work-group.
+    """
+
+    is_barrier: ClassVar[bool] = False
+
+    @abstractmethod
+    def meet(self, place: tuple[Any, ...], *args: Any, **named: Any) -> Yielded:
+        """Return what a work-item yields that calls the word at `place`."""
+
+    @abstractmethod
+    def outcome(
+        self,
+        members: Sequence[int],
+        values: Sequence[Any],
+        arguments: Sequence[Any],
+        undefined: Callable[[int, str], Any],
+    ) -> list[Any]:
+        """Return each member's result.
+
+        Parameters
+        ----------
+        members : sequence of int
+            Their ids in the group, or in the sub-group.
+        values, arguments : sequence
+            What each gave.
+        undefined : callable
+            Takes a position in `members` and what was asked for, and returns what one gets if there is none such.
+        """
+
 
 _ALGORITHMS: dict[int, Callable[..., Any]] = {
     id(function): function for function in (getattr(group_algorithms, row.name) for row in GROUP_ROWS)
@@ -31,12 +147,14 @@ def is_algorithm(value: object) -> bool:
 
 
 def is_meeting(value: object) -> bool:
-    """Tell whether `value` is the barrier or a group algorithm."""
-    return value is group_barrier or id(value) in _ALGORITHMS
+    """Tell whether `value` is the barrier, a group algorithm, or a dialect's word at which work-items meet."""
+    return value is group_barrier or id(value) in _ALGORITHMS or isinstance(value, Converging)
 
 
 def parameters_of(word: Callable[..., Any]) -> tuple[str, ...]:
     """Return the names of a word's parameters."""
+    if isinstance(word, Converging):
+        return ()
     code = word.__code__
     return code.co_varnames[: code.co_argcount]
 

@@ -7,7 +7,7 @@ import re
 from itertools import islice
 from types import TracebackType
 
-from kapi_sim.errors import KapiError
+from kapi_sim.errors import Finding, KapiError
 from kapi_sim.items.items import SimGroup, SimItem, SimNdItem, SimSubGroup
 from kapi_sim.language.source import located_source
 from kapi_sim.language.table.intrinsics import INTRINSICS, rows
@@ -40,13 +40,14 @@ def other_work_item(owner: str, name: str) -> str:
     return ""
 
 
-def describe_misuse(error: Exception) -> str | None:
+def describe_misuse(error: Exception) -> Finding | None:
     """Return what the compiler would say of an exception that a work-item or group raised; `None` of others."""
     if isinstance(error, AttributeError):
         owner = _WORDS.get(type(error.obj).__name__)
         if owner is None:
             return None
-        return f"{owner} has no {error.name!r} in a kernel{other_work_item(owner, str(error.name))}"
+        said = f"{owner} has no {error.name!r} in a kernel{other_work_item(owner, str(error.name))}"
+        return Finding("attribute-unknown", said)
     text = str(error)
     named = _INTERNAL.search(text)
     if not isinstance(error, TypeError) or isinstance(error, KapiError) or named is None:
@@ -55,18 +56,20 @@ def describe_misuse(error: Exception) -> str | None:
     if call is not None:
         key = f"{_WORDS[call[1]]}.{call[2]}"
         given = _arguments(error.__traceback__, call[2])
-        return f"{key}() must be called with arguments that it has in a kernel, got ({given}); it is {_FORMS[key]}"
+        said = f"{key}() must be called with arguments that it has in a kernel, got ({given}); it is {_FORMS[key]}"
+        return Finding("call-arguments", said)
     owner = _WORDS[named[1]]
     if "subscriptable" in text or "item assignment" in text:
         cure = {"Item": ": write item.get_id(0)", "NdItem": ": write nd_item.get_global_id(0)"}.get(owner, "")
-        return f"{owner} must be an array or tuple to be indexed, got an index{cure}"
+        return Finding("indexed-value", f"{owner} must be an array or tuple to be indexed, got an index{cure}")
     operator = _OPERATOR.search(text)
     if operator is not None:
         one, other = (_WORDS.get(name, _NUMBERS.get(name, name)) for name in operator.groups()[1:])
         sign = operator[1]
-        return f"operator {sign} must have operands that NumPy has it for, got {one} {sign} {other}"
+        said = f"operator {sign} must have operands that NumPy has it for, got {one} {sign} {other}"
+        return Finding("operator-operands", said)
     told = _INTERNAL.sub(lambda found: _WORDS[found[1]], text)
-    return f"{owner} must be used by its methods in a kernel, got: {told}"
+    return Finding("work-item-as-value", f"{owner} must be used by its methods in a kernel, got: {told}")
 
 
 def _arguments(traceback: TracebackType | None, method: str) -> str:

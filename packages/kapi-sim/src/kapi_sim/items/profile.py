@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.shown import shown
 
 __all__ = ["PROFILES", "Profile"]
 
@@ -46,7 +47,7 @@ class Profile:
         for name in ("max_work_group_size", "local_mem_size"):
             _require_positive(name, getattr(self, name))
         if not self.sub_group_sizes:
-            raise KernelLaunchError("sub_group_sizes must name at least one size, got none")
+            raise KernelLaunchError("sub_group_sizes must name at least one size, got none", code="profile-sub-groups")
         for size in self.sub_group_sizes:
             _require_positive("sub_group_sizes", size)
 
@@ -85,7 +86,8 @@ class Profile:
         if missing:
             raise KernelLaunchError(
                 f"device properties must have {', '.join(missing)}, got {', '.join(sorted(properties)) or 'none'}: "
-                "write Profile(...) if they are not known"
+                "write Profile(...) if they are not known",
+                code="profile-incomplete",
             )
         values["sub_group_sizes"] = tuple(int(size) for size in values["sub_group_sizes"])
         return cls(**values)
@@ -93,7 +95,7 @@ class Profile:
 
 def _require_positive(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise KernelLaunchError(f"{name} must be a positive integer, got {value!r}")
+        raise KernelLaunchError(f"{name} must be a positive integer, got {shown(value)}", code="profile-number")
 
 
 PROFILES: dict[str, Profile] = {

@@ -41,7 +41,8 @@ class Undefined:
         return CollectiveMismatchError(
             f"a value that is not defined must not be used, got one {use} at "
             f"{Site(frame.f_code.co_filename, frame.f_lineno)}\n  {self.origin}\n"
-            "  use it only where `get_local_id` says that there is such a work-item"
+            "  use it only where `get_local_id` says that there is such a work-item",
+            code="undefined-value",
         )
 
     def __array_ufunc__(self, ufunc: object, method: str, *inputs: object, **options: object) -> Undefined:

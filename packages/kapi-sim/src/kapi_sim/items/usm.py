@@ -44,7 +44,8 @@ def copy_in(value: Any, name: str) -> np.ndarray[Any, Any]:
     if not callable(copier):
         raise DtypeError(
             f"argument `{name}` must be able to copy itself to the host, got {type(value).__name__} without "
-            "`asnumpy`: pass a NumPy copy of it"
+            "`asnumpy`: pass a NumPy copy of it",
+            code="no-host-copy",
         )
     return np.array(copier())
 
@@ -90,7 +91,8 @@ def copy_out_changed(copies: list[HostCopy]) -> None:
             if other is not copy and low < end and start < high:
                 raise DtypeError(
                     f"argument `{copy.name}` must not share unified shared memory with `{other.name}` if the kernel "
-                    "writes it in the simulator, which works on copies, got two views of one buffer: pass NumPy arrays"
+                    "writes it in the simulator, which works on copies, got two views of one buffer: pass NumPy arrays",
+                    code="copies-share-memory",
                 )
     for copy in changed:
         copy.array[...] = copy.host

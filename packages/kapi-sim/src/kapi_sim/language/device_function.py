@@ -8,6 +8,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language.source import remember_source
+from kapi_sim.shown import shown
 
 __all__ = ["DeviceFunction", "device_func"]
 
@@ -68,9 +69,11 @@ def device_func(function: Callable[P, R]) -> DeviceFunction[P, R]:
     9
     """
     if not hasattr(function, "__code__"):
-        raise KernelCompilationError(f"a device function must be a plain Python function, got {_describe(function)}")
+        raise KernelCompilationError(
+            f"a device function must be a plain Python function, got {_describe(function)}", code="device-function-form"
+        )
     return DeviceFunction(function)
 
 
 def _describe(value: Any) -> str:
-    return f"{value!r} of type {type(value).__name__}"
+    return f"{shown(value)} of type {type(value).__name__}"

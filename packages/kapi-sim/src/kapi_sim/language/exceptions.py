@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from kapi_sim.shown import shown
+
 __all__ = ["RAISABLE", "made_exception"]
 
 _CLASSES: tuple[type[Exception], ...] = (
@@ -56,4 +58,4 @@ def made_exception(name: str, args: tuple[str | int | float | bool | None, ...])
     try:
         return class_(*args)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"arguments of {name} must be those that it takes, got {args!r}: {error}") from error
+        raise ValueError(f"arguments of {name} must be those that it takes, got {shown(args)}: {error}") from error

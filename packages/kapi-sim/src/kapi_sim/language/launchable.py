@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from kapi_sim.errors import KapiError, KernelCompilationError, KernelLaunchError
 from kapi_sim.language import Item, KernelOptions, NdItem, NdRange, Range, as_range
 from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.shown import shown
 from kapi_sim.tracebacks import shorten
 
 __all__ = [
@@ -120,7 +121,8 @@ class Launchable(ABC):
         """Say how a kernel is launched."""
         raise KernelLaunchError(
             f"kernel `{self.__name__}` must be launched over an index space, got a plain call: "
-            f"write call_kernel({self.__name__}, Range(n), ...) or {self.__name__}[Range(n)](...)"
+            f"write call_kernel({self.__name__}, Range(n), ...) or {self.__name__}[Range(n)](...)",
+            code="kernel-called",
         )
 
     def __repr__(self) -> str:
@@ -141,7 +143,8 @@ class ConfiguredKernel:
         if named:
             raise KernelLaunchError(
                 f"arguments of kernel `{self.kernel.__name__}` must be given by their places, got {', '.join(named)} "
-                "by name: leave the names out"
+                "by name: leave the names out",
+                code="argument-by-name",
             )
         try:
             self.kernel.run(self.index_space, args)
@@ -212,7 +215,8 @@ class BoundLaunch:
             if name not in self._names:
                 raise KernelLaunchError(
                     f"arguments to replace must be some of {', '.join(self._names)}, the parameters of kernel "
-                    f"`{self.kernel.__name__}`, got {name}"
+                    f"`{self.kernel.__name__}`, got {name}",
+                    code="argument-unknown",
                 )
         given = zip(self._names, self.given, strict=True)
         self.given = tuple(arguments.get(name, value) for name, value in given)
@@ -237,7 +241,8 @@ def _index_space(configuration: Any) -> Range | NdRange:
         if len(configuration) != 2:
             raise KernelLaunchError(
                 "kernel[...] must be given an index space or a global and a local size, "
-                f"got {len(configuration)} values: {configuration}"
+                f"got {len(configuration)} values: {shown(configuration)}",
+                code="launch-configuration",
             )
         whole, local = configuration
         if isinstance(local, _DefaultLocalSize):
@@ -283,13 +288,18 @@ def decorate(
 def require_kernel_function(function: Any) -> None:
     """Raise KernelCompilationError unless `@kernel` can decorate `function`."""
     if isinstance(function, (Launchable, DeviceFunction)) or not hasattr(function, "__code__"):
-        raise KernelCompilationError(f"a kernel must be a plain Python function, got {function!r}")
+        raise KernelCompilationError(
+            f"a kernel must be a plain Python function, got {shown(function)}", code="kernel-form"
+        )
     if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise KernelCompilationError(f"kernel `{function.__name__}` must be a plain function, got `async def`")
+        raise KernelCompilationError(
+            f"kernel `{function.__name__}` must be a plain function, got `async def`", code="kernel-form"
+        )
     if function.__code__.co_argcount == 0:
         raise KernelCompilationError(
             f"kernel `{function.__name__}` must take the work-item as its first parameter, got no parameters: "
-            "write `item: kapi.Item` or `nd_item: kapi.NdItem` first"
+            "write `item: kapi.Item` or `nd_item: kapi.NdItem` first",
+            code="kernel-without-item",
         )
 
 
@@ -298,15 +308,18 @@ def require_kernel(value: object, kind: type[Launchable]) -> None:
     if not isinstance(value, kind):
         module = kind.__module__.split(".", 1)[0]
         raise KernelLaunchError(
-            f"the first argument of a launch must be a kernel made by {module}.kernel, got {value!r}: "
-            "decorate the function with @kapi.kernel, from the module that launches it"
+            f"the first argument of a launch must be a kernel made by {module}.kernel, got {shown(value)}: "
+            "decorate the function with @kapi.kernel, from the module that launches it",
+            code="no-kernel",
         )
 
 
 def require_index_space(value: object) -> None:
     """Raise KernelLaunchError unless `value` is a Range or an NdRange."""
     if not isinstance(value, (Range, NdRange)):
-        raise KernelLaunchError(f"index_space must be a Range or an NdRange, got {value!r}: write kapi.Range(n)")
+        raise KernelLaunchError(
+            f"index_space must be a Range or an NdRange, got {shown(value)}: write kapi.Range(n)", code="no-index-space"
+        )
 
 
 def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
@@ -323,13 +336,15 @@ def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, 
     optional = len(function.__defaults__ or ())
     if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
         raise KernelLaunchError(
-            f"kernel `{function.__name__}` must have plain positional parameters only, got * or keyword-only ones"
+            f"kernel `{function.__name__}` must have plain positional parameters only, got * or keyword-only ones",
+            code="kernel-parameters",
         )
     if not len(names) - optional <= len(args) <= len(names):
         count = f"{len(names)} argument{'s' * (len(names) != 1)} after the work-item"
         raise KernelLaunchError(
             f"kernel `{function.__name__}` must be launched with {count} ({', '.join(names)}), got {len(args)}"
-            + ("" if len(args) != len(names) + 1 else _without_work_item(function, (first, *names)))
+            + ("" if len(args) != len(names) + 1 else _without_work_item(function, (first, *names))),
+            code="argument-count",
         )
     annotation = _work_item_of(function, first)
     wanted = Item if isinstance(space, Range) else NdItem
@@ -337,8 +352,9 @@ def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, 
         cure = "launch it over an NdRange" if wanted is Item else "launch it over a Range"
         raise KernelLaunchError(
             f"index space of kernel `{function.__name__}` must suit its first parameter "
-            f"`{first}: {annotation.__name__}`, got {space!r}: {cure}, or declare `{first}: "
-            f"{wanted.__name__}`"
+            f"`{first}: {annotation.__name__}`, got {shown(space)}: {cure}, or declare `{first}: "
+            f"{wanted.__name__}`",
+            code="index-space-unsuited",
         )
     return names
 

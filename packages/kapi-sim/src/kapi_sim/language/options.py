@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from kapi_sim.errors import KernelCompilationError, LimitError
 from kapi_sim.language.words.index_space import MAX_DIMENSIONS, NdRange, Range
+from kapi_sim.shown import shown
 
 __all__ = ["FAST_MATH_FLAGS", "KernelOptions"]
 
@@ -62,7 +63,7 @@ class KernelOptions:
     Traceback (most recent call last):
       ...
     kapi_sim.errors.KernelCompilationError: option work_group_size must be one to three integers of at least 1, \
-got (16, 0)
+got (16, 0) [option-work-group-size]
     """
 
     debug: bool = False
@@ -76,9 +77,13 @@ got (16, 0)
     def __post_init__(self) -> None:
         for name in ("debug", "boundscheck"):
             if not isinstance(getattr(self, name), bool):
-                raise KernelCompilationError(f"option {name} must be True or False, got {getattr(self, name)!r}")
+                raise KernelCompilationError(
+                    f"option {name} must be True or False, got {shown(getattr(self, name))}", code="option-bool"
+                )
         if self.inline not in ("always", "never"):
-            raise KernelCompilationError(f"option inline must be 'always' or 'never', got {self.inline!r}")
+            raise KernelCompilationError(
+                f"option inline must be 'always' or 'never', got {shown(self.inline)}", code="option-inline"
+            )
         object.__setattr__(self, "fastmath", _flags(self.fastmath))
         if self.work_group_size is not None:
             object.__setattr__(self, "work_group_size", _extents(self.work_group_size))
@@ -88,7 +93,8 @@ got (16, 0)
         most, size = self.max_work_group_size, self.group_work_items
         if most is not None and size is not None and size > most:
             raise KernelCompilationError(
-                f"option work_group_size must have at most max_work_group_size work-items, got {size} and {most}"
+                f"option work_group_size must have at most max_work_group_size work-items, got {size} and {most}",
+                code="option-work-group-sizes",
             )
 
     @classmethod
@@ -108,13 +114,14 @@ got (16, 0)
         Traceback (most recent call last):
           ...
         kapi_sim.errors.KernelCompilationError: options of a kernel must be some of boundscheck, debug, fastmath, \
-inline, max_work_group_size, sub_group_size, work_group_size, got fast_math
+inline, max_work_group_size, sub_group_size, work_group_size, got fast_math [option-unknown]
         """
         known = {field.name for field in fields(cls)}
         unknown = [name for name in given if name not in known]
         if unknown:
             raise KernelCompilationError(
-                f"options of a kernel must be some of {', '.join(sorted(known))}, got {', '.join(unknown)}"
+                f"options of a kernel must be some of {', '.join(sorted(known))}, got {', '.join(unknown)}",
+                code="option-unknown",
             )
         return cls(**given)
 
@@ -155,19 +162,22 @@ inline, max_work_group_size, sub_group_size, work_group_size, got fast_math
             written = f"work_group_size {self.local_range} of kernel `{name}`"
             if isinstance(space, Range):
                 raise LimitError(
-                    f"{written} must be met by an NdRange, got {space!r}, which has no work-groups of its own: "
-                    "leave the option out, or launch over an NdRange"
+                    f"{written} must be met by an NdRange, got {shown(space)}, which has no work-groups of its own: "
+                    "leave the option out, or launch over an NdRange",
+                    code="work-group-size-in-range",
                 )
             if tuple(space.local_range) != self.local_range:
                 raise LimitError(
                     f"{written} must be the local_range of every launch, got {tuple(space.local_range)}: "
-                    "launch with it, or leave the option out"
+                    "launch with it, or leave the option out",
+                    code="work-group-size-other",
                 )
         most = self.max_work_group_size
         if most is not None and isinstance(space, NdRange) and space.local_range.size > most:
             raise LimitError(
                 f"local_range of kernel `{name}` must have at most its max_work_group_size of {most} work-items, "
-                f"got {space.local_range.size} in {tuple(space.local_range)}"
+                f"got {space.local_range.size} in {tuple(space.local_range)}",
+                code="work-group-above-option",
             )
 
 
@@ -176,27 +186,29 @@ def _flags(given: Any) -> tuple[str, ...]:
         return tuple(sorted(FAST_MATH_FLAGS)) if given else ()
     requirement = f"option fastmath must be True, False or some of {', '.join(FAST_MATH_FLAGS)}"
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise KernelCompilationError(f"{requirement}, got {given!r}: write a set of flags")
+        raise KernelCompilationError(f"{requirement}, got {shown(given)}: write a set of flags", code="option-fastmath")
     flags = list(given)
     unknown = [str(flag) for flag in flags if flag not in tuple(FAST_MATH_FLAGS)]
     if unknown:
-        raise KernelCompilationError(f"{requirement}, got {', '.join(unknown)}")
+        raise KernelCompilationError(f"{requirement}, got {', '.join(unknown)}", code="option-fastmath")
     return tuple(sorted(set(flags)))
 
 
 def _extents(given: Any) -> tuple[int, ...]:
     extents = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    requirement = f"option work_group_size must be one to three integers of at least 1, got {given!r}"
+    requirement = f"option work_group_size must be one to three integers of at least 1, got {shown(given)}"
     try:
         sizes = tuple(operator.index(extent) for extent in extents)
     except TypeError:
-        raise KernelCompilationError(requirement) from None
+        raise KernelCompilationError(requirement, code="option-work-group-size") from None
     if not 1 <= len(sizes) <= MAX_DIMENSIONS or min(sizes) < 1:
-        raise KernelCompilationError(requirement)
+        raise KernelCompilationError(requirement, code="option-work-group-size")
     return sizes
 
 
 def _positive(name: str, given: Any) -> int:
     if isinstance(given, bool) or not hasattr(given, "__index__") or operator.index(given) < 1:
-        raise KernelCompilationError(f"option {name} must be an integer of at least 1, got {given!r}")
+        raise KernelCompilationError(
+            f"option {name} must be an integer of at least 1, got {shown(given)}", code="option-number"
+        )
     return operator.index(given)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kapi_sim.errors import Finding
 from kapi_sim.language import LocalAccessor, NdRange, Range
 from kapi_sim.language.attributes import has_constants
 from kapi_sim.language.device_function import DeviceFunction
@@ -75,6 +76,9 @@ def _is_kernel_function(value: object) -> bool:
     return hasattr(value, "py_func") and type(value).__module__.startswith("numba.")
 
 
+_NO_NUMBERS = Finding("outside-object", "is no tuple of numbers")
+
+
 def names_dtype(text: str) -> bool:
     """Tell whether a text is the name of one of NumPy's types, as arrays outside of kernels take it."""
     found = getattr(np, text, None) if text.isidentifier() else None
@@ -96,28 +100,37 @@ def _cure(function: Any) -> str:
     return ": write a loop over the elements, or use it outside of the kernel"
 
 
-def describe_value(value: object) -> str:
+def describe_value(value: object) -> Finding:
     """Say why a constant, a global or a closure's value is none in a kernel, to follow its name."""
     if isinstance(value, (str, bytes)):
         cure = f"; write np.{value}" if isinstance(value, str) and names_dtype(value) else ""
-        return f"is a text, which only print() and the exceptions of debug mode take{cure}"
+        return Finding("outside-text", f"is a text, which only print() and the exceptions of debug mode take{cure}")
     if isinstance(value, (list, dict, set, frozenset)):
         kind = type(value).__name__
-        return f"is a {kind}, which kernels lack; make it a tuple, or an array that is an argument"
+        return Finding(
+            "outside-collection", f"is a {kind}, which kernels lack; make it a tuple, or an array that is an argument"
+        )
     if type(value).__name__ == "ndarray":
-        return "is a numpy.ndarray, which no device owns; make it an argument of the kernel"
+        return Finding("outside-array", "is a numpy.ndarray, which no device owns; make it an argument of the kernel")
     if hasattr(type(value), "__sycl_usm_array_interface__"):
-        return "is an array, which a kernel does not take from outside; make it an argument of the kernel"
+        return Finding(
+            "outside-array", "is an array, which a kernel does not take from outside; make it an argument of the kernel"
+        )
     if value is Ellipsis:
-        return "is no index in a kernel; name each axis"
+        return Finding("ellipsis", "is no index in a kernel; name each axis")
     if value is LocalAccessor:
-        return "cannot be made in a kernel; pass one to the launch, as an argument"
+        return Finding("local-accessor-made", "cannot be made in a kernel; pass one to the launch, as an argument")
     if isinstance(value, tuple):
-        return next((describe_value(each) for each in value if not is_kernel_value(each)), "is no tuple of numbers")
+        return next((describe_value(each) for each in value if not is_kernel_value(each)), _NO_NUMBERS)
     if has_constants(value) and not isinstance(value, type):
-        return f"is a {type(value).__name__}, which kernels lack; they take the numbers that are its attributes"
+        return Finding(
+            "outside-object",
+            f"is a {type(value).__name__}, which kernels lack; they take the numbers that are its attributes",
+        )
     if isinstance(value, Launchable):
-        return "is a kernel, which is launched; what kernels call is decorated with @device_func"
+        return Finding(
+            "kernel-in-kernel", "is a kernel, which is launched; what kernels call is decorated with @device_func"
+        )
     if callable(value):
-        return f"is no function that kernels have{_cure(value)}"
-    return f"is a {type(value).__name__}, which kernels lack"
+        return Finding("function-unknown", f"is no function that kernels have{_cure(value)}")
+    return Finding("outside-object", f"is a {type(value).__name__}, which kernels lack")

@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from kapi_sim.errors import Finding, KernelProblem
 from kapi_sim.language.attributes import MISSING, attribute_of, bound_names, dotted_path, has_constants, resolve
 from kapi_sim.language.outside_values import describe_value, is_kernel_value, names_dtype
+from kapi_sim.shown import shown
 
 __all__ = [
     "PATTERN_OF_MATCH",
@@ -28,54 +30,64 @@ __all__ = [
     "no_constant",
 ]
 
-PARAMETERS_OF_KERNEL = "parameters of a kernel must be plain and positional, got * or keyword-only"
-PARAMETERS_OF_FUNCTION = "parameters of a function that a kernel calls must be named one by one, got * or **"
-PARAMETERS_OF_LOCAL = "parameters of a local function must be plain and positional, got * or keyword-only"
-PATTERN_OF_MATCH = "a pattern of `match` must be a constant in a kernel: compare by hand"
-_PASSED = "a function that is passed around cannot be made in a kernel; call it where it is defined"
-_LIST = "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument"
-_STRING = "a string cannot be made in a kernel; print() takes texts and numbers one by one"
-_COMPREHENSION = "a comprehension cannot be made in a kernel; write a loop"
-_REFUSED: dict[type[ast.AST], str] = {
+PARAMETERS_OF_KERNEL = Finding(
+    "kernel-parameters", "parameters of a kernel must be plain and positional, got * or keyword-only"
+)
+PARAMETERS_OF_FUNCTION = Finding(
+    "function-parameters", "parameters of a function that a kernel calls must be named one by one, got * or **"
+)
+PARAMETERS_OF_LOCAL = Finding(
+    "local-function-parameters", "parameters of a local function must be plain and positional, got * or keyword-only"
+)
+PATTERN_OF_MATCH = Finding("match-pattern", "a pattern of `match` must be a constant in a kernel: compare by hand")
+_PASSED = Finding(
+    "function-passed", "a function that is passed around cannot be made in a kernel; call it where it is defined"
+)
+_LIST = Finding("list-in-kernel", "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument")
+_STRING = Finding("text-in-kernel", "a string cannot be made in a kernel; print() takes texts and numbers one by one")
+_COMPREHENSION = Finding("comprehension", "a comprehension cannot be made in a kernel; write a loop")
+_REFUSED: dict[type[ast.AST], Finding] = {
     ast.ListComp: _COMPREHENSION,
     ast.SetComp: _COMPREHENSION,
     ast.DictComp: _COMPREHENSION,
-    ast.GeneratorExp: "a generator cannot be made in a kernel; write a loop",
-    ast.Dict: "a dict cannot be made in a kernel",
-    ast.Set: "a set cannot be made in a kernel",
+    ast.GeneratorExp: Finding("generator", "a generator cannot be made in a kernel; write a loop"),
+    ast.Dict: Finding("dict-in-kernel", "a dict cannot be made in a kernel"),
+    ast.Set: Finding("set-in-kernel", "a set cannot be made in a kernel"),
     ast.JoinedStr: _STRING,
-    ast.Yield: "a kernel must not yield or await",
-    ast.YieldFrom: "a kernel must not yield or await",
-    ast.Await: "a kernel must not yield or await",
-    ast.Try: "a kernel cannot use try: nothing in it raises",
-    ast.TryStar: "a kernel cannot use try: nothing in it raises",
-    ast.With: "a kernel cannot use with",
-    ast.AsyncWith: "a kernel cannot use with",
-    ast.AsyncFor: "a kernel must not yield or await",
-    ast.AsyncFunctionDef: "a kernel must not yield or await",
-    ast.Import: "a kernel cannot import: import above it",
-    ast.ImportFrom: "a kernel cannot import: import above it",
-    ast.ClassDef: "a class cannot be made in a kernel",
-    ast.Global: "a kernel cannot change a global: write to an array",
-    ast.Nonlocal: "a local function cannot change a variable of the kernel: return the value",
-    ast.Delete: "a kernel cannot use del",
+    ast.Yield: Finding("yield-or-await", "a kernel must not yield or await"),
+    ast.YieldFrom: Finding("yield-or-await", "a kernel must not yield or await"),
+    ast.Await: Finding("yield-or-await", "a kernel must not yield or await"),
+    ast.Try: Finding("try-in-kernel", "a kernel cannot use try: nothing in it raises"),
+    ast.TryStar: Finding("try-in-kernel", "a kernel cannot use try: nothing in it raises"),
+    ast.With: Finding("with-in-kernel", "a kernel cannot use with"),
+    ast.AsyncWith: Finding("with-in-kernel", "a kernel cannot use with"),
+    ast.AsyncFor: Finding("yield-or-await", "a kernel must not yield or await"),
+    ast.AsyncFunctionDef: Finding("yield-or-await", "a kernel must not yield or await"),
+    ast.Import: Finding("import-in-kernel", "a kernel cannot import: import above it"),
+    ast.ImportFrom: Finding("import-in-kernel", "a kernel cannot import: import above it"),
+    ast.ClassDef: Finding("class-in-kernel", "a class cannot be made in a kernel"),
+    ast.Global: Finding("global-changed", "a kernel cannot change a global: write to an array"),
+    ast.Nonlocal: Finding(
+        "outer-variable-changed", "a local function cannot change a variable of the kernel: return the value"
+    ),
+    ast.Delete: Finding("del-in-kernel", "a kernel cannot use del"),
 }
 _REFUSED |= dict.fromkeys(
     (ast.MatchSequence, ast.MatchMapping, ast.MatchClass, ast.MatchStar, ast.MatchSingleton), PATTERN_OF_MATCH
 )
 if sys.version_info >= (3, 12):
-    _REFUSED[ast.TypeAlias] = "a kernel cannot define a type: define it above"
+    _REFUSED[ast.TypeAlias] = Finding("type-in-kernel", "a kernel cannot define a type: define it above")
 _LACKING: dict[type[ast.AST], str] = {
     ast.Is: "is",
     ast.IsNot: "is not",
     ast.MatMult: "@",
 }
-_MADE_BY = {
+_MADE_BY: dict[str, Finding | None] = {
     **dict.fromkeys(("list", "sorted"), _LIST),
-    "dict": "a dict cannot be made in a kernel",
-    **dict.fromkeys(("set", "frozenset"), "a set cannot be made in a kernel"),
+    "dict": Finding("dict-in-kernel", "a dict cannot be made in a kernel"),
+    **dict.fromkeys(("set", "frozenset"), Finding("set-in-kernel", "a set cannot be made in a kernel")),
     **dict.fromkeys(("str", "repr", "format", "bytes", "bytearray", "chr", "input"), _STRING),
-    **dict.fromkeys(("open", "eval", "exec", "compile", "globals", "locals", "setattr", "super"), ""),
+    **dict.fromkeys(("open", "eval", "exec", "compile", "globals", "locals", "setattr", "super"), None),
 }
 _KEYWORDS = {"enumerate": ("start",), "round": ("number", "ndigits")}
 """Of Python's functions, those that a kernel may give arguments by name."""
@@ -83,8 +95,8 @@ _FREE = ("print", "breakpoint")
 """Calls that a kernel may make in the simulator only, whatever they are given."""
 
 
-def find_problems(tree: ast.FunctionDef, function: Callable[..., Any], is_kernel: bool) -> list[str]:
-    """Return what a kernel, or a function that it calls, may not contain: ``file:line: problem`` each.
+def find_problems(tree: ast.FunctionDef, function: Callable[..., Any], is_kernel: bool) -> list[KernelProblem]:
+    """Return what a kernel, or a function that it calls, may not contain, in the order of the lines.
 
     Parameters
     ----------
@@ -106,7 +118,7 @@ def find_problems(tree: ast.FunctionDef, function: Callable[..., Any], is_kernel
     for statement in tree.body:
         finder.visit(statement)
     found = sorted(set(finder.found))
-    return [f"{function.__code__.co_filename}:{line}: {text}" for line, text in found]
+    return [finding.at(function.__code__.co_filename, line) for line, finding in found]
 
 
 class _Finder(ast.NodeVisitor):
@@ -114,10 +126,13 @@ class _Finder(ast.NodeVisitor):
         self._function = function
         self._local = local
         self._local_functions: set[str] = set()
-        self.found: list[tuple[int, str]] = []
+        self.found: list[tuple[int, Finding]] = []
 
-    def _add(self, node: ast.AST, text: str) -> None:
-        self.found.append((getattr(node, "lineno", 0), text))
+    def _add(self, node: ast.AST, code: str, text: str) -> None:
+        self._told(node, Finding(code, text))
+
+    def _told(self, node: ast.AST, finding: Finding) -> None:
+        self.found.append((getattr(node, "lineno", 0), finding))
 
     def find_returns(self, tree: ast.FunctionDef) -> None:
         pending: list[ast.AST] = list(tree.body)
@@ -128,13 +143,13 @@ class _Finder(ast.NodeVisitor):
             if isinstance(node, ast.Return) and not (
                 node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
             ):
-                self._add(node, "a kernel must return nothing, got a value: write it to an array")
+                self._add(node, "return-value", "a kernel must return nothing, got a value: write it to an array")
             pending.extend(ast.iter_child_nodes(node))
 
     def visit(self, node: ast.AST) -> None:
-        text = _REFUSED.get(type(node))
-        if text is not None:
-            self._add(node, text)
+        finding = _REFUSED.get(type(node))
+        if finding is not None:
+            self._told(node, finding)
             # What such a construct holds is no mistake of its own, but a block's statements may be.
             for statement in (*getattr(node, "body", ()), *getattr(node, "finalbody", ())):
                 if isinstance(statement, ast.stmt) and not isinstance(node, ast.ClassDef):
@@ -161,9 +176,11 @@ class _Finder(ast.NodeVisitor):
 
     def _local_function(self, node: ast.FunctionDef | ast.Lambda, body: list[Any]) -> None:
         if node.args.vararg is not None or node.args.kwarg is not None or node.args.kwonlyargs:
-            self._add(node, PARAMETERS_OF_LOCAL)
+            self._told(node, PARAMETERS_OF_LOCAL)
         if getattr(node, "type_params", []):  # since Python 3.12
-            self._add(node, "a local function in a kernel cannot have type parameters: leave them out")
+            self._add(
+                node, "type-parameters", "a local function in a kernel cannot have type parameters: leave them out"
+            )
         for default in node.args.defaults:
             self.visit(default)
         outer, self._local = self._local, self._local | bound_names(node)
@@ -177,7 +194,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if not isinstance(node.ctx, ast.Load):
-            self._add(node, "a kernel cannot assign to attributes")
+            self._add(node, "attribute-assigned", "a kernel cannot assign to attributes")
             return
         path = dotted_path(node)
         if path is None or path[0] in self._local:
@@ -193,26 +210,27 @@ class _Finder(ast.NodeVisitor):
         value = resolve(self._function, (name,))
         if value is MISSING:
             if name not in self._function.__code__.co_freevars:  # a variable that is not set yet
-                self._add(node, f"name {name!r} is not defined")
+                self._add(node, "name-undefined", f"name {name!r} is not defined")
             return
         for attribute in attributes:
             if isinstance(value, type) and issubclass(value, enum.Enum):
                 if attribute not in value.__members__:
-                    self._add(node, f"{value.__name__} has no {attribute!r} in a kernel")
+                    self._add(node, "no-enum-member", f"{value.__name__} has no {attribute!r} in a kernel")
                 return
             if not has_constants(value):
                 break  # a number, a tuple or a type, which has attributes of its own
             owner, value = value, attribute_of(value, attribute)
             spelled = owner.__name__ if hasattr(owner, "__name__") else type(owner).__name__
             if value is MISSING and isinstance(owner, ModuleType):
-                self._add(node, f"module {spelled} has no {attribute!r} in a kernel")
+                self._add(node, "module-attribute", f"module {spelled} has no {attribute!r} in a kernel")
                 return
             if value is MISSING:
-                self._add(node, no_constant(spelled, attribute))
+                self._told(node, no_constant(spelled, attribute))
                 return
             name = f"{spelled}.{attribute}"
         if not is_kernel_value(value):
-            self._add(node, f"{name} {describe_value(value)}")
+            found = describe_value(value)
+            self._add(node, found.code, f"{name} {found.text}")
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.visit(node.target)
@@ -221,32 +239,36 @@ class _Finder(ast.NodeVisitor):
 
     def visit_List(self, node: ast.List) -> None:
         if isinstance(node.ctx, ast.Load):
-            self._add(node, _LIST)
+            self._told(node, _LIST)
         else:
             self.generic_visit(node)
 
     def visit_Starred(self, node: ast.Starred) -> None:
         if isinstance(node.ctx, ast.Store):
-            self._add(node, "a list cannot be made in a kernel; name each element of the tuple")
+            self._add(node, "starred-name", "a list cannot be made in a kernel; name each element of the tuple")
         else:
             self.visit(node.value)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str) and names_dtype(node.value):
-            self._add(node, f"dtype must be NumPy's type itself in a kernel, got a text; write np.{node.value}")
+            self._add(
+                node,
+                "dtype-as-text",
+                f"dtype must be NumPy's type itself in a kernel, got a text; write np.{node.value}",
+            )
         elif isinstance(node.value, (str, bytes)):
-            self._add(node, _STRING)
+            self._told(node, _STRING)
         elif node.value is Ellipsis:
-            self._add(node, f"constant Ellipsis {describe_value(...)}")
+            self._add(node, "ellipsis", f"constant Ellipsis {describe_value(...).text}")
         elif type(node.value) is int and not -(2**63) <= node.value < 2**64:
-            self._add(node, f"constant must fit 64 bits, got {node.value}")
+            self._add(node, "integer-too-wide", f"constant must fit 64 bits, got {shown(node.value)}")
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value)
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for part in parts:
             if isinstance(part, ast.Constant) and part.value is None:
-                self._add(node, "index must be made of integers, got None")
+                self._add(node, "index-type", "index must be made of integers, got None")
             # A text as an index is told with its array.
             elif not (isinstance(part, ast.Constant) and isinstance(part.value, str)):
                 self.visit(part)
@@ -268,7 +290,7 @@ class _Finder(ast.NodeVisitor):
         sign = _LACKING.get(type(operation))
         if sign is not None:
             cure = {"is": "; write ==", "is not": "; write !="}.get(sign, "")
-            self._add(node, f"operator {sign} is none that kernels have{cure}")
+            self._add(node, "operator-unknown", f"operator {sign} is none that kernels have{cure}")
 
     def visit_Call(self, node: ast.Call) -> None:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -277,13 +299,18 @@ class _Finder(ast.NodeVisitor):
                 if name in _FREE:
                     return
                 if name in _MADE_BY:
-                    self._add(node, _MADE_BY[name] or f"{name} is no function that kernels have")
+                    unknown = Finding("function-unknown", f"{name} is no function that kernels have")
+                    self._told(node, _MADE_BY[name] or unknown)
                     return
                 self._builtin(node, name)
         if self._is_number_of_text(node):
             return
         if name in self._local_functions and any(isinstance(each, ast.Starred) for each in node.args):
-            self._add(node, f"{name}(), a local function, must be given its arguments one by one, got *")
+            self._add(
+                node,
+                "local-function-call",
+                f"{name}(), a local function, must be given its arguments one by one, got *",
+            )
         before = len(self.found)
         self.visit(node.func)
         if len(self.found) > before:
@@ -291,16 +318,22 @@ class _Finder(ast.NodeVisitor):
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             self.visit(argument)
             if isinstance(argument, ast.Lambda):
-                self._add(argument, _PASSED)
+                self._told(argument, _PASSED)
 
     def _builtin(self, node: ast.Call, name: str) -> None:
         """Look at how a function of Python's own is called."""
         unknown = [each.arg for each in node.keywords if each.arg not in _KEYWORDS.get(name, ())]
         if unknown:
             given = ", ".join(f"{each}=" for each in unknown)
-            self._add(node, f"{name}() must be called with arguments that it has in a kernel, got {given}")
+            self._add(
+                node, "call-arguments", f"{name}() must be called with arguments that it has in a kernel, got {given}"
+            )
         if name == "pow" and len(node.args) > 2:
-            self._add(node, "pow() must be called with arguments that it has in a kernel, got three: write a loop")
+            self._add(
+                node,
+                "call-arguments",
+                "pow() must be called with arguments that it has in a kernel, got three: write a loop",
+            )
 
     def _is_number_of_text(self, node: ast.Call) -> bool:
         """Whether this is `float("inf")` or the like, which is a constant; `numpy.float32()` is a problem."""
@@ -311,7 +344,9 @@ class _Finder(ast.NodeVisitor):
         if not node.args:
             if isinstance(made, type) and issubclass(made, np.generic):
                 self._add(
-                    node, f"numpy.{made.__name__}() must be called with arguments that it has in a kernel, got ()"
+                    node,
+                    "call-arguments",
+                    f"numpy.{made.__name__}() must be called with arguments that it has in a kernel, got ()",
                 )
             return False
         text = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
@@ -322,13 +357,14 @@ class _Finder(ast.NodeVisitor):
         try:
             made(text)
         except ValueError:
-            self._add(node, f"{made.__name__}({text!r}) must be given the text of a number in a kernel")
+            self._add(node, "number-text", f"{made.__name__}({text!r}) must be given the text of a number in a kernel")
         return True
 
 
-def no_constant(owner: str, attribute: str) -> str:
+def no_constant(owner: str, attribute: str) -> Finding:
     """What is said of an attribute that no kernel can take."""
-    return (
+    return Finding(
+        "computed-attribute",
         f"{owner}.{attribute} is no constant, which alone a kernel can take: a property or method is Python code, so "
-        "take its value outside of the kernel"
+        "take its value outside of the kernel",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -17,10 +16,12 @@ from kapi_sim.errors import DtypeError, LimitError
 from kapi_sim.items.clock import Clock
 from kapi_sim.items.profile import Profile
 from kapi_sim.items.usm import HostCopy, copy_in, copy_out_changed, is_usm_array
-from kapi_sim.language import MAX_RANK, LocalAccessor, NdRange, Range, is_kernel_dtype
+from kapi_sim.language import MAX_RANK, LocalAccessor, NdRange, Range
 from kapi_sim.language.usm_fields import OVERLAPPING, array_fields, overlaps_itself
-from kapi_sim.memory.views import SaturatingArray, View
+from kapi_sim.memory.dialect import KAPI, Dialect
+from kapi_sim.memory.views import SaturatingArray
 from kapi_sim.settings.control import Settings
+from kapi_sim.shown import shown
 
 if TYPE_CHECKING:
     from kapi_sim.memory.recorder import Recorder
@@ -73,6 +74,8 @@ class Bound:
         The pretended device, if launches are held to it.
     unwritable : dict of str to str
         What is said of the arrays that a kernel may only read, by name.
+    dialect : Dialect
+        In which the kernel is written.
     """
 
     clock: Clock
@@ -97,6 +100,7 @@ class Bound:
     profile: Profile | None = None
     _unrecorded: int = 0
     unwritable: dict[str, str] = field(default_factory=dict)
+    dialect: Dialect = KAPI
 
     def values_of(self, makes_floats: bool) -> list[Any]:
         """Return the values for a kernel that does, or does not, make floats itself."""
@@ -127,8 +131,19 @@ class Bound:
     def forget(self) -> None:
         """Go back to the start of the launch, before any access."""
         self.clock.restart()
+        if self.local_trail is not None:
+            self.local_trail.initialised = set()
         for trail in (self.trail, self.local_trail):
             if trail is not None:
+                trail.clear()
+        if self.ordering is not None:
+            self.ordering.restart()
+
+    def pass_grid_barrier(self) -> None:
+        """Forget the accesses so far: they are all ordered before what comes."""
+        for trail in (self.trail, self.local_trail):
+            if trail is not None:
+                trail.initialised = trail.initialised | trail.writes.keys()
                 trail.clear()
         if self.ordering is not None:
             self.ordering.restart()
@@ -151,6 +166,7 @@ def bind(
     settings: Settings,
     recorder: Recorder | None = None,
     orders_memory: bool = False,
+    dialect: Dialect = KAPI,
 ) -> Bound:
     """Check the arguments and wrap what the checks have to see.
 
@@ -170,6 +186,8 @@ def bind(
         Where events are noted, in a launch that is traced.
     orders_memory : bool
         Whether the kernel has atomics, fences or sub-groups, which order memory beside barriers.
+    dialect : Dialect
+        In which the kernel is written.
 
     Raises
     ------
@@ -179,8 +197,9 @@ def bind(
         If local memory is asked for without work-groups or beyond the profile, or an array has too
         many axes.
     """
-    binder = _Binder(space, clock, settings, orders_memory)
+    binder = _Binder(space, clock, settings, orders_memory, dialect)
     binder.bound.recorder = recorder
+    args = tuple(map(dialect.argument, args))
     for name, value in zip(names, args, strict=False):
         binder.inspect(name, value)
     if settings.profile is not None and "limits" in settings.checks:
@@ -194,7 +213,9 @@ def bind(
 class _Binder:
     """Two passes over the arguments: look at all, then wrap each."""
 
-    def __init__(self, space: Range | NdRange, clock: Clock, settings: Settings, orders_memory: bool) -> None:
+    def __init__(
+        self, space: Range | NdRange, clock: Clock, settings: Settings, orders_memory: bool, dialect: Dialect
+    ) -> None:
         checks = settings.checks
         self._profile = settings.profile if "limits" in checks else None
         races, unwritten = "races" in checks, "initialisation" in checks
@@ -207,11 +228,15 @@ class _Binder:
             checks_limits="limits" in checks,
             has_bounds="bounds" in checks,
             finds_unwritten=unwritten,
-            is_viewed=not checks.isdisjoint(("bounds", "races", "initialisation")) or not (has_fp64 and has_atomic64),
+            is_viewed=dialect.is_always_viewed
+            or not checks.isdisjoint(("bounds", "races", "initialisation"))
+            or not (has_fp64 and has_atomic64),
             has_fp64=has_fp64,
             has_atomic64=has_atomic64,
             profile=self._profile,
+            dialect=dialect,
         )
+        self._dialect = dialect
         self.granule = 1
         self.local_bytes = 0
         self._space = space
@@ -246,7 +271,8 @@ class _Binder:
                 raise LimitError(
                     f"argument `{name}` must not be a LocalAccessor in a Range launch, which has no "
                     "work-groups, "
-                    f"got {value!r}: launch over an NdRange"
+                    f"got {shown(value)}: launch over an NdRange",
+                    code="local-memory-in-range",
                 )
             self.local_bytes += value.nbytes
             self._inspect_dtype(name, value.dtype)
@@ -255,20 +281,22 @@ class _Binder:
         elif isinstance(value, int):
             if not -(2**63) <= value < 2**63:
                 raise DtypeError(
-                    f"argument `{name}` must fit 64 bits as a Python integer, got {value}: pass a numpy.uint64"
+                    f"argument `{name}` must fit 64 bits as a Python integer, got {shown(value)}: pass a numpy.uint64",
+                    code="integer-too-wide",
                 )
         elif is_usm_array(value):
             self._inspect_usm(name, value)
         elif isinstance(value, (float, complex)):
             self.bound.has_floats = True
-        else:
+        elif not self._dialect.is_value(value):
             cure = ": pass its value" if isinstance(value, Enum) else ""
             raise DtypeError(
-                f"argument `{name}` must be {_KINDS}, got {reprlib.repr(value)} of type {type(value).__name__}{cure}"
+                f"argument `{name}` must be {_KINDS}, got {shown(value)} of type {type(value).__name__}{cure}",
+                code="argument-type",
             )
 
     def _inspect_dtype(self, name: str, dtype: np.dtype[Any]) -> None:
-        if not is_kernel_dtype(dtype):
+        if not self._dialect.is_dtype(dtype):
             cure = (
                 "convert it with astype"
                 if dtype.names is None
@@ -277,7 +305,8 @@ class _Binder:
             raise DtypeError(
                 f"dtype of argument `{name}` must be bool, an integer, float16 to float64 or complex, in "
                 "native "
-                f"byte order, got {dtype!r}: {cure}"
+                f"byte order, got {shown(dtype)}: {cure}",
+                code="argument-dtype",
             )
         self.bound.has_floats |= dtype.kind in "fc"
         if self._profile is not None:
@@ -288,11 +317,14 @@ class _Binder:
             # Its operators, or its mask, would be lost without a word.
             raise DtypeError(
                 f"argument `{name}` must be a plain array, got a {type(array).__name__}: pass np.asarray({name}), and "
-                "a mask as an array of its own"
+                "a mask as an array of its own",
+                code="argument-array-class",
             )
         self._inspect_dtype(name, array.dtype)
         if array.ndim > MAX_RANK:
-            raise LimitError(f"argument `{name}` must have at most {MAX_RANK} axes, got {array.ndim}")
+            raise LimitError(
+                f"argument `{name}` must have at most {MAX_RANK} axes, got {array.ndim}", code="too-many-axes"
+            )
         self.bound.arrays[name] = array.view(np.ndarray)
         if overlaps_itself(array.shape, array.strides, array.itemsize):
             self.bound.unwritable[name] = OVERLAPPING
@@ -337,10 +369,8 @@ class _Binder:
         places = (name, self._clock, trail, bound.has_bounds, granule, bound.has_fp64)
         space = "local" if is_local else "global"
         if bound.recorder is not None:
-            from kapi_sim.memory.recorder import TracedView
-
-            return TracedView(array, *places, space, starts_unwritten).trace(bound.recorder)
-        return View(array, *places, space, starts_unwritten) if bound.is_viewed else array
+            return self._dialect.traced_view(self._clock)(array, *places, space, starts_unwritten).trace(bound.recorder)
+        return self._dialect.view(self._clock)(array, *places, space, starts_unwritten) if bound.is_viewed else array
 
 
 def _saturating(value: Any) -> Any:

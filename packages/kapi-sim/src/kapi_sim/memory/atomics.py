@@ -20,6 +20,7 @@ from kapi_sim.language.words.memory import AddressSpace, MemoryOrder, MemoryScop
 from kapi_sim.language.words.operators import bit_and, bit_or, bit_xor, maximum, minimum, plus
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import stored_integer
+from kapi_sim.shown import shown
 
 __all__ = ["References", "SimAtomicRef", "WatchedAtomicRef"]
 
@@ -153,7 +154,8 @@ class WatchedAtomicRef:
         if getattr(expected, "dtype", None) != array.dtype or getattr(expected, "ndim", 0) != 1:
             raise DtypeError(
                 f"expected of compare_exchange must be an array of one axis and of dtype {array.dtype}, "
-                f"got {expected!r}: make it with kapi.PrivateArray(1, {self._view.name}.dtype)"
+                f"got {shown(expected)}: make it with kapi.PrivateArray(1, {self._view.name}.dtype)",
+                code="atomic-expected",
             )
         element = self._element(desired)
         wanted = expected.take_out(expected_idx, frame) if isinstance(expected, View) else expected[expected_idx]
@@ -196,7 +198,8 @@ class WatchedAtomicRef:
         if dtype.kind not in ATOMIC_KINDS[name]:
             raise DtypeError(
                 f"{name} of an AtomicRef must be of an integer, got `{self._view.name}` of dtype {dtype}\n"
-                f"  {self._view.clock.describe()} at {_site(frame)}"
+                f"  {self._view.clock.describe()} at {_site(frame)}",
+                code="atomic-needs-integer",
             )
         return self._change(function, value, frame)
 
@@ -207,6 +210,22 @@ class WatchedAtomicRef:
         self._note(True, True, before != after, frame)
         self._write(after, frame)
         return before
+
+    def replace(self, expected: Any, desired: Any, frame: FrameType) -> Any:
+        """Store `desired` if the element is `expected`, and return what it was; the kernel stands at `frame`."""
+        element = self._element(desired)
+        before = self._view.array[self._index]
+        is_equal = bool(before == expected)
+        self._note(True, is_equal, is_equal and before != element, frame)
+        if is_equal:
+            self._write(element, frame)
+        else:
+            self._view.trace_atomic(self._index, frame)
+        return before
+
+    def change(self, function: Callable[[Any, Any], Any], value: Any, frame: FrameType) -> Any:
+        """Store what `function` makes of the element and `value`, and return what it was; the kernel is at `frame`."""
+        return self._change(function, value, frame)
 
     def _element(self, value: Any) -> Any:
         if value.__class__ is Undefined:
@@ -229,7 +248,8 @@ class WatchedAtomicRef:
     def _wrong_order(self, name: str, right: str, frame: FrameType) -> KernelCompilationError:
         return KernelCompilationError(
             f"memory_order of an AtomicRef must suit {name}, got {MemoryOrder(self._order).name} at {_site(frame)}: "
-            f"use {right}, ACQ_REL, SEQ_CST or RELAXED"
+            f"use {right}, ACQ_REL, SEQ_CST or RELAXED",
+            code="atomic-order",
         )
 
 
@@ -261,7 +281,10 @@ class References:
         """Return a reference to ``ref[index]``; the parameters are those of `AtomicRef`."""
         if not isinstance(ref, View):
             if not isinstance(ref, np.ndarray):
-                raise DtypeError(f"ref of an AtomicRef must be an array, got {ref!r}: give the array, then the index")
+                raise DtypeError(
+                    f"ref of an AtomicRef must be an array, got {shown(ref)}: give the array, then the index",
+                    code="atomic-ref",
+                )
             return SimAtomicRef(ref, index)
         frame = _getframe(1)
         is_constant = memory_order.__class__ is MemoryOrder and memory_scope.__class__ is MemoryScope
@@ -285,7 +308,8 @@ class References:
         ):
             if not isinstance(value, kind):
                 raise KernelCompilationError(
-                    f"{name} of an AtomicRef must be a member of {kind.__name__}, got {value!r}\n  {where}"
+                    f"{name} of an AtomicRef must be a member of {kind.__name__}, got {shown(value)}\n  {where}",
+                    code="no-enum-member",
                 )
         if space not in (AddressSpace.GENERIC, _SPACES.get(ref.space)) or ref.space == "private":
             if ref.space == "private":
@@ -294,12 +318,14 @@ class References:
                 cure = f"give address_space=AddressSpace.{ref.space.upper()}"
             raise KernelCompilationError(
                 f"address_space of an AtomicRef must be that of `{ref.name}`, which is {ref.space} memory, "
-                f"got {AddressSpace(space).name}\n  {where}\n  {cure}"  # type: ignore[arg-type]
+                f"got {AddressSpace(space).name}\n  {where}\n  {cure}",  # type: ignore[arg-type]
+                code="atomic-address-space",
             )
         if ref.dtype not in _DTYPES:
             raise DtypeError(
                 f"elements of an AtomicRef must be of {', '.join(ATOMIC_DTYPES)}, got `{ref.name}` of dtype "
-                f"{ref.dtype}\n  {where}"
+                f"{ref.dtype}\n  {where}",
+                code="atomic-dtype",
             )
         fail_narrow_atomics(ref.name, ref.dtype, where)
 
@@ -310,7 +336,8 @@ def _element(value: Any, dtype: np.dtype[Any]) -> Any:
         return value
     if isinstance(value, (complex, np.complexfloating)):
         raise DtypeError(
-            f"value of an atomic operation must be a number that becomes {dtype}, got {value!r}: use .real"
+            f"value of an atomic operation must be a number that becomes {dtype}, got {shown(value)}: use .real",
+            code="atomic-value",
         )
     made = np.empty((), dtype)
     made[()] = stored_integer(value, dtype) if dtype.kind in "iu" else value

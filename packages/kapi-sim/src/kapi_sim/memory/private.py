@@ -73,5 +73,6 @@ class PrivateArrays:
             raise LimitError(
                 f"private arrays of a kernel must have at most {MAX_PRIVATE_BYTES} bytes in all for a work-item, got "
                 f"{total}, {nbytes} of them in `{name}` at {site_of(*place)}; make them smaller, or pass an array that "
-                "has a row for each work-item"
+                "has a row for each work-item",
+                code="private-memory-too-large",
             )

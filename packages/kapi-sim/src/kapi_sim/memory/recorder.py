@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from types import CodeType, FrameType
 from typing import Any
@@ -62,7 +63,7 @@ class Recorder:
         """Note what ended the launch, and show the order in which it did."""
         launch, shown = self.launch, self._shown
         shown.events, shown.dropped = launch.events, launch.dropped
-        report = "\n".join([str(error), *getattr(error, "__notes__", ())])
+        report = self._clock.in_words("\n".join([str(error), *getattr(error, "__notes__", ())]))
         race = getattr(error, "race", None)
         if race is None or self._refused is None:
             own = (n for n in reversed(range(len(launch.events))) if launch.events[n].item == self._clock.uid)
@@ -133,6 +134,7 @@ class Recorder:
         return number
 
 
+_getframe = sys._getframe
 _KINDS = {"read": "read", "wrote": "write"}
 
 
@@ -157,7 +159,7 @@ class TracedView(View):
         return self
 
     def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
-        made = TracedView(
+        made = type(self)(
             array,
             name,
             self._clock,
@@ -171,6 +173,9 @@ class TracedView(View):
         made._recorder, made._number, made._root = self._recorder, self._number, self._root
         made._places = self._places
         return made
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._get(index, _getframe(1))
 
     def _get(self, index: Any, frame: FrameType) -> Any:
         try:

@@ -19,6 +19,7 @@ from kapi_sim.items.clock import Clock
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.source import Site, site_of
 from kapi_sim.numbers.arithmetic import stored_integer
+from kapi_sim.shown import shown
 
 __all__ = ["SaturatingArray", "View", "poison"]
 
@@ -80,11 +81,14 @@ class View:
         "_has_bounds",
         "_has_fp64",
         "_is_integer",
+        "_is_matrix",
         "_is_vector",
         "_length",
         "_span",
         "_stride",
         "_trail",
+        "_width",
+        "_width_stride",
         "kind",
         "name",
         "shape",
@@ -116,6 +120,9 @@ class View:
         self._is_vector = array.ndim == 1
         self._length = array.shape[0] if array.ndim else 0
         self._stride = array.strides[0] if array.ndim else 0
+        self._is_matrix = array.ndim == 2
+        self._width = array.shape[1] if self._is_matrix else 0
+        self._width_stride = array.strides[1] if self._is_matrix else 0
         self.kind: type[Any] = array.dtype.type
         self.name = name
         self.shape = array.shape
@@ -167,18 +174,21 @@ class View:
 
     def __bool__(self) -> bool:
         raise DtypeError(
-            f"a condition must be a number or bool, got the array `{self.name}` at {self._site(_getframe(1))}"
+            f"a condition must be a number or bool, got the array `{self.name}` at {self._site(_getframe(1))}",
+            code="array-as-condition",
         )
 
     def __contains__(self, value: object) -> bool:
         raise DtypeError(
-            f"operator in must have a tuple on its right in a kernel, got the array `{self.name}`: write a loop"
+            f"operator in must have a tuple on its right in a kernel, got the array `{self.name}`: write a loop",
+            code="in-array",
         )
 
     def __array__(self, *args: object, **kwargs: object) -> np.ndarray[Any, Any]:
         raise DtypeError(
             f"`{self.name}` must be used element by element in a kernel, got the whole array as a value "
-            f"at {self._site(_getframe(1))}: loop over its elements"
+            f"at {self._site(_getframe(1))}: loop over its elements",
+            code="whole-array",
         )
 
     def element(self, index: Any, frame: FrameType) -> tuple[int, Any]:
@@ -195,7 +205,8 @@ class View:
         if found is None:
             raise DtypeError(
                 f"index of an AtomicRef of `{self.name}` must name one element, got {spell(self.name, index)}, "
-                f"shape {self.shape}\n  {self._clock.describe()} at {self._site(frame)}"
+                f"shape {self.shape}\n  {self._clock.describe()} at {self._site(frame)}",
+                code="atomic-index",
             )
         return found
 
@@ -226,7 +237,8 @@ class View:
         elif trail is not None:
             raise KernelCompilationError(
                 "AtomicRef must be called by a name that can be followed, got a call by way of a variable: "
-                "write `kapi.AtomicRef(...)`"
+                "write `kapi.AtomicRef(...)`",
+                code="atomic-by-variable",
             )
 
     def trace_atomic(self, index: Any, frame: FrameType) -> None:
@@ -251,7 +263,26 @@ class View:
         return f"<{self.name}: array of shape {self.shape}, {self.dtype}: {values}>"
 
     def __getitem__(self, index: Any) -> Any:
-        return self._get(index, _getframe(1))
+        # Nearly all accesses are these two, and nearly all time of a checked kernel is theirs.
+        if index.__class__ is int and self._is_vector and 0 <= index < self._length:
+            address = self._base + index * self._stride
+        elif index.__class__ is tuple and self._is_matrix and len(index) == 2:
+            i, j = index
+            if i.__class__ is not int or j.__class__ is not int or not (0 <= i < self._length and 0 <= j < self._width):
+                return self._get(index, _getframe(1))
+            address = self._base + i * self._stride + j * self._width_stride
+        else:
+            return self._get(index, _getframe(1))
+        trail = self._trail
+        if trail is not None:
+            frame = _getframe(1)
+            # What is evaluated at a debugger's prompt is no access of the work-item.
+            if frame.f_code.co_name != "<module>":
+                trail.note_read(address, self, index, frame)
+                if self._span > 1:
+                    for offset in range(1, self._span):
+                        trail.note_read(address + offset, self, index, frame)
+        return self._array[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._set(index, value, _getframe(1))
@@ -261,6 +292,16 @@ class View:
             if not 0 <= index < self._length:
                 index = self._outside(index, 0, index, frame)
             address = self._base + index * self._stride
+        elif (
+            index.__class__ is tuple
+            and self._is_matrix
+            and len(index) == 2
+            and index[0].__class__ is int
+            and index[1].__class__ is int
+            and 0 <= index[0] < self._length
+            and 0 <= index[1] < self._width
+        ):
+            address = self._base + index[0] * self._stride + index[1] * self._width_stride
         else:
             found = self._locate(index, frame)
             if found is None:
@@ -273,11 +314,13 @@ class View:
             if value is None:
                 raise DtypeError(
                     f"an element of the {self.dtype} array `{self.name}` must be a number, got None "
-                    f"at {self._site(frame)}"
+                    f"at {self._site(frame)}",
+                    code="none-stored",
                 )
             raise DtypeError(
-                f"an element of the {self.dtype} array `{self.name}` cannot hold an imaginary part, got {value!r} "
-                f"at {self._site(frame)}; store its .real"
+                f"an element of the {self.dtype} array `{self.name}` cannot hold an imaginary part, got {shown(value)} "
+                f"at {self._site(frame)}; store its .real",
+                code="imaginary-part",
             )
         if self._is_integer:
             value = stored_integer(value, self._array.dtype)
@@ -333,7 +376,7 @@ class View:
         extent = self.shape[axis]
         if not self._has_bounds and -extent <= position < extent:
             return int(position + extent)
-        fail_outside(self.name, index, axis, position, self.shape, self._clock, self._site(frame))
+        fail_outside(self.name, index, axis, position, self.shape, self._clock, frame)
 
     def _locate(self, index: Any, frame: FrameType) -> tuple[int, tuple[int, ...]] | None:
         """Return address and index of one element, or `None` if the index names a part of the array."""
@@ -353,10 +396,11 @@ class View:
                     raise component.fail(f"as an index of `{self.name}` by {self._clock.describe()}")
                 else:
                     raise DtypeError(
-                        f"index of `{self.name}` along axis {axis} must be an integer, got {component!r} "
+                        f"index of `{self.name}` along axis {axis} must be an integer, got {shown(component)} "
                         f"of type {type(component).__name__.removeprefix('Sim')}\n"
                         f"  {self._clock.describe()} at {self._site(frame)}\n"
-                        "  convert it with int(...)"
+                        "  convert it with int(...)",
+                        code="index-type",
                     )
             if not 0 <= component < self.shape[axis]:
                 component = self._outside(index, axis, component, frame)
@@ -365,7 +409,7 @@ class View:
         return (address, tuple(place)) if len(place) == len(self.shape) else None
 
     def _like(self, array: np.ndarray[Any, Any], name: str) -> View:
-        return View(
+        return type(self)(
             array,
             name,
             self._clock,
@@ -388,5 +432,6 @@ class View:
         raise DtypeError(
             f"`{self.name}` must be written element by element in a kernel, got an assignment to "
             f"{spell(self.name, index)} of shape {self._array[index].shape}\n"
-            f"  {self._clock.describe()} at {self._site(frame)}\n  loop over the elements"
+            f"  {self._clock.describe()} at {self._site(frame)}\n  loop over the elements",
+            code="whole-array",
         )

@@ -74,7 +74,7 @@ class SpinningError(DeadlockError):
     """
 
     def __init__(self, loop: Loop, factor: int = 1, has_come_round: bool = False) -> None:
-        super().__init__(f"loop at {Site(loop[0], loop[1])} does not end")
+        super().__init__(f"loop at {Site(loop[0], loop[1])} does not end", code="endless-loop")
         self.loop = loop
         self.factor = factor
         self.has_come_round = has_come_round
@@ -168,7 +168,8 @@ def waiting_for_another_group(bound: Bound, heard: list[Hearing]) -> DeadlockErr
         f"  {clock.describe(read[0])} waited for {spell(read[4].name, read[5])} at {site_of(read[2], read[3])}\n"
         f"{''.join(where)}"
         f"  {clock.describe(write[0])} wrote it at {site_of(write[2], write[3])}\n"
-        f"  {who}, which may not run before it has ended: split the work into two launches"
+        f"  {who}, which may not run before it has ended: split the work into two launches",
+        code="waits-for-other",
     )
 
 
@@ -208,13 +209,14 @@ def deadlock(
     else:
         cure = "no work-item of a Range launch can wait for another one: split the work into two launches"
     if has_come_round:
-        why = "comes round to where it was, with nothing written"
+        code, why = "loop-without-change", "comes round to where it was, with nothing written"
     else:
-        why = f"no other work-item ends within {bound.spin_limit * factor} turns"
+        code, why = "endless-loop", f"no other work-item ends within {bound.spin_limit * factor} turns"
         cure += "\n  if the loop does end, allow it more turns with simulation(spin_limit=...)"
     bound.stuck = list(spinning.values())
     return DeadlockError(
-        f"a loop must end by what its own work-item does, got one that {why}\n" + "\n".join(lines) + f"\n  {cure}"
+        f"a loop must end by what its own work-item does, got one that {why}\n" + "\n".join(lines) + f"\n  {cure}",
+        code=code,
     )
 
 

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError
+from kapi_sim.shown import shown
 
 __all__ = [
     "checked_ring",
+    "complex_of_parts",
     "conversion",
     "floor_divide",
     "fused_to_odd",
@@ -78,8 +80,9 @@ def checked_ring(value: Any) -> Any:
     """Return the result of ``+ - * ** <<``, unless it is a weak integer of more than 64 bits."""
     if value.__class__ is int and not _SMALLEST <= value <= _LARGEST:
         raise DtypeError(
-            f"a Python integer in a kernel must fit 64 bits, got {value}: "
-            "start from a NumPy scalar such as numpy.uint64(1) if wrapping is meant"
+            f"a Python integer in a kernel must fit 64 bits, got {shown(value)}: "
+            "start from a NumPy scalar such as numpy.uint64(1) if wrapping is meant",
+            code="integer-too-wide",
         )
     return value
 
@@ -119,12 +122,28 @@ def stored_integer(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def conversion(kind: type[Any]) -> Callable[[Any], Any]:
-    """Return what a kernel calls for `int` or an integer type of NumPy: of a float it makes what a device makes."""
+    """Return what a kernel calls for a real number type of Python's or NumPy's.
+
+    An imaginary part is an error, as for a device, and of a float an integer type makes what a device makes.
+    """
     dtype = np.dtype(np.int64) if kind is int else np.dtype(kind)
 
-    def convert(value: Any) -> Any:
+    def real(value: Any) -> Any:
         if value.__class__ in _COMPLEX:
-            raise TypeError(f"argument of {kind.__name__}() must be a real number, got {value!r}: use .real")
+            raise TypeError(f"argument of {kind.__name__}() must be a real number, got {shown(value)}: use .real")
+        return kind(value)
+
+    def whole(value: Any) -> Any:
+        if value.__class__ in _COMPLEX:
+            return real(value)
         return checked_ring(kind(saturated(value, dtype)))
 
-    return convert
+    return whole if dtype.kind in "iu" else real
+
+
+def complex_of_parts(real: Any, imag: Any) -> complex:
+    """Return ``complex(real, imag)``; parts that are complex themselves are an error, as for a device."""
+    for part in (real, imag):
+        if part.__class__ in _COMPLEX:
+            raise TypeError(f"parts of complex() must be real numbers, got {shown(part)}: write real + 1j * imag")
+    return complex(real, imag)

@@ -13,6 +13,7 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError
 from kapi_sim.numbers.arithmetic import checked_ring, power
+from kapi_sim.shown import shown
 
 __all__ = ["BUILTINS", "shared_type"]
 
@@ -60,8 +61,9 @@ def shared_type(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
             return dtype.type(value)
         except OverflowError:
             raise DtypeError(
-                f"a Python integer beside a NumPy number must fit {dtype}, got {value}: "
-                "convert the other, as in `numpy.int64(...)`"
+                f"a Python integer beside a NumPy number must fit {dtype}, got {shown(value)}: "
+                "convert the other, as in `numpy.int64(...)`",
+                code="number-unfit",
             ) from None
 
     return convert

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError
+from kapi_sim.shown import shown
 
 __all__ = ["BESIDE", "beside", "choices_beside_literals", "values_beside_literals"]
 
@@ -43,8 +44,9 @@ def beside(value: Any, lowest: int, highest: int) -> Any:
         for literal in (lowest, highest):
             if not limits.min <= literal <= limits.max:
                 raise DtypeError(
-                    f"literal must fit {value.dtype}, got {literal}: where one of two is taken, both are of one type; "
-                    f"convert the other, as in `int(...)` or `numpy.int64(...)`"
+                    f"literal must fit {value.dtype}, got {shown(literal)}: where one of two is taken, both are of one "
+                    f"type; convert the other, as in `int(...)` or `numpy.int64(...)`",
+                    code="number-unfit",
                 )
     return value
 

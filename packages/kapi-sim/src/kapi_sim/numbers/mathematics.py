@@ -17,6 +17,7 @@ import numpy as np
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder
 from kapi_sim.numbers.builtin_functions import BUILTINS, shared_type
+from kapi_sim.shown import shown
 
 __all__ = ["MATH", "SUBSTITUTES"]
 
@@ -102,7 +103,7 @@ def _real(function: Callable[..., Any]) -> Callable[..., Any]:
 def _whole(value: Any) -> int:
     """An integer as Python's; a float is none, even a whole one."""
     if not isinstance(value, _INTEGERS):
-        raise TypeError(f"argument must be an integer, got {value!r}: write int(...)")
+        raise TypeError(f"argument must be an integer, got {shown(value)}: write int(...)")
     return int(value)
 
 
@@ -160,8 +161,13 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
     caught = _caught(module, row.name)
     has_floats = any(word != "integer" for _, word, _ in row.parameters)
 
-    def of_floats(*numbers: Any) -> Any:
+    def part_of(*numbers: Any) -> type:
+        # Complex numbers have no parts of float16.
         kind = _common_float(*numbers)
+        return np.float32 if module is cmath and kind is np.float16 else kind
+
+    def of_floats(*numbers: Any) -> Any:
+        kind = part_of(*numbers)
         return _plain(kind, caught(*_met(kind, numbers)))
 
     def fused(*numbers: Any) -> Any:
@@ -183,7 +189,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
         return _plain(_common_complex(*numbers), caught(*_met(_common_float(*numbers), numbers)))
 
     def of_two(*numbers: Any) -> Any:
-        kind = _common_float(*numbers)
+        kind = part_of(*numbers)
         first, second = caught(*numbers)
         return _plain(kind, first), second if words[1] == "weak int" else _plain(kind, second)
 
@@ -253,6 +259,12 @@ def _checked(check: Callable[[Any, Any], Any], function: Callable[..., Any]) -> 
     return divide
 
 
+def _reciprocal(x: Any) -> Any:
+    if not x and isinstance(x, _INTEGERS):
+        floor_divide(1, x)
+    return np.reciprocal(x)
+
+
 _NUMPY: dict[Any, Any] = {
     np.where: _where,
     np.clip: _clip,
@@ -260,6 +272,7 @@ _NUMPY: dict[Any, Any] = {
     np.fmod: _checked(remainder, np.fmod),
     np.floor_divide: _checked(floor_divide, np.floor_divide),
     np.remainder: _checked(remainder, np.remainder),
+    np.reciprocal: _reciprocal,
 }
 """NumPy's functions that kernels do not get as they are."""
 

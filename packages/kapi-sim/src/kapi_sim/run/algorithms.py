@@ -17,6 +17,7 @@ from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.words import group_algorithms as words
 from kapi_sim.language.words.operators import Operator, identity, operator_row
 from kapi_sim.numbers.arithmetic import checked_ring, wrapped_ring
+from kapi_sim.shown import shown
 
 __all__ = ["BeyondGroup", "outcome"]
 
@@ -32,10 +33,12 @@ class BeyondGroup(CollectiveMismatchError):
         What the argument must be, and what it was.
     member : int or None
         Who named it; `None` if all did.
+    code : str
+        The cause.
     """
 
-    def __init__(self, requirement: str, member: int | None) -> None:
-        super().__init__(requirement)
+    def __init__(self, requirement: str, member: int | None, *, code: str) -> None:
+        super().__init__(requirement, code=code)
         self.member = member
 
 
@@ -74,7 +77,8 @@ def outcome(
         for value in values:
             if isinstance(value, (complex, np.complexfloating)):
                 raise DtypeError(
-                    f"pred of {word.__name__} must be a bool, or a number to be compared with 0, got {value!r}"
+                    f"pred of {word.__name__} must be a bool, or a number to be compared with 0, got {shown(value)}",
+                    code="group-predicate",
                 )
         return [_TESTS[word](map(bool, values))] * len(values)
     values = _unified(word.__name__, values)
@@ -83,7 +87,9 @@ def outcome(
         chosen = _integer("linear_id", argument)
         if not 0 <= chosen < count:
             raise BeyondGroup(
-                f"linear_id of group_broadcast must be from 0 to {count - 1} in this group, got {chosen}", None
+                f"linear_id of group_broadcast must be from 0 to {count - 1} in this group, got {chosen}",
+                None,
+                code="no-such-work-item",
             )
         return [values[chosen]] * count
     if word is words.select_from_group:
@@ -94,13 +100,16 @@ def outcome(
                     f"remote_local_id of select_from_group must be from 0 to {count - 1} in this sub-group, "
                     f"got {other}",
                     member,
+                    code="no-such-work-item",
                 )
         return [values[other] for other in remote]
     if word in _SOURCES:
         name = "mask" if word is words.permute_group_by_xor else "delta"
         distance = _integer(name, argument)
         if distance < 0:
-            raise BeyondGroup(f"{name} of {word.__name__} must be at least 0, got {distance}", None)
+            raise BeyondGroup(
+                f"{name} of {word.__name__} must be at least 0, got {distance}", None, code="no-such-work-item"
+            )
         sources = [_SOURCES[word](member, distance) for member in range(count)]
         return [
             values[source] if 0 <= source < count else undefined(member, f"id {source} of {count}")
@@ -113,14 +122,19 @@ def _combined(word: Callable[..., Any], values: list[Any], operator: Any, is_che
     row = operator_row(operator)
     if row is None:
         raise KernelCompilationError(
-            f"op of {word.__name__} must be one of kapi's operators (kapi.plus, kapi.maximum, ...), got {operator!r}"
+            f"op of {word.__name__} must be one of kapi's operators (kapi.plus, kapi.maximum, ...), got "
+            f"{shown(operator)}",
+            code="group-operator",
         )
     if values[0].__class__ is Undefined:
         return values
     kind, dtype = _kind(values[0])
     if kind not in row.kinds:
         cure = "write `x != 0`" if row.kinds == "b" else "convert the value first"
-        raise DtypeError(f"x of {word.__name__} must be of a type that `{row.name}` takes, got {dtype}: {cure}")
+        raise DtypeError(
+            f"x of {word.__name__} must be of a type that `{row.name}` takes, got {dtype}: {cure}",
+            code="group-operator-type",
+        )
     ring = checked_ring if is_checked else wrapped_ring
     function = row.function
 
@@ -157,7 +171,10 @@ def _unified(name: str, values: Sequence[Any]) -> list[Any]:
     for kind in classes:
         if not issubclass(kind, (np.generic, bool, int, float, complex, Undefined)):
             value = next(value for value in values if type(value) is kind)
-            raise DtypeError(f"x of {name} must be a number or a bool, got {value!r} of type {kind.__name__}")
+            raise DtypeError(
+                f"x of {name} must be a number or a bool, got {shown(value)} of type {kind.__name__}",
+                code="group-value",
+            )
     if len(classes) == 1:
         return list(values)
     if Undefined in classes and name not in _MOVES:
@@ -176,7 +193,9 @@ def _integer(name: str, value: Any) -> int:
     if value.__class__ is Undefined:
         return int(value)
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise DtypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}")
+        raise DtypeError(
+            f"{name} must be an integer, got {shown(value)} of type {type(value).__name__}", code="group-integer"
+        )
     return int(value)
 
 

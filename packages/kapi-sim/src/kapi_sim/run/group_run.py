@@ -15,7 +15,7 @@ from kapi_sim.checks.convergence import Arrival, call_sites, check_arrivals, che
 from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.errors import CollectiveMismatchError, DeadlockError, KapiError, KernelLaunchError
 from kapi_sim.items.items import Cluster, SimGroup, SimSubGroup
-from kapi_sim.items.meetings import ALGORITHM, Yielded, parameters_of
+from kapi_sim.items.meetings import ACTIVE, ALGORITHM, GRID, GROUP, Converging, Lanes, Part, Yielded, parameters_of
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.source import Site
 from kapi_sim.language.words.group_algorithms import select_from_group
@@ -24,6 +24,7 @@ from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.views import View, poison
 from kapi_sim.memory.watchdog import SPIN, Loop, deadlock
 from kapi_sim.run.algorithms import BeyondGroup, outcome
+from kapi_sim.shown import shown
 
 if TYPE_CHECKING:
     from kapi_sim.run.order import Shuffler
@@ -64,6 +65,9 @@ class GroupRun:
         "_has_met_in_part",
         "_known_states",
         "_left",
+        "_marks_returns",
+        "_ready",
+        "_returned",
         "_rounds",
         "_spinning",
         "_turns",
@@ -87,10 +91,13 @@ class GroupRun:
         self._known_states: dict[int, object] = {}
         self._turns = 0
         self._rounds = 0
+        self._ready = list(range(len(generators)))
+        self._marks_returns = bound.dialect.marks_returns
+        self._returned: dict[int, int] = {}
 
-    def run(self, shuffler: Shuffler | None) -> None:
-        """Run all work-items to their ends."""
-        ready = list(range(len(self._generators)))
+    def run(self, shuffler: Shuffler | None) -> bool:
+        """Run all work-items to their ends, or until they wait for those of all groups; tell whether they wait."""
+        ready = self._ready
         while True:
             if shuffler is not None:
                 shuffler.shuffle(ready)
@@ -101,24 +108,33 @@ class GroupRun:
                 self._known_states = {}
             elif self._spinning:
                 self._turn_spinning()
+            elif any(arrival.part is GRID for arrival in self._arrivals.values()):
+                self._stop_at_grid()
+                return True
             elif self._arrivals:
                 ready = self._settle_group()
             else:
                 end_phase(self._bound)
-                return
+                return False
 
     def _resume(self, ready: list[int]) -> None:
         """Let work-items run, each until it yields or ends."""
         clock, base, generators = self._clock, self._base, self._generators
-        answers, spinning = self._answers, self._spinning
+        answers, spinning, arrivals = self._answers, self._spinning, self._arrivals
+        # Most work-items come to the barrier that the one before came to, and that is all there is to see of it.
+        place: tuple[Any, ...] | None = None
+        arrival: Arrival | None = None
+        is_looked_at = self._bound.recorder is not None or not self._checks_convergence
         for local in ready:
             clock.uid = base + local
             generator = generators[local]
-            if local in answers:
+            if self._marks_returns or (answers and local in answers):
                 try:
-                    yielded = generator.send(answers.pop(local))
-                except StopIteration:
+                    yielded = generator.send(answers.pop(local, None))
+                except StopIteration as end:
                     yielded = None
+                    if end.value is not None:
+                        self._returned[local] = end.value
             else:
                 yielded = next(generator, None)
             if spinning:
@@ -127,14 +143,38 @@ class GroupRun:
                 self._left.append(local)
             elif yielded[2] is SPIN:
                 spinning[local] = yielded
+            elif (
+                arrival is not None
+                and yielded[0] == place
+                and yielded[2] == arrival.scope
+                and (yielded[1] is GROUP or (yielded[1].__class__ is SimGroup and yielded[1].cluster is self._cluster))
+                and generator.gi_yieldfrom is None
+            ):
+                arrivals[local] = arrival
             else:
                 self._arrive(local, generator, yielded)
+                arrival = arrivals[local]
+                place = yielded[0]
+                if (
+                    is_looked_at
+                    or arrival.word is not None
+                    or arrival.calls
+                    or generator.__class__ is not GeneratorType
+                ):
+                    arrival = None
 
     def _arrive(self, local: int, generator: Any, yielded: Yielded) -> None:
         site, group, scope = yielded[:3]
-        is_sub_group = group.__class__ is SimSubGroup
-        if not (is_sub_group or group.__class__ is SimGroup) or group.cluster is not self._cluster:
-            generator.throw(_wrong_group(yielded))
+        part: Part | None = None
+        if isinstance(group, Part):
+            is_sub_group = isinstance(group, Lanes) or group is ACTIVE
+            part = group if is_sub_group or group is GRID else None
+            if isinstance(group, Lanes) and not group.mask >> local % self._cluster.sub_group_size & 1:
+                generator.throw(self._not_among(local, group, yielded))
+        else:
+            is_sub_group = group.__class__ is SimSubGroup
+            if not (is_sub_group or group.__class__ is SimGroup) or group.cluster is not self._cluster:
+                generator.throw(_wrong_group(yielded))
         if is_sub_group:
             self._has_met_in_part = True
         calls: tuple[Any, ...] = ()
@@ -145,16 +185,17 @@ class GroupRun:
             site = site[:3]
         if scope == ALGORITHM:
             word, value, argument = yielded[3:]
-            if not is_sub_group and parameters_of(word)[2:3] in _OF_SUB_GROUPS:
+            if not is_sub_group and part is None and parameters_of(word)[2:3] in _OF_SUB_GROUPS:
                 generator.throw(_needs_sub_group(word.__name__, group))
             self._given[local] = value, argument
-            self._arrivals[local] = Arrival(site, calls, int(MemoryScope.WORK_ITEM), word, is_sub_group)
+            self._arrivals[local] = Arrival(site, calls, int(MemoryScope.WORK_ITEM), word, is_sub_group, part)
         else:
-            self._arrivals[local] = Arrival(site, calls, int(scope), None, is_sub_group)
+            self._arrivals[local] = Arrival(site, calls, int(scope), None, is_sub_group, part)
         if self._bound.recorder is not None:
             arrival = self._arrivals[local]
             kind = "sub-group" if is_sub_group else "barrier" if arrival.word is None else "algorithm"
-            name = "group_barrier" if arrival.word is None else arrival.word.__name__
+            word = yielded[3] if len(yielded) > 3 else None
+            name = "group_barrier" if word is None else word.__name__
             self._bound.recorder.note_meeting(kind, self._base + local, site[0], site[1], name)
 
     def _settle_sub_groups(self) -> list[int]:
@@ -163,8 +204,12 @@ class GroupRun:
         waiting = sorted(local for local, arrival in self._arrivals.items() if arrival.is_sub_group)
         done: set[int] = set()
         for local in waiting:
+            part = self._arrivals[local].part if local in self._arrivals else None
+            if part is not None:
+                released += self._settle_lanes(local)
+                continue
             members = self._cluster.sub_group(local)
-            if members.start in done:
+            if members.start in done or local not in self._arrivals:
                 continue
             done.add(members.start)
             # One that turns in a loop may still come.
@@ -179,13 +224,65 @@ class GroupRun:
             self._count_round()
         return released
 
+    def _lanes(self, local: int) -> list[int]:
+        """Return the work-items, of those that have not left, that the mask which `local` gave names."""
+        part = self._arrivals[local].part
+        members = self._cluster.sub_group(local)
+        if part is ACTIVE:
+            return [member for member in members if self._arrivals.get(member) == self._arrivals[local]]
+        mask = part.mask if isinstance(part, Lanes) else 0
+        return [member for lane, member in enumerate(members) if mask >> lane & 1 and member not in self._left]
+
+    def _settle_lanes(self, local: int) -> list[int]:
+        """Let those that a mask names go on if all have come, and return them."""
+        arrival, members = self._arrivals[local], self._lanes(local)
+        if any(self._arrivals.get(member) != arrival for member in members):
+            return []
+        return self._meet(dict.fromkeys(members, arrival))
+
+    def _stop_at_grid(self) -> None:
+        """End a phase after which the work-items of all groups go on."""
+        arrivals = dict(sorted(self._arrivals.items()))
+        if self._checks_convergence:
+            check_arrivals(self._clock, self._base, len(arrivals), arrivals, [])
+        end_phase(self._bound)
+        self._ready = list(arrivals)
+        self._arrivals.clear()
+        self._count_round()
+
+    def _missing(self, arrivals: dict[int, Arrival]) -> list[int]:
+        """Return who has left the kernel and is waited for at a barrier all the same."""
+        if not self._returned:
+            return self._left
+        first = next(iter(arrivals.values()))
+        line = first.calls[0][1] if first.calls else first.site[1]
+        # Who returns ahead of a barrier takes no part in it.
+        return [local for local in self._left if self._returned.get(local, line) >= line]
+
     def _settle_group(self) -> list[int]:
         """Let the whole group go on, and return its work-items."""
+        count = len(self._generators)
+        first = next(iter(self._arrivals.values()))
+        if len(self._arrivals) == count and first.word is None and self._bound.recorder is None:
+            if len(set(map(id, self._arrivals.values()))) == 1:
+                # All are at one barrier.
+                members = list(range(count))
+                end_phase(self._bound)
+                self._count_round()
+                self._pass_barrier(first, members)
+                self._arrivals.clear()
+                return members
         arrivals = dict(sorted(self._arrivals.items()))
         if any(arrival.word is None for arrival in arrivals.values()):
             end_phase(self._bound)
         if self._checks_convergence:
-            check_arrivals(self._clock, self._base, len(self._generators), arrivals, self._left)
+            for local, arrival in arrivals.items():
+                if arrival.part is not None:
+                    lanes = self._lanes(local)
+                    there = {member: arrivals[member] for member in lanes if member in arrivals}
+                    check_arrivals(self._clock, self._base, len(lanes), there, [])
+            missing = self._missing(arrivals)
+            check_arrivals(self._clock, self._base, len(arrivals) + len(missing), arrivals, missing)
         self._count_round()
         return self._meet(arrivals)
 
@@ -233,12 +330,14 @@ class GroupRun:
         """Give each member what a group algorithm has for it."""
         word = arrival.word
         assert word is not None
-        self._clock.algorithm = Site(*arrival.site[:2])
+        is_barrier = isinstance(word, Converging) and word.is_barrier
+        if not is_barrier:
+            self._clock.algorithm = Site(*arrival.site[:2])
         given = {local: self._given.pop(local) for local in members}
         values = [value for value, _ in given.values()]
         arguments: Any = [argument for _, argument in given.values()]
         name = "".join(parameters_of(word)[2:])
-        if word is not select_from_group:
+        if word is not select_from_group and not isinstance(word, Converging):
             if self._checks_convergence and name:
                 try:
                     check_uniform(self._clock, self._base, arrival, name, {m: pair[1] for m, pair in given.items()})
@@ -255,14 +354,31 @@ class GroupRun:
             )
 
         try:
-            results = outcome(word, values, arguments, self._bound.checks_limits, undefined)
+            if isinstance(word, Converging):
+                size = self._cluster.sub_group_size if arrival.is_sub_group else len(self._generators)
+                results = word.outcome([member % size for member in members], values, arguments, undefined)
+            else:
+                results = outcome(word, values, arguments, self._bound.checks_limits, undefined)
         except BeyondGroup as error:
             local = members[error.member or 0]
-            self._throw(local, CollectiveMismatchError(f"{error}\n  {self._by(local, arrival)}"))
+            self._throw(
+                local, CollectiveMismatchError(f"{error.message}\n  {self._by(local, arrival)}", code=error.code)
+            )
         except KapiError as error:
             self._throw(members[0], error)
         else:
             self._answers.update(zip(members, results, strict=True))
+            if is_barrier:
+                self._pass_barrier(arrival._replace(scope=int(MemoryScope.WORK_GROUP)), members)
+
+    def _not_among(self, local: int, lanes: Lanes, yielded: Yielded) -> CollectiveMismatchError:
+        word = yielded[3]
+        return CollectiveMismatchError(
+            f"mask of {word.__name__} must name the work-item that calls it, got {lanes.mask:#x} from id "
+            f"{local % self._cluster.sub_group_size} of its sub-group\n  {self._clock.describe()} at "
+            f"{Site(*yielded[0][:2])}\n  call it only where the mask has the work-item's bit",
+            code="mask-without-caller",
+        )
 
     def _by(self, local: int, arrival: Arrival) -> str:
         return f"{self._clock.describe(self._base + local)} at {Site(*arrival.site[:2])}"
@@ -326,7 +442,8 @@ def endless(rounds: int) -> DeadlockError:
     """Return the error for a loop with a barrier that does not end."""
     return DeadlockError(
         f"a loop with a barrier must end, got one that the whole group passed {rounds} times: make its condition "
-        "change, or allow it more turns with simulation(spin_limit=...)"
+        "change, or allow it more turns with simulation(spin_limit=...)",
+        code="endless-loop",
     )
 
 
@@ -357,9 +474,12 @@ _POISON: dict[type, Any] = {}
 def _wrong_group(yielded: Yielded) -> KernelLaunchError:
     word = yielded[3].__name__ if yielded[2] == ALGORITHM else "group_barrier"
     return KernelLaunchError(
-        f"{word} must be given the work-item's own group, got {yielded[1]!r}: write nd_item.get_group()"
+        f"{word} must be given the work-item's own group, got {shown(yielded[1])}: write nd_item.get_group()",
+        code="foreign-group",
     )
 
 
 def _needs_sub_group(word: str, group: object) -> KernelLaunchError:
-    return KernelLaunchError(f"{word} must be given a sub-group, got {group!r}: write nd_item.get_sub_group()")
+    return KernelLaunchError(
+        f"{word} must be given a sub-group, got {shown(group)}: write nd_item.get_sub_group()", code="no-sub-group"
+    )

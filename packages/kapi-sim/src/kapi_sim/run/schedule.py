@@ -22,6 +22,8 @@ from kapi_sim.memory.views import poison
 from kapi_sim.memory.watchdog import turn_of
 from kapi_sim.run.group_run import GroupRun, end_phase, endless
 from kapi_sim.run.order import Order, Shuffler
+from kapi_sim.run.progress import follow
+from kapi_sim.shown import shown
 
 __all__ = ["Schedule"]
 
@@ -53,6 +55,10 @@ class Schedule:
         Whether a barrier that a part of a group reaches is an error.
     order : Order
         In which work-items run.
+    groups_run : int
+        How many work-groups have run.
+    item : SimItem or None
+        The work-item of a Range launch.
     """
 
     function: Callable[..., Any]
@@ -65,6 +71,8 @@ class Schedule:
     is_checked: bool
     checks_convergence: bool
     order: Order
+    groups_run: int = 0
+    item: SimItem | None = None
 
     @property
     def clock(self) -> Clock:
@@ -74,19 +82,38 @@ class Schedule:
     def run(self, space: Range | NdRange) -> None:
         """Run every work-item."""
         shuffler = self.order.shuffler()
-        if isinstance(space, Range):
-            self._run_range(space, shuffler)
-        else:
-            self._run_groups(space, shuffler)
+        noun, total = (
+            ("work-items", space.size) if isinstance(space, Range) else ("work-groups", space.group_range.size)
+        )
+        follower = follow(self.function.__name__, noun, total, self._position)
+        try:
+            if isinstance(space, Range):
+                self._run_range(space, shuffler)
+            else:
+                self._run_groups(space, shuffler)
+        finally:
+            if follower is not None:
+                follower.stop()
+
+    def _position(self) -> tuple[int, object]:
+        """Return how many work-items or work-groups have run, and what changes as the launch goes on."""
+        clock = self.clock
+        if isinstance(clock.space, NdRange):
+            return self.groups_run, (self.groups_run, clock.uid, clock.epoch)
+        if self.is_checked:
+            return clock.epoch, clock.epoch  # each work-item has an epoch
+        done = 0 if self.item is None else linear(self.item.id, tuple(clock.space))
+        return done, done
 
     def _run_range(self, space: Range, shuffler: Shuffler | None) -> None:
         if self.has_meeting:
             raise KernelLaunchError(
                 f"kernel `{self.function.__name__}` must be launched over an NdRange, for it has a barrier or a group "
                 f"algorithm, "
-                f"got {space!r}"
+                f"got {shown(space)}",
+                code="needs-nd-range",
             )
-        item = SimItem(space)
+        item = self.item = SimItem(space)
         clock = self.clock
         call = partial(self.function, item, *self.values)
         try:
@@ -111,7 +138,9 @@ class Schedule:
         recorder = self.bound.recorder
         can_wait = self.is_generator or self.on_threads
         run_group = self._group_with_barriers(cluster) if can_wait else self._group_in_a_loop(cluster)
-        for number, cluster.id in self._chosen(enumerate(_indices(space.group_range)), shuffler):
+        waiting: list[tuple[tuple[int, ...], GroupRun]] = []
+        for number, index in self._chosen(enumerate(_indices(space.group_range)), shuffler):
+            cluster.move(index)
             clock.start_group()
             if recorder is not None:
                 recorder.start_group()
@@ -119,14 +148,37 @@ class Schedule:
                 poison(array)
             if trail is not None:
                 trail.clear()
-            run_group(number * clock.group_size, shuffler)
+                if not waiting:
+                    trail.initialised = set()
+            stopped = run_group(number * clock.group_size, shuffler)
+            if stopped is None:
+                clock.end_group(number)
+            else:
+                waiting.append((index, stopped))
             end_phase(self.bound)
+            self.groups_run += 1
+        while waiting:
+            waiting = self._past_grid(cluster, waiting, shuffler)
+
+    def _past_grid(
+        self, cluster: Cluster, waiting: list[tuple[tuple[int, ...], GroupRun]], shuffler: Shuffler | None
+    ) -> list[tuple[tuple[int, ...], GroupRun]]:
+        """Let the groups go on that wait for each other, and return those that do so again."""
+        self.bound.pass_grid_barrier()
+        still = []
+        for index, run in _permuted(waiting, shuffler):
+            cluster.move(index)
+            self.clock.start_group()
+            if run.run(shuffler):
+                still.append((index, run))
+            end_phase(self.bound)
+        return still
 
     def _chosen(self, numbered: Iterable[Any], shuffler: Shuffler | None) -> Iterable[Any]:
         only = self.order.only
         return _permuted(numbered, shuffler) if only is None else islice(numbered, only, only + 1)
 
-    def _group_in_a_loop(self, cluster: Cluster) -> Callable[[int, Shuffler | None], None]:
+    def _group_in_a_loop(self, cluster: Cluster) -> Callable[[int, Shuffler | None], GroupRun | None]:
         item = SimNdItem(cluster, cluster.id)
         clock = self.clock
         call = partial(self.function, item, *self.values)
@@ -136,17 +188,18 @@ class Schedule:
             if self.is_checked:
                 for clock.uid, item.local in numbered:
                     call()
-                return
+                return None
             try:
                 for _, item.local in numbered:
                     call()
+                return None
             except BaseException:
                 clock.uid = base + linear(item.local, cluster.local_range)
                 raise
 
         return run
 
-    def _group_with_barriers(self, cluster: Cluster) -> Callable[[int, Shuffler | None], None]:
+    def _group_with_barriers(self, cluster: Cluster) -> Callable[[int, Shuffler | None], GroupRun | None]:
         items = [SimNdItem(cluster, local) for local in _indices(cluster.local_range)]
         values = self.values
         function: Callable[..., Any] = self.function
@@ -155,13 +208,14 @@ class Schedule:
 
             function = partial(ThreadedItem, turn_of(self.bound.spin_limit), function)
 
-        def run(base: int, shuffler: Shuffler | None) -> None:
-            generators = [function(item, *values) for item in items]
+        def run(base: int, shuffler: Shuffler | None) -> GroupRun | None:
+            generators = list(map(function, items, *map(repeat, values)))
             try:
-                if self.tells_meetings:
-                    GroupRun(self.bound, cluster, base, generators, self.checks_convergence).run(shuffler)
-                else:
+                if not self.tells_meetings:
                     self._run_unchecked(base, generators, shuffler)
+                    return None
+                group = GroupRun(self.bound, cluster, base, generators, self.checks_convergence)
+                return group if group.run(shuffler) else None
             finally:
                 if self.on_threads:
                     for generator in generators:

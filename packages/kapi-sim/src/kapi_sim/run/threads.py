@@ -15,7 +15,7 @@ from typing import Any
 
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.instrument.turn_counter import TurnCounter
-from kapi_sim.items.meetings import ALGORITHM, Yielded, is_algorithm, is_meeting
+from kapi_sim.items.meetings import ALGORITHM, Converging, Yielded, is_algorithm, is_meeting
 from kapi_sim.language.words.outside import CARRIED_OUT
 from kapi_sim.memory.watchdog import SPIN, Loop
 
@@ -129,7 +129,8 @@ class ThreadedItem:
             self._is_done = True
             raise KernelCompilationError(
                 f"source of `{self._function.__name__}` must be available, for it contains a barrier and no thread can "
-                f"be started here, got: {error}: put it in a file"
+                f"be started here, got: {error}: put it in a file",
+                code="source-missing",
             ) from None
 
     def _run(self) -> None:
@@ -160,7 +161,9 @@ class ThreadedItem:
             frame = frame.f_back
             calls.append(self._meet_site(frame))
         self.calls = tuple(reversed(calls))
-        if is_algorithm(word):
+        if isinstance(word, Converging):
+            self._yielded = word.meet(own, *arguments)
+        elif is_algorithm(word):
             group, value, *others = arguments
             self._yielded = (own, group, ALGORITHM, word, value, others[0] if others else None)
         else:

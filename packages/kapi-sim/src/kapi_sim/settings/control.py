@@ -14,8 +14,9 @@ from kapi_sim.checks.selection import parse_checks
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.items.profile import PROFILES, Profile
 from kapi_sim.settings.report import Report
+from kapi_sim.shown import shown
 
-__all__ = ["Settings", "current_settings", "simulation"]
+__all__ = ["Settings", "current_settings", "settings_of", "simulation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,16 @@ def current_settings() -> Settings:
     if settings is not None:
         return settings
     return Settings(parse_checks(os.environ.get("KAPI_SIM_CHECKS", "all")))
+
+
+@contextmanager
+def settings_of(settings: Settings) -> Iterator[None]:
+    """Govern the launches inside a ``with`` block by these settings."""
+    token = _settings.set(settings)
+    try:
+        yield
+    finally:
+        _settings.reset(token)
 
 
 @contextmanager
@@ -116,17 +127,22 @@ def simulation(
     """
     names = parse_checks(checks)
     if not isinstance(schedules, int) or schedules < 1:
-        raise KernelLaunchError(f"schedules must be an integer of at least 1, got {schedules!r}")
+        raise KernelLaunchError(
+            f"schedules must be an integer of at least 1, got {shown(schedules)}", code="simulation-schedules"
+        )
     if not (seed is None or isinstance(seed, int)):
-        raise KernelLaunchError(f"seed must be an integer or None, got {seed!r}")
+        raise KernelLaunchError(f"seed must be an integer or None, got {shown(seed)}", code="simulation-seed")
     if isinstance(profile, str):
         profile = PROFILES.get(profile, profile)
     if not (profile is None or isinstance(profile, Profile)):
         raise KernelLaunchError(
-            f"profile must be a kapi_sim.Profile, None or one of {', '.join(sorted(PROFILES))}, got {profile!r}"
+            f"profile must be a kapi_sim.Profile, None or one of {', '.join(sorted(PROFILES))}, got {shown(profile)}",
+            code="profile-unknown",
         )
     if not isinstance(spin_limit, int) or spin_limit < 1:
-        raise KernelLaunchError(f"spin_limit must be an integer of at least 1, got {spin_limit!r}")
+        raise KernelLaunchError(
+            f"spin_limit must be an integer of at least 1, got {shown(spin_limit)}", code="simulation-spin-limit"
+        )
     report = Report()
     marked = marked_arrays(uninitialised)
     token = _settings.set(Settings(names, seed, schedules, profile, report, spin_limit, marked))

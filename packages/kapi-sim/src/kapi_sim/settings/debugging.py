@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.shown import shown
 
 if TYPE_CHECKING:
     from kapi_sim.items.clock import Clock
@@ -58,7 +59,8 @@ def debug(item: int | tuple[int, ...]) -> Iterator[None]:
     if not stop.is_reached:
         raise KernelLaunchError(
             f"item must be a work-item of a launch inside the block, got {given}: "
-            f"{'launched over ' + ', '.join(stop.spaces) if stop.spaces else 'nothing was launched'}"
+            f"{'launched over ' + ', '.join(stop.spaces) if stop.spaces else 'nothing was launched'}",
+            code="debug-item-absent",
         )
 
 
@@ -72,7 +74,9 @@ def global_id(item: int | tuple[int, ...]) -> tuple[int, ...]:
     """
     given = item if isinstance(item, tuple) else (item,)
     if not 1 <= len(given) <= 3 or any(isinstance(i, bool) or not isinstance(i, int) or i < 0 for i in given):
-        raise KernelLaunchError(f"item must be a global id of 1 to 3 numbers from 0 on, got {item!r}")
+        raise KernelLaunchError(
+            f"item must be a global id of 1 to 3 numbers from 0 on, got {shown(item)}", code="debug-item"
+        )
     return given
 
 

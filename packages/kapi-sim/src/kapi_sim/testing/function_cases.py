@@ -1,3 +1,5 @@
+# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# The kernels are written as users write them.
 """Cases of the functions of the table: all of `math`, `cmath` and NumPy's, for integers, floats and complex numbers.
 
 The kernels are written by program, one for each module and dtype, with a line for each row of the table.  What is
@@ -138,6 +140,89 @@ def _case(owner: str, dtype: str) -> Case:
     )
 
 
+def _far_numbers(kapi: Any) -> Any:
+    @kapi.kernel
+    def far_numbers(item: kapi.Item, z, r, phi, out):
+        i = item.get_id(0)
+        found = cmath.atan(z[i]), cmath.sqrt(z[i]), cmath.rect(r[i], phi[i])
+        out[0, i], out[1, i] = found[0].real, found[0].imag
+        out[2, i], out[3, i] = found[1].real, found[1].imag
+        out[4, i], out[5, i] = found[2].real, found[2].imag
+
+    return far_numbers
+
+
+def _far_numbers_case() -> Case:
+    """Complex numbers that are large, or so small that their parts have few bits; angles that are none."""
+
+    def inputs() -> list[Any]:
+        z = np.array([4294967291, -1e9 + 1j, 5e-324, 1e-310j, -1e-320 + 3e-320j])
+        return [
+            z,
+            np.array([0.0, np.inf, 2.0, -np.inf, 3.0]),
+            np.array([np.inf, 0.0, 0.0, 1.0, -1.0]),
+            np.zeros((6, 5)),
+        ]
+
+    def expected(given: list[Any]) -> dict[int, Any]:
+        z, r, phi, _ = given
+        found = [[cmath.atan(each) for each in z], [cmath.sqrt(each) for each in z], list(map(cmath.rect, r, phi))]
+        return {3: np.array([part for row in found for part in (np.real(row), np.imag(row))])}
+
+    return Case("functions/far-numbers", _far_numbers, ((5,),), inputs, expected, {3: 4})
+
+
+def _infinite_parts(kapi: Any) -> Any:
+    @kapi.kernel
+    def infinite_parts(item: kapi.Item, z, out):
+        i = item.get_id(0)
+        found = np.sign(z[i]), np.tanh(z[i]), np.arctanh(z[i]), np.tan(z[i])
+        out[0, i], out[1, i] = found[0].real, found[0].imag
+        out[2, i], out[3, i] = found[1].real, found[1].imag
+        out[4, i], out[5, i] = found[2].real, found[2].imag
+        out[6, i], out[7, i] = found[3].real, found[3].imag
+
+    return infinite_parts
+
+
+def _infinite_parts_case() -> Case:
+    """Complex numbers with a part that is infinite or nan, by C99's Annex G."""
+    inf, nan, half = math.inf, math.nan, math.pi / 2
+    z = [complex(inf, nan), complex(inf, inf), complex(2, inf), complex(0, nan), complex(nan, 0)]
+    signs = [1, complex(nan, nan), 1j, complex(nan, nan), complex(nan, nan)]
+    tanhs = [1, 1, complex(nan, nan), complex(0, nan), complex(nan, 0)]
+    arctanhs = [complex(0, nan), complex(0, half), complex(0, half), complex(0, nan), complex(nan, nan)]
+    tans = [complex(nan, nan), 1j, 1j, complex(0, nan), complex(nan, 0)]
+    wanted = np.array([part for row in (signs, tanhs, arctanhs, tans) for part in (np.real(row), np.imag(row))])
+    return Case(
+        "functions/infinite-parts",
+        _infinite_parts,
+        ((5,),),
+        lambda: [np.array(z), np.zeros((8, 5))],
+        lambda given: {1: wanted},
+    )
+
+
+def _weak_parts(kapi: Any) -> Any:
+    @kapi.kernel
+    def weak_parts(item: kapi.Item, out):
+        i = item.get_id(0)
+        out[0, i], out[1, i] = math.modf(i - 2)
+        fraction, whole = math.modf(i * -0.75)
+        out[2, i] = fraction
+        out[3, i] = whole
+
+    return weak_parts
+
+
+def _weak_parts_case() -> Case:
+    def expected(given: list[Any]) -> dict[int, Any]:
+        parts = [math.modf(i - 2) + math.modf(i * -0.75) for i in range(5)]
+        return {0: np.array(parts).T}
+
+    return Case("functions/parts-of-weak-numbers", _weak_parts, ((5,),), lambda: [np.zeros((4, 5))], expected)
+
+
 def _weak_operand_case() -> Case:
     """Python's numbers beside strong ones have their type before a function is computed."""
     lines = ("math.fmod(x[i], 0.1)", "math.fmod(n, x[i])", "math.remainder(x[i], 0.3)", "math.ulp(float(x[i]))")
@@ -163,6 +248,9 @@ def _weak_operand_case() -> Case:
 CASES: tuple[Case, ...] = (
     _weak_operand_case(),
     *(_case("math", dtype) for dtype in ("float16", "float32", "float64")),
+    _far_numbers_case(),
+    _infinite_parts_case(),
+    _weak_parts_case(),
     *(_case("cmath", dtype) for dtype in ("float32", "complex64", "complex128")),
     *(_case("numpy", dtype) for dtype in ("int32", "float32", "float64", "complex64")),
 )

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,33 @@ def _bounds_case(dtype: str) -> Case:
     return Case(f"numbers/bounds-{dtype}", _bounds, ((4,),), inputs, expected, starts=(3,))
 
 
+def _divisors(kapi: Any) -> Any:
+    @kapi.kernel
+    def divisors(item: kapi.Item, a, b, out):
+        i = item.get_id(0)
+        out[0, i] = math.gcd(a[i], b[i])
+        out[1, i] = math.gcd(b[i], a[i])
+        out[2, i] = np.gcd(b[i], np.int64(-36))
+
+    return divisors
+
+
+def _divisors_case() -> Case:
+    """Of numbers that 64 bits with a sign do not hold, and of the least one, which has no absolute value."""
+
+    def inputs() -> list[Any]:
+        a = np.array([2**64 - 1, 2**63, 2**64 - 4, 12, 0], np.uint64)
+        return [a, np.array([3, -(2**63) + 2**10, -6, -(2**63), -5]), np.zeros((3, 5), np.int64)]
+
+    def expected(given: list[Any]) -> dict[int, Any]:
+        found = [math.gcd(int(x), int(y)) for x, y in zip(given[0], given[1], strict=True)]
+        return {2: np.array([found, found, [math.gcd(int(y), 36) for y in given[1]]])}
+
+    return Case("numbers/divisors-of-any-integer", _divisors, ((5,),), inputs, expected)
+
+
 CASES: tuple[Case, ...] = (
+    _divisors_case(),
     *(_store_case(source) for source in ("int64", "uint64", "int32", "uint32")),
     *(_compare_case(dtype, n) for dtype in ("int8", "uint16", "int64") for n in (300, -70000)),
     *(_bounds_case(dtype) for dtype in ("int8", "uint8")),

@@ -170,7 +170,7 @@ def _missing_wall(launch: Launch, rows: _Rows) -> list[str]:
     failure = launch.failure
     if failure is None or failure.barrier is None:
         return []
-    file, _, line, is_after = failure.barrier
+    file, _, line, where = failure.barrier
     one, two = (launch.events[number] for number in failure.rings)
     group = two.item // launch.group_size
     if one.phase != two.phase or one.item // launch.group_size != group or launch.group_size == 1:
@@ -178,19 +178,25 @@ def _missing_wall(launch: Launch, rows: _Rows) -> list[str]:
 
     def is_past(event: Event) -> bool:
         there, _, at = launch.sites[event.site]
-        return there == file and (at > line if is_after else at >= line)
+        if where == "within":
+            return there == file and (at > line or (at == line and event.kind == "write"))
+        return there == file and (at != line if where == "after" else at >= line)
 
     ends: dict[int, float] = {}
     past: set[int] = set()
+    ready: set[int] = set()  # came by the line that the barrier goes after
     for number, left in sorted(rows.places.items()):
         event = launch.events[number]
-        if event.phase != two.phase or event.item // launch.group_size != group or event.item in past:
+        item = event.item
+        if event.phase != two.phase or item // launch.group_size != group or item in past:
             continue
-        if is_past(event):
-            past.add(event.item)
-            ends[event.item] = left
+        if is_past(event) and (where != "after" or item in ready):
+            past.add(item)
+            ends[item] = left
         else:
-            ends[event.item] = left + _CELL
+            ends[item] = left + _CELL
+            if not is_past(event):
+                ready.add(item)
     for number, other in (failure.rings, failure.rings[::-1]):
         event = launch.events[number]
         if is_past(event) and not is_past(launch.events[other]):
@@ -205,7 +211,7 @@ def _missing_wall(launch: Launch, rows: _Rows) -> list[str]:
             x = (ends[item] if item in past else most) - 2
             parts.append(f"M{x:.1f},{rows.y[item]} v{_ROW}")
     return [
-        f"<g><title>a barrier is missing here, {'after' if is_after else 'before'} line {line}</title>"
+        f"<g><title>a barrier is missing here, {where} line {line}</title>"
         f'<path d="{" ".join(parts)}" stroke="{_RED}" stroke-width="3" stroke-dasharray="5 3" fill="none" '
         'class="missing"/></g>'
     ]
@@ -242,7 +248,8 @@ def _access(launch: Launch, event: Event, x: float, y: float) -> str:
 
 def _sub_group(launch: Launch, event: Event, x: float, y: float) -> str:
     """Draw that a work-item meets its sub-group."""
-    title = f"{launch.describe(event.item)} meets its sub-group in {event.value}, line {launch.sites[event.site][2]}"
+    what = launch.in_words("meets its sub-group")
+    title = f"{launch.describe(event.item)} {what} in {event.value}, line {launch.sites[event.site][2]}"
     middle, half = x + (_CELL - 4) / 2, _ROW / 2 - 4
     points = f"{middle},{y + 4} {middle + half},{y + _ROW / 2} {middle},{y + _ROW - 4} {middle - half},{y + _ROW / 2}"
     return f'<g><title>{escape(title)}</title><polygon points="{points}" fill="#8a93ab"/></g>'
@@ -306,15 +313,20 @@ def _report(launch: Launch, right: float) -> list[str]:
     width = max(int(right / _LETTER), 20)
     first, *others = launch.failure.report.replace("`", "").split("\n")
     lines = [f"{launch.failure.error}: {first}", *others]
-    return [part for line in lines for part in wrap(line.strip(), width, subsequent_indent="   ")]
+    return [part for line in lines for part in wrap(line.strip(), width, break_on_hyphens=False)]
 
 
 def _notes(launch: Launch, rows: _Rows, right: float, is_cut: bool) -> list[str]:
     """Return what the marks mean."""
     more = f"; {len(rows.items)} of {launch.items} work-items" if len(rows.items) < launch.items else ""
+    more = launch.in_words(more)
     more += "; other steps left out" if is_cut else ""
     kinds = {event.kind for event in launch.events if event.item in rows.y}
-    words = ["outlined: read", "filled: written", *(text for kind, text in _LEGEND.items() if kind in kinds)]
+    words = [
+        "outlined: read",
+        "filled: written",
+        *(launch.in_words(text) for kind, text in _LEGEND.items() if kind in kinds),
+    ]
     if launch.failure is not None and launch.failure.rings:
         words.append("ringed: the two accesses that nothing orders")
         words += ["dashed wall: the missing barrier"] if _missing_wall(launch, rows) else []
@@ -323,4 +335,4 @@ def _notes(launch: Launch, rows: _Rows, right: float, is_cut: bool) -> list[str]
 
 def _label(launch: Launch, item: int) -> str:
     """Return the global id, without the words around it."""
-    return launch.describe(item).partition("global ")[2].partition("), ")[0].rstrip(")") + ")"
+    return launch.label(item)

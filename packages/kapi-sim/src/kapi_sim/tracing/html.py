@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
+from pkgutil import get_data
 from typing import Any
 
 from kapi_sim.tracebacks import file_name
@@ -34,7 +34,10 @@ def html(trace: Trace) -> str:
 
 @cache
 def _part(name: str) -> str:
-    return (files("kapi_sim.tracing") / "page" / name).read_text(encoding="utf-8")
+    # By the loader of the package, which needs no file system.
+    part = get_data("kapi_sim.tracing", f"page/{name}")
+    assert part is not None  # the tests run from the wheel
+    return part.decode("utf-8")
 
 
 def _launch(launch: Launch) -> dict[str, Any]:
@@ -42,7 +45,7 @@ def _launch(launch: Launch) -> dict[str, Any]:
     numbers = {(source.file, source.first): i for i, source in enumerate(sources)}
     return {
         "kernel": launch.kernel,
-        "space": repr(launch.space),
+        "space": launch.spelled_space,
         "items": launch.items,
         "groupSize": launch.group_size,
         "names": [_name(launch, item) for item in range(min(launch.items, 4096))],
@@ -67,9 +70,9 @@ def _failure(launch: Launch, numbers: dict[tuple[str, int], int]) -> dict[str, A
     assert failure is not None
     barrier = None
     if failure.barrier is not None:
-        file, function, line, is_after = failure.barrier
+        file, function, line, where = failure.barrier
         if (file, function) in numbers:
-            barrier = [numbers[file, function], line, is_after]
+            barrier = [numbers[file, function], line, where]
     return {
         "error": failure.error,
         "report": failure.report,

@@ -13,6 +13,7 @@ import numpy as np
 
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language.words.index_space import NdRange, Range
+from kapi_sim.shown import shown
 
 if TYPE_CHECKING:
     from kapi_sim.items.clock import Clock
@@ -112,15 +113,16 @@ class Failure:
         Number of the event that was refused; if the error is of no access, of the last one of its work-item.
     other : int or None
         Of a race, number of the event of the earlier access.
-    barrier : tuple of (str, int, int, bool), or None
-        Where a barrier is missing: file, first line of the function, line, and whether it goes after that line.
+    barrier : tuple of (str, int, int, str), or None
+        Where a barrier is missing: file, first line of the function, line, and whether it goes ``"before"`` or
+        ``"after"`` the line, or ``"within"`` it, between its reads and its write.
     """
 
     error: str
     report: str
     event: int | None = None
     other: int | None = None
-    barrier: tuple[str, int, int, bool] | None = None
+    barrier: tuple[str, int, int, str] | None = None
 
     @property
     def rings(self) -> tuple[int, ...]:
@@ -173,6 +175,12 @@ class Launch:
         What the kernel saw.
     failure : Failure or None
         The error that ended it.
+    label : function
+        Names a work-item in few letters.
+    in_words : function
+        Puts a text into the words of the dialect that the kernel is written in.
+    spelled_space : str
+        The index space in these words.
     """
 
     kernel: str
@@ -185,6 +193,9 @@ class Launch:
     sites: list[tuple[str, int, int]] = field(default_factory=list)
     arrays: list[TracedArray] = field(default_factory=list)
     failure: Failure | None = None
+    label: Callable[[int], str] = str
+    in_words: Callable[[str], str] = str
+    spelled_space: str = ""
     _site_numbers: dict[tuple[str, int, int], int] = field(default_factory=dict)
 
     @property
@@ -245,6 +256,7 @@ class Trace:
         """Begin the record of a launch."""
         room = max(self.limit - sum(len(launch.events) for launch in self.launches), 0)
         launch = Launch(kernel, clock.space, clock.describe, room, sub_group_size)
+        launch.label, launch.in_words, launch.spelled_space = clock.label, clock.in_words, clock.spelled_space
         self.launches.append(launch)
         return launch
 
@@ -315,12 +327,16 @@ class Trace:
         }
         make = makers.get(Path(path).suffix.lower())
         if make is None:
-            raise KernelLaunchError(f"path must end in {', '.join(makers)}, got {str(path)!r}")
+            raise KernelLaunchError(
+                f"path must end in {', '.join(makers)}, got {shown(str(path))}", code="picture-format"
+            )
         Path(path).write_text(make(), encoding="utf-8")
 
     def _launch(self, number: int) -> Launch:
         if not self.launches:
-            raise KernelLaunchError("a trace must hold a launch to be looked at, got none: launch inside the block")
+            raise KernelLaunchError(
+                "a trace must hold a launch to be looked at, got none: launch inside the block", code="trace-empty"
+            )
         return self.launches[number]
 
     def _repr_html_(self) -> str:

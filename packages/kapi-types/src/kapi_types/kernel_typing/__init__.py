@@ -8,7 +8,6 @@ from __future__ import annotations
 from kapi_types.kernel_typing.context import TARGET_NAME, KernelTypingContext
 from kapi_types.kernel_typing.pipeline import KernelCompiler, kernel_flags
 from kapi_types.kernel_typing.problems.problems import (
-    Problem,
     ProblemsFound,
     describe_problems,
     first_words,
@@ -26,7 +25,6 @@ __all__ = [
     "KernelCompiler",
     "KernelTypingContext",
     "Place",
-    "Problem",
     "ProblemsFound",
     "as_strong",
     "describe_problems",

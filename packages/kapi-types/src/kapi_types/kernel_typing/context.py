@@ -22,7 +22,7 @@ from kapi_types.kernel_typing.descriptions import (
     is_consequence,
 )
 from kapi_types.kernel_typing.library.number_functions import divmod_
-from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, KernelTypeProblem, spell_type
+from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, KernelTypeProblem, NoKernelValueError, spell_type
 from kapi_types.kernel_typing.rules import (
     arrays,
     conversions,
@@ -94,7 +94,9 @@ class KernelTypingContext(TypingContext):
     def type_device_function(self, function: FunctionType, args: tuple[types.Type, ...]) -> types.Type:
         """The type that `function` returns for these argument types, compiling it if it is new."""
         if self._compile_device_function is None:
-            raise KernelTypeProblem(f"{function.__name__}() is called outside of a kernel's compilation")
+            raise KernelTypeProblem(
+                "outside-kernel", f"{function.__name__}() is called outside of a kernel's compilation"
+            )
         key = (function, args)
         if function in self._running or self.callstack.match(function, args) is not None:
             first = self._running.index(function) if function in self._running else len(self._running)
@@ -103,8 +105,9 @@ class KernelTypingContext(TypingContext):
                 ", which calls ".join(f"{name}()" for name in (*between, function.__name__)) if between else "itself"
             )
             raise KernelTypeProblem(
+                "recursion",
                 f"{function.__name__}() calls {calls}; the kernel language has no recursion, as SYCL has none: "
-                "write a loop"
+                "write a loop",
             )
         if key not in self._device_functions:
             self._running.append(function)
@@ -160,15 +163,15 @@ class KernelTypingContext(TypingContext):
         try:
             resolved = super().resolve_value_type(val)
         except ValueError:
-            raise ValueError(describe_value(val)) from None
+            raise NoKernelValueError(describe_value(val)) from None
         if is_scalar(resolved) or isinstance(resolved, (types.NumberClass, types.DType)):
             return resolved
-        raise ValueError(describe_value(val))
+        raise NoKernelValueError(describe_value(val))
 
     def resolve_function_type(self, func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) -> Any:
         """The signature of a call; a `KernelTypeProblem` in the author's words if there is none."""
         if is_consequence(func, *args, *dict(kws).values()):
-            raise KernelTypeProblem(CONSEQUENCE)
+            raise KernelTypeProblem(*CONSEQUENCE)
         try:
             signature = super().resolve_function_type(func, args, kws)
         except errors.TypingError as error:
@@ -177,7 +180,7 @@ class KernelTypingContext(TypingContext):
                 raise problem from None
             signature = None
         if signature is None and func != "static_getitem":
-            raise KernelTypeProblem(describe_call(func, args, dict(kws)))
+            raise KernelTypeProblem(*describe_call(func, args, dict(kws)))
         return signature
 
     def resolve_setitem(self, target: types.Type, index: types.Type, value: types.Type) -> Any:
@@ -193,13 +196,13 @@ class KernelTypingContext(TypingContext):
     def resolve_getattr(self, typ: types.Type, attr: str) -> types.Type | None:
         """The type of `typ.attr`; a `KernelTypeProblem` if there is no such attribute."""
         if is_consequence(typ):
-            raise KernelTypeProblem(CONSEQUENCE)
+            raise KernelTypeProblem(*CONSEQUENCE)
         try:
             found = super().resolve_getattr(typ, attr)
         except AttributeError:
             found = None
         if found is None and attr != "__call__":
-            raise KernelTypeProblem(describe_missing_attribute(typ, attr))
+            raise KernelTypeProblem(*describe_missing_attribute(typ, attr))
         return found
 
     def resolve_module_constants(self, typ: types.Module, attr: str) -> types.Type | None:
@@ -207,15 +210,16 @@ class KernelTypingContext(TypingContext):
         value = getattr(typ.pymod, attr)
         try:
             return self.resolve_value_type(value)
-        except ValueError as error:
-            raise KernelTypeProblem(f"{typ.pymod.__name__}.{attr} {error}") from None
+        except NoKernelValueError as error:
+            raise KernelTypeProblem(error.finding.code, f"{typ.pymod.__name__}.{attr} {error}") from None
 
     def unify_pairs(self, first: types.Type, second: types.Type) -> types.Type:
         """The one type of a variable assigned values of both types; a `KernelTypeProblem` if there is none."""
         unified = self._unify(first, second)
         if unified is None:
             raise KernelTypeProblem(
-                f"a variable must have one type throughout a kernel, got {spell_type(first)} and {spell_type(second)}"
+                "variable-types",
+                f"a variable must have one type throughout a kernel, got {spell_type(first)} and {spell_type(second)}",
             )
         return unified
 

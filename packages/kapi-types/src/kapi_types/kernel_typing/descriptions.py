@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from kapi_sim.errors import Finding
 from kapi_sim.items.misuse import other_work_item
 from kapi_sim.language.table.intrinsics import INTRINSICS
 from kapi_types._numba_compat import types
@@ -37,19 +38,19 @@ def is_consequence(*operands: Any) -> bool:
     return any(each is types.undefined or isinstance(each, _CONTAINERS) for each in operands)
 
 
-def describe_missing_attribute(type_: types.Type, name: str) -> str:
+def describe_missing_attribute(type_: types.Type, name: str) -> Finding:
     """What is said of `value.name` where kernels have none."""
     if is_consequence(type_):
         return CONSEQUENCE
     said = f"{spell_type(type_)} has no {name!r} in a kernel"
     if isinstance(type_, UsmArrayType) and name in _FORMS_OF_ARRAYS:
-        return f"{said}: {_OTHER_FORM}"
+        return Finding("array-attribute", f"{said}: {_OTHER_FORM}")
     if isinstance(type_, UsmArrayType) and name in _METHODS_OF_ARRAYS:
-        return f"{said}: {_WHOLE_ARRAYS}"
-    return said + other_work_item(spell_type(type_), name)
+        return Finding("array-attribute", f"{said}: {_WHOLE_ARRAYS}")
+    return Finding("attribute-unknown", said + other_work_item(spell_type(type_), name))
 
 
-def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) -> str:
+def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) -> Finding:
     """What a call or an operator must be, and what it is."""
     if is_consequence(func, *args, *kws.values()):
         return CONSEQUENCE
@@ -58,27 +59,41 @@ def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) 
     if key is operator.getitem or key is operator.setitem:
         return _describe_indexing(args)
     if key == "getiter":
-        return f"a loop must be over range(...), an array or a tuple of values of one type, got one over a {spelled[0]}"
+        return Finding(
+            "loop-over",
+            f"a loop must be over range(...), an array or a tuple of values of one type, got one over a {spelled[0]}",
+        )
     if key is operator.contains:
-        return f"operator in must have a tuple of what it looks for on its right, got {spelled[1]} in {spelled[0]}"
+        return Finding(
+            "in-array",
+            f"operator in must have a tuple of what it looks for on its right, got {spelled[1]} in {spelled[0]}",
+        )
     if isinstance(func, _UNCALLABLE):
-        return f"{spell_type(func)} must be a function to be called, got a call of it"
+        return Finding("called-value", f"{spell_type(func)} must be a function to be called, got a call of it")
     key = IN_PLACE.get(key, key) if callable(key) else key
     if key is operator.not_ or (key is bool and args):
-        return f"a condition must be a number or bool, got {spelled[0]}"
+        return Finding("array-as-condition", f"a condition must be a number or bool, got {spelled[0]}")
     if key in (operator.matmul, operator.imatmul):
-        return "operator @ is none that kernels have"
+        return Finding("operator-unknown", "operator @ is none that kernels have")
     symbol = _SYMBOLS.get(getattr(key, "__name__", "")) if key in (*BINARY, *UNARY, *COMPARISONS) else None
     cure = f": {_WHOLE_ARRAYS}" if any(isinstance(arg, UsmArrayType) for arg in args) else ""
     if symbol and len(args) == 2:
         shown = f"{spelled[0]} {symbol} {spelled[1]}"
-        return f"operator {symbol} must have operands that NumPy has it for, got {shown}{cure}"
+        return Finding(
+            "operator-operands", f"operator {symbol} must have operands that NumPy has it for, got {shown}{cure}"
+        )
     if symbol and len(args) == 1:
-        return f"operator {symbol} must have an operand that NumPy has it for, got {symbol}{spelled[0]}{cure}"
+        return Finding(
+            "operator-operands",
+            f"operator {symbol} must have an operand that NumPy has it for, got {symbol}{spelled[0]}{cure}",
+        )
     name = _function_name(func, key)
     cure = "" if hasattr(func, "this") else cure
     form = f"; it is {_FORMS[name]}" if name in _FORMS else ""
-    return f"{name}() must be called with arguments that it has in a kernel, got ({', '.join(spelled)}){form}{cure}"
+    return Finding(
+        "call-arguments",
+        f"{name}() must be called with arguments that it has in a kernel, got ({', '.join(spelled)}){form}{cure}",
+    )
 
 
 def _function_name(func: Any, key: Any) -> str:
@@ -91,26 +106,46 @@ def _function_name(func: Any, key: Any) -> str:
     return str(getattr(key, "__name__", key))
 
 
-def _describe_indexing(args: tuple[types.Type, ...]) -> str:
+def _describe_indexing(args: tuple[types.Type, ...]) -> Finding:
     container, index = args[:2]
     if isinstance(container, UsmArrayType):
         if len(args) == 3 and not container.mutable:
-            return f"array must be writable to be assigned to, got a {spell_type(container)}"
+            return Finding(
+                "argument-read-only", f"array must be writable to be assigned to, got a {spell_type(container)}"
+            )
         indices = index.types if isinstance(index, types.BaseTuple) else (index,)
         if len(args) == 3 and any(isinstance(each, SliceType) for each in indices):
-            return "array must be written element by element in a kernel, got a store to a slice; loop over them"
-        if len(indices) != container.ndim:
-            return f"index must have one integer for each of {container.ndim} axes, got {len(indices)}"
-        if not all(isinstance(each, types.Integer) for each in indices):
-            return f"index must be made of integers, got {', '.join(spell_type(each) for each in indices)}"
-        if isinstance(args[2], types.Complex):
-            return (
-                f"an element of a {spell_type(container)} cannot hold an imaginary part, got {spell_type(args[2])}; "
-                "store its .real"
+            return Finding(
+                "whole-array",
+                "array must be written element by element in a kernel, got a store to a slice; loop over them",
             )
-        return f"an element of a {spell_type(container)} must be a number, got {spell_type(args[2])}"
+        if len(indices) != container.ndim:
+            return Finding(
+                "too-many-indices", f"index must have one integer for each of {container.ndim} axes, got {len(indices)}"
+            )
+        if not all(isinstance(each, types.Integer) for each in indices):
+            return Finding(
+                "index-type", f"index must be made of integers, got {', '.join(spell_type(each) for each in indices)}"
+            )
+        if isinstance(args[2], types.Complex):
+            return Finding(
+                "imaginary-part",
+                f"an element of a {spell_type(container)} cannot hold an imaginary part, got {spell_type(args[2])}; "
+                "store its .real",
+            )
+        return Finding(
+            "stored-value", f"an element of a {spell_type(container)} must be a number, got {spell_type(args[2])}"
+        )
     if isinstance(container, types.BaseTuple) and len(args) == 3:
-        return f"a {spell_type(container)} cannot be changed: make a new one, or use kapi.PrivateArray"
+        return Finding(
+            "tuple-changed", f"a {spell_type(container)} cannot be changed: make a new one, or use kapi.PrivateArray"
+        )
     if isinstance(container, types.BaseTuple) and isinstance(index, types.Integer):
-        return f"index of a {spell_type(container)}, whose members differ in type, must be a constant in its range"
-    return f"{spell_type(container)} must be an array or tuple to be indexed, got an index of {spell_type(index)}"
+        return Finding(
+            "tuple-index",
+            f"index of a {spell_type(container)}, whose members differ in type, must be a constant in its range",
+        )
+    return Finding(
+        "indexed-value",
+        f"{spell_type(container)} must be an array or tuple to be indexed, got an index of {spell_type(index)}",
+    )

@@ -30,7 +30,8 @@ def refuse_access(array: UsmArrayType) -> NoReturn:
         f"{_place()}array that a function on the host touches must be in memory that the host reaches "
         f"(USM kind shared or host), got {array} in {kind}; "
         'make it with usm_type="shared", copy it to the host with its `asnumpy`, or let the device do it: '
-        "in a kernel, or with kapi-numba-offload installed"
+        "in a kernel, or with kapi-numba-offload installed",
+        code="host-memory-access",
     )
 
 
@@ -45,7 +46,8 @@ def refuse_elements(array: UsmArrayType) -> NoReturn:
     raise KernelCompilationError(
         f"{_place()}array that a function on the host touches must have elements that Numba knows on the host, "
         f"got {array}; convert it with its `astype`, or let the device do it: in a kernel, or with "
-        "kapi-numba-offload installed"
+        "kapi-numba-offload installed",
+        code="host-elements",
     )
 
 
@@ -60,7 +62,8 @@ def refuse_allocation() -> NoReturn:
     raise KernelCompilationError(
         f"{_place()}result must be stored in an array that exists, got an expression that makes a new USM array, for "
         "which a function on the host has no queue; pass an array for it and assign to its elements, "
-        "or install kapi-numba-offload"
+        "or install kapi-numba-offload",
+        code="host-allocation",
     )
 
 

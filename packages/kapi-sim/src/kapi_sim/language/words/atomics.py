@@ -37,7 +37,8 @@ ATOMIC_KINDS: dict[str, str] = {
 def _only_in_kernels(name: str) -> NoReturn:
     raise KernelLaunchError(
         f"AtomicRef.{name} must be called inside a kernel, got a call outside of one: "
-        "on the host, use the array's element itself"
+        "on the host, use the array's element itself",
+        code="outside-kernel",
     )
 
 

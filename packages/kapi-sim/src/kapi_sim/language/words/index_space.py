@@ -15,6 +15,7 @@ import operator
 from typing import Any, NoReturn, SupportsIndex
 
 from kapi_sim.errors import KernelLaunchError, LimitError
+from kapi_sim.shown import shown
 
 __all__ = ["MAX_DIMENSIONS", "Group", "Item", "NdItem", "NdRange", "Range", "SubGroup", "as_range"]
 
@@ -46,25 +47,34 @@ class Range(tuple[int, ...]):
     >>> Range(4, -1)
     Traceback (most recent call last):
       ...
-    kapi_sim.errors.LimitError: extents of a Range must be integers of at least 0, got (4, -1)
+    kapi_sim.errors.LimitError: extents of a Range must be integers of at least 0, got (4, -1) [range-extent]
     """
 
     __slots__ = ()
 
     def __new__(cls, *extents: SupportsIndex) -> Range:
         if not 1 <= len(extents) <= MAX_DIMENSIONS:
-            raise LimitError(f"a Range must have one to three dimensions, got {len(extents)}: {extents}")
+            raise LimitError(
+                f"a Range must have one to three dimensions, got {len(extents)}: {shown(extents)}",
+                code="range-dimensions",
+            )
         try:
             values = tuple(operator.index(extent) for extent in extents)
         except TypeError:
             is_shape = len(extents) == 1 and isinstance(extents[0], (tuple, list))
             cure = f"; write Range(*{extents[0]})" if is_shape else ""
-            raise LimitError(f"extents of a Range must be integers of at least 0, got {extents}{cure}") from None
+            raise LimitError(
+                f"extents of a Range must be integers of at least 0, got {shown(extents)}{cure}", code="range-extent"
+            ) from None
         if min(values) < 0:
-            raise LimitError(f"extents of a Range must be integers of at least 0, got {extents}")
+            raise LimitError(
+                f"extents of a Range must be integers of at least 0, got {shown(extents)}", code="range-extent"
+            )
         self = super().__new__(cls, values)
         if self.size > _LARGEST:
-            raise LimitError(f"a Range must have fewer than 2**63 work-items, got {values}")
+            raise LimitError(
+                f"a Range must have fewer than 2**63 work-items, got {shown(values)}", code="range-too-large"
+            )
         return self
 
     def __getnewargs__(self) -> tuple[int, ...]:
@@ -109,7 +119,9 @@ def as_range(value: object, subject: str = "a range") -> Range:
     try:
         return Range(operator.index(value))  # type: ignore[arg-type]
     except TypeError:
-        raise LimitError(f"{subject} must be a Range, an integer or a tuple of integers, got {value!r}") from None
+        raise LimitError(
+            f"{subject} must be a Range, an integer or a tuple of integers, got {shown(value)}", code="range-type"
+        ) from None
 
 
 class NdRange:
@@ -135,7 +147,7 @@ class NdRange:
     Traceback (most recent call last):
       ...
     kapi_sim.errors.LimitError: local_range must divide global_range, got (64,) and (100,): \
-round the global range up to (128,) and guard the kernel with `if i < n`
+round the global range up to (128,) and guard the kernel with `if i < n` [local-range-divides]
     """
 
     __slots__ = ("_global", "_local")
@@ -146,15 +158,26 @@ round the global range up to (128,) and guard the kernel with `if i < n`
         if whole.ndim != local.ndim:
             raise LimitError(
                 "local_range must have as many dimensions as global_range, "
-                f"got {local.ndim} and {whole.ndim}: {tuple(local)} and {tuple(whole)}"
+                f"got {local.ndim} and {whole.ndim}: {tuple(local)} and {tuple(whole)}",
+                code="local-range-dimensions",
             )
         if 0 in local:
-            raise LimitError(f"extents of local_range must be at least 1, got {tuple(local)}")
+            raise LimitError(
+                f"extents of local_range must be at least 1, got {tuple(local)}", code="local-range-extent"
+            )
         if any(g % n for g, n in zip(whole, local, strict=False)):
             rounded = tuple(-(-g // n) * n for g, n in zip(whole, local, strict=False))
+            cure = f"round the global range up to {rounded} and guard the kernel with `if i < n`"
+            if any(n > g for g, n in zip(whole, local, strict=False)):
+                # In CUDA the first number of a launch counts blocks.
+                counted = tuple(g * n for g, n in zip(whole, local, strict=False))
+                cure += (
+                    f"; or, if {tuple(whole)} is meant to count work-groups, write NdRange({counted}, {tuple(local)}), "
+                    "for the global range counts work-items"
+                )
             raise LimitError(
-                f"local_range must divide global_range, got {tuple(local)} and {tuple(whole)}: "
-                f"round the global range up to {rounded} and guard the kernel with `if i < n`"
+                f"local_range must divide global_range, got {tuple(local)} and {tuple(whole)}: {cure}",
+                code="local-range-divides",
             )
         self._global = whole
         self._local = local
@@ -194,7 +217,8 @@ round the global range up to (128,) and guard the kernel with `if i < n`
 def _only_in_kernels(name: str) -> NoReturn:
     raise KernelLaunchError(
         f"{name} must be asked inside a kernel, got a call outside of one: "
-        "launch the kernel with call_kernel, which makes these objects"
+        "launch the kernel with call_kernel, which makes these objects",
+        code="outside-kernel",
     )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError
 from kapi_sim.language.words.outside import carry_out
+from kapi_sim.shown import shown
 
 __all__ = [
     "MAX_PRIVATE_BYTES",
@@ -95,21 +96,22 @@ def constant_layout(owner: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...]
         If kernels do not know the dtype.
     """
     given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    requirement = f"shape of {owner} must be one to six integers of at least 1, got {shape!r}"
+    requirement = f"shape of {owner} must be one to six integers of at least 1, got {shown(shape)}"
     try:
         extents = tuple(operator.index(extent) for extent in given)
     except TypeError:
-        raise LimitError(requirement) from None
+        raise LimitError(requirement, code="array-shape") from None
     if not 1 <= len(extents) <= MAX_RANK or min(extents) < 1:
-        raise LimitError(requirement)
+        raise LimitError(requirement, code="array-shape")
     try:
         made: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
-        raise DtypeError(f"dtype of {owner} must name a NumPy dtype, got {dtype!r}") from None
+        raise DtypeError(f"dtype of {owner} must name a NumPy dtype, got {shown(dtype)}", code="array-dtype") from None
     if not is_kernel_dtype(made):
         raise DtypeError(
             f"dtype of {owner} must be bool, an integer, float16 to float64 or complex, "
-            f"in native byte order, got {made!r}"
+            f"in native byte order, got {shown(made)}",
+            code="array-dtype",
         )
     return extents, made
 
@@ -141,7 +143,8 @@ class LocalAccessor:
     >>> LocalAccessor((16, 0), "float32")
     Traceback (most recent call last):
       ...
-    kapi_sim.errors.LimitError: shape of a LocalAccessor must be one to six integers of at least 1, got (16, 0)
+    kapi_sim.errors.LimitError: shape of a LocalAccessor must be one to six integers of at least 1, got (16, 0) \
+[array-shape]
     """
 
     __slots__ = ("_dtype", "_shape")
@@ -232,8 +235,12 @@ class PrivateArray:
 
     def __getitem__(self, index: Any) -> Any:
         """Return an element."""
-        raise KernelLaunchError("a PrivateArray must be used inside a kernel, got a use outside of one")
+        raise KernelLaunchError(
+            "a PrivateArray must be used inside a kernel, got a use outside of one", code="outside-kernel"
+        )
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Write an element."""
-        raise KernelLaunchError("a PrivateArray must be used inside a kernel, got a use outside of one")
+        raise KernelLaunchError(
+            "a PrivateArray must be used inside a kernel, got a use outside of one", code="outside-kernel"
+        )

@@ -38,5 +38,6 @@ def fail_outside(word: Any) -> NoReturn:
     raise KernelLaunchError(
         f"{word.__name__} must be called by its own name inside a kernel or a device function, got a call from "
         f"elsewhere: write `kapi.{word.__name__}(...)` in a function decorated with @kernel or @device_func "
-        "whose source is in a file"
+        "whose source is in a file",
+        code="word-by-other-name",
     )

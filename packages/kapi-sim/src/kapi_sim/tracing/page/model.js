@@ -75,20 +75,23 @@ function missingWall(L, steps, where) {
   if (one === undefined || !gap) return [];
   const phase = L.events[two][2], home = groupOf(L, L.events[two][1]);
   if (home < 0 || groupOf(L, L.events[one][1]) !== home || L.events[one][2] !== phase) return [];
-  const [source, line, isAfter] = gap;
+  const [source, line, side] = gap;
   const isPast = i => {
     const [file, at] = L.sites[L.events[i][3]];
-    return file === source && (isAfter ? at > line : at >= line);
+    if (side === "within") return file === source && (at > line || (at === line && L.events[i][0] === WRITE));
+    return file === source && (side === "after" ? at !== line : at >= line);
   };
   const columns = new Map();
   for (const i of steps) {
     const e = L.events[i];
     if (e[2] !== phase || groupOf(L, e[1]) !== home || isWall(e)) continue;
-    const known = columns.get(e[1]);
-    if (known === undefined) columns.set(e[1], {end: where.columns.get(i) + 1, is: false});
-    else if (!known.is) known.end = where.columns.get(i) + 1;
-    const now = columns.get(e[1]);
-    if (!now.is && isPast(i)) { now.is = true; now.end = where.columns.get(i); }
+    if (!columns.has(e[1])) columns.set(e[1], {end: 0, is: false, isReady: false});
+    const row = columns.get(e[1]), past = isPast(i);
+    if (row.is) continue;
+    // A barrier after a line stands where the work-item has come by the line and goes on.
+    row.is = past && (side !== "after" || row.isReady);
+    row.isReady = row.isReady || !past;
+    row.end = where.columns.get(i) + (row.is ? 0 : 1);
   }
   // One of the accesses comes before the barrier, the other one after it, whatever loops there are.
   for (const [i, other] of [[one, two], [two, one]]) {

@@ -9,6 +9,11 @@ const make = (tag, name, text) => {
   return made;
 };
 const LEFT = 92, TOP = 8, NAMED = 40;
+const GAPS = {
+  before: "a group_barrier is missing here",
+  after: "a group_barrier is missing here, before the loop comes round",
+  within: "a group_barrier is missing between the reads of this line and its write",
+};
 let L, steps, at, timer, cells, where, wall, rows, ROW;
 
 function choose(number) {
@@ -29,8 +34,9 @@ function drawReport() {
   const [summary, ...lines] = failure.report.split("\n");
   $("error").textContent = failure.error + ":";
   $("summary").textContent = summary;
-  $("details").replaceChildren(...lines.map(line =>
-    make("li", /would order them|no barrier orders/.test(line) ? "cure" : "", line.trim().replaceAll("`", ""))));
+  // Of a race the first two lines are the accesses, and the others what to do.
+  $("details").replaceChildren(...lines.map((line, i) =>
+    make("li", two.length && i > 1 ? "cure" : "", line.trim().replaceAll("`", ""))));
   two.forEach((event, i) => {
     const e = L.events[event], verb = {[READ]: "read", [WRITE]: "write", [ATOMIC]: "atomic"}[e[0]];
     $(["earlier", "later"][i]).textContent = ["earlier: ", "refused: "][i] + verb + " of " +
@@ -162,10 +168,10 @@ function drawSource() {
           ", bank turns: " + (known[6] || "none") +
           (known[7] ? "; " + known[7] + " atomics, " + known[8] + " of a sub-group at one element" : "");
       }
-      const missing = gap && gap[0] === number && gap[1] === line ? make("div", "gap", "a group_barrier is missing here") : null;
-      if (missing && !gap[2]) pane.append(missing);
+      const missing = gap && gap[0] === number && gap[1] === line ? make("div", "gap", GAPS[gap[2]]) : null;
+      if (missing && gap[2] === "before") pane.append(missing);
       pane.append(row);
-      if (missing && gap[2]) pane.append(missing);
+      if (missing && gap[2] !== "before") pane.append(missing);
     });
   });
 }

@@ -33,13 +33,15 @@ def _demand_address_space(call: Call) -> None:
     array, named = call.arguments["ref"], call.arguments["address_space"].value
     if array.address_space is AddressSpace.PRIVATE:
         raise KernelTypeProblem(
+            "atomic-of-private",
             f"ref of AtomicRef() must be in memory that work-items share, got {spell_type(array)}; "
-            "its elements are read and written as they are"
+            "its elements are read and written as they are",
         )
     if named not in (array.address_space, AddressSpace.GENERIC):
         raise KernelTypeProblem(
+            "atomic-address-space",
             f"address_space of AtomicRef() must be AddressSpace.{array.address_space.name}, where ref is, "
-            f"got AddressSpace.{named.name}"
+            f"got AddressSpace.{named.name}",
         )
 
 
@@ -47,13 +49,18 @@ def _demand_operation(call: Call) -> None:
     """The array must be writable, the element's kind one that the operation has, the order one that it can have."""
     name, reference = call.row.name, call.receiver
     if name != "load" and not reference.array.mutable:
-        raise KernelTypeProblem(f"array of AtomicRef.{name}() must be writable, got {spell_type(reference.array)}")
+        raise KernelTypeProblem(
+            "argument-read-only", f"array of AtomicRef.{name}() must be writable, got {spell_type(reference.array)}"
+        )
     if as_dtype(reference.dtype).kind not in ATOMIC_KINDS[name]:
-        raise KernelTypeProblem(f"element of AtomicRef.{name}() must be an integer, got {reference.dtype}")
+        raise KernelTypeProblem(
+            "atomic-needs-integer", f"element of AtomicRef.{name}() must be an integer, got {reference.dtype}"
+        )
     order, reason = _REFUSED_ORDERS.get(name, (None, ""))
     if reference.order is order:
         raise KernelTypeProblem(
-            f"memory_order of AtomicRef.{name}() must be one that it can have, got MemoryOrder.{order.name}; {reason}"
+            "atomic-order",
+            f"memory_order of AtomicRef.{name}() must be one that it can have, got MemoryOrder.{order.name}; {reason}",
         )
 
 

@@ -43,7 +43,7 @@ def _call(
     try:
         bound = parameters.bind(*args, **kws)
     except TypeError as error:
-        raise KernelTypeProblem(f"{row.key}(): {error}") from None
+        raise KernelTypeProblem("call-arguments", f"{row.key}(): {error}") from None
     given = {
         name: bound.arguments[name] if name in bound.arguments else _type_of_default(parameter.default)
         for name, parameter in parameters.parameters.items()

@@ -11,7 +11,7 @@ from numba.extending import is_jitted
 from kapi_sim import AddressSpace, DeviceFunction
 from kapi_sim.language.syntax import PARAMETERS_OF_FUNCTION
 from kapi_types._numba_compat import templates, types
-from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
+from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, NoKernelValueError, spell_type
 from kapi_types.usm.usm_array import UsmArrayType
 
 __all__ = ["holds_private_array", "DeviceFunctionType", "python_function"]
@@ -55,10 +55,11 @@ class DeviceFunctionType(types.Callable, types.Opaque):
         try:
             bound = self.parameters.bind(*args, **kws)
         except TypeError as error:
-            raise KernelTypeProblem(f"{self.function.__name__}(): {error}") from None
+            raise KernelTypeProblem("call-arguments", f"{self.function.__name__}(): {error}") from None
         for parameter in self.parameters.parameters.values():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-                raise KernelTypeProblem(f"{self.function.__name__}(): {PARAMETERS_OF_FUNCTION}")
+                said = f"{self.function.__name__}(): {PARAMETERS_OF_FUNCTION.text}"
+                raise KernelTypeProblem(PARAMETERS_OF_FUNCTION.code, said)
         types_ = tuple(
             bound.arguments[name] if name in bound.arguments else self._type_of_default(context, name)
             for name in self.parameters.parameters
@@ -66,8 +67,9 @@ class DeviceFunctionType(types.Callable, types.Opaque):
         returned = context.type_device_function(self.function, types_)
         if holds_private_array(returned):
             raise KernelTypeProblem(
+                "private-array-returned",
                 f"{self.function.__name__}() must not return a PrivateArray, whose memory is the function's own; "
-                "make it in the caller, and give it as an argument"
+                "make it in the caller, and give it as an argument",
             )
         return templates.signature(returned, *types_).replace(pysig=self._as_numba_binds)
 
@@ -75,8 +77,9 @@ class DeviceFunctionType(types.Callable, types.Opaque):
         default = self.parameters.parameters[name].default
         try:
             found: types.Type = context.resolve_value_type(default)
-        except ValueError as error:
-            raise KernelTypeProblem(f"default of {name!r} of {self.function.__name__}() {error}") from None
+        except NoKernelValueError as error:
+            said = f"default of {name!r} of {self.function.__name__}() {error}"
+            raise KernelTypeProblem(error.finding.code, said) from None
         return found
 
     def get_call_signatures(self) -> tuple[tuple[Any, ...], bool]:

@@ -47,8 +47,9 @@ class PrintType(types.Callable, types.Opaque):
         for each in args:
             if not (is_scalar(each) and not isinstance(each, types.Complex)) and not is_text(each):
                 raise KernelTypeProblem(
+                    "print-value",
                     f"print() in a kernel must be given constant texts, numbers and bools, got {spell_type(each)}: "
-                    "print its elements or members one by one"
+                    "print its elements or members one by one",
                 )
         return templates.signature(types.none, *args)
 
@@ -115,7 +116,7 @@ class _Call:
                 text = default
             words.append(self._constant(Text(text)))
         if problem:
-            self._state["kapi_problems"].append(problem_at(self._statement.loc, problem))
+            self._state["kapi_problems"].append(problem_at(self._statement.loc, "print-call", problem))
         values = [] if problem else self._values(call.args, words)
         function = self._constant(PRINT)
         self._statement.value = ir.Expr.call(function, [*words, *values], (), call.loc)

@@ -44,10 +44,14 @@ class Call(NamedTuple):
     arguments: Mapping[str, types.Type]
 
 
-def problem_with(call: Call, name: str, requirement: str, given: types.Type, way_out: str = "") -> KernelTypeProblem:
+def problem_with(
+    call: Call, code: str, name: str, requirement: str, given: types.Type, way_out: str = ""
+) -> KernelTypeProblem:
     """The problem that the argument `name` must be something else than it is."""
     subject = f"{name} of {call.row.key}()"
-    return KernelTypeProblem(f"{subject} must be {requirement}, got {spell_type(given)}{way_out and '; ' + way_out}")
+    return KernelTypeProblem(
+        code, f"{subject} must be {requirement}, got {spell_type(given)}{way_out and '; ' + way_out}"
+    )
 
 
 # -- parameters: from the type of an argument to the type that it is converted to ------------------------
@@ -58,31 +62,33 @@ _Check = Callable[[Call, str, types.Type], types.Type]
 def _group(call: Call, name: str, given: types.Type) -> types.Type:
     if isinstance(given, (GroupType, SubGroupType)):
         return given
-    raise problem_with(call, name, "a Group or SubGroup", given, "an NdItem's get_group() or get_sub_group() gives one")
+    raise problem_with(
+        call, "no-group", name, "a Group or SubGroup", given, "an NdItem's get_group() or get_sub_group() gives one"
+    )
 
 
 def _sub_group(call: Call, name: str, given: types.Type) -> types.Type:
     if isinstance(given, SubGroupType):
         return given
-    raise problem_with(call, name, "a SubGroup", given, "an NdItem's get_sub_group() gives one")
+    raise problem_with(call, "no-sub-group", name, "a SubGroup", given, "an NdItem's get_sub_group() gives one")
 
 
 def _scalar(call: Call, name: str, given: types.Type) -> types.Type:
     if is_scalar(given):
         return given
-    raise problem_with(call, name, "a number or bool", given)
+    raise problem_with(call, "group-value", name, "a number or bool", given)
 
 
 def _predicate(call: Call, name: str, given: types.Type) -> types.Type:
     if is_scalar(given) and not isinstance(given, types.Complex):
         return types.boolean
-    raise problem_with(call, name, "a bool, or a number to be compared with 0", given)
+    raise problem_with(call, "group-predicate", name, "a bool, or a number to be compared with 0", given)
 
 
 def _integer(call: Call, name: str, given: types.Type) -> types.Type:
     if isinstance(given, types.Integer):
         return weak_int
-    raise problem_with(call, name, "an integer", given)
+    raise problem_with(call, "group-integer", name, "an integer", given)
 
 
 def operator_of(given: types.Type) -> Operator | None:
@@ -94,7 +100,9 @@ def _operator(call: Call, name: str, given: types.Type) -> types.Type:
     if operator_of(given) is not None:
         return given
     names = ", ".join(row.name for row in OPERATORS)
-    raise problem_with(call, name, f"one of kapi's operators ({names})", given, "write kapi.plus, without a call")
+    raise problem_with(
+        call, "group-operator", name, f"one of kapi's operators ({names})", given, "write kapi.plus, without a call"
+    )
 
 
 _KINDS = {"b": "bools", "i": "signed integers", "u": "unsigned integers", "f": "floats"}
@@ -107,7 +115,7 @@ def _number(call: Call, name: str, given: types.Type) -> types.Type:
     if is_scalar(given) and as_dtype(as_strong(given)).kind in operation.kinds:
         return given
     kinds = ", ".join(words for kind, words in _KINDS.items() if kind in operation.kinds)
-    raise problem_with(call, name, f"a value that {operation.name} takes ({kinds})", given)
+    raise problem_with(call, "group-operator-type", name, f"a value that {operation.name} takes ({kinds})", given)
 
 
 def _member_of(enumeration: type[enum.Enum]) -> _Check:
@@ -115,7 +123,9 @@ def _member_of(enumeration: type[enum.Enum]) -> _Check:
         if isinstance(given, ConstantType) and isinstance(given.value, enumeration):
             return given
         example = f"{enumeration.__name__}.{next(iter(enumeration)).name}"
-        raise problem_with(call, name, f"a member of {enumeration.__name__} itself", given, f"write {example}")
+        raise problem_with(
+            call, "no-enum-member", name, f"a member of {enumeration.__name__} itself", given, f"write {example}"
+        )
 
     return check
 
@@ -123,20 +133,22 @@ def _member_of(enumeration: type[enum.Enum]) -> _Check:
 def _atomic_array(call: Call, name: str, given: types.Type) -> types.Type:
     if isinstance(given, UsmArrayType) and str(given.dtype) in ATOMIC_DTYPES:
         return given
-    raise problem_with(call, name, f"an array of {', '.join(ATOMIC_DTYPES[:-1])} or {ATOMIC_DTYPES[-1]}", given)
+    raise problem_with(
+        call, "atomic-ref", name, f"an array of {', '.join(ATOMIC_DTYPES[:-1])} or {ATOMIC_DTYPES[-1]}", given
+    )
 
 
 def _index(call: Call, name: str, given: types.Type) -> types.Type:
     array = call.arguments["ref"]
     if not isinstance(array, UsmArrayType) or element_index(array, given):
         return given
-    raise problem_with(call, name, f"an integer for each of the array's axes ({array.ndim})", given)
+    raise problem_with(call, "atomic-index", name, f"an integer for each of the array's axes ({array.ndim})", given)
 
 
 def _element(call: Call, name: str, given: types.Type) -> types.Type:
     if is_scalar(given) and not isinstance(given, types.Complex):
         return call.receiver.dtype
-    raise problem_with(call, name, f"a number that becomes {call.receiver.dtype}", given)
+    raise problem_with(call, "atomic-value", name, f"a number that becomes {call.receiver.dtype}", given)
 
 
 def _array_of_element(call: Call, name: str, given: types.Type) -> types.Type:
@@ -144,29 +156,33 @@ def _array_of_element(call: Call, name: str, given: types.Type) -> types.Type:
     if isinstance(given, UsmArrayType) and given.mutable and (given.dtype, given.ndim) == (dtype, 1):
         return given
     example = f"make one with PrivateArray(1, np.{dtype})"
-    raise problem_with(call, name, f"a writable {dtype} array of rank 1, which gets the value seen", given, example)
+    raise problem_with(
+        call, "atomic-expected", name, f"a writable {dtype} array of rank 1, which gets the value seen", given, example
+    )
 
 
 def _shape(call: Call, name: str, given: types.Type) -> types.Type:
     way_out = "write literals, or globals that are integers"
     if not isinstance(given, ConstantType):
-        raise problem_with(call, name, "known when the kernel is compiled", given, way_out)
+        raise problem_with(call, "shape-unknown", name, "known when the kernel is compiled", given, way_out)
     extents = given.value if isinstance(given.value, tuple) else (given.value,)
     if 1 <= len(extents) <= MAX_RANK and all(type(each) is int and each >= 1 for each in extents):
         return given
-    raise problem_with(call, name, "one to six integers of at least 1", given)
+    raise problem_with(call, "array-shape", name, "one to six integers of at least 1", given)
 
 
 def _dtype(call: Call, name: str, given: types.Type) -> types.Type:
     if isinstance(given, (types.DType, types.NumberClass)) and is_scalar(given.dtype):
         return given
-    raise problem_with(call, name, "a NumPy scalar type or an array's dtype", given, "write np.float32, or x.dtype")
+    raise problem_with(
+        call, "array-dtype", name, "a NumPy scalar type or an array's dtype", given, "write np.float32, or x.dtype"
+    )
 
 
 def _constant_bool(call: Call, name: str, given: types.Type) -> types.Type:
     if isinstance(given, ConstantType) and isinstance(given.value, bool):
         return given
-    raise problem_with(call, name, "True or False itself", given)
+    raise problem_with(call, "option-bool", name, "True or False itself", given)
 
 
 ACCEPTED: dict[str, _Check] = {

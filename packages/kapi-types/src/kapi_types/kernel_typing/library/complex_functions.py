@@ -27,10 +27,17 @@ def sqrt(z):
         return make_complex(math.fabs(y), y)
     if x == 0 and y == 0:
         return make_complex(math.fabs(x), y)
+    is_tiny = math.fabs(x) < 1e-30 and math.fabs(y) < 1e-30
+    if is_tiny:  # parts of which there is no eighth
+        x *= 2.0**54
+        y *= 2.0**54
     # Twice the root of a quarter: the sum of two large numbers does not overflow.
     size = math.fabs(x) * 0.125
     s = 2 * math.sqrt(size + math.hypot(size, y * 0.125))
     d = math.fabs(y) / (2 * s)
+    if is_tiny:
+        s *= 2.0**-27
+        d *= 2.0**-27
     if x >= 0:
         return make_complex(s, math.copysign(d, y))
     return make_complex(d, math.copysign(s, y))
@@ -122,6 +129,12 @@ def cosh(z):
 def tanh(z):
     """Hyperbolic tangent."""
     x, y = z.real, z.imag
+    if y == 0:
+        return make_complex(math.tanh(x), y)
+    if not math.isfinite(y):
+        if math.isinf(x):
+            return make_complex(math.copysign(1.0, x), math.copysign(0.0, y))
+        return make_complex(x if x == 0 else y - y, y - y)
     if math.fabs(x) > 22:  # the real part is 1 in every float type
         return make_complex(math.tanh(x), 4 * math.sin(y) * math.cos(y) * math.exp(-2 * math.fabs(x)))
     t, u = math.tanh(x), math.tan(y)
@@ -195,10 +208,14 @@ def atanh(z):
     """Inverse hyperbolic tangent."""
     sign = math.copysign(1.0, z.real)
     x, y = z.real * sign, z.imag * sign
+    if isnan(z) and not isinf(z):
+        return make_complex(z.real if x == 0 else z.real + z.imag, z.real + z.imag)
     if _is_large(z):
         size = math.hypot(x / 2, y / 2)
-        real = x / 4 / size / size if math.isfinite(size) else math.copysign(0.0, x)
-        return make_complex(sign * real, sign * math.copysign(math.pi / 2, y))
+        is_finite = math.isfinite(size)
+        real = x / 4 / size / size if is_finite else math.copysign(0.0, x)
+        rest = y / 4 / size / size if is_finite or math.isnan(y) else 0.0
+        return make_complex(sign * real, sign * (math.copysign(math.pi / 2, y) - rest))
     if x == 1 and y == 0:
         return make_complex(sign * math.inf, sign * y)
     real = math.log1p(4 * x / ((1 - x) * (1 - x) + y * y)) / 4
@@ -222,7 +239,13 @@ def polar(z):
 
 
 def rect(r, phi):
-    """The number of an absolute value and an angle."""
+    """The number of an absolute value and an angle, with Python's values where one is infinite or nan."""
+    if phi == 0:
+        return make_complex(r, math.copysign(1.0, r) * phi)
+    if r == 0 and not math.isfinite(phi):
+        return make_complex(math.fabs(r), math.fabs(r))
+    if math.isinf(r) and math.isnan(phi):
+        return make_complex(math.fabs(r), phi)
     return make_complex(r * math.cos(phi), r * math.sin(phi))
 
 
@@ -262,7 +285,11 @@ def sign(z):
     """The number of the same angle on the unit circle; 0 at 0."""
     size = math.hypot(z.real, z.imag)
     if size == 0:
-        return z
+        return make_complex(size, size)
+    if math.isinf(size) and math.isinf(z.real) != math.isinf(z.imag):
+        if math.isinf(z.real):
+            return make_complex(math.copysign(1.0, z.real), 0.0)
+        return make_complex(0.0, math.copysign(1.0, z.imag))
     return make_complex(z.real / size, z.imag / size)
 
 
@@ -318,7 +345,9 @@ def complex_power(base, exponent):
         return found if x > 0 else one / found
     size = _log_of_size(base)
     angle = math.atan2(base.imag, base.real)
-    return rect(math.exp(x * size - y * angle), x * angle + y * size)
+    if y == 0 and not math.isfinite(size):  # their product would be nan
+        return exp(make_complex(x * size, x * angle))
+    return exp(make_complex(x * size - y * angle, x * angle + y * size))
 
 
 FUNCTIONS = {

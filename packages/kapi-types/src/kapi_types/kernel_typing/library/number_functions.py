@@ -269,6 +269,12 @@ def modf(x):
     return math.copysign(x - whole, x), whole
 
 
+def modf_weak(x):
+    """The same of a Python float, whose parts are two."""
+    fraction, whole = modf(np.float64(x))
+    return float(fraction), float(whole)
+
+
 def spacing(x):
     """Distance to the next number away from 0, with the sign of x."""
     if not math.isfinite(x):
@@ -328,7 +334,9 @@ def whole_sign(x):
 
 
 def whole_reciprocal(x):
-    """1 / x, cut off: 0 but for 1 and -1."""
+    """1 / x, cut off: 0 but for 1 and -1; of 0 it is a division by zero like others."""
+    if x == 0:
+        return 1 // x
     return x if x == 1 or x == -1 else 0
 
 
@@ -360,13 +368,23 @@ def gcd(x, y):
         rest = a % b
         a = b
         b = rest
-    return a
+    return abs(a)  # the least integer has no absolute value, and remainders by it are negative
 
 
 def lcm(x, y):
     """Least common multiple."""
     divisor = gcd(x, y)
     return abs(x) if divisor == 0 else abs(x) // divisor * abs(y)
+
+
+def gcd_of_ints(x, y):
+    """The same of Python's ints, of which an unsigned one may be beyond those with a sign."""
+    return int(gcd(magnitude(x), magnitude(y)))
+
+
+def lcm_of_ints(x, y):
+    """The same of Python's ints."""
+    return int(lcm(magnitude(x), magnitude(y)))
 
 
 def magnitude(x):
@@ -483,14 +501,15 @@ OPERATORS = {
 FLOATS = {
     function.__name__: function
     for function in (
-        maximum, minimum, fmax, fmin, clip, sign, heaviside, reciprocal, logaddexp, logaddexp2, frexp, modf, spacing,
-        spacing_float16, ulp, frexp_int32, log_of_base,
+        maximum, minimum, fmax, fmin, clip, sign, heaviside, reciprocal, logaddexp, logaddexp2, frexp, modf, modf_weak,
+        spacing, spacing_float16, ulp, frexp_int32, log_of_base,
     )
 }  # fmt: skip
 """Functions of floats that no device has by itself."""
 
 INTEGERS = {
-    function.__name__: function for function in (gcd, lcm, isqrt, factorial, comb, perm, bitwise_count)
+    function.__name__: function
+    for function in (gcd, lcm, gcd_of_ints, lcm_of_ints, isqrt, factorial, comb, perm, bitwise_count)
 } | {
     "maximum": larger, "fmax": larger, "minimum": smaller, "fmin": smaller, "clip": whole_clip, "sign": whole_sign,
     "reciprocal": whole_reciprocal, "fmod": whole_fmod,

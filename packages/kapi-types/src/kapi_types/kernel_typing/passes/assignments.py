@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kapi_sim.errors import KernelProblem
 from kapi_types._numba_compat import FunctionPass, compute_cfg_from_blocks, ir, register_pass
-from kapi_types.kernel_typing.problems.problems import Problem, problem_at, without_value
+from kapi_types.kernel_typing.problems.problems import problem_at, without_value
 
 __all__ = ["CheckAssignments"]
 
@@ -27,7 +28,7 @@ class CheckAssignments(FunctionPass):
         return False
 
 
-def _problems(func_ir: Any) -> list[Problem]:
+def _problems(func_ir: Any) -> list[KernelProblem]:
     blocks = func_ir.blocks
     phis = {
         statement.target.name: (label, statement.value)
@@ -57,7 +58,7 @@ def _problems(func_ir: Any) -> list[Problem]:
     found = []
     for name in unset:
         for _, statement in readers[name]:
-            found.append(problem_at(statement.loc, without_value(_written(name))))
+            found.append(problem_at(statement.loc, *without_value(_written(name))))
     return found
 
 

@@ -6,9 +6,10 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
+from kapi_sim.errors import KernelProblem
 from kapi_types._numba_compat import ir, types
 from kapi_types.kernel_api import KernelApiType
-from kapi_types.kernel_typing.problems.problems import Problem, problem_at, spell_type
+from kapi_types.kernel_typing.problems.problems import problem_at, spell_type
 from kapi_types.kernel_typing.rules.iteration import RangeType
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE
 from kapi_types.kernel_typing.rules.views import SliceType
@@ -18,7 +19,7 @@ from kapi_types.weak import is_weak
 __all__ = ["constant_problems", "is_negative_literal"]
 
 
-def constant_problems(state: Any) -> list[Problem]:
+def constant_problems(state: Any) -> list[KernelProblem]:
     """Constants that do not fit what they meet: a strong integer, an axis, a dimension.
 
     Parameters
@@ -27,7 +28,7 @@ def constant_problems(state: Any) -> list[Problem]:
         A compilation after type inference.
     """
     definitions = _definitions(state.func_ir)
-    problems: list[Problem] = [*_taken_apart(state), *_chosen_out_of_range(definitions, state)]
+    problems: list[KernelProblem] = [*_taken_apart(state), *_chosen_out_of_range(definitions, state)]
     for expression, signature in state.calltypes.items():
         if signature is None:
             continue
@@ -74,7 +75,7 @@ def _constant(definitions: dict[str, Any], variable: Any) -> int | None:
     return None
 
 
-def _operands_out_of_range(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[Problem]:
+def _operands_out_of_range(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[KernelProblem]:
     """NumPy raises OverflowError for these."""
     operation = IN_PLACE.get(expression.fn, expression.fn)
     if operation in COMPARISONS or operation not in BINARY:
@@ -83,19 +84,19 @@ def _operands_out_of_range(definitions: dict[str, Any], expression: Any, signatu
     are_known = left is not None and right is not None and is_weak(signature.return_type)
     if are_known and _leaves_64_bits(operation, left, right):
         text = f"constant must fit 64 bits, got {left} {BINARY[operation].__name__} {right}"
-        yield problem_at(expression.loc, text)
+        yield problem_at(expression.loc, "integer-too-wide", text)
     for value, type_ in zip((left, right), signature.args, strict=True):
         if value is None or not isinstance(type_, types.Integer) or is_weak(type_):
             continue
         if not type_.minval <= value <= type_.maxval:
-            yield problem_at(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
+            yield problem_at(expression.loc, "number-unfit", f"literal must fit {spell_type(type_)}, got {value}")
 
 
-def _cast_out_of_range(definitions: dict[str, Any], expression: Any, type_: types.Type) -> Iterator[Problem]:
+def _cast_out_of_range(definitions: dict[str, Any], expression: Any, type_: types.Type) -> Iterator[KernelProblem]:
     """`numpy.int8(300)`, for which NumPy raises OverflowError."""
     value = _constant(definitions, expression.args[0])
     if value is not None and isinstance(type_, types.Integer) and not type_.minval <= value <= type_.maxval:
-        yield problem_at(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
+        yield problem_at(expression.loc, "number-unfit", f"literal must fit {spell_type(type_)}, got {value}")
 
 
 def _leaves_64_bits(operation: Any, left: Any, right: Any) -> bool:
@@ -111,16 +112,16 @@ def _leaves_64_bits(operation: Any, left: Any, right: Any) -> bool:
 
 def _dimensions_out_of_range(
     definitions: dict[str, Any], expression: Any, receiver: KernelApiType
-) -> Iterator[Problem]:
+) -> Iterator[KernelProblem]:
     for variable in (*expression.args, *(each for _name, each in expression.kws)):
         dim = _constant(definitions, variable)
         if dim is not None and not 0 <= dim < receiver.ndim:
             last = receiver.ndim - 1
             text = f"dim must be from 0 to {last} in a space of {receiver.ndim} dimensions, got {dim}"
-            yield problem_at(expression.loc, text)
+            yield problem_at(expression.loc, "dim-out-of-range", text)
 
 
-def _negative_indices(definitions: dict[str, Any], expression: Any) -> Iterator[Problem]:
+def _negative_indices(definitions: dict[str, Any], expression: Any) -> Iterator[KernelProblem]:
     """Python would count these from the end; kernels do not."""
     is_static = isinstance(expression, ir.StaticSetItem) or getattr(expression, "op", None) == "static_getitem"
     index = expression.index_var if is_static else expression.index
@@ -131,7 +132,7 @@ def _negative_indices(definitions: dict[str, Any], expression: Any) -> Iterator[
     for value in constants:
         if isinstance(value, int) and value < 0:
             text = f"index must not be negative, got {value}; count from the end with `array.shape[axis] - {-value}`"
-            yield problem_at(expression.loc, text)
+            yield problem_at(expression.loc, "negative-index", text)
 
 
 def is_negative_literal(func_ir: Any, variable: Any) -> bool:
@@ -143,9 +144,9 @@ def is_negative_literal(func_ir: Any, variable: Any) -> bool:
     return len(made) == 1 and isinstance(made[0], ir.Const) and type(made[0].value) is int and made[0].value < 0
 
 
-def _steps_of_zero(definitions: dict[str, Any], expression: Any, subject: str) -> Iterator[Problem]:
+def _steps_of_zero(definitions: dict[str, Any], expression: Any, subject: str) -> Iterator[KernelProblem]:
     if len(expression.args) == 3 and _constant(definitions, expression.args[2]) == 0:
-        yield problem_at(expression.loc, f"step of {subject} must not be zero")
+        yield problem_at(expression.loc, "step-of-zero", f"step of {subject} must not be zero")
 
 
 def _does_not_fit(definitions: dict[str, Any], variable: Any, type_: Any) -> int | None:
@@ -156,17 +157,17 @@ def _does_not_fit(definitions: dict[str, Any], variable: Any, type_: Any) -> int
     return value if type(value) is int and not type_.minval <= value <= type_.maxval else None
 
 
-def _arguments_out_of_range(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[Problem]:
+def _arguments_out_of_range(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[KernelProblem]:
     """What a function takes as another type: `min(uint8_array[i], -1)`."""
     if expression.kws or len(expression.args) != len(signature.args):
         return
     for variable, type_ in zip(expression.args, signature.args, strict=True):
         value = _does_not_fit(definitions, variable, type_)
         if value is not None:
-            yield problem_at(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
+            yield problem_at(expression.loc, "number-unfit", f"literal must fit {spell_type(type_)}, got {value}")
 
 
-def _chosen_out_of_range(definitions: dict[str, Any], state: Any) -> Iterator[Problem]:
+def _chosen_out_of_range(definitions: dict[str, Any], state: Any) -> Iterator[KernelProblem]:
     """What a variable is assigned on one of several ways: `x = a[i] if c else -3`."""
     for block in state.func_ir.blocks.values():
         for statement in block.find_insts(ir.Assign):
@@ -181,42 +182,44 @@ def _chosen_out_of_range(definitions: dict[str, Any], state: Any) -> Iterator[Pr
             for source in sources:
                 number = _does_not_fit(definitions, source, type_)
                 if number is not None:
-                    yield problem_at(statement.loc, f"literal must fit {spell_type(type_)}, got {number}")
+                    yield problem_at(
+                        statement.loc, "number-unfit", f"literal must fit {spell_type(type_)}, got {number}"
+                    )
 
 
 def _negative_exponents(
     definitions: dict[str, Any], function: Any, expression: Any, signature: Any
-) -> Iterator[Problem]:
+) -> Iterator[KernelProblem]:
     """`pow(n, -1)` of integers, which has one type for all exponents."""
     is_power = getattr(function, "typing_key", None) in (pow, operator.pow)
     if is_power and len(expression.args) == 2 and isinstance(signature.return_type, types.Integer):
         exponent = _constant(definitions, expression.args[1])
         if exponent is not None and exponent < 0:
             text = f"exponent of pow() must not be negative where both are integers, got {exponent}; write `**`"
-            yield problem_at(expression.loc, text)
+            yield problem_at(expression.loc, "negative-exponent", text)
 
 
-def _stored_out_of_range(definitions: dict[str, Any], expression: Any, array: UsmArrayType) -> Iterator[Problem]:
+def _stored_out_of_range(definitions: dict[str, Any], expression: Any, array: UsmArrayType) -> Iterator[KernelProblem]:
     """NumPy raises OverflowError where such an int is assigned."""
     stored = getattr(expression, "value", None) if isinstance(expression, (ir.SetItem, ir.StaticSetItem)) else None
     value, type_ = _constant(definitions, stored), array.dtype
     if value is not None and isinstance(type_, types.Integer) and not type_.minval <= value <= type_.maxval:
-        yield problem_at(expression.loc, f"literal must fit {spell_type(type_)}, got {value}")
+        yield problem_at(expression.loc, "number-unfit", f"literal must fit {spell_type(type_)}, got {value}")
 
 
-def _members_out_of_range(definitions: dict[str, Any], expression: Any, container: Any) -> Iterator[Problem]:
+def _members_out_of_range(definitions: dict[str, Any], expression: Any, container: Any) -> Iterator[KernelProblem]:
     is_static = getattr(expression, "op", None) == "static_getitem"
     index = expression.index if is_static else _constant(definitions, expression.index)
     if isinstance(index, int) and not -len(container) <= index < len(container):
         text = f"index of a {spell_type(container)} must be less than {len(container)}, got {index}"
-        yield problem_at(expression.loc, text)
+        yield problem_at(expression.loc, "tuple-index", text)
 
 
-def _taken_apart(state: Any) -> Iterator[Problem]:
+def _taken_apart(state: Any) -> Iterator[KernelProblem]:
     """Assignments to several names of what is no tuple."""
     for block in state.func_ir.blocks.values():
         for expression in block.find_exprs(op="exhaust_iter"):
             type_ = state.typemap[expression.value.name]
             if not isinstance(type_, types.BaseTuple):
                 text = f"only a tuple can be taken apart in a kernel, got a {spell_type(type_)}"
-                yield problem_at(expression.loc, text)
+                yield problem_at(expression.loc, "unpacking", text)

@@ -13,6 +13,7 @@ import itertools
 import operator
 from typing import Any
 
+from kapi_sim.errors import KernelProblem
 from kapi_types._numba_compat import FunctionPass, errors, ir, register_pass, typeinfer, types
 from kapi_types.kernel_typing.context import KernelTypingContext
 from kapi_types.kernel_typing.passes.constants import constant_problems, is_negative_literal
@@ -21,7 +22,6 @@ from kapi_types.kernel_typing.passes.private_lifetimes import private_array_prob
 from kapi_types.kernel_typing.problems.problems import (
     CONSEQUENCE,
     KernelTypeProblem,
-    Problem,
     ProblemsFound,
     first_words,
     problem_at,
@@ -72,7 +72,7 @@ class InferTypes(FunctionPass):
 
     @staticmethod
     def _infer(
-        state: Any, assumed: dict[str, types.Type], problems: list[Problem]
+        state: Any, assumed: dict[str, types.Type], problems: list[KernelProblem]
     ) -> tuple[_Inferred, dict[str, types.Type]]:
         warnings = errors.WarningsFixer(errors.NumbaWarning)
         infer = _AssumingInferer(state.typingctx, state.func_ir, warnings, assumed, state["kapi_returns"])
@@ -86,20 +86,20 @@ class InferTypes(FunctionPass):
                 found = infer.propagate(raise_errors=False) or []
                 problems = problems + [problem for error in found for problem in _own_problems(error)]
                 if problems:
-                    raise ProblemsFound(problem for problem in problems if problem.text != CONSEQUENCE)
+                    raise ProblemsFound(problem for problem in problems if problem.text != CONSEQUENCE.text)
                 if found:
                     raise found[0]
                 typemap, return_type, calltypes = infer.unify(raise_errors=True)
             except (errors.NumbaError, ValueError) as error:
                 own = problems or _own_problems(error)
                 loc = getattr(error, "loc", None) or state.func_ir.loc
-                said = error.text if isinstance(error, KernelTypeProblem) else first_words(error)
-                raise ProblemsFound(own or [problem_at(loc, said)]) from None
+                said = error.finding if isinstance(error, KernelTypeProblem) else first_words(error)
+                raise ProblemsFound(own or [problem_at(loc, *said)]) from None
         return _Inferred(typemap, return_type, calltypes, infer.problems), infer.settled(typemap)
 
 
 class _Inferred:
-    def __init__(self, typemap: Any, return_type: types.Type, calltypes: Any, problems: list[Problem]) -> None:
+    def __init__(self, typemap: Any, return_type: types.Type, calltypes: Any, problems: list[KernelProblem]) -> None:
         self.typemap, self.return_type, self.calltypes, self.problems = typemap, return_type, calltypes, problems
 
 
@@ -134,7 +134,7 @@ class _AssumingInferer(typeinfer.TypeInferer):
     ) -> None:
         super().__init__(context, func_ir, warnings)
         self._returns = returns
-        self.problems: list[Problem] = []
+        self.problems: list[KernelProblem] = []
         self.constraints = _Constraints()
         self._assumed = assumed
         self._assigned: dict[str, dict[str | None, types.Type]] = {name: {} for name in assumed}
@@ -161,13 +161,15 @@ class _AssumingInferer(typeinfer.TypeInferer):
         try:
             return super().get_return_type(typemap)
         except KernelTypeProblem as problem:
-            raise KernelTypeProblem(problem.text.replace("a variable must have", "a function must return")) from None
+            code, text = problem.finding
+            said = text.replace("a variable must have", "a function must return")
+            raise KernelTypeProblem("return-types" if said != text else code, said) from None
 
-    def _returned_values(self, typemap: dict[str, types.Type]) -> list[Problem]:
+    def _returned_values(self, typemap: dict[str, types.Type]) -> list[KernelProblem]:
         returns = [block.terminator for block in self.blocks.values() if isinstance(block.terminator, ir.Return)]
         found = [(each.loc, typemap[self._before_cast(each.value).name]) for each in returns]
         return [
-            problem_at(loc, f"a kernel cannot return a value, got {spell_type(type_)}")
+            problem_at(loc, "return-value", f"a kernel cannot return a value, got {spell_type(type_)}")
             for loc, type_ in found
             if not isinstance(type_, types.NoneType)
         ]
@@ -184,7 +186,7 @@ class _AssumingInferer(typeinfer.TypeInferer):
         if inst is None and val not in (*BINARY, *UNARY, *COMPARISONS, *IN_PLACE, *_OTHER_OPERATORS):
             sign = _LACKING.get(val.__name__, val.__name__)
             cure = f"; write {_INSTEAD[sign]}" if sign in _INSTEAD else ""
-            raise KernelTypeProblem(f"operator {sign} is none that kernels have{cure}")
+            raise KernelTypeProblem("operator-unknown", f"operator {sign} is none that kernels have{cure}")
         return super().resolve_value_type(inst, val)
 
     def typeof_intrinsic_call(self, inst: Any, target: Any, func: Any, *args: Any) -> None:
@@ -210,13 +212,13 @@ class _AssumingInferer(typeinfer.TypeInferer):
         super().copy_type(src_var, dest_var, loc)
 
 
-def _own_problems(error: BaseException) -> list[Problem]:
+def _own_problems(error: BaseException) -> list[KernelProblem]:
     """The problems in the author's words that an error of Numba's wraps; none if it has only Numba's."""
     loc = getattr(error, "loc", None)
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, KernelTypeProblem) and loc is not None:
-            return [problem_at(loc, cause.text)]
+            return [problem_at(loc, *cause.finding)]
         if isinstance(cause, ProblemsFound):
             return list(cause.problems)
         cause = cause.__cause__

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from kapi_sim.errors import KernelProblem
 from kapi_sim.language.syntax import PARAMETERS_OF_LOCAL
 from kapi_types._numba_compat import InlineClosureLikes, ir, register_pass
-from kapi_types.kernel_typing.problems.problems import Problem, ProblemsFound, problem_at
+from kapi_types.kernel_typing.problems.problems import ProblemsFound, problem_at
 
 __all__ = ["InlineLocalFunctions"]
 
@@ -30,7 +31,7 @@ class InlineLocalFunctions(InlineClosureLikes):
         blocks = state.func_ir.blocks.values()
         if not any(True for block in blocks for _ in block.find_exprs(op="make_function")):
             return False
-        problems: list[Problem] = []
+        problems: list[KernelProblem] = []
         for block in blocks:
             for statement in list(block.find_insts(ir.Assign)):
                 if getattr(statement.value, "op", None) == "call":
@@ -50,16 +51,17 @@ def _made_function(func_ir: Any, variable: Any) -> Any:
     return definition if getattr(definition, "op", None) == "make_function" else None
 
 
-def _settle_call(func_ir: Any, block: Any, statement: Any, made: Any) -> list[Problem]:
+def _settle_call(func_ir: Any, block: Any, statement: Any, made: Any) -> list[KernelProblem]:
     """Put the arguments of a call in the order of the parameters, or say what is wrong with them."""
     call, code = statement.value, made.code
     if code.co_flags & _STARRED or code.co_kwonlyargcount:
-        return [problem_at(made.loc, PARAMETERS_OF_LOCAL)]
+        return [problem_at(made.loc, *PARAMETERS_OF_LOCAL)]
     name = code.co_name
     if name.endswith(("comp>", "expr>")):  # of a comprehension, which is refused elsewhere
         return []
     if call.vararg is not None:
-        return [problem_at(call.loc, f"{name}(), a local function, must be given its arguments one by one, got *")]
+        text = f"{name}(), a local function, must be given its arguments one by one, got *"
+        return [problem_at(call.loc, "local-function-call", text)]
     defaults = _defaults(func_ir, made)
     names = code.co_varnames[: code.co_argcount]
     kind, empty = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
@@ -73,7 +75,7 @@ def _settle_call(func_ir: Any, block: Any, statement: Any, made: Any) -> list[Pr
     try:
         bound = parameters.bind(*call.args, **dict(call.kws))
     except TypeError as error:
-        return [problem_at(call.loc, f"{name}(): {error}")]
+        return [problem_at(call.loc, "call-arguments", f"{name}(): {error}")]
     bound.apply_defaults()
     call.args = [_variable(func_ir, block, statement, each) for each in bound.arguments.values()]
     call.kws = ()

@@ -6,25 +6,33 @@ import builtins
 from types import CodeType
 from typing import Any
 
+from kapi_sim.errors import Finding, KernelProblem
+from kapi_sim.shown import shown
 from kapi_types._numba_compat import FunctionPass, ir, register_pass
-from kapi_types.kernel_typing.problems.problems import Problem, ProblemsFound, problem_at
+from kapi_types.kernel_typing.problems.problems import NoKernelValueError, ProblemsFound, problem_at
 
 __all__ = ["CheckNames", "Unknown"]
 
 _REFUSED = {
-    "build_list": "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument",
-    "build_map": "a dict cannot be made in a kernel",
-    "build_set": "a set cannot be made in a kernel",
-    "build_string": "a string cannot be made in a kernel; print() takes texts and numbers one by one",
-    "make_function": "a function that is passed around cannot be made in a kernel; call it where it is defined",
+    "build_list": Finding(
+        "list-in-kernel", "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument"
+    ),
+    "build_map": Finding("dict-in-kernel", "a dict cannot be made in a kernel"),
+    "build_set": Finding("set-in-kernel", "a set cannot be made in a kernel"),
+    "build_string": Finding(
+        "text-in-kernel", "a string cannot be made in a kernel; print() takes texts and numbers one by one"
+    ),
+    "make_function": Finding(
+        "function-passed", "a function that is passed around cannot be made in a kernel; call it where it is defined"
+    ),
 }
-_STATEMENTS: dict[type[Any], str] = {
-    ir.EnterWith: "a kernel cannot use with",
-    ir.SetAttr: "a kernel cannot assign to attributes",
-    ir.DelAttr: "a kernel cannot delete attributes",
-    ir.DelItem: "a kernel cannot delete elements",
+_STATEMENTS: dict[type[Any], Finding] = {
+    ir.EnterWith: Finding("with-in-kernel", "a kernel cannot use with"),
+    ir.SetAttr: Finding("attribute-assigned", "a kernel cannot assign to attributes"),
+    ir.DelAttr: Finding("del-in-kernel", "a kernel cannot delete attributes"),
+    ir.DelItem: Finding("del-in-kernel", "a kernel cannot delete elements"),
 }
-_NO_TRY = "a kernel cannot use try: nothing in it raises"
+_NO_TRY = Finding("try-in-kernel", "a kernel cannot use try: nothing in it raises")
 _TRY_MARKS = ("mark_try_block", "end_try_block", "exception_check", "exception_match")
 
 
@@ -38,67 +46,77 @@ class CheckNames(FunctionPass):
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        problems: list[Problem] = []
-        whole: list[Problem] = list(state["kapi_problems"])
+        problems: list[KernelProblem] = []
+        whole: list[KernelProblem] = list(state["kapi_problems"])
         for block in state.func_ir.blocks.values():
             statement: Any
             for statement in block.body:
                 if isinstance(statement, ir.Assign):
                     self._check(state, statement, problems)
                 elif type(statement) in _STATEMENTS:
-                    whole.append(problem_at(statement.loc, _STATEMENTS[type(statement)]))
+                    whole.append(problem_at(statement.loc, *_STATEMENTS[type(statement)]))
         # What such a line holds, texts above all, is no mistake of its own.
         lines = {problem.line for problem in whole}
         problems = whole + [problem for problem in problems if problem.line not in lines]
-        if any(problem.text == _NO_TRY for problem in problems):
+        if any(problem.code == _NO_TRY.code for problem in problems):
             # Of a try block only the first line is the author's; the rest is how Numba spells it.
-            problems = [min((each for each in problems if each.text == _NO_TRY), key=lambda each: each.line)]
+            problems = [min((each for each in problems if each.code == _NO_TRY.code), key=lambda each: each.line)]
             raise ProblemsFound(problems)
         state["kapi_problems"] = problems
         return True
 
-    def _check(self, state: Any, statement: Any, problems: list[Problem]) -> None:
+    def _check(self, state: Any, statement: Any, problems: list[KernelProblem]) -> None:
         value = statement.value
         if isinstance(value, ir.Const):
             # Literal types would bypass the typing context, and with it the weak types.
             value.use_literal_type = False
             if type(value.value) is int and not -(2**63) <= value.value < 2**64:
-                problems.append(problem_at(statement.loc, f"constant must fit 64 bits, got {value.value}"))
+                problems.append(
+                    problem_at(
+                        statement.loc, "integer-too-wide", f"constant must fit 64 bits, got {shown(value.value)}"
+                    )
+                )
             if isinstance(value.value, CodeType):  # of a local function, which is a problem where it is made
                 statement.value = ir.Const(Unknown(), value.loc, use_literal_type=False)
                 return
-            self._check_value(state, statement, value.value, f"constant {value.value!r}", problems)
+            self._check_value(state, statement, value.value, f"constant {shown(value.value)}", problems)
         elif isinstance(value, (ir.Global, ir.FreeVar)):
             if isinstance(value.value, (bool, int, float, complex, tuple)):
                 statement.value = ir.Const(value.value, value.loc, use_literal_type=False)
                 if type(value.value) is int and not -(2**63) <= value.value < 2**64:
-                    problems.append(problem_at(statement.loc, f"{value.name} must fit 64 bits, got {value.value}"))
+                    problems.append(
+                        problem_at(
+                            statement.loc,
+                            "integer-too-wide",
+                            f"{value.name} must fit 64 bits, got {shown(value.value)}",
+                        )
+                    )
             if value.name in _TRY_MARKS:
-                problems.append(problem_at(statement.loc, _NO_TRY))
+                problems.append(problem_at(statement.loc, *_NO_TRY))
             elif value.value is str:  # an f-string has it, too
-                problems.append(problem_at(statement.loc, _REFUSED["build_string"]))
+                problems.append(problem_at(statement.loc, *_REFUSED["build_string"]))
                 statement.value = ir.Const(Unknown(), value.loc, use_literal_type=False)
             elif _is_exception(value.value):
                 statement.value = ir.Const(Unknown(), value.loc, use_literal_type=False)
             elif not _is_defined(state, value):
-                problems.append(problem_at(statement.loc, f"name {value.name!r} is not defined"))
+                problems.append(problem_at(statement.loc, "name-undefined", f"name {value.name!r} is not defined"))
                 statement.value = ir.Const(Unknown(), value.loc, use_literal_type=False)
             else:
                 self._check_value(state, statement, value.value, f"{value.name}", problems)
         elif isinstance(value, ir.Yield):
-            problems.append(problem_at(statement.loc, "a kernel cannot yield"))
+            problems.append(problem_at(statement.loc, "yield-or-await", "a kernel cannot yield"))
         elif isinstance(value, ir.Expr):
             if value.op in ("binop", "inplace_binop"):
                 value.static_lhs = value.static_rhs = ir.UNDEFINED
             if value.op in _REFUSED:
-                problems.append(problem_at(statement.loc, _REFUSED[value.op]))
+                problems.append(problem_at(statement.loc, *_REFUSED[value.op]))
 
     @staticmethod
-    def _check_value(state: Any, statement: Any, value: Any, name: str, problems: list[Problem]) -> None:
+    def _check_value(state: Any, statement: Any, value: Any, name: str, problems: list[KernelProblem]) -> None:
         try:
             state.typingctx.resolve_value_type(value)
-        except ValueError as error:
-            problems.append(problem_at(statement.loc, f"{name} {error}"))
+        except NoKernelValueError as error:
+            problems.append(problem_at(statement.loc, error.finding.code, f"{name} {error}"))
             statement.value = ir.Const(Unknown(), statement.loc, use_literal_type=False)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kapi_sim.errors import Finding
 from kapi_sim.language.attributes import MISSING, attribute_of, has_constants
 from kapi_sim.language.syntax import no_constant
 from kapi_types._numba_compat import FunctionPass, ir, register_pass
@@ -61,7 +62,7 @@ class _Folding:
             text, converts = self._value_of(value.args[0]), self._value_of(value.func)
             if isinstance(text, str) and _is_float_type(converts):
                 name = f"{converts.__name__}({text!r})"
-                problem = f"{name} must be given the text of a number in a kernel"
+                problem = Finding("number-text", f"{name} must be given the text of a number in a kernel")
                 self._put(statement, name, _number(converts, text), problem)
 
     def is_spent(self, value: Any) -> bool:
@@ -74,9 +75,9 @@ class _Folding:
             return isinstance(self._value_of(value.value), ModuleType)
         return False
 
-    def _put(self, statement: Any, name: str, constant: Any, problem: str) -> None:
+    def _put(self, statement: Any, name: str, constant: Any, problem: Finding) -> None:
         if constant is MISSING:
-            self.problems.append(problem_at(statement.loc, problem))
+            self.problems.append(problem_at(statement.loc, *problem))
             statement.value = ir.Const(Unknown(), statement.loc, use_literal_type=False)
         else:
             # What the author names, and what Numba has by the value, as that of a closure.

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kapi_sim.errors import KernelProblem
 from kapi_types._numba_compat import compute_cfg_from_blocks, ir
 from kapi_types.kernel_typing.calls.device_functions import holds_private_array
-from kapi_types.kernel_typing.problems.problems import Problem, problem_at
+from kapi_types.kernel_typing.problems.problems import problem_at
 
 __all__ = ["private_array_problems"]
 
@@ -21,7 +22,7 @@ _TEXT = (
 )
 
 
-def private_array_problems(state: Any) -> list[Problem]:
+def private_array_problems(state: Any) -> list[KernelProblem]:
     """Each place that makes a private array where one that it made before is still read or written later.
 
     Parameters
@@ -46,7 +47,7 @@ def private_array_problems(state: Any) -> list[Problem]:
         return []
     live_after = _live_after(blocks, graph)
     return [
-        problem_at(statement.loc, _TEXT)
+        problem_at(statement.loc, "private-array-in-loop", _TEXT)
         for label, statement in places
         if _live_before(blocks[label], statement, live_after[label]) & _reached(blocks, statement.target.name, held)
     ]

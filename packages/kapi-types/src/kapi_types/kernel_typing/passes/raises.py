@@ -8,15 +8,22 @@ from __future__ import annotations
 
 from typing import Any, TypeGuard
 
+from kapi_sim.errors import Finding, KernelProblem
 from kapi_sim.language.exceptions import RAISABLE, made_exception
 from kapi_types._numba_compat import ConstantInferenceError, FunctionPass, errors, ir, register_pass
 from kapi_types.kernel_typing.problems.held_values import held_value
-from kapi_types.kernel_typing.problems.problems import Problem, problem_at
+from kapi_types.kernel_typing.problems.problems import problem_at
 
 __all__ = ["SettleRaises"]
 
-_ONLY_IN_DEBUG = "a kernel raises in debug mode only: write @kernel(debug=True), or `return` to end the work-item"
-_NOT_CONSTANT = "what a kernel raises must have constant arguments, got one of its run time: write a constant text"
+_ONLY_IN_DEBUG = Finding(
+    "raise-without-debug",
+    "a kernel raises in debug mode only: write @kernel(debug=True), or `return` to end the work-item",
+)
+_NOT_CONSTANT = Finding(
+    "raise-value",
+    "what a kernel raises must have constant arguments, got one of its run time: write a constant text",
+)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -29,7 +36,7 @@ class SettleRaises(FunctionPass):
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        problems: list[Problem] = []
+        problems: list[KernelProblem] = []
         func_ir = state.func_ir
         if not state["kapi_debug"]:
             _take_out_asserts(func_ir)
@@ -41,24 +48,26 @@ class SettleRaises(FunctionPass):
             if not state["kapi_debug"]:
                 problem = _ONLY_IN_DEBUG
             if problem:
-                problems.append(problem_at(statement.loc, problem))
+                problems.append(problem_at(statement.loc, *problem))
             _drop_exception(block)
             block.body[-1] = ir.StaticRaise(class_, args, statement.loc)
         state["kapi_problems"] += problems
         return True
 
 
-def _raised(func_ir: Any, statement: Any) -> tuple[type[BaseException], tuple[Any, ...] | None, str | None]:
+def _raised(func_ir: Any, statement: Any) -> tuple[type[BaseException], tuple[Any, ...] | None, Finding | None]:
     """The class and arguments of what is raised, and what is wrong with them."""
     if statement.exception is None:
-        return RuntimeError, None, "a kernel cannot raise again what it has not caught: name an exception"
+        said = "a kernel cannot raise again what it has not caught: name an exception"
+        return RuntimeError, None, Finding("raise-class", said)
     class_ = _class_of(func_ir, statement.exception)
     if class_ is None:
-        return RuntimeError, None, "what a kernel raises must be `Class` or `Class(text)`, with a class by its name"
+        said = "what a kernel raises must be `Class` or `Class(text)`, with a class by its name"
+        return RuntimeError, None, Finding("raise-class", said)
     if class_ not in RAISABLE.values():
         why = ", which ends the program or needs objects" if class_.__module__ == "builtins" else ""
         problem = f"what a kernel raises must be one of Python's own exceptions, got {class_.__name__}{why}"
-        return RuntimeError, None, problem
+        return RuntimeError, None, Finding("raise-class", problem)
     try:
         constant = func_ir.infer_constant(statement.exception)
     except (ConstantInferenceError, errors.NumbaError):
@@ -69,7 +78,8 @@ def _raised(func_ir: Any, statement: Any) -> tuple[type[BaseException], tuple[An
     try:
         made_exception(class_.__name__, args or ())
     except ValueError as error:
-        return class_, None, f"what a kernel raises must be made of arguments that suit its class: {error}"
+        said = f"what a kernel raises must be made of arguments that suit its class: {error}"
+        return class_, None, Finding("raise-value", said)
     return class_, args, None
 
 

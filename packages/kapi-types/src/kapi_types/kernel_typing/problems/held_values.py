@@ -51,7 +51,7 @@ class SettleLengths(FunctionPass):
                 if len(call.args) == 1 and not call.kws and call.vararg is None:
                     continue
                 text = "len() must be called with one array or tuple in a kernel, and without its name"
-                state["kapi_problems"].append(problem_at(statement.loc, text))
+                state["kapi_problems"].append(problem_at(statement.loc, "call-arguments", text))
                 statement.value = ir.Const(0, statement.loc, use_literal_type=False)
                 state.func_ir._definitions[statement.target.name] = [statement.value]
                 is_changed = True

@@ -5,11 +5,11 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from kapi_sim import AddressSpace
+from kapi_sim.errors import Finding, KernelProblem
 from kapi_sim.language.syntax import PARAMETERS_OF_LOCAL
 from kapi_types._numba_compat import errors, types
 from kapi_types.kernel_api import AtomicRefType, ConstantType, EnumerationType, EnumMemberType, KernelApiType
@@ -21,7 +21,7 @@ __all__ = [
     "CONSEQUENCE",
     "NUMBA_SAYS",
     "KernelTypeProblem",
-    "Problem",
+    "NoKernelValueError",
     "ProblemsFound",
     "describe_problems",
     "first_words",
@@ -33,63 +33,70 @@ __all__ = [
 
 _PLACES = {AddressSpace.LOCAL: "local array", AddressSpace.PRIVATE: "private array"}
 
-FORMAT_IN_TEXT = "an f-string of print() must have plain values in a kernel, got a format"
+FORMAT_IN_TEXT = Finding("print-format", "an f-string of print() must have plain values in a kernel, got a format")
 
-CONSEQUENCE = ""
-"""The text of a problem that only follows from another one, and is not told."""
+CONSEQUENCE = Finding("", "")
+"""What is found of a problem that only follows from another one, and is not told."""
 
 NUMBA_SAYS = "Numba has no way to compile this: "
 """The beginning of a text that has no better words than Numba's."""
 
 _WORDS = (
-    (r"Illegal IR, del found", "a kernel cannot use del"),
-    (r"use of yield in a closure|generator expression", "a generator cannot be made in a kernel; write a loop"),
-    (r"Multiple argument raise", "an exception in a kernel cannot have `from`"),
-    (r"Unsupported use of cell variable", "a local function cannot call itself, or be used before it is defined"),
-    (r"'with \(context manager\)|with.*not supported", "a kernel cannot use with"),
-    (r"\*args in function call should be a tuple", "what follows * in a call must be a tuple in a kernel"),
+    (r"Illegal IR, del found", Finding("del-in-kernel", "a kernel cannot use del")),
+    (
+        r"use of yield in a closure|generator expression",
+        Finding("generator", "a generator cannot be made in a kernel; write a loop"),
+    ),
+    (r"Multiple argument raise", Finding("raise-from", "an exception in a kernel cannot have `from`")),
+    (
+        r"Unsupported use of cell variable",
+        Finding("local-function-order", "a local function cannot call itself, or be used before it is defined"),
+    ),
+    (r"'with \(context manager\)|with.*not supported", Finding("with-in-kernel", "a kernel cannot use with")),
+    (
+        r"\*args in function call should be a tuple",
+        Finding("call-star", "what follows * in a call must be a tuple in a kernel"),
+    ),
     (r"f-strings? not supported", FORMAT_IN_TEXT),
-    (r"not a valid CALL_INTRINSIC", "a kernel cannot define a type: define it above"),
-    (r"not a valid parameter name", "a local function in a kernel cannot have type parameters: leave them out"),
+    (r"not a valid CALL_INTRINSIC", Finding("type-in-kernel", "a kernel cannot define a type: define it above")),
+    (
+        r"not a valid parameter name",
+        Finding("type-parameters", "a local function in a kernel cannot have type parameters: leave them out"),
+    ),
     # Numba forgets the tuple of `f(*members, name=value)` where it is used in another place as well.
-    (r"Type of variable '.*' cannot be determined", "a tuple that follows * beside arguments by name must stand there"),
+    (
+        r"Type of variable '.*' cannot be determined",
+        Finding("call-star", "a tuple that follows * beside arguments by name must stand there"),
+    ),
     (r"MAKE_FUNCTION with kwdefaults", PARAMETERS_OF_LOCAL),
-    (r"wrong tuple length", "as many names must be assigned to as the tuple has members"),
-    (r"No definition for lowering getiter|too many values to unpack", "only a tuple can be taken apart in a kernel"),
+    (r"wrong tuple length", Finding("unpacking", "as many names must be assigned to as the tuple has members")),
+    (
+        r"No definition for lowering getiter|too many values to unpack",
+        Finding("unpacking", "only a tuple can be taken apart in a kernel"),
+    ),
 )
 """What Numba says, and what it is about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that a kernel may not do.
-
-    Attributes
-    ----------
-    filename : str
-        Source file.
-    line : int
-        Line in it, from 1.
-    text : str
-        What is wrong and what to write instead.
-    """
-
-    filename: str
-    line: int
-    text: str
-
-
-def problem_at(loc: Any, text: str) -> Problem:
+def problem_at(loc: Any, code: str, text: str) -> KernelProblem:
     """A problem at a place of Numba's, which has `filename` and `line`."""
-    return Problem(loc.filename, loc.line, text)
+    return KernelProblem(code, loc.filename, loc.line, text)
 
 
 class KernelTypeProblem(errors.TypingError):
     """A typing error whose text is meant for the kernel's author as it stands."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
-        self.text = text
+        self.finding = Finding(code, text)
+
+
+class NoKernelValueError(ValueError):
+    """A value of Python's that no kernel can take; the text follows its name."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.text)
+        self.finding = finding
 
 
 class ProblemsFound(Exception):
@@ -97,40 +104,41 @@ class ProblemsFound(Exception):
 
     Parameters
     ----------
-    problems : iterable of Problem
+    problems : iterable of KernelProblem
         At least one.
     """
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[KernelProblem]) -> None:
         self.problems = tuple(dict.fromkeys(problems))
         super().__init__("\n".join(problem.text for problem in self.problems))
 
 
-def describe_problems(problems: Iterable[Problem]) -> str:
+def describe_problems(problems: Iterable[KernelProblem]) -> str:
     """The problems as text: `file:line`, the source line, and what is wrong, in the order of the lines."""
     paragraphs = []
     for problem in sorted(problems, key=lambda each: (each.filename, each.line)):
         source = linecache.getline(problem.filename, problem.line).strip()
         shown = f"\n    {source}" if source else ""
-        paragraphs.append(f"{problem.filename}:{problem.line}: {problem.text}{shown}")
+        paragraphs.append(f"{problem}{shown}")
     return "\n".join(paragraphs)
 
 
-def without_value(name: str) -> str:
+def without_value(name: str) -> Finding:
     """What is said of a variable that is read where it may have no value."""
-    return (
+    return Finding(
+        "variable-unset",
         f"variable {name!r} must have a value whichever way leads here, got a way without an assignment; "
-        "assign it before"
+        "assign it before",
     )
 
 
-def first_words(error: BaseException) -> str:
+def first_words(error: BaseException) -> Finding:
     """What an error of Numba's is about; its own first words, without the stage and the advice, where it is unknown."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith("Failed in ")]
     first = (said or lines or [type(error).__name__])[0].removesuffix(". Raised from None")
     known = next((words for pattern, words in _WORDS if re.search(pattern, str(error))), None)
-    return known or f"{NUMBA_SAYS}{first}"
+    return known or Finding("numba-cannot", f"{NUMBA_SAYS}{first}")
 
 
 def spell_type(type_: Any) -> str:

@@ -8,23 +8,24 @@ import re
 from collections.abc import Sequence
 from types import CodeType, FunctionType
 
+from kapi_sim.errors import Finding, KernelProblem
 from kapi_sim.language.source import parse_function
 from kapi_sim.language.syntax import PARAMETERS_OF_FUNCTION, PARAMETERS_OF_KERNEL, PATTERN_OF_MATCH, find_problems
-from kapi_types.kernel_typing.problems.problems import FORMAT_IN_TEXT, NUMBA_SAYS, Problem, first_words, without_value
+from kapi_types.kernel_typing.problems.problems import FORMAT_IN_TEXT, first_words, without_value
 
 __all__ = ["problems_as_told", "problems_of_form", "problems_of_source"]
 
 _OPCODES = {
-    "IMPORT_NAME": "a kernel cannot import: import above it",
-    "STORE_GLOBAL": "a kernel cannot change a global: write to an array",
-    "DELETE_GLOBAL": "a kernel cannot change a global: write to an array",
-    "LOAD_BUILD_CLASS": "a class cannot be made in a kernel",
-    "GET_YIELD_FROM_ITER": "a kernel must not yield or await",
-    "GET_AWAITABLE": "a kernel must not yield or await",
-    "UNPACK_EX": "a starred name cannot be assigned to in a kernel: name each value",
+    "IMPORT_NAME": Finding("import-in-kernel", "a kernel cannot import: import above it"),
+    "STORE_GLOBAL": Finding("global-changed", "a kernel cannot change a global: write to an array"),
+    "DELETE_GLOBAL": Finding("global-changed", "a kernel cannot change a global: write to an array"),
+    "LOAD_BUILD_CLASS": Finding("class-in-kernel", "a class cannot be made in a kernel"),
+    "GET_YIELD_FROM_ITER": Finding("yield-or-await", "a kernel must not yield or await"),
+    "GET_AWAITABLE": Finding("yield-or-await", "a kernel must not yield or await"),
+    "UNPACK_EX": Finding("starred-name", "a starred name cannot be assigned to in a kernel: name each value"),
     "CONVERT_VALUE": FORMAT_IN_TEXT,
     "FORMAT_WITH_SPEC": FORMAT_IN_TEXT,
-    "DICT_MERGE": "a call in a kernel cannot have **: write the arguments out",
+    "DICT_MERGE": Finding("call-star", "a call in a kernel cannot have **: write the arguments out"),
     "MATCH_SEQUENCE": PATTERN_OF_MATCH,
     "MATCH_MAPPING": PATTERN_OF_MATCH,
     "MATCH_CLASS": PATTERN_OF_MATCH,
@@ -32,13 +33,14 @@ _OPCODES = {
 """Instructions of Python that Numba refuses, and what their author wrote."""
 
 
-_REWRITTEN = (
+_REWRITTEN = Finding(
+    "assert-rewritten",
     "an assert in a kernel must be as it was written, got one that pytest has rewritten: define the kernel in a module "
-    "that is no test's, or put PYTEST_DONT_REWRITE into the docstring of this one"
+    "that is no test's, or put PYTEST_DONT_REWRITE into the docstring of this one",
 )
 
 
-def problems_of_form(function: FunctionType, is_kernel: bool = False) -> list[Problem]:
+def problems_of_form(function: FunctionType, is_kernel: bool = False) -> list[KernelProblem]:
     """What a function may not be, and Numba would overlook: starred parameters, coroutines, `nonlocal`.
 
     Parameters
@@ -56,23 +58,25 @@ def problems_of_form(function: FunctionType, is_kernel: bool = False) -> list[Pr
     elif is_starred:
         found.append((code.co_firstlineno, PARAMETERS_OF_FUNCTION))
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        found.append((code.co_firstlineno, "a kernel must not yield or await"))
+        found.append((code.co_firstlineno, Finding("yield-or-await", "a kernel must not yield or await")))
     if "@pytest_ar" in code.co_names:
         found.append((code.co_firstlineno, _REWRITTEN))
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             found += _assigned_outside(inner)
-    return [Problem(code.co_filename, line, text) for line, text in found]
+    return [finding.at(code.co_filename, line) for line, finding in found]
 
 
-def _assigned_outside(code: CodeType) -> list[tuple[int, str]]:
+def _assigned_outside(code: CodeType) -> list[tuple[int, Finding]]:
     """Assignments of a local function to variables of the function around it."""
-    text = "a local function cannot change a variable of the kernel: return the value"
+    finding = Finding(
+        "outer-variable-changed", "a local function cannot change a variable of the kernel: return the value"
+    )
     line, found = code.co_firstlineno, []
     for instruction in dis.get_instructions(code):
         line = getattr(instruction, "line_number", None) or _line_of(instruction) or line
         if instruction.opname in ("STORE_DEREF", "DELETE_DEREF") and instruction.argval in code.co_freevars:
-            found.append((line, text))
+            found.append((line, finding))
     return found
 
 
@@ -81,7 +85,7 @@ def _line_of(instruction: dis.Instruction) -> int | None:
     return starts if isinstance(starts, int) and not isinstance(starts, bool) else None
 
 
-def problems_of_source(function: FunctionType, error: Exception) -> list[Problem]:
+def problems_of_source(function: FunctionType, error: Exception) -> list[KernelProblem]:
     """What an error of Numba's is about, in the author's words.
 
     Parameters
@@ -94,31 +98,31 @@ def problems_of_source(function: FunctionType, error: Exception) -> list[Problem
     code = function.__code__
     said = first_words(error)
     line = _line(error, code)
-    opcode = re.search(r"unsupported opcode \((\w+)\)", said)
-    text = _OPCODES.get(opcode.group(1)) if opcode else None
-    unset = re.search(r"Variable '(\w+)' is not defined", said)
-    text = without_value(unset.group(1)) if unset else text
+    opcode = re.search(r"unsupported opcode \((\w+)\)", said.text)
+    known = _OPCODES.get(opcode.group(1)) if opcode else None
+    unset = re.search(r"Variable '(\w+)' is not defined", said.text)
+    known = without_value(unset.group(1)) if unset else known
     tree = parse_function(function)
-    found = [] if tree is None else [_parsed(code, each) for each in find_problems(tree, function, False)]
-    if found and text is None and (line == code.co_firstlineno or said.startswith(NUMBA_SAYS)):
+    found = [] if tree is None else find_problems(tree, function, False)
+    if found and known is None and (line == code.co_firstlineno or said.code == "numba-cannot"):
         return found
-    problem = Problem(code.co_filename, line, text or said)
+    problem = (known or said).at(code.co_filename, line)
     return [problem, *(each for each in found if each.line != line)]
 
 
-def problems_as_told(function: FunctionType, problems: Sequence[Problem]) -> list[Problem]:
+def problems_as_told(function: FunctionType, problems: Sequence[KernelProblem]) -> list[KernelProblem]:
     """The problems of a function, each line's in the words of the simulator where it has any.
 
     Parameters
     ----------
     function : function
         What could not be compiled.
-    problems : sequence of Problem
+    problems : sequence of KernelProblem
         What was found, some of it perhaps in functions that it calls.
     """
     code = function.__code__
     tree = parse_function(function)
-    found = [] if tree is None else [_parsed(code, each) for each in find_problems(tree, function, False)]
+    found = [] if tree is None else find_problems(tree, function, False)
     lines = {each.line for each in problems if each.filename == code.co_filename}
     told = [each for each in found if each.line in lines]
     covered = {(each.filename, each.line) for each in told}
@@ -144,9 +148,3 @@ def _line_of_cause(code: CodeType) -> int:
         if instruction.opname == "RAISE_VARARGS" and instruction.arg == 2:
             return line
     return code.co_firstlineno
-
-
-def _parsed(code: CodeType, told: str) -> Problem:
-    """A problem that the simulator tells as `file:line: text`."""
-    line, _, text = told.removeprefix(f"{code.co_filename}:").partition(": ")
-    return Problem(code.co_filename, int(line), text)

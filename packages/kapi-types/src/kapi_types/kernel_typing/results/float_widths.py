@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kapi_sim.errors import KernelProblem
 from kapi_types._numba_compat import ir, types
-from kapi_types.kernel_typing.problems.problems import Problem, problem_at, spell_type
+from kapi_types.kernel_typing.problems.problems import problem_at, spell_type
 from kapi_types.usm.usm_array import UsmArrayType
 from kapi_types.weak import WeakFloat
 
@@ -15,7 +16,7 @@ __all__ = ["float_introductions"]
 _CURE = {64: "convert to numpy.float32 first", 16: "use numpy.float32"}
 
 
-def float_introductions(state: Any, bits: int) -> list[Problem]:
+def float_introductions(state: Any, bits: int) -> list[KernelProblem]:
     """Each parameter and operation that has floats of `bits` bits where what it is made of has none.
 
     Parameters
@@ -29,15 +30,20 @@ def float_introductions(state: Any, bits: int) -> list[Problem]:
     return list(dict.fromkeys(found))
 
 
-def _parameters(state: Any, bits: int) -> Iterator[Problem]:
+def _parameters(state: Any, bits: int) -> Iterator[KernelProblem]:
+    code = f"needs-fp{bits}"
     for name, type_ in zip(state.func_ir.arg_names, state.args, strict=True):
         if isinstance(type_, WeakFloat) and bits == 64:
-            yield problem_at(state.func_ir.loc, f"argument `{name}` is a Python float, of 64 bits: pass numpy.float32")
+            yield problem_at(
+                state.func_ir.loc, code, f"argument `{name}` is a Python float, of 64 bits: pass numpy.float32"
+            )
         elif _has_width(type_, bits):
-            yield problem_at(state.func_ir.loc, f"argument `{name}` is a {spell_type(type_)}: convert it to float32")
+            yield problem_at(
+                state.func_ir.loc, code, f"argument `{name}` is a {spell_type(type_)}: convert it to float32"
+            )
 
 
-def _operations(state: Any, bits: int) -> Iterator[Problem]:
+def _operations(state: Any, bits: int) -> Iterator[KernelProblem]:
     for block in state.func_ir.blocks.values():
         for statement in block.find_insts(ir.Assign):
             result = state.typemap.get(statement.target.name)
@@ -49,7 +55,7 @@ def _operations(state: Any, bits: int) -> Iterator[Problem]:
                 continue
             given = ", ".join(spell_type(each) for each in scalars)
             made = f"made of {given}" if given else "made here"
-            yield problem_at(statement.loc, f"{spell_type(result)} is {made}: {_CURE[bits]}")
+            yield problem_at(statement.loc, f"needs-fp{bits}", f"{spell_type(result)} is {made}: {_CURE[bits]}")
 
 
 def _has_width(type_: Any, bits: int) -> bool:

@@ -80,7 +80,8 @@ class TableFunctionType(types.Callable, types.Opaque):
         if plan is None:
             given = ", ".join(map(spell_type, args))
             raise KernelTypeProblem(
-                f"{self.row.key}() must be called with arguments that it has in a kernel, got ({given})"
+                "call-arguments",
+                f"{self.row.key}() must be called with arguments that it has in a kernel, got ({given})",
             )
         if isinstance(plan.implementation, FunctionType):
             context.type_device_function(plan.implementation, plan.loop.operands)
@@ -157,7 +158,9 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
         if not all(isinstance(arg, (types.Integer, types.Boolean)) for arg in whole):
             return None
         if not floats or (isinstance(floats[0], (types.Integer, types.Boolean)) and row.returns == "weak int"):
-            return Loop((weak_int,) * len(args), weak_int)
+            # Of numbers that weak ints cannot hold, divisors may be ones that they can.
+            is_exact = row.name in ("gcd", "lcm")
+            return Loop(tuple(arg if is_exact and arg == types.uint64 else weak_int for arg in args), weak_int)
     is_complex = "complex" in words
     if not is_complex and not all(map(is_real, floats)):
         return None
@@ -202,6 +205,10 @@ def _implementation(row: Intrinsic, loop: Loop) -> str | FunctionType | None:
     name = row.name if operation == "composed" else operation
     if row.owner == "math" and name == "log" and len(loop.operands) == 2:
         name = operation = "log_of_base"
+    if row.owner == "math" and name in ("gcd", "lcm"):
+        name = f"{name}_of_ints"
+    if name == "modf" and is_weak(loop.operands[0]):
+        name = "modf_weak"
     if row.owner == "numpy" and name == "frexp":
         name = "frexp_int32"
     if name == "spacing" and loop.operands[0] == types.float16:

@@ -143,8 +143,9 @@ class _NegativePower(templates.AbstractTemplate):
             return templates.signature(weak_float, weak_float, weak_float)
         if isinstance(base, (types.Integer, types.Boolean)):
             raise KernelTypeProblem(
+                "negative-exponent",
                 f"exponent of ** must not be negative where the base is of {spell_type(base)}: convert the base, "
-                "as in `float(...)`"
+                "as in `float(...)`",
             )
         return self.context.resolve_function_type(operator.pow, args, kws)
 

@@ -71,8 +71,9 @@ class NamedTupleClassType(types.Callable, types.Opaque):
             given = ", ".join(map(spell_type, (*args, *kws.values())))
             fields = ", ".join(names.parameters)
             raise KernelTypeProblem(
+                "call-arguments",
                 f"{self.class_.__name__}() must be called with arguments that it has in a kernel, got ({given}); "
-                f"it is {self.class_.__name__}({fields})"
+                f"it is {self.class_.__name__}({fields})",
             ) from None
         members = tuple(
             bound.arguments[name] if name in bound.arguments else context.resolve_value_type(defaults[name])

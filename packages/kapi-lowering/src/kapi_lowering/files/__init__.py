@@ -1,0 +1,1 @@
+"""Compiled kernels as bytes, for files that anybody may have written."""

@@ -1,0 +1,207 @@
+"""A compiled kernel as bytes, for a file: each value is checked when it is read, and none is evaluated or looked up.
+
+The first line names the format; 32 bytes of SHA-256 over all that follows; the length of a header in JSON, which holds
+all but the large parts; the header; the code; and the texts, compressed.  The checksum finds accidents.  It has no
+secret, so it is no proof of who wrote a file: reading holds for any bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kapi_lowering.files import header_checks as check
+from kapi_lowering.results.kernel_module import KernelModule
+from kapi_lowering.results.packed import PackedLayout, Parameter
+from kapi_lowering.target import Target
+from kapi_sim.errors import KapiError, ModuleFileError
+from kapi_sim.language import KernelOptions
+
+__all__ = ["ModuleFormat"]
+
+M = TypeVar("M", bound=KernelModule)
+
+_DIGEST_SIZE = 32
+_PARAMETER = tuple(each.name for each in dataclasses.fields(Parameter))
+_TEXTS = ("typed_ir", "llvm_ir", "optimized_llvm_ir")
+_SHARED = ("name", "entry_point", "index_space", "ndim", "parameters", "layout", "failures", "target", "options")
+_LONGEST_REASON = 400  # characters of a message that holds what the file says
+_LARGEST_HEADER = 1 << 22  # bytes: JSON of this length takes some tens of milliseconds
+_LARGEST_TEXTS = 1 << 26  # bytes once they are unpacked: a short file cannot ask for all memory
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleFormat(Generic[M]):
+    """The files of one code generator.
+
+    Attributes
+    ----------
+    name : str
+        What messages call its code, such as "SPIR-V".
+    number : int
+        The format's, raised when what a file holds is changed.
+    module, target : type
+        The class of its modules and that of its targets.
+    entry_points : callable
+        The names of the kernels in its code; a ValueError or KapiError where the bytes are none.
+    own : mapping of str to callable
+        What its modules have beside those of all: each field, and what checks its value in a header and gives it.
+    """
+
+    name: str
+    number: int
+    module: type[M]
+    target: type[Target]
+    entry_points: Callable[[bytes], tuple[str, ...]]
+    own: Mapping[str, Callable[[Any, str], Any]]
+
+    @property
+    def _start(self) -> bytes:
+        return f"kapi {self.name} module {self.number}\n".encode()
+
+    def write(self, module: M, key: str = "") -> bytes:
+        """Return the bytes of a file that holds `module`.
+
+        Parameters
+        ----------
+        module : KernelModule
+            The compiled kernel.
+        key : str
+            What it was compiled of, such as a digest; `read` compares it.
+
+        Raises
+        ------
+        ModuleFileError
+            If an exception that the kernel may raise has an argument that is no text, number or None, or the module
+            is larger than files may be.
+        """
+        header = {name: getattr(module, name) for name in (*_SHARED, *self.own)}
+        header["key"] = key
+        header["parameters"] = [
+            {name: str(each.type) if name == "type" else getattr(each, name) for name in _PARAMETER}
+            for each in module.parameters
+        ]
+        header["layout"] = [[each.owner, each.role, each.code] for each in module.layout.fields]
+        header["failures"] = [
+            [each.error, [check.spelled_argument(value) for value in each.args], each.filename, each.line]
+            for each in module.failures
+        ]
+        header["target"] = dataclasses.asdict(module.target)  # type: ignore[call-overload]  # a subclass is one
+        header["options"] = dataclasses.asdict(module.options)
+        texts = json.dumps([getattr(module, name) for name in _TEXTS]).encode()
+        packed = zlib.compress(texts, 1)
+        header["sizes"] = [len(module.code), len(packed)]
+        encoded = json.dumps(header).encode()
+        if len(encoded) > _LARGEST_HEADER or len(texts) > _LARGEST_TEXTS:
+            raise ModuleFileError(
+                f"a module file must have at most {_LARGEST_HEADER} bytes of header and {_LARGEST_TEXTS} of text, got "
+                f"{len(encoded)} and {len(texts)} for kernel `{module.name}`",
+                code="module-file-too-large",
+            )
+        body = len(encoded).to_bytes(8, "little") + encoded + module.code + packed
+        return self._start + hashlib.sha256(body).digest() + body
+
+    def read(self, data: bytes, key: str | None = None) -> M:
+        """Return the module that `write` made bytes of.
+
+        Parameters
+        ----------
+        data : bytes
+            The whole file.
+        key : str, optional
+            What the module must have been compiled of; left out, any.
+
+        Raises
+        ------
+        ModuleFileError
+            If it is of another format, cut short, changed, of another key, or says what no compiled kernel has.
+        """
+        begin = len(self._start)
+        start = begin + _DIGEST_SIZE
+        if not data.startswith(self._start):
+            raise ModuleFileError(
+                f"data must be a kapi {self.name} module of format {self.number}, got something else",
+                code="module-file-format",
+            )
+        body = data[start:]
+        if hashlib.sha256(body).digest() != data[begin:start]:
+            raise ModuleFileError(
+                "data must be what was written, got bytes with another checksum: it was cut short or changed",
+                code="module-file-changed",
+            )
+        try:
+            return self._module(body, key)
+        except ModuleFileError:
+            raise
+        # JSON's nesting, numbers of too many digits, texts that are no UTF-8, compressed parts, code, options, targets.
+        except (ValueError, RecursionError, zlib.error, KapiError) as error:
+            said = str(error)[:_LONGEST_REASON]
+            raise ModuleFileError(
+                f"data must be a module that kapi wrote, got one that cannot be: {said}", code="module-file-part"
+            ) from error
+
+    def _module(self, body: bytes, key: str | None) -> M:
+        length = int.from_bytes(body[:8], "little")
+        if len(body) < 8 or length > min(_LARGEST_HEADER, len(body) - 8):
+            raise ModuleFileError(
+                f"header of a module file must be within it and its limit, got {length} bytes", code="module-file-part"
+            )
+        end = 8 + length
+        header = check.mapping(
+            json.loads(body[8:end], parse_constant=_no_constant), "header", (*_SHARED, *self.own, "key", "sizes")
+        )
+        if key is not None and header["key"] != key:
+            raise check.unfit("key", f"that of its name, {key}, for else it is another file's content", header["key"])
+        check.text(header["key"], "key")
+        sizes = check.sequence(header["sizes"], "sizes")
+        if any(type(size) is not int or size < 0 for size in sizes) or len(sizes) != 2 or end + sum(sizes) != len(body):
+            raise check.unfit("sizes", "those of its parts", sizes)
+        code = body[end : end + sizes[0]]
+        entry_point = check.text(header["entry_point"], "entry_point")
+        if entry_point not in self.entry_points(code):
+            raise check.unfit("entry_point", f"that of a kernel in the {self.name}", entry_point)
+        index_space = check.one_of(header["index_space"], "index_space", ("item", "nd_item"))
+        ndim = check.one_of(header["ndim"], "ndim", (1, 2, 3))
+        parameters = check.parameters(header["parameters"])
+        fields = check.layout_fields(header["layout"])
+        failures = check.failures(header["failures"])
+        check.suited_layout(fields, index_space, ndim, parameters, bool(failures))
+        texts = check.texts(json.loads(_unpacked(body[end + sizes[0] :])), "texts")
+        if len(texts) != len(_TEXTS):
+            raise check.unfit("texts", f"{len(_TEXTS)} texts", len(texts))
+        target = check.settings(header["target"], "target", self.target)
+        options = check.settings(header["options"], "options", KernelOptions)
+        return self.module(
+            name=check.text(header["name"], "name"),
+            code=code,
+            entry_point=entry_point,
+            index_space=index_space,  # type: ignore[arg-type]  # one of the two
+            ndim=ndim,
+            parameters=parameters,
+            layout=PackedLayout.of(fields),
+            failures=failures,
+            target=self.target(**target),
+            options=KernelOptions(**options),
+            **dict(zip(_TEXTS, texts, strict=True)),
+            **{name: checked(header[name], name) for name, checked in self.own.items()},
+        )
+
+
+def _unpacked(packed: bytes) -> bytes:
+    unpacker = zlib.decompressobj()
+    texts = unpacker.decompress(packed, _LARGEST_TEXTS)
+    if not unpacker.eof or unpacker.unused_data:
+        raise ModuleFileError(
+            f"texts in a module file must be at most {_LARGEST_TEXTS} bytes, whole, and its end",
+            code="module-file-part",
+        )
+    return texts
+
+
+def _no_constant(word: str) -> Any:
+    raise ModuleFileError(f"numbers in a module file must be finite, got {word}", code="module-file-part")

@@ -1,0 +1,103 @@
+"""Every kernel of the conformance suite compiles to PTX that `ptxas` assembles; no GPU is needed for that."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import numpy as np
+import pytest
+from numba import from_dtype
+
+import kapi_sim
+from kapi_ptx import PtxTarget, compile_kernel
+from kapi_sim.language import KernelOptions
+from kapi_sim.testing.case import Local, Strided
+from kapi_sim.testing.conformance import CASES
+from kapi_types import ItemType, NdItemType, UsmArrayType, typeof_argument
+from kapi_types.kernel_api import tuple_of
+
+
+def family_of(case):
+    return case.name.partition("/")[0]
+
+
+FAMILIES = {name: tuple(cases) for name, cases in groupby(sorted(CASES, key=family_of), key=family_of)}
+
+
+def signature(case):
+    """The types of a case's arguments, as arrays on a GPU would have them."""
+    index_type = ItemType if len(case.space) == 1 else NdItemType
+    return [index_type(len(case.space[0])), *map(type_of, case.inputs())]
+
+
+def type_of(value):
+    match value:
+        case Strided():
+            return type_of(value.view(value.base))
+        case Local():
+            return typeof_argument(kapi_sim.LocalAccessor(value.shape, value.dtype))
+        case tuple():
+            return tuple_of(value, tuple(map(type_of, value)))
+        case np.ndarray():
+            layout = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "A"
+            return UsmArrayType(from_dtype(value.dtype), value.ndim, layout)
+        case _:
+            return typeof_argument(value)
+
+
+def compiled(case, **options):
+    return compile_kernel(case.make(kapi_sim).py_func, signature(case), **options)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_conformance_kernels_assemble(assemble, family):
+    modules = [compiled(case, target=PtxTarget(80)) for case in FAMILIES[family]]
+    assert assemble(modules) == ""
+    for case, module in zip(FAMILIES[family], modules, strict=True):
+        assert len(module.parameters) >= len(case.inputs()), case.name
+
+
+@pytest.mark.nightly(one_in=4)
+@pytest.mark.parametrize("sm", [75, 90, 100])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_conformance_kernels_assemble_for_other_architectures(assemble, family, sm):
+    assert assemble([compiled(case, target=PtxTarget(sm)) for case in FAMILIES[family]]) == ""
+
+
+@pytest.mark.nightly(one_in=8)
+@pytest.mark.parametrize("options", [{"debug": True}, {"inline": "never"}, {"fastmath": True}], ids=str)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_conformance_kernels_assemble_whatever_the_options(assemble, family, options):
+    target = PtxTarget(80)
+    kernels = [compiled(case, target=target, options=KernelOptions(**options)) for case in FAMILIES[family]]
+    assert assemble(kernels) == ""
+
+
+@pytest.mark.nightly(one_in=8)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_conformance_kernels_assemble_without_optimisation(assemble, family):
+    assert assemble([compiled(case, target=PtxTarget(80), optimise=False) for case in FAMILIES[family]]) == ""
+
+
+def dtypes(value):
+    """The dtypes of what is strong in an argument."""
+    if isinstance(value, tuple):
+        return {each for member in value for each in dtypes(member)}
+    value = value.base if isinstance(value, Strided) else value
+    return {np.dtype(value.dtype)} if hasattr(value, "dtype") else set()
+
+
+SINGLE = [case for case in CASES if {each for value in case.inputs() for each in dtypes(value)} == {np.dtype("f4")}]
+
+
+@pytest.mark.parametrize("case", SINGLE, ids=lambda case: case.name)
+def test_float32_kernel_has_no_double(case):
+    """A float64 costs 64 times a float32 on most of these devices: none may come in unasked."""
+    assert ".f64" not in compiled(case, target=PtxTarget(80)).ptx
+
+
+def test_conformance_suite_is_not_empty():
+    """A suite that lost its cases tests nothing."""
+    assert len(CASES) >= 35
+    assert len(FAMILIES) >= 10
+    assert len(SINGLE) >= 2

@@ -1,0 +1,261 @@
+"""Compiled kernels on disk: what was compiled once is not compiled again, in any process of this user.
+
+On unless the environment says otherwise:
+
+=====================  ============================================================================================
+``KAPI_CACHE``         ``0``, ``off``, ``no`` or ``false`` turns it off.
+``KAPI_CACHE_DIR``     The folder; by default ``kapi`` in ``$XDG_CACHE_HOME``, ``~/.cache``, or Windows' local data.
+``KAPI_CACHE_SIZE``    Most megabytes that the folder may hold, 256 by default, ``inf`` for any; oldest uses go first.
+=====================  ============================================================================================
+
+A file is a compiled kernel with its checksum and its key, and is never run as code on the host.  The key, which is the
+file's name as well, is a digest of all that the compilation depends on, see `fingerprint`.  The folder must be its
+owner's alone, and may hold other files, which are left alone (`folder`).  Files appear whole or not at all, so
+that processes may share the folder, be killed, or find the disk full: whatever is wrong with the cache, the kernel is
+compiled, and `info` tells what it was.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kapi_lowering import KernelModule
+from kapi_runtime.cache.folder import CacheFolder
+from kapi_sim.errors import ModuleFileError
+
+__all__ = ["CacheInfo", "clear", "drop", "info", "load", "load_bytes", "note_unknown", "store", "store_bytes"]
+
+_SWITCH, _FOLDER, _SIZE = "KAPI_CACHE", "KAPI_CACHE_DIR", "KAPI_CACHE_SIZE"
+_DEFAULT_SIZE = 256
+
+_lock = threading.Lock()
+_counts = {"hits": 0, "misses": 0, "unknown": 0}
+_trouble = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """What is in the cache, and what it did for this process; `info` gives it.
+
+    Attributes
+    ----------
+    folder : str
+        Where the files are.
+    is_on : bool
+        Whether it is used.
+    entries : int
+        Compiled kernels in it.
+    nbytes, limit : int
+        Bytes that it holds, and most that it may hold.
+    hits, misses : int
+        Kernels that this process found there, and did not.
+    unknown : int
+        Kernels of this process that use something without a plain description, and are not kept.
+    trouble : str
+        The last thing that went wrong; empty if nothing did.
+    """
+
+    folder: str
+    is_on: bool
+    entries: int
+    nbytes: int
+    limit: int
+    hits: int
+    misses: int
+    unknown: int
+    trouble: str
+
+
+def info() -> CacheInfo:
+    """Return what is in the cache, and what it did for this process.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> kapi.cache.info().nbytes <= kapi.cache.info().limit
+    True
+    """
+    try:
+        with _opened() as folder:
+            entries = folder.entries()
+    except FileNotFoundError:
+        entries = []
+    except OSError as error:
+        entries = []
+        _note(str(error))
+    return CacheInfo(
+        folder=str(_folder()[0]),
+        is_on=_is_on(),
+        entries=len(entries),
+        nbytes=sum(each.nbytes for each in entries),
+        limit=_limit(),
+        trouble=_trouble,
+        **_counts,
+    )
+
+
+def clear() -> int:
+    """Remove all compiled kernels from the disk, and return how many there were; those in memory stay.
+
+    Other files of the folder stay as they are.  It clears a cache that is switched off, too.
+    """
+    try:
+        with _opened() as folder:
+            return sum(folder.remove(each.key) for each in folder.entries())
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        _note(str(error))
+        return 0
+
+
+def load(key: str, read_module: Callable[[bytes, str], KernelModule]) -> KernelModule | None:
+    """Return the module that is kept under a key, or None.
+
+    Parameters
+    ----------
+    key : str
+        What `fingerprint` gives.
+    read_module : callable
+        `Platform.read_module` of the platform that it is for.
+    """
+    if not _is_on():
+        return None
+    module, data = None, load_bytes(key)
+    if data is not None:
+        try:
+            module = read_module(data, key)
+        except ModuleFileError as error:
+            drop(key, str(error))
+    with _lock:
+        _counts["misses" if module is None else "hits"] += 1
+    return module
+
+
+def load_bytes(key: str) -> bytes | None:
+    """Return the bytes that are kept under a key, or None; nobody has checked them."""
+    if not _is_on():
+        return None
+    try:
+        with _opened() as folder:
+            return folder.read(key)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _note(f"{_folder()[0]} could not be read: {error}")
+        return None
+
+
+def store(key: str, module: KernelModule, write_module: Callable[[Any, str], bytes]) -> None:
+    """Keep a module under a key; whatever stands in the way is only noted.
+
+    Parameters
+    ----------
+    key : str
+        What `fingerprint` gives.
+    module : KernelModule
+        The compiled kernel.
+    write_module : callable
+        `Platform.write_module` of the platform that it is for.
+    """
+    if not _is_on():
+        return
+    try:
+        data = write_module(module, key)
+    except ModuleFileError as error:
+        _note(f"kernel `{module.name}` could not be kept: {error}")
+        return
+    store_bytes(key, data, f"kernel `{module.name}`")
+
+
+def store_bytes(key: str, data: bytes, what: str = "code of a kernel") -> None:
+    """Keep bytes under a key; whatever stands in the way is only noted, by the name of what they are."""
+    if not _is_on():
+        return
+    try:
+        _folder()[0].mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _opened() as folder:
+            folder.write(key, data)
+            _shrink(folder)
+    except OSError as error:
+        _note(f"{what} could not be kept: {error}")
+
+
+def drop(key: str, why: str) -> None:
+    """Remove the module that is kept under a key: it is whole, and yet no driver's.
+
+    Parameters
+    ----------
+    key : str
+        What `fingerprint` gives.
+    why : str
+        What `info` tells.
+    """
+    try:
+        with _opened() as folder:
+            folder.remove(key)
+            _note(f"{folder.path / key}.spirv was removed: {why}")
+    except OSError as error:
+        _note(str(error))
+
+
+def note_unknown(kernel: str, what: str) -> None:
+    """Note that a kernel uses something without a plain description, and is not kept."""
+    with _lock:
+        _counts["unknown"] += 1
+    _note(f"kernel `{kernel}` is not kept: it uses {what}")
+
+
+def _note(trouble: str) -> None:
+    global _trouble
+    _trouble = trouble
+
+
+def _is_on() -> bool:
+    return os.environ.get(_SWITCH, "1").strip().lower() not in ("0", "off", "no", "false")
+
+
+def _folder() -> tuple[Path, bool]:
+    """Where the files are, and whether others may put something there."""
+    named = os.environ.get(_FOLDER)
+    if named:
+        return Path(os.path.expanduser(named)), False
+    for base in (os.environ.get("XDG_CACHE_HOME"), os.environ.get("LOCALAPPDATA"), os.path.expanduser("~/.cache")):
+        if base and os.path.isabs(base):  # the specification of XDG has relative ones ignored
+            return Path(base) / "kapi", False
+    # A user without a home, as in a container.
+    return Path(tempfile.gettempdir()) / f"kapi-{os.getuid() if hasattr(os, 'getuid') else 'cache'}", True
+
+
+def _opened() -> CacheFolder:
+    path, is_shared_place = _folder()
+    return CacheFolder(path, is_shared_place=is_shared_place)
+
+
+def _limit() -> int:
+    """Most bytes in the folder."""
+    try:
+        megabytes = float(os.environ.get(_SIZE, _DEFAULT_SIZE))
+        if not megabytes >= 0:  # NaN is not, either
+            raise ValueError
+    except ValueError:
+        _note(f"{_SIZE} must be a number of megabytes, got {os.environ[_SIZE]!r}: {_DEFAULT_SIZE} is used")
+        megabytes = _DEFAULT_SIZE
+    return int(min(megabytes * 2**20, sys.maxsize))
+
+
+def _shrink(folder: CacheFolder) -> None:
+    """Remove the entries that were unused the longest, if there are too many bytes."""
+    limit = _limit()
+    entries = sorted(folder.entries(), key=lambda each: each.used, reverse=True)
+    for entry, total in zip(entries, itertools.accumulate(each.nbytes for each in entries), strict=True):
+        if total > limit:
+            folder.remove(entry.key)

@@ -1,0 +1,75 @@
+"""What CUDA's platform says of itself in ``python -m kapi_runtime``."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from typing import TYPE_CHECKING
+
+from kapi_runtime.cuda import driver
+from kapi_runtime.cuda.devices import CudaDevice, all_devices, describe_device
+from kapi_runtime.platform.interface import Findings
+from kapi_sim.errors import KapiError
+
+if TYPE_CHECKING:
+    from kapi_runtime.platform.interface import Platform
+
+__all__ = ["findings", "versions"]
+
+_SETTINGS = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_HOME", "CUDA_PATH", "CUDA_CACHE_DISABLE")
+
+
+def findings(platform: Platform) -> Findings:
+    """Look at devices and environment, and try the default device; never raises for what it finds."""
+    settings = tuple((name, os.environ[name]) for name in _SETTINGS if name in os.environ)
+    try:
+        found = all_devices()
+        told = "NVIDIA's driver for CUDA {}.{}".format(*driver.version())
+    except KapiError as error:
+        return Findings((), (), settings, "none that starts", (str(error),))
+    problems = []
+    usable = [device for device in found if device.is_usable]
+    if not usable:
+        problems.append(platform.missing_device_message())
+    for device in usable[:1]:
+        try:
+            device.memory_info()
+        except KapiError as error:
+            problems.append(str(error))
+    problems += _missing_library()
+    left_out = tuple(
+        f"{describe_device(device)}: compute capability {'.'.join(map(str, device.compute_capability))}, below 7.5"
+        for device in found
+        if not device.is_usable
+    )
+    return Findings(tuple(device.summary for device in usable), left_out, settings, told, tuple(problems))
+
+
+def versions(device: CudaDevice) -> list[tuple[str, str]]:
+    """Return names and versions of what a kernel goes through on its way to a device."""
+    major, minor = device.compute_capability
+    return [
+        ("cuda driver", device.driver_version),
+        ("cuda-bindings", _package("cuda-bindings")),
+        ("compute", f"{major}.{minor}"),
+        ("ptx", device.target.version),
+        ("libdevice", _package("nvidia-nvvm")),
+    ]
+
+
+def _missing_library() -> list[str]:
+    from kapi_ptx.target import PtxTarget
+
+    if PtxTarget().emission_request().get("libdevice"):
+        return []
+    return [
+        "NVIDIA's libdevice must be installed for kernels that call functions of mathematics, got none: "
+        f"`{driver.INSTALL}` brings it, and a CUDA toolkit in CUDA_HOME has it as well"
+    ]
+
+
+def _package(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"

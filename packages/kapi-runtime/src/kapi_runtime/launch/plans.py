@@ -1,0 +1,45 @@
+"""The plans of one kernel: what repeated launches need, by index space, made by the platform of their arrays."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from kapi_runtime.platform.interface import LaunchPlan
+from kapi_sim import NdRange, Range
+
+__all__ = ["PlanTable"]
+
+_SPACES, _PLANS = 64, 8  # index spaces of which a kernel remembers plans, and plans for each
+
+
+class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
+    """The plans of one kernel by index space, the latest first; those of old index spaces are forgotten."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+
+    def add(self, space: Range | NdRange, prepared: Any) -> None:
+        """Put a plan for launches like this one before the others of its index space, if there is none of its kind.
+
+        There may be one: a launch that waits for more events than plans can take goes the long way.
+        """
+        given = prepared.arguments.given
+        if any(plan.pack(given) for plan in self.get(space, ())):
+            return
+        plan = prepared.plan()
+        if plan is None:
+            return
+        with self._lock:
+            self[space] = (plan, *self.pop(space, ())[: _PLANS - 1])
+            while len(self) > _SPACES:
+                del self[next(iter(self))]
+
+    def forget(self, device: Any) -> None:
+        """Drop the plans of launches on a device."""
+        with self._lock:
+            for space, plans in list(self.items()):
+                self[space] = tuple(plan for plan in plans if plan.device != device)

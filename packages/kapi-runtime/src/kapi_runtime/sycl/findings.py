@@ -1,0 +1,121 @@
+"""What SYCL says of itself in ``python -m kapi_runtime`` and `runtime.get_version`: devices, drivers, problems."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import sys
+from typing import Any
+
+import dpctl
+import dpctl.memory
+
+from kapi_runtime.platform.interface import Findings
+from kapi_runtime.sycl import drivers
+from kapi_runtime.sycl.device_summary import describe_device, summarize
+from kapi_runtime.sycl.discovery import missing_device_message
+from kapi_runtime.sycl.opencl import OpenclError, opencl_device
+from kapi_runtime.sycl.queues import default_queue
+from kapi_runtime.sycl.usable import is_usable, usable_devices
+
+__all__ = ["findings", "versions"]
+
+_SETTINGS = (drivers.SWITCH, drivers.FILENAMES, drivers.VENDORS, drivers.SELECTOR)
+_IL_VERSION = 0x105B  # OpenCL's CL_DEVICE_IL_VERSION
+
+
+def findings() -> Findings:
+    """Look at devices and environment, and try the default device; never raises for what it finds."""
+    found = drivers.driver_search()
+    devices = [summarize(device) for device in usable_devices()]
+    left_out = [device for device in dpctl.get_devices() if not is_usable(device)]
+    problems = [missing_device_message()] if not devices else [*_default_problems(), *_trial()]
+    return Findings(
+        devices=tuple(devices),
+        left_out=tuple(
+            f"{describe_device(device)}, {device.sycl_platform.name}, driver {device.driver_version}: "
+            "no unified shared memory, so no array can live there"
+            for device in left_out
+        ),
+        settings=tuple((name, os.environ[name]) for name in _SETTINGS if name in os.environ),
+        driver=found.summary,
+        problems=tuple(problems),
+    )
+
+
+def versions(device: Any) -> list[tuple[str, str]]:
+    """Return what kernels go through on their way to a device, by the names of `kapi_runtime.runtime.Versions`."""
+    return [
+        ("dpctl", _package("dpctl")),
+        ("dpnp", _package("dpnp")),
+        ("sycl", f"{_package('intel-sycl-rt')} ({_library('libsycl.so')})"),
+        ("unified_runtime", f"{_package('intel-cmplr-lib-ur')} ({_library('libur_')})"),
+        ("driver", device.driver_version),
+        ("opencl", device.sycl_platform.version.strip()),
+        ("spirv", _spirv(device) or "unknown"),
+    ]
+
+
+def _default_problems() -> list[str]:
+    """SYCL's own default device, which dpnp takes, may be one that ends the process."""
+    try:
+        chosen = dpctl.select_default_device()
+    except dpctl.SyclDeviceCreationError:
+        return []
+    if is_usable(chosen):
+        return []
+    usable = summarize(usable_devices()[0]).filter_string
+    return [
+        f"SYCL's default device must have unified shared memory, got {describe_device(chosen)}: kapi_runtime "
+        "takes "
+        f"{usable} instead, but dpnp takes the default and ends the process.\n"
+        f"Make arrays with device={usable!r}, or set {drivers.SELECTOR}='*:{usable.rpartition(':')[2]}'"
+    ]
+
+
+def _trial() -> list[str]:
+    """Allocate on the default device, write there, and read back."""
+    try:
+        queue = default_queue()
+        memory = dpctl.memory.MemoryUSMDevice(64, queue=queue)
+        memory.copy_from_host(bytearray(range(64)))
+        queue.wait()
+        if bytes(memory.copy_to_host()) != bytes(range(64)):
+            return ["memory of the default device must hold what was written to it, got other values back"]
+    except Exception as error:
+        return [f"the default device must allocate and copy memory, got {type(error).__name__}: {error}", *_bad_path()]
+    return []
+
+
+def _bad_path() -> list[str]:
+    """Intel's driver reads its own path up to the first space; it then lists a device that cannot be used."""
+    library = drivers.driver_search().library
+    if library is None or " " not in library:
+        return []
+    return [
+        f"the driver's path must have no spaces, got {library!r}: make the environment in a folder whose path has none"
+    ]
+
+
+def _package(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        module = sys.modules.get(name.replace("-", "_"))  # imported from a source tree
+        return str(getattr(module, "__version__", "not installed"))
+
+
+def _library(name: str) -> str:
+    """File name of a loaded library, with links followed: it holds the version."""
+    paths = drivers.loaded_libraries(name)
+    return os.path.basename(os.path.realpath(paths[0])) if paths else "unknown"
+
+
+def _spirv(device: Any) -> str:
+    """The versions of SPIR-V that a device's driver takes, such as "1.0, 1.1"; "" if it does not tell."""
+    try:
+        words = opencl_device(device).text(_IL_VERSION).split()
+    except OpenclError:
+        return ""
+    found = (word.removeprefix("SPIR-V_") for word in words if word.startswith("SPIR-V_"))
+    return ", ".join(sorted(found, key=lambda version: tuple(map(int, version.split(".")))))

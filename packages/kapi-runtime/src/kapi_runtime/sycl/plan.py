@@ -1,0 +1,299 @@
+"""What a repeated launch needs, worked out by the first: one kernel, index space, queue and list of argument types.
+
+A plan is memory as `plan_layout` says: where each argument goes in the packed one, and what it must be.  Other values,
+shapes and arrays of the same types are packed by the same plan; whatever differs otherwise, or is not known here, goes
+the long way in `launch`, which raises the errors, and makes another plan.  So do arrays that overlap without being one
+view, of which the kernel writes one.
+
+Before a plan is used, it packs the arguments that it was made for, and the bytes must be those that the long way gave:
+that, and a look at the arrays' own attributes, shows that the structs of dpnp and NumPy are what they are taken for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kapi_runtime.platform.host_place import place_of_host_arrays
+from kapi_runtime.sycl import keep_alive
+from kapi_runtime.sycl.events import HostEvent, native_events
+from kapi_runtime.sycl.keep_alive import TIDY_AFTER
+from kapi_runtime.sycl.native import plan_layout as layout
+from kapi_runtime.sycl.native.chain import chain_of, managers
+from kapi_runtime.sycl.native.plan_layout import KEPT
+from kapi_runtime.sycl.native.plan_rows import pair_rows, plan_rows
+from kapi_runtime.sycl.native.submission import Submission, submission
+from kapi_runtime.sycl.program import DeviceKernel
+from kapi_runtime.sycl.waiting import Pace
+from kapi_sim import KernelLaunchError, LocalAccessor
+from kapi_sim.language.usm_fields import array_fields
+
+__all__ = ["Plan", "make_plan"]
+
+_RAW, _LOCAL = 13, 11  # dpctl's numbers of the kinds of arguments
+_UINT64 = 7  # dpctl's number of the element type of local memory
+_WORD = ctypes.c_int64
+
+
+class Plan:
+    """A launch that is ready but for its arguments; `make_plan` makes it.
+
+    Attributes
+    ----------
+    queue : dpctl.SyclQueue
+        Where it is submitted.
+    kernel : DeviceKernel
+        What is submitted.
+    is_plain : bool
+        Whether native code sees all that the arguments must be; if not, `suits` must be asked.
+    address : int
+        The plan in memory.
+    pace : Pace
+        How long its launches take to wait for.
+    """
+
+    __slots__ = (
+        "_accessors",
+        "_fields",
+        "_is_placed",
+        "_kept",
+        "_launch",
+        "_pack",
+        "_packed",
+        "_send",
+        "_written_views",
+        "address",
+        "is_plain",
+        "kernel",
+        "pace",
+        "queue",
+    )
+
+    def __init__(
+        self,
+        queue: Any,
+        kernel: DeviceKernel,
+        given: tuple[Any, ...],
+        words: dict[str, int],
+        kept: Any,
+        packed: bytes,
+        made: Submission,
+    ) -> None:
+        self.queue, self.kernel = queue, kernel
+        self._accessors = tuple((i, value) for i, value in enumerate(given) if isinstance(value, LocalAccessor))
+        self._fields = tuple((type_, type_._fields) for type_ in _types(given) if hasattr(type_, "_fields"))
+        # Without arrays, the queue is that of the `device_context`.
+        self._is_placed = any(parameter.kind == "array" for parameter in kernel.module.parameters)
+        # Views may be of any strides: whether elements share memory is asked each time, where they are written.
+        self._written_views = tuple(
+            position
+            for position, parameter in enumerate(kernel.module.parameters)
+            if parameter.kind == "array" and parameter.is_written and parameter.has_strides
+        )
+        self.is_plain = self._is_placed and not (self._accessors or self._fields or self._written_views)
+        self.pace = Pace()
+        self._pack, self._send, self._launch = made.pack, made.send, made.launch
+        self._packed = (ctypes.c_char * len(packed)).from_buffer_copy(packed)
+        local = [_local_memory(accessor) for _, accessor in self._accessors]
+        native = (ctypes.c_void_p * (1 + len(local)))(None, *map(ctypes.addressof, local))
+        types = (ctypes.c_int * (1 + len(local)))(_RAW, *([_LOCAL] * len(local)))
+        words = words | {
+            "packed": ctypes.addressof(self._packed),
+            "packed_size": len(packed),
+            "native": ctypes.addressof(native),
+            "native_types": ctypes.addressof(types),
+            "natives": len(native),
+            "host_event": id(HostEvent),
+            "release": id(keep_alive.release),
+            "pace": id(self.pace),
+        }
+        block = (_WORD * len(layout.PLAN_WORDS))(*(words.get(name, 0) for name in layout.PLAN_WORDS))
+        self.address = ctypes.addressof(block)
+        # The types, too: another one could be at the address of one that is gone.
+        self._kept = (block, kept, native, types, local, _types(given))
+
+    def suits(self, given: Sequence[Any]) -> bool:
+        """Whether local memory, named tuples, and where a launch without arrays goes are what the plan was made for."""
+        if not self._is_placed:
+            place = place_of_host_arrays()
+            if place is None or place.queue != self.queue:
+                return False
+        if self._written_views:
+            leaves = list(_leaves(given))
+            if any(array_fields(leaves[position]).overlaps_itself for position in self._written_views):
+                return False
+        return all(given[index] == accessor for index, accessor in self._accessors) and all(
+            type_._fields == fields for type_, fields in self._fields
+        )
+
+    def pack(self, given: tuple[Any, ...]) -> bool:
+        """Pack the arguments for `send`; False if they are not the plan's."""
+        return self._pack(self.address, given) and (self.is_plain or self.suits(given))
+
+    def send(self, owners: Any, before: list[Any]) -> tuple[HostEvent, Any] | None:
+        """Launch with what was packed.
+
+        Parameters
+        ----------
+        owners : object
+            What the launch uses, the plan included; kept alive until it has run.
+        before : list
+            Events of any kind that must be done before.
+
+        Returns
+        -------
+        tuple of (HostEvent, dpctl.SyclEvent) or None
+            None if it must be launched the long way.
+        """
+        if before:
+            before = _native(before)  # type: ignore[assignment]
+            if before is None:
+                return None
+        try:
+            chain = managers()[self.queue].kapi_chain
+        except AttributeError:
+            chain = chain_of(self.queue)
+            if chain is None:
+                return None
+        events: tuple[HostEvent, Any] | None = self._send(self.address, owners, chain, before)
+        if len(chain[KEPT]) % TIDY_AFTER == 0:
+            keep_alive.tidy(chain)
+        return events
+
+    def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any] | None:
+        """Launch with these arguments, or return None: they are not the plan's, or must be launched the long way."""
+        if not (self.is_plain or self.suits(given)):
+            return None
+        if before:
+            before = _native(before)  # type: ignore[assignment]
+            if before is None:
+                return None
+        try:
+            chain = managers()[self.queue].kapi_chain
+        except AttributeError:
+            chain = chain_of(self.queue)
+            if chain is None:
+                return None
+        events: tuple[HostEvent, Any] | None = self._launch(self.address, given, (given, self), chain, before)
+        if len(chain[KEPT]) % TIDY_AFTER == 0:
+            keep_alive.tidy(chain)
+        return events
+
+    @property
+    def device(self) -> Any:
+        """Where it launches."""
+        return self.queue.sycl_device
+
+    @property
+    def packed(self) -> bytes:
+        """The packed argument as it is now."""
+        return bytes(self._packed)
+
+
+def make_plan(
+    kernel: DeviceKernel,
+    queue: Any,
+    given: tuple[Any, ...],
+    packed: bytes,
+    global_range: Sequence[int],
+    local_range: Sequence[int] | None,
+    at_once: bool = False,
+) -> Plan | None:
+    """Return the plan of a launch that was validated, or None if there is none for arguments like these.
+
+    Parameters
+    ----------
+    kernel : DeviceKernel
+        The kernel.
+    queue : dpctl.SyclQueue
+        Where its arrays are.
+    given : tuple
+        The arguments.
+    packed : bytes
+        What the launch packs of them.
+    global_range, local_range : sequence of int
+        What it submits.
+    at_once : bool
+        Whether the plan is worth the making of `submission`'s functions.
+    """
+    made = submission(at_once)
+    slots = _slots()
+    rows = None if made is None else plan_rows(kernel.module, given)
+    if made is None or slots is None or rows is None:
+        return None
+    pairs = pair_rows(kernel.module, rows)
+    table = _table(rows, layout.ARGUMENT_WORDS)
+    pair_table = _table(pairs, layout.PAIR_WORDS)
+    objects = (_WORD * (1 + len(rows)))()
+    ranges = (_WORD * (2 * max(1, len(rows))))()
+    words = {
+        "given_count": len(given),
+        "arguments": len(rows),
+        "table": ctypes.addressof(table),
+        "objects": ctypes.addressof(objects),
+        "ranges": ctypes.addressof(ranges),
+        "pairs": len(pairs),
+        "pair_table": ctypes.addressof(pair_table),
+        "queue": id(queue),
+        "queue_ref": queue.addressof_ref(),
+        "kernel_ref": kernel.sycl_kernel.addressof_ref(),
+        "has_local_range": local_range is not None,
+        "dimensions": len(global_range),
+    } | slots
+    for name, extents in (("global_range", global_range), ("local_range", local_range or ())):
+        words |= {name + ("", "_1", "_2")[i]: extent for i, extent in enumerate(extents)}
+    plan = Plan(queue, kernel, given, words, (table, pair_table, objects, ranges), packed, made)
+    return plan if plan.pack(given) and plan.packed == packed else None
+
+
+def _native(before: list[Any]) -> list[Any] | None:
+    """The events as dpctl knows them; None if one is none, which the long way tells."""
+    try:
+        return native_events(before)
+    except KernelLaunchError:
+        return None
+
+
+def _slots() -> dict[str, int] | None:
+    """Where a host event holds what it is made of, or None if it holds it elsewhere."""
+    held = {"device_event": object(), "release": object(), "pace": object()}
+    event = HostEvent(*held.values())  # type: ignore[arg-type]  # looked at alone
+    words = {ctypes.c_size_t.from_address(id(event) + at).value: at for at in range(16, HostEvent.__basicsize__, 8)}
+    slots = {f"{name}_offset": words.get(id(value), 0) for name, value in held.items()}
+    return slots if all(slots.values()) else None
+
+
+def _table(rows: Sequence[dict[str, int]], words: Sequence[str]) -> Any:
+    flat = [row[name] for row in rows for name in words]
+    return (_WORD * max(1, len(flat)))(*flat)
+
+
+def _leaves(given: Sequence[Any]) -> Iterator[Any]:
+    """The arguments, and in the place of a tuple its members."""
+    for value in given:
+        if isinstance(value, tuple):
+            yield from _leaves(value)
+        else:
+            yield value
+
+
+def _types(given: Sequence[Any]) -> list[Any]:
+    """The type of each argument, and of each member of tuples."""
+    types: list[Any] = []
+    for value in given:
+        types.append(type(value))
+        if isinstance(value, tuple):
+            types += _types(value)
+    return types
+
+
+class _LocalMemory(ctypes.Structure):
+    """dpctl's struct of local memory: rank, element type, three extents."""
+
+    _fields_ = [("rank", ctypes.c_size_t), ("element", ctypes.c_int32), ("extents", ctypes.c_size_t * 3)]
+
+
+def _local_memory(accessor: LocalAccessor) -> _LocalMemory:
+    # Elements of 8 bytes serve every dtype: only the size and the alignment count.
+    return _LocalMemory(1, _UINT64, (ctypes.c_size_t * 3)(-(-accessor.nbytes // 8), 1, 1))

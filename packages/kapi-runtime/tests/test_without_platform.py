@@ -1,0 +1,106 @@
+"""kapi-runtime without any extra: it can be imported, and whatever needs a device says what to install.
+
+The session `without_platform` runs these where no platform is installed; elsewhere their libraries are hidden.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+HIDDEN = """
+import sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in ('cuda', 'dpctl', 'dpnp', 'kapi_ptx', 'kapi_spirv'):
+            raise ModuleNotFoundError(f'No module named {name!r}', name=name)
+
+sys.meta_path.insert(0, Hidden())
+import numpy as np
+import kapi_runtime as kapi
+
+def message(function, *arguments):
+    try:
+        function(*arguments)
+    except kapi.KapiError as error:
+        return f'{type(error).__name__}: {error}, code {error.code}'
+
+@kapi.kernel
+def double(item: kapi.Item, a):
+    a[item.get_id(0)] *= 2
+"""
+ANY = 'pip install "kapi-runtime[cpu]"'
+
+
+@pytest.fixture
+def run(run_python):
+    """Run lines where no platform is installed, and return what they print."""
+
+    def run_lines(lines: str) -> str:
+        done = run_python(HIDDEN + lines)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run_lines
+
+
+def test_import_and_kernels_need_no_platform(run):
+    assert run("print(double, kapi.Range(4), kapi.is_available(), len(kapi.devices))").split() == [
+        "<kernel",
+        "double>",
+        "Range(4)",
+        "False",
+        "0",
+    ]
+
+
+def test_import_asks_no_platform_s_library(run_python):
+    done = run_python("import sys, kapi_runtime\nprint([n for n in ('cuda', 'dpctl', 'dpnp') if n in sys.modules])")
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "kapi.devices",
+        "lambda: kapi.devices.current",
+        "lambda: kapi.devices[0]",
+        "lambda: double[4](np.ones(4))",
+        "kapi.default_queue",
+        "lambda: kapi.device_context('cpu').__enter__()",
+        "lambda: kapi.memory.device_array(4)",
+    ],
+)
+def test_what_needs_a_device_says_what_to_install(run, call):
+    said = run(f"print(message({call}))")
+    assert said.startswith("DeviceNotFoundError: a platform must be installed")
+    assert ANY in said
+    assert said.split()[-1] == "platform-absent"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "title", "extra"),
+    [
+        ("__cuda_array_interface__ = {}", "CUDA", "cuda"),
+        ("__sycl_usm_array_interface__ = {}", "SYCL", "sycl"),
+        ("__dlpack_device__ = lambda self: (2, 0)", "CUDA", "cuda"),
+        ("__dlpack_device__ = lambda self: (14, 0)", "SYCL", "sycl"),
+    ],
+)
+def test_array_of_a_missing_platform_is_refused_by_name(run, attributes, title, extra):
+    said = run(f"class Theirs:\n    {attributes}\nprint(message(lambda: double[4](Theirs())))")
+    assert said.startswith("ExecutionPlacementError: argument `a` of kernel `double` must be an array of a platform")
+    assert f"got a Theirs of {title}" in said
+    assert f'pip install "kapi-runtime[{extra}]"' in said
+
+
+def test_code_for_a_missing_platform_is_refused(run):
+    said = run("print(message(lambda: kapi.load_opencl('kernel void f() {}', 'f', {})))")
+    assert "SYCL must be installed for code of kernel `f`" in said
+    assert 'pip install "kapi-runtime[sycl]"' in said
+
+
+def test_command_says_what_to_install(run):
+    said = run("from kapi_runtime.__main__ import main\nprint(main([]))")
+    assert ANY in said
+    assert said.splitlines()[-1] == "1"

@@ -1,0 +1,96 @@
+"""What a dialect of the kernel language changes: other words for the same work-items, memory and barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kapi_sim.items.clock import Clock
+from kapi_sim.language import is_kernel_dtype
+from kapi_sim.language.launchable import parameters_for_launch
+from kapi_sim.language.words.index_space import NdRange, Range
+from kapi_sim.memory.views import View
+from kapi_sim.numbers.arithmetic import conversion
+
+if TYPE_CHECKING:
+    from kapi_sim.memory.arguments import Bound
+
+__all__ = ["KAPI", "Dialect"]
+
+
+class Dialect:
+    """How kernels are written; this one is kapi's own, and others are subclasses.
+
+    Attributes
+    ----------
+    has_item : bool
+        Whether a kernel's first parameter is the work-item.
+    is_strict : bool
+        Whether what kapi's compiler refuses is refused, and integers and literals are held to their types.
+    has_recursion : bool
+        Whether a function may call itself.
+    is_always_viewed : bool
+        Whether accesses go through views even if nothing is checked.
+    marks_returns : bool
+        Whether a work-item that left by a `return` ahead of a barrier is none that the barrier waits for.
+    converging_methods : frozenset of str
+        Methods, of objects that only a run knows, at which work-items may meet.
+    """
+
+    has_item = True
+    is_strict = True
+    has_recursion = False
+    is_always_viewed = False
+    marks_returns = False
+    converging_methods: frozenset[str] = frozenset()
+
+    def clock(self, space: Range | NdRange, sub_group_size: int) -> Clock:
+        """Return the clock of a launch, which names its work-items."""
+        return Clock(space, sub_group_size)
+
+    def parameters(self, function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
+        """Return the names of the parameters that take the launch's arguments."""
+        return parameters_for_launch(function, space, args)
+
+    def argument(self, value: Any) -> Any:
+        """Return an argument as the simulator knows it."""
+        return value
+
+    def is_dtype(self, dtype: np.dtype[Any]) -> bool:
+        """Tell whether arrays may be of this dtype."""
+        return is_kernel_dtype(dtype)
+
+    def is_value(self, value: object) -> bool:
+        """Tell whether an argument that is neither a number nor an array may be passed as it is."""
+        return False
+
+    def view(self, clock: Clock) -> type[View]:
+        """Return the class of arrays in kernels."""
+        return View
+
+    def traced_view(self, clock: Clock) -> Any:
+        """Return the class of arrays in kernels that are traced."""
+        from kapi_sim.memory.recorder import TracedView
+
+        return TracedView
+
+    def conversion(self, kind: object, is_literal: bool) -> Callable[[Any], Any] | None:
+        """Return what a call of `kind` is replaced by, where that is a real type; floats take literals as they are."""
+        if not isinstance(kind, type):
+            return None
+        is_integer = kind is int or issubclass(kind, np.integer)
+        is_float = issubclass(kind, (float, np.floating)) and not is_literal
+        return conversion(kind) if is_integer or is_float else None
+
+    def meet_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
+        """Return what a work-item yields that calls one of `converging_methods`."""
+        raise NotImplementedError
+
+    def start(self, bound: Bound) -> None:
+        """Begin a launch whose arguments are bound."""
+
+
+KAPI = Dialect()
+"""kapi's own."""

@@ -1,0 +1,9 @@
+"""``cuda.const``: memory that no kernel writes to."""
+
+from __future__ import annotations
+
+from kapi_sim.numba_cuda.memory import ConstantArrays
+
+__all__ = ["array_like"]
+
+array_like = ConstantArrays("const.array_like")

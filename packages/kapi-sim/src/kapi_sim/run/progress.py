@@ -1,0 +1,106 @@
+"""How far a long launch is: a line on the terminal, from the third second on.
+
+A thread of its own looks, now and then, at where the running launches are, so that kernels run no slower for it.
+Nothing is written unless standard error is a terminal, and nothing while a launch stands still, as at a
+debugger's prompt.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+__all__ = ["Follower", "follow"]
+
+AFTER = 2.0
+"""Seconds of work before anything is shown."""
+EVERY = 0.5
+"""Seconds between two looks."""
+_LOOKS = threading.Condition()
+_running: list[Follower] = []
+_threads: list[threading.Thread] = []
+
+
+@dataclass(slots=True, eq=False)
+class Follower:
+    """One launch that is followed.
+
+    Attributes
+    ----------
+    kernel : str
+        The kernel's name.
+    noun : str
+        What is counted: ``"work-items"`` or ``"work-groups"``.
+    total : int
+        How many there are.
+    position : callable
+        Returns how many have run, and something that differs if the launch went on.
+    """
+
+    kernel: str
+    noun: str
+    total: int
+    position: Callable[[], tuple[int, object]]
+    _start: float = field(default_factory=time.monotonic)
+    _seen: object = None
+    _is_shown: bool = False
+
+    def stop(self) -> None:
+        """Follow no longer, and take the line back."""
+        with _LOOKS:
+            _running.remove(self)
+            if self._is_shown:
+                _write("\r\x1b[K")
+
+    def look(self) -> None:
+        """Show how far the launch is, if it runs for long and goes on."""
+        seconds = time.monotonic() - self._start
+        done, state = self.position()
+        if seconds >= AFTER and state != self._seen:
+            self._is_shown = True
+            _write(f"\r\x1b[Kkapi: `{self.kernel}` has run {done} of {self.total} {self.noun} in {seconds:.0f} s")
+        self._seen = state
+
+
+def follow(kernel: str, noun: str, total: int, position: Callable[[], tuple[int, object]]) -> Follower | None:
+    """Follow a launch until `Follower.stop` is called; `None` if standard error is no terminal."""
+    if not _is_terminal():
+        return None
+    made = Follower(kernel, noun, total, position)
+    with _LOOKS:
+        if not any(thread.is_alive() for thread in _threads):  # the first, or a process that was forked
+            thread = threading.Thread(target=_look_now_and_then, name="kapi-progress", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # a place without threads
+                return None
+            _threads[:] = [thread]
+        _running.append(made)
+        _LOOKS.notify()
+    return made
+
+
+def _look_now_and_then() -> None:
+    while True:
+        with _LOOKS:
+            while not _running:
+                _LOOKS.wait()
+            # Of launches within launches, or on several threads, the oldest is told.
+            _running[0].look()
+        time.sleep(EVERY)
+
+
+def _is_terminal() -> bool:
+    is_terminal = getattr(sys.stderr, "isatty", None)
+    return is_terminal is not None and bool(is_terminal())
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):  # closed meanwhile
+        return

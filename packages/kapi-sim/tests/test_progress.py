@@ -1,0 +1,123 @@
+"""What a terminal is told of a launch that takes long."""
+
+from __future__ import annotations
+
+import io
+import re
+import threading
+
+import numpy as np
+import pytest
+
+import kapi_sim as kapi
+from kapi_sim.run import progress
+
+
+class Terminal(io.StringIO):
+    """A stream that says of itself that it is a terminal."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told = threading.Event()
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if "kapi: `" in text:
+            self.told.set()
+        return super().write(text)
+
+
+def use_terminal(monkeypatch) -> Terminal:
+    """Make standard error a terminal, on which each launch is told of; pytest has its own until a test runs."""
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(progress, "AFTER", 0.0)
+    monkeypatch.setattr(progress, "EVERY", 0.001)
+    return stream
+
+
+def count(item: kapi.Item, a):
+    i = item.get_id(0)
+    a[i] = a[i] + 1
+
+
+def count_in_groups(item: kapi.NdItem, a):
+    i = item.get_global_id(0)
+    a[i] = a[i] + 1
+    kapi.group_barrier(item.get_group())
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+@pytest.mark.parametrize(
+    ("function", "space", "noun"),
+    [
+        (count, kapi.Range(3000), "3000 work-items"),
+        (count_in_groups, kapi.NdRange(3000, 10), "300 work-groups"),
+    ],
+)
+def test_terminal_is_told_how_far_a_launch_is(function, space, noun, checks, monkeypatch):
+    terminal = use_terminal(monkeypatch)
+    kernel = kapi.kernel(function)
+    with kapi.simulation(checks=checks):
+        # The thread that looks has its turn within some launches.
+        for _ in range(200):
+            kapi.call_kernel(kernel, space, np.zeros(3000))
+            if terminal.told.is_set():
+                break
+    told = re.findall(r"\r\x1b\[Kkapi: `(\w+)` has run (\d+) of (\d+ [\w-]+) in 0 s", terminal.getvalue())
+    assert told
+    assert {(name, of) for name, _, of in told} == {(function.__name__, noun)}
+    assert all(0 <= int(done) <= 3000 for _, done, _ in told)
+    # At the end the line is taken back.
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_quick_launch_is_not_told_of(monkeypatch):
+    terminal = use_terminal(monkeypatch)
+    monkeypatch.setattr(progress, "AFTER", 60.0)
+    kapi.call_kernel(kapi.kernel(count), kapi.Range(1000), np.zeros(1000))
+    assert terminal.getvalue() == ""
+
+
+def test_launch_that_stands_still_is_not_told_of_again(monkeypatch):
+    terminal = use_terminal(monkeypatch)
+    states = iter([1, 1, 2])
+    follower = progress.Follower("k", "work-items", 9, lambda: (4, next(states)))
+    shown = []
+    for _ in range(3):
+        follower.look()
+        shown.append(terminal.getvalue().count("has run 4 of 9 work-items"))
+    assert shown == [1, 1, 2]
+
+
+def test_nothing_is_followed_where_there_is_no_terminal(monkeypatch):
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    assert progress.follow("k", "work-items", 1, lambda: (0, 0)) is None
+    monkeypatch.setattr("sys.stderr", None)
+    assert progress.follow("k", "work-items", 1, lambda: (0, 0)) is None
+
+
+def test_place_without_threads_runs_without_a_word(monkeypatch):
+    terminal = use_terminal(monkeypatch)
+
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(progress, "_threads", [])
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    kapi.call_kernel(kapi.kernel(count), kapi.Range(3), np.zeros(3))
+    assert terminal.getvalue() == ""
+
+
+def test_error_takes_the_line_back(monkeypatch):
+    terminal = use_terminal(monkeypatch)
+
+    def fail(item: kapi.Item, a):
+        a[item.get_id(0) + 1] = 1
+
+    with pytest.raises(kapi.OutOfBoundsError):
+        kapi.call_kernel(kapi.kernel(fail), kapi.Range(2), np.zeros(2))
+    assert progress._running == []
+    assert terminal.getvalue() == "" or terminal.getvalue().endswith("\r\x1b[K")

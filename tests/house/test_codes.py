@@ -1,0 +1,127 @@
+"""Every error that kapi raises has a code of the table, and every code of the table is used and tested."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+
+import pytest
+
+TABLE = "packages/kapi-sim/src/kapi_sim/codes.py"
+DONE = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-ptx", "kapi-runtime", "kapi-numba-offload")
+MAKERS = (
+    "Finding",
+    "KernelProblem",
+    "KernelTypeProblem",
+    "_add",
+    "_add_problem",
+    "problem_at",
+    "problem_with",
+)
+"""Calls that are given a code beside the errors themselves."""
+WITHOUT_TEST = frozenset(
+    """
+    arguments-overlap array-misaligned array-without-queue arrays-mixed assert-failed atomic-of-private
+    build-refused callback-form compiled-for-other-arguments compiled-for-other-space context-lost context-not-last
+    copy-order copy-to-read-only copy-unlike copy-without-array cuda-array-interface cuda-memory
+    debug-of-device-function device-lacks device-memory-short device-too-old device-unknown device-without-times
+    different-queues dlpack-capsule dlpack-elements dpnp-broken driver-absent driver-failed
+    driver-file driver-too-old entry-absent entry-name event-unrecorded event-without-times events-of-devices
+    failure-record forked-process helper-lost launch-refused memory-shape module-file-changed module-file-format
+    module-file-part module-file-too-large negative-exponent no-array no-device no-event no-queue
+    offload-changes-outside offload-falls-back offload-host-call offload-locals offload-needs-source parameter-count
+    parameter-name parameter-types precompiled-argument precompiled-code print-call print-value
+    private-array-in-loop private-array-returned profiling-running profiling-stopped raise-class raise-value
+    sub-devices tensor-form
+    """.split()
+)
+"""Codes whose tests assert the words of the message still. None is added; a code that a test meets leaves the set."""
+
+
+@pytest.fixture(scope="module")
+def codes(root):
+    return runpy.run_path(str(root / TABLE))["CODES"]
+
+
+@pytest.fixture(scope="module")
+def trees(root):
+    files = [file for name in DONE for file in sorted(root.glob(f"packages/{name}/src/**/*.py"))]
+    files.remove(root / TABLE)
+    return {file.relative_to(root): ast.parse(file.read_text("utf-8")) for file in files}
+
+
+def name_of(node):
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def error_classes(trees):
+    """Names of `KapiError` and of all that is derived from it, in whatever package."""
+    classes = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    found, before = {"KapiError"}, set()
+    while found != before:
+        before = set(found)
+        found |= {each.name for each in classes if any(name_of(base) in found for base in each.bases)}
+    return found
+
+
+def texts_in(tree):
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def calls_of(trees, names):
+    for file, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and name_of(node.func) in names:
+                yield file, node
+
+
+def test_there_are_errors(trees):
+    assert len(list(calls_of(trees, error_classes(trees)))) > 100
+
+
+def test_every_error_has_a_code(trees):
+    """An error that another module completes, of a class derived beside it, has one as well."""
+    lacking = [
+        f"{file}:{call.lineno}: {name_of(call.func)}"
+        for file, call in calls_of(trees, error_classes(trees) - {"SpinningError"})  # it has its own
+        if not {"code", "problems"} & {keyword.arg for keyword in call.keywords}
+    ]
+    assert lacking == []
+
+
+def test_every_code_is_of_the_table(trees, codes):
+    unknown = []
+    for file, call in calls_of(trees, error_classes(trees) | set(MAKERS)):
+        given = [keyword.value for keyword in call.keywords if keyword.arg == "code"]
+        if name_of(call.func) in MAKERS:
+            given += [each for each in call.args[:2] if isinstance(each, ast.Constant)][:1]
+        unknown += [
+            f"{file}:{call.lineno}: {text}"
+            for node in given
+            for text in texts_in(node)
+            if text and text not in codes and not text.startswith("needs-") and " " not in text
+        ]
+    assert unknown == []
+
+
+def test_every_code_is_used(trees, codes):
+    used = set().union(*map(texts_in, trees.values()))
+    assert sorted(set(codes) - used) == []
+
+
+def test_every_code_is_met_by_a_test(root, codes):
+    """Its message is in a snapshot, or a test names it whose message is in none."""
+    met = set()
+    for snapshot in root.glob("packages/*/tests/snapshots/messages.txt"):
+        met |= {line[1:-1] for line in snapshot.read_text("utf-8").splitlines() if line.startswith("[")}
+    for file in (*root.glob("packages/*/tests/*.py"), *root.glob("tests/*/*.py")):
+        if file.name != "test_codes.py":
+            met |= texts_in(ast.parse(file.read_text("utf-8")))
+    assert sorted(set(codes) - met) == sorted(WITHOUT_TEST)
+
+
+def test_codes_are_words_and_meanings_one_line(codes):
+    for code, meaning in codes.items():
+        assert re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", code), code
+        assert re.fullmatch("[^\n]{10,110}[^.\n]", meaning), code

@@ -1,0 +1,95 @@
+"""Run everything of kapi_runtime that needs an NVIDIA GPU, and print one table: ``python tools/gpu.py [--json FILE]``.
+
+It needs neither an index nor pytest: an interpreter in which the packages and CuPy can be imported (PyTorch, JAX and
+numba-cuda are used where they are).  The exit status is the number of rows that failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+GPU = next(path for path in (HERE.parent / "tests" / "gpu", HERE) if (path / "checks.py").exists())
+TIMEOUT = 540
+
+
+def conformance(options: list[str], processes: int) -> dict[str, Any]:
+    """Run all cases in several processes at once."""
+    command = [sys.executable, str(GPU / "conformance.py"), *options]
+    start = time.perf_counter()
+    running = [
+        subprocess.Popen(
+            [*command, "--part", f"{part}/{processes}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for part in range(processes)
+    ]
+    passed = 0
+    failed: dict[str, str] = {}
+    for part, process in enumerate(running):
+        try:
+            out, err = process.communicate(timeout=TIMEOUT)
+            told = json.loads(out.splitlines()[-1])
+            passed += told["passed"]
+            failed |= told["failed"]
+        except (subprocess.TimeoutExpired, IndexError, ValueError):
+            process.kill()
+            failed[f"part {part}"] = (
+                f"ended with {process.returncode}: {err[-2000:]}" if process.returncode else "timeout"
+            )
+    name = " ".join(["conformance", *options])
+    return {
+        "check": name,
+        "passed": not failed and passed > 0,
+        "found": {"passed": passed, "failed": failed},
+        "seconds": round(time.perf_counter() - start, 1),
+    }
+
+
+def checks(names: list[str]) -> list[dict[str, Any]]:
+    """Run the checks in a process of their own."""
+    command = [sys.executable, str(GPU / "checks.py"), *names]
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        out, err = ran.stdout, ran.stderr
+    except subprocess.TimeoutExpired as error:
+        out, err = (error.stdout or b"").decode(), "timeout"
+    rows = [json.loads(line) for line in out.splitlines() if line.startswith('{"check"')]
+    if err.strip():
+        rows.append({"check": "what they wrote to stderr", "passed": True, "found": err[-4000:], "seconds": 0})
+    if not rows:
+        rows.append({"check": "checks", "passed": False, "found": err[-4000:], "seconds": 0})
+    return rows
+
+
+def main() -> int:
+    """Run what is asked for, and return how many rows failed."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--json", help="write all rows there as well")
+    parser.add_argument("--processes", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
+    parser.add_argument("--only", choices=("conformance", "checks"))
+    parser.add_argument("names", nargs="*", help="checks to run; all by default")
+    given = parser.parse_args()
+    rows: list[dict[str, Any]] = []
+    if given.only != "conformance":
+        rows += checks(given.names)
+    if given.only != "checks" and not given.names:
+        for options in ([], ["--debug"], ["--without-inlining"]):
+            rows.append(conformance(options, given.processes))
+    for row in rows:
+        found = row["found"]
+        text = found if isinstance(found, str) else json.dumps(found)
+        print(f"{'ok  ' if row['passed'] else 'FAIL'} {row['seconds']:7.1f} s  {row['check']:<34} {text}")
+    if given.json:
+        Path(given.json).write_text(json.dumps(rows, indent=1))
+    return sum(not row["passed"] for row in rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
