@@ -54,8 +54,11 @@ class Fresh:
         self.is_written = np.zeros(max(array.nbytes, 1), bool)
 
     def note_all(self, part: np.ndarray[Any, Any]) -> None:
-        """Take note that the host has written a part."""
+        """Take note that the host has written a part; of one that is a copy, all."""
         low, high = _bounds(part)
+        if not np.may_share_memory(part, self.array):
+            self.is_written[:] = True
+            return
         if part.flags.c_contiguous or part.flags.f_contiguous:
             self.is_written[low - self.start : high - self.start] = True
             return
@@ -356,21 +359,18 @@ def _known(interface: dict[str, Any]) -> tuple[np.ndarray[Any, Any], Fresh | Non
         owner = each.host
         low, high = _bounds(owner) if owner.size else (0, 0)
         if low <= address < high:
-            shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
-            if "descr" in interface and dtype.kind == "V":
-                dtype = owner.dtype
-            strides = interface.get("strides")
-            offset = address - low
             base = owner
             while isinstance(base.base, np.ndarray):
                 base = base.base
-            start = base.__array_interface__["data"][0]
-            raw = (
-                np.ndarray(base.nbytes, np.uint8, base.reshape(-1).view(np.uint8)) if base.flags.c_contiguous else None
-            )
-            if raw is None:
-                return owner, each.fresh
-            made: np.ndarray[Any, Any] = np.ndarray(shape, dtype, raw, offset + low - start, strides)
+            whole = base if base.flags.c_contiguous else base.T
+            if not whole.flags.c_contiguous:
+                break
+            shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
+            if dtype.kind == "V":
+                dtype = owner.dtype
+            raw = whole.reshape(-1).view(np.uint8)
+            offset = address - raw.__array_interface__["data"][0]
+            made: np.ndarray[Any, Any] = np.ndarray(shape, dtype, raw, offset, interface.get("strides"))
             return made, each.fresh
     if 0 in tuple(interface["shape"]):
         return np.empty(interface["shape"], interface["typestr"]), None
