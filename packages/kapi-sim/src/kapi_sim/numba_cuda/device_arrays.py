@@ -270,6 +270,7 @@ class DeviceArray:
         _require_contiguous(self._array)
         if is_there:
             _require_contiguous(given)
+            _require_order(given, self._array)
         if given.ndim and given.shape != self.shape:
             _require_alike(given, self._array)
         self._array[...] = given
@@ -328,10 +329,23 @@ class ArrayTypeError(DtypeError):
 
 
 def _require_contiguous(array: np.ndarray[Any, Any]) -> None:
-    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+    low, high = _bounds(array)
+    if high - low != array.nbytes:
         raise ConversionError(
             f"an array on the device must be contiguous to be copied as a whole, got strides {array.strides}: "
             "assign to its elements, `array[...] = values`",
+            code="copy-unlike",
+        )
+
+
+def _require_order(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> None:
+    steps = [
+        [step for extent, step in zip(array.shape, array.strides, strict=True) if extent > 1] for array in (one, other)
+    ]
+    if one.shape == other.shape and steps[0] != steps[1]:
+        raise ConversionError(
+            f"arrays on the device must lie alike to be copied, got strides {one.strides} and {other.strides}: assign "
+            "to the elements, `array[...] = values`",
             code="copy-unlike",
         )
 
