@@ -52,6 +52,8 @@ DECIDED_BY_VERSIONS = {
     "kapi-runtime": ["test_conformance.py", "test_placement.py"],
     "kapi-numba-offload": ["test_array_expression.py"],
 }
+# What needs the extra `cuda` of kapi-runtime: its own session has it, in an environment without dpctl.
+OF_CUDA = ("--ignore-glob=*/kapi_runtime/cuda/*", "--ignore-glob=*/kapi-runtime/tests/test_cuda_*")
 WHEELS = ROOT / ".nox" / "wheels"
 # Seconds of processor time for each session of `tests`, some more than it took. Being over is reported and fails
 # nothing: time is the machine's as well, and a slow one is not at fault.
@@ -72,6 +74,7 @@ BUDGETS = {
     "docs": 180,
     "without_dpnp": 60,
     "without_platform": 30,
+    "with_cuda": 90,
     "build": 40,
     "brief on 3.11": 70,
     "brief on 3.12": 70,
@@ -109,7 +112,7 @@ def tests(session: nox.Session) -> None:
     quick = ["lint", "imports", "house", "types"]
     # The longest first, so that no lane is left alone with one at the end.
     latest = [f"isolated({dist})" for dist in PACKAGES]
-    alone = ["docs", "without_dpnp", "without_platform", "build"]
+    alone = ["docs", "without_dpnp", "without_platform", "with_cuda", "build"]
     names = [*quick, "integration", *reversed(latest), "instruction_sets", *alone]
     run_sessions(session, {name: nox_command(name) for name in names} | on_other_pythons(session))
 
@@ -199,6 +202,16 @@ def without_platform(session: nox.Session) -> None:
     install(session, "--group", "without-platform")
     session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpctl", "dpnp", "kapi_spirv", "kapi_ptx")
     run_tests(session, ROOT / "packages" / "kapi-runtime" / "tests" / "test_without_platform.py", *session.posargs)
+
+
+@nox.session
+def with_cuda(session: nox.Session) -> None:
+    """kapi-runtime[cuda] alone, no dpctl: the host's part of launches on NVIDIA GPUs, by a double of the driver."""
+    install(session, "--group", "with-cuda")
+    session.run("python", "tools/isolation.py", "kapi-runtime", "--without", "dpctl", "dpnp", "kapi_spirv")
+    folder = ROOT / "packages" / "kapi-runtime" / "tests"
+    run_tests(session, *sorted(folder.glob("test_cuda_*.py")), *session.posargs)
+    run_tests(session, "--doctest-modules", "--pyargs", "kapi_runtime.cuda", *session.posargs)
 
 
 @nox.session
@@ -301,7 +314,7 @@ def nightly(session: nox.Session, part: str) -> None:
     elif part == "instruction-sets":
         under_each_instruction_set(session, {"KAPI_NIGHTLY": "0"})
     elif part in REST:
-        ignored = [f"--ignore={ROOT / path}" for paths in ALONE.values() for path in paths]
+        ignored = [*OF_CUDA, *(f"--ignore={ROOT / path}" for paths in ALONE.values() for path in paths)]
         run_tests(session, *(ROOT / path for path in REST[part]), *ignored, *session.posargs, env=whole)
     else:
         run_tests(session, *(ROOT / path for path in ALONE[part]), *session.posargs, env=whole)
@@ -395,7 +408,7 @@ def run_package(session: nox.Session, dist: str) -> None:
     module = dist.replace("-", "_")
     session.run("python", str(ROOT / "tools" / "isolation.py"), dist)
     tests_folder = ROOT / "packages" / dist / "tests"
-    run_tests(session, tests_folder, "--doctest-modules", "--pyargs", module, *session.posargs)
+    run_tests(session, tests_folder, "--doctest-modules", "--pyargs", module, *OF_CUDA, *session.posargs)
     run_examples(session, dist)
 
 

@@ -1,7 +1,7 @@
 """Kernels with their pictures in pages.
 
 - ``{kapi-exercise} NAME`` shows a wrong kernel, its report and picture, and hides the answer.  The exercises are those
-  of kapi-sim's examples.
+  of `kapi_sim.exercises`.
 - ``{kapi-picture} CAPTION`` shows the program that is its content, and the picture of its launches.
 
 They run when the page is built, so a reader sees what comes.
@@ -23,7 +23,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import kapi_sim
 
-EXERCISES = Path(__file__).parents[2] / "packages" / "kapi-sim" / "examples" / "exercises"
+EXERCISES = Path(__file__).parents[2] / "packages" / "kapi-sim" / "src" / "kapi_sim" / "exercises"
 
 
 class KapiExercise(SphinxDirective):
@@ -34,9 +34,11 @@ class KapiExercise(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Run the exercise, and lay out what it shows."""
         file = EXERCISES / f"{self.arguments[0]}.py"
-        self.env.note_dependency(str(file))
+        answer = EXERCISES / "answers" / file.name
+        for each in (file, answer):
+            self.env.note_dependency(str(each))
         exercise = runpy.run_path(str(file))
-        check, wrong, right = exercise["check"], exercise["wrong"], exercise["right"]
+        check, wrong, right = exercise["check"], exercise["wrong"], runpy.run_path(str(answer))["right"]
         return [
             _code(wrong),
             nodes.paragraph(text="The simulator says:"),
@@ -53,8 +55,8 @@ class KapiExercise(SphinxDirective):
         """A line that hands the exercise out; the page's own parser makes the link."""
         path = os.path.relpath(file, Path(self.env.doc2path(self.env.docname)).parent)
         text = (
-            f"Mend it: {{download}}`{file.name} <{path}>` prints this report, and nothing more once `wrong` is right. "
-            "(The answer stands in it below, so do not read on.)"
+            f"Mend it: {{download}}`{file.name} <{path}>` prints this report until `wrong` is right, and then says so; "
+            f"`python -m kapi_sim exercise {int(file.stem[2:4])}` writes it to your folder."
         )
         container = nodes.container()
         source = self.get_source_info()[0]

@@ -26,12 +26,12 @@ WITHOUT_TEST = frozenset(
     build-refused callback-form compiled-for-other-arguments compiled-for-other-space context-lost context-not-last
     copy-order copy-to-read-only copy-unlike copy-without-array cuda-array-interface cuda-memory
     debug-of-device-function device-lacks device-memory-short device-too-old device-unknown device-without-times
-    different-platforms different-queues dlpack-capsule dlpack-elements dpnp-broken driver-absent driver-failed
+    different-queues dlpack-capsule dlpack-elements dpnp-broken driver-absent driver-failed
     driver-file driver-too-old entry-absent entry-name event-unrecorded event-without-times events-of-devices
     failure-record forked-process helper-lost launch-refused memory-shape module-file-changed module-file-format
     module-file-part module-file-too-large negative-exponent no-array no-device no-event no-queue
     offload-changes-outside offload-falls-back offload-host-call offload-locals offload-needs-source parameter-count
-    parameter-name parameter-types platform-absent precompiled-argument precompiled-code print-call print-value
+    parameter-name parameter-types precompiled-argument precompiled-code print-call print-value
     private-array-in-loop private-array-returned profiling-running profiling-stopped raise-class raise-value
     sub-devices tensor-form
     """.split()

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 SESSIONS = """
-    demo tests pythons lint imports house types build isolated without_dpnp without_platform minimums
+    demo tests pythons lint imports house types build isolated without_dpnp without_platform with_cuda minimums
     integration brief instruction_sets docs browser bench sizes nightly
 """.split()
 

@@ -232,3 +232,25 @@ def test_a_part_stored_from_another_part_stays_on_the_host():
         f(given)
     a[:, 1:] = a[:, :-1] * 2
     np.testing.assert_allclose(given.asnumpy(), a)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64", "float32"])
+def test_iterations_that_meet_in_an_element_lose_nothing(dtype):
+    """A histogram, in each spelling, and sums of columns; each element is that of the loop run in order."""
+
+    @numba.njit
+    def f(at, weights, bins, other, columns, matrix):
+        for i in prange(at.shape[0]):
+            bins[at[i]] += weights[i]
+            other[at[i]] = other[at[i]] + 1
+            columns[:] += matrix[i]
+
+    random = np.random.default_rng(5)
+    at, weights = random.integers(0, 4, 20_000), random.integers(0, 9, 20_000).astype(dtype)
+    matrix = random.integers(0, 9, (20_000, 3)).astype(dtype)
+    given = [dpnp.asarray(each) for each in (at, weights)]
+    bins, other, columns = (dpnp.zeros(size, dtype=dtype) for size in (4, 4, 3))
+    f(*given, bins, other, columns, dpnp.asarray(matrix))
+    assert bins.asnumpy().tolist() == np.bincount(at, weights).tolist()
+    assert other.asnumpy().tolist() == np.bincount(at).tolist()
+    assert columns.asnumpy().tolist() == matrix.sum(0).tolist()

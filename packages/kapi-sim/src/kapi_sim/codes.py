@@ -291,6 +291,8 @@ _SIMULATOR = {
     "debug-item": "`item` of debug() is no global id",
     "debug-item-absent": "no launch in the block has the work-item of debug()",
     "picture-format": "a picture is to be written to a file of another format",
+    "exercise-kernel": "the file of an exercise has no kernel of the name that is looked for",
+    "exercise-number": "there is no exercise of this number",
     "profile-incomplete": "properties of a device lack what a profile is made of",
     "profile-number": "a number of a profile is no positive integer",
     "profile-sub-groups": "a profile names no size of sub-groups",

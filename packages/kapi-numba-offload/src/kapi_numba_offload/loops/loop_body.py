@@ -20,6 +20,7 @@ from kapi_numba_offload.loops.loop_views import Rows, View
 from kapi_numba_offload.loops.loops_over_rows import as_loop_over_indices
 from kapi_numba_offload.loops.private_arrays import private_array
 from kapi_numba_offload.loops.row_expressions import RowExpressions
+from kapi_numba_offload.loops.shared_elements import SharedElements, as_update
 from kapi_numba_offload.loops.syntax_parts import call_of, variable
 
 __all__ = ["BodyRewriter"]
@@ -40,6 +41,8 @@ class BodyRewriter:
         The loop's body.
     constants : mapping of str to int, optional
         Variables whose values the kernel is made for: the lengths of a work-item's own arrays.
+    parallel : sequence of str
+        The variables of the parallel loops.
 
     Attributes
     ----------
@@ -60,7 +63,9 @@ class BodyRewriter:
         lower: Mapping[str, int],
         body: Sequence[ast.stmt],
         constants: Mapping[str, int] | None = None,
+        parallel: Sequence[str] = (),
     ) -> None:
+        self._shared = SharedElements(arrays, parallel)
         inliner = Inliner(names, {name: len(facts.ones) for name, facts in arrays.items()})
         self._body = inliner.block([copy.deepcopy(each) for each in body])
         self.outside = inliner.outside
@@ -139,6 +144,9 @@ class BodyRewriter:
         if isinstance(target, ast.Name):
             return self._assign_variable(node, target.id, value)
         if isinstance(target, ast.Subscript):
+            update = as_update(node)
+            if update is not None:
+                return self._in_place(update)
             view = self._views.of(target)
             if view is None:
                 raise NotInKernelError("an assignment to something that is no array", node)
@@ -208,8 +216,9 @@ class BodyRewriter:
         rows = self._expressions.rows(node.value)
         if view.order:
             return self._loops(view, node.value, rows, node.op, node)
+        is_atomic = self._shared.needs_atomic(view, node.op, node.value)
         node.target, node.value = self._views.stored(view, [], node), self._expressions.scalar(node.value)
-        return [node]
+        return [self._shared.atomic(node) if is_atomic else node]
 
     def _loops(
         self, view: View, value: ast.expr, rows: Rows | None, operation: ast.operator | None, node: ast.stmt
@@ -239,6 +248,8 @@ class BodyRewriter:
             ast.Assign([element], source) if operation is None else ast.AugAssign(element, operation, source)
         )
         inner = ast.copy_location(inner, node)
+        if isinstance(inner, ast.AugAssign) and self._shared.needs_atomic(view, inner.op, value):
+            inner = self._shared.atomic(inner)
         for counter, axis in zip(reversed(counters), reversed(view.free), strict=True):
             steps = call_of("range", copy.deepcopy(axis.length))
             inner = ast.copy_location(ast.For(ast.Name(counter, ast.Store()), steps, [inner], []), node)

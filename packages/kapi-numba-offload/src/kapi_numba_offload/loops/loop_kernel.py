@@ -39,6 +39,7 @@ class LoopFunctions:
             **function.__globals__,
             **names.closure,
             **HELPERS,
+            "kapi_AtomicRef": kapi_runtime.AtomicRef,
             "kapi_PrivateArray": kapi_runtime.PrivateArray,
         }
 
@@ -46,7 +47,8 @@ class LoopFunctions:
         self, arrays: Mapping[str, ArrayFacts], lower: Mapping[str, int], constants: Mapping[str, int]
     ) -> BodyRewriter:
         """What rewrites the loop's body, for such arrays, variables that are never below numbers, and lengths."""
-        made = BodyRewriter(self._names, arrays, lower, self._syntax.body, constants)
+        parallel = [axis.variable for axis in self._syntax.axes]
+        made = BodyRewriter(self._names, arrays, lower, self._syntax.body, constants, parallel)
         self._globals.update(made.outside)
         return made
 

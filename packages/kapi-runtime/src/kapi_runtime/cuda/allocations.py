@@ -75,12 +75,12 @@ class CudaMemory:
 
     def __del__(self) -> None:
         pointer = getattr(self, "pointer", 0)
-        if pointer:
+        if pointer and driver.is_loaded():
             try:
                 with self.device.entered():
                     # Both wait for the work that may use it.
-                    driver.result("cuMemFreeHost" if self.kind == "host" else "cuMemFree", pointer)
-            except Exception:  # at exit the driver may be gone
+                    driver.quietly("cuMemFreeHost" if self.kind == "host" else "cuMemFree", pointer)
+            except Exception:  # at exit the driver may be gone, and a lost context cannot be entered
                 return
 
 
