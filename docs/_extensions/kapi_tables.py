@@ -6,6 +6,7 @@
 - ``errors``: each error, its builtin base, and what happened
 - ``numpy-functions``: what becomes of each NumPy function in a function that is offloaded
 - ``fallback-reasons``: why something runs on the host all the same
+- ``numba-cuda-works`` and ``numba-cuda-refused``: what of numba.cuda the simulator has, and what not and why
 - ``versions``: what each package depends on, from its pyproject
 
 ``{kapi-error} NAME`` prints cause and cure of one error, and ``{kapi-codes}`` each code with its cause, as an anchor of
@@ -29,6 +30,7 @@ import kapi_numba_offload
 import kapi_sim.language
 from kapi_sim.codes import FAMILIES
 from kapi_sim.errors import ERRORS
+from kapi_sim.numba_cuda.support import REFUSED, WORKS
 from kapi_sim.testing.conformance import CASES
 
 PACKAGES = Path(__file__).parents[2] / "packages"
@@ -99,6 +101,21 @@ def fallback_reasons() -> tuple[Sequence[str], list[Sequence[str]]]:
     ]
 
 
+def numba_cuda_works() -> tuple[Sequence[str], list[Sequence[str]]]:
+    """The names of numba.cuda that the simulator has, by subject."""
+    return ["subject", "names in `cuda`", "what to know"], [
+        [subject, " ".join(f"`{name}`" for name in names.split()), note] for subject, (names, note) in WORKS.items()
+    ]
+
+
+def numba_cuda_refused() -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Those that it does not have, by the reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in REFUSED.items():
+        reasons.setdefault(reason, []).append(f"`{name}`")
+    return ["names", "why not"], [[" ".join(names), reason] for reason, names in reasons.items()]
+
+
 def versions() -> tuple[Sequence[str], list[Sequence[str]]]:
     """Each package's version, Python and dependencies."""
     cells = []
@@ -116,6 +133,8 @@ TABLES: dict[str, Callable[..., tuple[Sequence[str], list[Sequence[str]]]]] = {
     "errors": errors,
     "numpy-functions": numpy_functions,
     "fallback-reasons": fallback_reasons,
+    "numba-cuda-works": numba_cuda_works,
+    "numba-cuda-refused": numba_cuda_refused,
     "versions": versions,
 }
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "model" / "environment.md"
-NAME = r"(?:KAPI|NUMBA_DPPY|OCL_ICD|ONEAPI|XDG|NO|LD)_[A-Z][A-Z_]*[A-Z]|LOCALAPPDATA"
+NAME = r"(?:CUDA(?!_ERROR)|KAPI|NUMBA_DPPY|OCL_ICD|ONEAPI|XDG|NO|LD)_[A-Z][A-Z_]*[A-Z]|LOCALAPPDATA"
 READ = re.compile(r"environ(?:\.get\(|\.setdefault\(|\[)\"(?P<name>\w+)\"")
-CONSTANTS = {"KAPI_DEFAULT_TARGET"}  # named in __all__
+CONSTANTS = {"CUDA_HOST", "CUDA_MANAGED", "KAPI_DEFAULT_TARGET"}  # of DLPack, and named in __all__
 
 
 def names_in(*files: Path, quote: str) -> set[str]:

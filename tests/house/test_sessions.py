@@ -7,8 +7,8 @@ import sys
 import pytest
 
 SESSIONS = """
-    demo tests pythons lint imports house types build isolated without_dpnp without_platform minimums integration brief instruction_sets
-    docs browser bench sizes nightly
+    demo tests pythons lint imports house types build isolated without_dpnp without_platform minimums
+    integration brief instruction_sets docs browser bench sizes nightly
 """.split()
 
 

@@ -18,7 +18,10 @@ def test_there_are_pages():
     assert len(PAGES) > 4
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.stem != "index"], ids=lambda page: page.stem)
+WITH_ROWS = [page for page in PAGES if ROW.search(page.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("page", WITH_ROWS, ids=lambda page: page.stem)
 def test_names_in_the_table_exist(page):
     names = {name for row in ROW.finditer(page.read_text("utf-8")) for name in NAME.findall(row["here"])}
     assert names

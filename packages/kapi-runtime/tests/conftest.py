@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import functools
+import importlib.util
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +76,27 @@ def long_way(monkeypatch):
 
     monkeypatch.setattr(Kernel, "prepare", prepare)
     return counted
+
+
+@functools.cache
+def cuda_double():
+    """The module of the double: nothing is put on `sys.path`."""
+    name = "cuda_double"
+    specification = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = sys.modules[name] = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def gpu(monkeypatch, tmp_path):
+    """The double of CUDA's driver, with one device, and a disk cache of its own."""
+    monkeypatch.setenv("KAPI_CACHE_DIR", str(tmp_path / "kapi"))
+    with cuda_double().driver_double(monkeypatch) as driver:
+        yield driver
+
+
+@pytest.fixture
+def lib(monkeypatch, gpu):
+    """CuPy and PyTorch as far as kapi asks them, with arrays in the double's memory."""
+    return cuda_double().libraries(monkeypatch, gpu)

@@ -22,6 +22,22 @@ import numpy as np
 RECORDED = json.loads((Path(__file__).parent / "cuda_recorded.json").read_text())
 
 NOT_READY, NOT_FOUND, OUT_OF_MEMORY, INVALID_VALUE = 600, 500, 2, 1
+GIVING = (
+    *(
+        "cuDevice",
+        "cuDriver",
+        "cuCtxGet",
+        "cuMemAlloc",
+        "cuMemHostAlloc",
+        "cuMemGetInfo",
+        "cuPointerGet",
+        "cuModuleLoad",
+    ),
+    *("cuModuleGet", "cuFuncGet", "cuLinkCreate", "cuLinkComplete", "cuStreamCreate", "cuStreamGet", "cuEventCreate"),
+    "cuEventElapsedTime",
+)
+"""Calls that give a value beside their code, and None in its place if they fail."""
+
 CUBIN = b"\x7fELF double of a cubin\n"
 
 
@@ -56,7 +72,7 @@ class Driver:
     calls: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     launches: list[Launch] = field(default_factory=list)
     packed_size: int = 0
-    fail: dict[str, int] = field(default_factory=dict)
+    fail: dict[str, Any] = field(default_factory=dict)  # codes of a call: one for all, or a list for the next ones
     registers: int = 32
     log: str = ""
     pending: bool = False
@@ -86,11 +102,11 @@ class Driver:
         def called(*arguments: Any) -> tuple[Any, ...]:
             self.calls.append((name, arguments))
             failed = self.fail.get(name)
-            if failed:
-                return (self.CUresult(failed), None) if answer is not None else (self.CUresult(failed),)
-            given = answer(self, *arguments) if answer is not None else None
+            if isinstance(failed, list):
+                failed = failed.pop(0) if failed else 0
+            given = self.CUresult(failed) if failed else answer(self, *arguments) if answer is not None else None
             if isinstance(given, enum.IntEnum):
-                return (given, None)
+                return (given, None) if name.startswith(GIVING) else (given,)
             return (self.CUresult(0),) if given is None else (self.CUresult(0), *given)
 
         return called
@@ -282,6 +298,7 @@ class Driver:
 def driver_double(monkeypatch: Any, **fields: Any) -> Iterator[Driver]:
     """Put a driver in the place of CUDA's, and forget what is known of devices, before and after."""
     from kapi_runtime.cuda import devices, driver, events, keep_alive, programs, queues, timing
+    from kapi_runtime.platform import reset
 
     made = Driver(**fields)
     caches: list[Any] = [devices._devices, programs._kernels, queues._defaults, events._pools, timing._references]
@@ -294,6 +311,8 @@ def driver_double(monkeypatch: Any, **fields: Any) -> Iterator[Driver]:
         made.fail.clear()
         made.pending = False
         keep_alive.finish()
+        for ordinal in range(made.devices):
+            reset.forget(devices.device_at(ordinal))  # plans of kernels would call this driver later
         for cache in caches:
             cache.clear()
 

@@ -63,7 +63,7 @@ def test_message_names_arguments_bytes_and_the_way_out():
     with pytest.raises(kapi.KernelLaunchError) as caught:
         copy[9](a[:-1], a[1:])
     pointer = a.get_array()._pointer
-    assert str(caught.value) == (
+    assert caught.value.message == (
         "arguments `source` and `target` of kernel `copy`, which writes `target`, must not overlap unless they are the "
         "same view, for work-items run in any order, got\n"
         f"  `source` in bytes {pointer:#x} to {pointer + 71:#x}\n"

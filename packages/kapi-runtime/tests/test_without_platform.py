@@ -23,7 +23,7 @@ def message(function, *arguments):
     try:
         function(*arguments)
     except kapi.KapiError as error:
-        return f'{type(error).__name__}: {error}'
+        return f'{type(error).__name__}: {error}, code {error.code}'
 
 @kapi.kernel
 def double(item: kapi.Item, a):
@@ -75,6 +75,7 @@ def test_what_needs_a_device_says_what_to_install(run, call):
     said = run(f"print(message({call}))")
     assert said.startswith("DeviceNotFoundError: a platform must be installed")
     assert ANY in said
+    assert said.split()[-1] == "platform-absent"
 
 
 @pytest.mark.parametrize(

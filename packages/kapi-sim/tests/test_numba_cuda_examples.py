@@ -663,9 +663,9 @@ def test_fault_is_found(program, fault):
     function = getattr(program, fault)
     lines, first = inspect.getsourcelines(function)
     named = [first + i for i, line in enumerate(lines) if line.rstrip().endswith("# named")]
-    with pytest.raises(FAULTS[fault]) as info, warnings.catch_warnings():
-        # Of the threads that a race is between, the first two may store what is equal.
-        warnings.simplefilter("ignore", BenignRaceWarning)
+    # Of the threads that a race is between, the first two may store what is equal.
+    warnings.simplefilter("ignore", BenignRaceWarning)
+    with pytest.raises(FAULTS[fault]) as info:
         launch(program, function)
     text = str(info.value)
     assert [line for line in named if f".py:{line}" not in text] == []

@@ -1,4 +1,4 @@
-"""What numba.cuda's programs do on the host: launches, device arrays, streams, events, reductions, vectorized functions."""
+"""What numba.cuda's programs do on the host: launches, arrays, streams, events, reductions, vectorized functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import kapi_sim as kapi
 from kapi_sim import numba_cuda as cuda
 from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError, UninitializedReadError
-from kapi_sim.numba_cuda import random, refused
+from kapi_sim.numba_cuda import random, support
 
 
 @cuda.jit
@@ -49,6 +49,7 @@ def test_configurations_refused(configuration, error, message):
     with pytest.raises(error, match=message) as info:
         add_one[configuration](np.zeros(8))
     assert isinstance(info.value, KernelLaunchError)
+    assert info.value.code in ("launch-configuration", "cuda-configuration")
 
 
 def test_a_block_has_at_most_1024_threads():
@@ -273,6 +274,15 @@ def test_copies():
         array.copy_to_device(np.zeros(4, np.int32))
 
 
+def test_a_copy_to_what_is_not_contiguous_is_refused():
+    rows = cuda.to_device(np.zeros((3, 4), order="F"))
+    with pytest.raises(ValueError, match="must be contiguous to be copied as a whole"):
+        rows[1].copy_to_device(np.ones(4))
+    rows[1] = np.ones(4)
+    assert rows.copy_to_host()[1].tolist() == [1] * 4
+    assert rows.copy_to_host().flags.f_contiguous
+
+
 def test_other_libraries_see_the_memory():
     class Foreign:
         def __init__(self, array):
@@ -286,10 +296,177 @@ def test_other_libraries_see_the_memory():
 
 def test_memory_of_a_real_device_is_refused():
     class Real:
-        __cuda_array_interface__ = {"shape": (4,), "typestr": "<f8", "data": (64, False), "version": 3}
+        def __init__(self):
+            self.__cuda_array_interface__ = {"shape": (4,), "typestr": "<f8", "data": (64, False), "version": 3}
 
-    with pytest.raises(DtypeError, match="made by kapi_sim.numba_cuda, got memory at 0x40"):
+    with pytest.raises(DtypeError, match="made by kapi_sim.numba_cuda, got memory at 0x40.*cuda-memory"):
         add_one[1, 4](Real())
+
+
+@pytest.mark.parametrize("space", [cuda.shared, cuda.local])
+def test_alignment(space):
+    @cuda.jit
+    def kernel(a, alignment):
+        own = space.array(1, np.int32, alignment)
+        own[0] = 3
+        a[0] = own[0]
+
+    a = np.zeros(1)
+    kernel[1, 1](a, 16)
+    assert a[0] == 3
+    with pytest.raises(LimitError, match="must be a power of two from 8 on, got 12") as info:
+        kernel[1, 1](a, 12)
+    assert info.value.code == "cuda-alignment"
+
+
+def test_shared_memory_has_48_kilobytes():
+    @cuda.jit
+    def kernel(a):
+        own = cuda.shared.array(12289, np.float32)
+        own[0] = 1
+        a[0] = own[0]
+
+    with pytest.raises(LimitError, match="at most 49152 bytes in all, got 49156, 49156 of them in `own`"):
+        kernel[1, 1](np.zeros(1))
+
+
+def test_a_mask_names_its_caller():
+    @cuda.jit
+    def kernel(a):
+        a[cuda.laneid] = cuda.ballot_sync(0b0111, 1)
+
+    with pytest.raises(kapi.errors.CollectiveMismatchError, match="mask of ballot_sync must name the thread") as info:
+        kernel[1, 4](np.zeros(4))
+    assert info.value.code == "mask-without-caller"
+
+
+def test_a_mask_of_threads_that_do_not_come():
+    @cuda.jit
+    def kernel(a):
+        if cuda.laneid < 2:
+            a[cuda.laneid] = cuda.ballot_sync(0b1111, 1)
+        else:
+            cuda.syncwarp(0b1100)
+            cuda.syncthreads()
+
+    with pytest.raises(kapi.errors.CollectiveMismatchError, match="by all 4 threads of the block, got 2"):
+        kernel[1, 4](np.zeros(4))
+
+
+def test_threads_that_have_returned_hold_up_no_barrier():
+    @cuda.jit
+    def early(a):
+        i = cuda.grid(1)
+        if i >= a.size:
+            return
+        a[i] = cuda.syncthreads_count(True)
+
+    @cuda.jit
+    def late(a):
+        i = cuda.grid(1)
+        if i < a.size:
+            cuda.syncthreads()
+            a[i] = 1
+
+    a = np.zeros(5)
+    early[1, 8](a)
+    assert a.tolist() == [5] * 5
+    with pytest.raises(kapi.errors.BarrierDivergenceError, match="3 threads .* left the kernel without it"):
+        late[1, 8](a)
+
+
+def test_a_lane_that_takes_no_part_gives_nothing():
+    @cuda.jit
+    def kernel(a):
+        if cuda.laneid < 2:
+            a[cuda.laneid] = cuda.shfl_sync(0b11, 1, 2)
+
+    with pytest.raises(kapi.errors.CollectiveMismatchError, match="lane 2 that takes part"):
+        kernel[1, 4](np.zeros(4))
+
+
+def test_a_race_between_warps_is_no_matter_of_syncwarp():
+    @cuda.jit
+    def kernel(a):
+        tile = cuda.shared.array(64, np.int32)
+        i = cuda.threadIdx.x
+        tile[i] = i
+        cuda.syncwarp()
+        a[i] = tile[63 - i]
+
+    with pytest.raises(kapi.errors.DataRaceError, match="shared memory"):
+        kernel[1, 64](np.zeros(64))
+
+
+def test_breakpoints_stop_in_one_thread(monkeypatch):
+    stopped = []
+    monkeypatch.setattr("sys.breakpointhook", lambda *_: stopped.append(cuda.grid(2)))
+
+    @cuda.jit
+    def kernel(a):
+        x, y = cuda.grid(2)
+        breakpoint()  # noqa: T100
+        a[x, y] = 1
+
+    with kapi.debug(item=(3, 1)):
+        kernel[(2, 2), (2, 1)](np.zeros((4, 2)))
+    assert stopped == [(3, 1)]
+
+
+@pytest.mark.parametrize("name", sorted(kapi.PROFILES))
+def test_every_profile_runs_kernels(name):
+    with kapi.simulation(profile=name):
+        add_one[2, 4](np.zeros(8, np.int32))
+
+
+def test_a_block_that_waits_for_a_later_one():
+    @cuda.jit
+    def kernel(flag):
+        if cuda.blockIdx.x == 0:
+            while cuda.atomic.add(flag, 0, 0) == 0:
+                pass
+        else:
+            cuda.atomic.exch(flag, 0, 1)
+
+    with pytest.raises(kapi.errors.DeadlockError, match="no block can wait for another one"):
+        kernel[2, 1](np.zeros(1, np.int32))
+
+
+def test_locks_of_blocks():
+    @cuda.jit
+    def kernel(lock, count):
+        if cuda.threadIdx.x == 0:
+            while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+                pass
+            cuda.threadfence()
+            count[0] += 1
+            cuda.threadfence()
+            cuda.atomic.exch(lock, 0, 0)
+
+    count = np.zeros(1, np.int32)
+    kernel[5, 4](np.zeros(1, np.int32), count)
+    assert count[0] == 5
+
+    @cuda.jit
+    def unlocked(lock, count):
+        if cuda.threadIdx.x == 0:
+            cuda.atomic.add(lock, 0, 1)
+            count[0] += 1
+
+    with pytest.raises(kapi.errors.DataRaceError, match="count"):
+        unlocked[5, 4](np.zeros(1, np.int32), count)
+
+
+def test_traces_and_reports_have_cudas_words():
+    with kapi.simulation(schedules=2) as report, kapi.trace() as trace:
+        add_one[(2, 1), 3](np.zeros(4))
+    assert "add_one over 2 blocks of 3 threads: 6 threads, program order" in report.text()
+    text = trace.text(color=False)
+    assert text.startswith("add_one over 2 blocks of 3 threads: 6 threads, ")
+    assert "of each warp of 32" in text
+    assert "work-item" not in text
+    assert ">5</text>" in trace.svg()
+    assert {event.kind for event in trace.launches[0].events} == {"line", "read", "write"}
 
 
 @pytest.mark.parametrize("make", [cuda.device_array, cuda.pinned_array, cuda.mapped_array, cuda.managed_array])
@@ -425,6 +602,12 @@ def test_reduce():
         total(np.zeros((2, 2)))
 
 
+def test_functions_of_arrays_say_what_they_take():
+    with pytest.raises(KernelLaunchError, match="must have one axis to be split") as info:
+        list(cuda.to_device(np.zeros((2, 2))).split(1))
+    assert info.value.code == "cuda-shape"
+
+
 def test_vectorize():
     @cuda.vectorize(["int64(int64, int64)", "float64(float64, float64)"], target="cuda")
     def scaled(x, y):
@@ -536,12 +719,13 @@ def test_random_numbers_of_all_kinds():
 # What is refused
 
 
-@pytest.mark.parametrize("name", sorted(refused.REFUSED))
+@pytest.mark.parametrize("name", sorted(support.REFUSED))
 def test_refused_by_name_with_the_reason(name):
     owner = add_one if name.startswith(("inspect_", "get_")) and name != "get_ipc_handle" else cuda
     with pytest.raises(NotImplementedError, match=f"cuda.{name} must not be used") as info:
         getattr(owner, name) if name != "declare_device" else cuda.declare_device("f", "int32(int32)")(1)
-    assert refused.REFUSED[name] in str(info.value)
+    assert support.REFUSED[name] in str(info.value)
+    assert info.value.code == "cuda-refused"
 
 
 def test_unknown_names_are_no_attributes():

@@ -1,4 +1,4 @@
-"""Each word of numba.cuda's kernels does what CUDA's documents say: a case for each, with numbers worked out by hand."""
+"""Each word of numba.cuda's kernels does what CUDA's documents say: a case for each, worked out by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kapi_sim import numba_cuda as cuda
-from kapi_sim.numba_cuda import types, vectors
+from kapi_sim.numba_cuda import support, types, vectors
 
 CASES = {}
 FULL = 0xFFFFFFFF
@@ -355,6 +355,13 @@ ON_THE_HOST = {
 def test_every_word_has_a_case():
     tested = CASES.keys() | ON_THE_HOST | types.TYPES.keys() | vectors.VECTOR_TYPES.keys()
     assert set(cuda.__all__) - tested == set()
+
+
+def test_every_name_is_in_the_one_list():
+    listed = set(" ".join(names for names, _ in support.WORKS.values()).split())
+    assert listed - {*cuda.__all__, "laneid"} == set()
+    assert set(cuda.__all__) - listed - types.TYPES.keys() - vectors.VECTOR_TYPES.keys() == set()
+    assert listed & support.REFUSED.keys() - {"declare_device"} == set()
 
 
 @pytest.mark.parametrize("name", sorted(types.TYPES))

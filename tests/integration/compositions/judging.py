@@ -11,10 +11,11 @@ import numpy as np
 
 from compositions.batches import Batch, Outcome
 from compositions.kinds import ITEMS
-from compositions.statements import Statement
+from compositions.statements import Statement, environments
 
 __all__ = ["Difference", "Verdict", "compare", "judge"]
 
+_GUARDED = ("index", "loop bound", "loop start", "loop step")
 _OPEN = {"DtypeError": "a Python int that does not fit", "ZeroDivisionError": "an integer divided by zero"}
 """What the simulator raises by numbers.md where NumPy goes on, and why."""
 
@@ -109,6 +110,8 @@ def _judged(
         # Python refuses what it comes to: a branch that no work-item takes refuses nothing.
         if in_simulator or each.is_mixed or set(raised.values()) & {"TypeError", "AttributeError", "DtypeError"}:
             return []
+        if not _is_reached(each):
+            return []
         return [("refused by the device alone", device.refused[number])]
     if number in simulated.refused:
         return [("refused by the simulator alone", simulated.refused[number])]
@@ -162,6 +165,20 @@ def _judged(
                 )
             )
     return found
+
+
+def _is_reached(each: Statement) -> bool:
+    """Whether some work-item comes to what a condition guards; Python refuses nothing else."""
+    if each.consumer is None or each.consumer.name not in _GUARDED:
+        return True
+    guard = next(line for line in "\n".join(each.lines).split("\n") if line.startswith("if "))
+    for seen in environments():
+        try:
+            if eval(guard.removeprefix("if ").removesuffix(":"), seen):
+                return True
+        except Exception:  # what raises there does not come further
+            continue
+    return False
 
 
 def _agreed(parts: list[int], wanted: Outcome, outcome: Outcome, reads_sign: bool) -> Any:

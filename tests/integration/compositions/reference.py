@@ -227,8 +227,12 @@ def _cmath() -> _Module:
         elif row.returns == "bool":
             functions[row.name] = lambda z, name=row.name: bool(getattr(np, name)(np.complex128(z)))
 
+    def part(z: Any) -> Any:
+        kind = _common([z])
+        return np.float32 if kind is np.float16 else kind
+
     def phase(z: Any) -> Any:
-        return _common([z])(np.angle(np.complex128(z)))
+        return part(z)(np.angle(np.complex128(z)))
 
     def rect(r: Any, phi: Any) -> Any:
         if any(isinstance(each, (complex, np.complexfloating)) for each in (r, phi)):
@@ -244,7 +248,7 @@ def _cmath() -> _Module:
             return kind(complex(r * np.cos(phi), r * np.sin(phi)))
 
     functions["phase"], functions["rect"] = phase, rect
-    functions["polar"] = lambda z: (_common([z])(np.abs(np.complex128(z))), phase(z))
+    functions["polar"] = lambda z: (part(z)(np.abs(np.complex128(z))), phase(z))
     return _Module(**functions)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapi_lowering.files.header_checks import refusal, sequence
+from kapi_lowering.files.header_checks import sequence, unfit
 from kapi_lowering.files.module_format import ModuleFormat
 from kapi_ptx.module import PtxModule
 from kapi_ptx.target import PtxTarget
@@ -20,7 +20,7 @@ def _itemsizes(value: Any, what: str) -> tuple[int, ...]:
     """The sizes of elements; `read_module` compares their number with that of the parameters."""
     sizes = sequence(value, what)
     if any(type(size) is not int or not 1 <= size <= _LARGEST_ITEM for size in sizes):
-        raise refusal(what, f"sizes of 1 to {_LARGEST_ITEM} bytes", value)
+        raise unfit(what, f"sizes of 1 to {_LARGEST_ITEM} bytes", value)
     return tuple(sizes)
 
 
@@ -85,5 +85,5 @@ def read_module(data: bytes, key: str | None = None) -> PtxModule:
     module = _FORMAT.read(data, key)
     local = [each.name for each in module.parameters if each.kind == "local"]
     if module.local_itemsizes and len(module.local_itemsizes) != len(local):
-        raise refusal("local_itemsizes", f"one for each of {len(local)} local parameters", module.local_itemsizes)
+        raise unfit("local_itemsizes", f"one for each of {len(local)} local parameters", module.local_itemsizes)
     return module

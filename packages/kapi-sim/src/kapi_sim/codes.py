@@ -305,6 +305,15 @@ _SIMULATOR = {
     "unwritten-no-array": "`uninitialised` of simulation() names what is no array",
 }
 
+_NUMBA_CUDA = {
+    "cuda-alignment": "the alignment of shared or local memory is no power of two from 8 on",
+    "cuda-configuration": "blocks, threads or bytes of numba.cuda's launch are none that a launch can have",
+    "cuda-memory": "an array lies in the memory of a real device, which the simulator does not reach",
+    "cuda-refused": "a word of numba.cuda's is used that the simulator does not have",
+    "cuda-shape": "an array does not have the axes that a function of numba.cuda's takes",
+    "mask-without-caller": "a thread calls a function of its warp with a mask that does not name it",
+}
+
 FAMILIES: dict[str, dict[str, str]] = {
     "What the checks find": _CHECKS,
     "Arrays and indices": _ARRAYS,
@@ -319,6 +328,7 @@ FAMILIES: dict[str, dict[str, str]] = {
     "Precompiled kernels and files of modules": _PRECOMPILED,
     "Functions that are offloaded, and functions on the host": _OFFLOAD,
     "Settings of the simulator": _SIMULATOR,
+    "Programs of numba.cuda's in the simulator": _NUMBA_CUDA,
 }
 """The rows by subject, as the documentation lists them."""
 

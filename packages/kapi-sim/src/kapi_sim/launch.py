@@ -31,7 +31,6 @@ from kapi_sim.errors import (
 from kapi_sim.instrument.compiled import Compiled
 from kapi_sim.instrument.hooks import hooks_of, words_of
 from kapi_sim.instrument.rewrite import Instrumented
-from kapi_sim.items.clock import Clock
 from kapi_sim.items.misuse import describe_misuse
 from kapi_sim.language.options import KernelOptions
 from kapi_sim.language.source import Site
@@ -144,13 +143,14 @@ def execute(
         settings.report.launches.append(
             LaunchRecord(
                 kernel.name,
-                dialect.spell(space),
+                clock.spelled_space,
                 whole.size,
                 settings.checks,
                 seeds,
                 bound.elements_tracked,
                 clock.sub_group_size,
                 settings.uninitialised is not None,
+                clock.in_words("work-items"),
             )
         )
 

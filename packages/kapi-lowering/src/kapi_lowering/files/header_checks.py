@@ -25,13 +25,13 @@ __all__ = [
     "mapping",
     "one_of",
     "parameters",
-    "refusal",
     "sequence",
     "settings",
     "spelled_argument",
     "suited_layout",
     "text",
     "texts",
+    "unfit",
 ]
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ _KINDS = {"str": str, "int": int, "float": float, "bool": bool}
 _OF_AN_INDEX, _OF_A_MEMBER = ("OutOfBoundsError", 1), ("CollectiveMismatchError", 3)
 
 
-def refusal(what: str, requirement: str, value: object) -> ModuleFileError:
+def unfit(what: str, requirement: str, value: object) -> ModuleFileError:
     """Return the error for a part that is none, with as much of it as a line takes."""
     shown = repr(value)
     shown = shown if len(shown) < 100 else f"{shown[:100]}..."
@@ -56,21 +56,21 @@ def refusal(what: str, requirement: str, value: object) -> ModuleFileError:
 def text(value: Any, what: str) -> str:
     """Return a text that is not too long."""
     if type(value) is not str or len(value) > _LONGEST_TEXT:
-        raise refusal(what, f"a text of at most {_LONGEST_TEXT} characters", value)
+        raise unfit(what, f"a text of at most {_LONGEST_TEXT} characters", value)
     return value
 
 
 def sequence(value: Any, what: str) -> list[Any]:
     """Return a list that is not too long."""
     if type(value) is not list or len(value) > _MOST:
-        raise refusal(what, f"a list of at most {_MOST} entries", value)
+        raise unfit(what, f"a list of at most {_MOST} entries", value)
     return value
 
 
 def texts(value: Any, what: str) -> tuple[str, ...]:
     """Return the texts of a list; their length is limited by that of the file."""
     if any(type(each) is not str for each in sequence(value, what)):
-        raise refusal(what, "a list of texts", value)
+        raise unfit(what, "a list of texts", value)
     return tuple(value)
 
 
@@ -79,13 +79,13 @@ def one_of(value: Any, what: str, known: tuple[T, ...]) -> T:
     for each in known:
         if type(value) is type(each) and value == each:
             return each
-    raise refusal(what, f"one of {', '.join(map(str, known))}", value)
+    raise unfit(what, f"one of {', '.join(map(str, known))}", value)
 
 
 def mapping(value: Any, what: str, names: Collection[str]) -> dict[str, Any]:
     """Return a mapping that has just these names."""
     if type(value) is not dict or value.keys() != set(names):
-        raise refusal(what, f"a mapping of {', '.join(names)}", sorted(value) if type(value) is dict else value)
+        raise unfit(what, f"a mapping of {', '.join(names)}", sorted(value) if type(value) is dict else value)
     return value
 
 
@@ -98,7 +98,7 @@ def parameters(value: Any) -> tuple[Parameter, ...]:
         name = text(entry["name"], "name of a parameter")
         match = _NAME.fullmatch(name)
         if match is None or not match[1].isidentifier() or iskeyword(match[1]):
-            raise refusal("name of a parameter", "an identifier, with the places within a tuple", name)
+            raise unfit("name of a parameter", "an identifier, with the places within a tuple", name)
         owners.append((match[1], bool(match[2])))
         found.append(
             Parameter(
@@ -113,7 +113,7 @@ def parameters(value: Any) -> tuple[Parameter, ...]:
     if len({each.name for each in found}) < len(found) or len(
         together := [owner for owner, _ in groupby(owners)]
     ) != len({name for name, _ in together}):
-        raise refusal("names of parameters", "each another one", [each.name for each in found])
+        raise unfit("names of parameters", "each another one", [each.name for each in found])
     return tuple(found)
 
 
@@ -122,7 +122,7 @@ def layout_fields(value: Any) -> list[tuple[str, Any, str]]:
     found: list[tuple[str, Any, str]] = []
     for each in sequence(value, "layout"):
         if len(sequence(each, "field of the layout")) != 3:
-            raise refusal("field of the layout", "owner, role and code", each)
+            raise unfit("field of the layout", "owner, role and code", each)
         owner, role, code = each
         found.append(
             (text(owner, "owner of a field"), one_of(role, "role of a field", _ROLES), one_of(code, "code", _CODES))
@@ -148,7 +148,7 @@ def suited_layout(
             expected.append(fields[at])
             at += 1
         if at - start < least:
-            raise refusal("layout", f"that of its parameters, with the {role} of `{owner}` at {start}", fields[start:])
+            raise unfit("layout", f"that of its parameters, with the {role} of `{owner}` at {start}", fields[start:])
         return at - start
 
     if index_space == "item":
@@ -159,7 +159,7 @@ def suited_layout(
     for parameter in given:
         if parameter.kind == "scalar":
             if take(parameter.name, "value", "bBhHiIqQefd", 1, 2) == 2 and fields[at - 1][2] not in "fd":
-                raise refusal("value of a complex number", "two floats", fields[at - 2 : at])
+                raise unfit("value of a complex number", "two floats", fields[at - 2 : at])
             continue
         if parameter.kind == "array":
             take(parameter.name, "pointer", "Q", 1, 1)
@@ -169,7 +169,7 @@ def suited_layout(
     if has_failures:
         take("failure", "failure", "Q", 1, 1)
     if at != len(fields):
-        raise refusal("layout", "that of its parameters", fields[at:])
+        raise unfit("layout", "that of its parameters", fields[at:])
 
 
 def failures(value: Any) -> tuple[Failure, ...]:
@@ -177,17 +177,17 @@ def failures(value: Any) -> tuple[Failure, ...]:
     found = []
     for each in sequence(value, "failures"):
         if len(sequence(each, "failure")) != 4:
-            raise refusal("failure", "an error, its arguments, a file and a line", each)
+            raise unfit("failure", "an error, its arguments, a file and a line", each)
         error, given, filename, line = each
         text(error, "error of a failure")
         args = tuple(_argument(spelled) for spelled in sequence(given, "arguments of a failure"))
         if error in (_OF_AN_INDEX[0], _OF_A_MEMBER[0]):
             if (error, len(args)) not in (_OF_AN_INDEX, _OF_A_MEMBER) or any(type(arg) is not str for arg in args):
-                raise refusal(f"arguments of {error}", "the texts that it has", args)
+                raise unfit(f"arguments of {error}", "the texts that it has", args)
         else:
             made_exception(error, args)
         if type(line) is not int or not 0 <= line < 2**31:
-            raise refusal("line of a failure", "a number of a line", line)
+            raise unfit("line of a failure", "a number of a line", line)
         found.append(Failure(error, args, text(filename, "file of a failure"), line))
     return tuple(found)
 
@@ -199,14 +199,14 @@ def settings(value: Any, what: str, class_: type[Any]) -> dict[str, Any]:
         if type(each) is list:
             for member in sequence(each, name):
                 if type(member) not in (str, int):
-                    raise refusal(f"{name} of {what}", "a list of texts or numbers", each)
+                    raise unfit(f"{name} of {what}", "a list of texts or numbers", each)
             found[name] = tuple(each)
         elif each is not None and type(each) not in (str, int, bool):
-            raise refusal(f"{name} of {what}", "a text, a number, a truth value or a list of these", each)
+            raise unfit(f"{name} of {what}", "a text, a number, a truth value or a list of these", each)
         default = next(field.default for field in dataclasses.fields(class_) if field.name == name)
         is_right = type(found[name]) is type(default) or (default is None and type(found[name]) in (int, tuple))
         if not is_right:
-            raise refusal(f"{name} of {what}", f"of the kind of {default!r}", each)
+            raise unfit(f"{name} of {what}", f"of the kind of {default!r}", each)
     return found
 
 
@@ -231,7 +231,7 @@ def spelled_argument(value: Any) -> list[str]:
 
 def _argument(spelled: Any) -> Any:
     if len(texts(spelled, "argument of a failure")) != 2:
-        raise refusal("argument of a failure", "a kind and a text", spelled)
+        raise unfit("argument of a failure", "a kind and a text", spelled)
     kind, value = spelled
     text(value, "argument of a failure")
     if kind == "None":

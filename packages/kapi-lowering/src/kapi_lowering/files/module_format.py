@@ -156,15 +156,15 @@ class ModuleFormat(Generic[M]):
             json.loads(body[8:end], parse_constant=_no_constant), "header", (*_SHARED, *self.own, "key", "sizes")
         )
         if key is not None and header["key"] != key:
-            raise check.refusal("key", f"that of its name, {key}, for else it is another file's content", header["key"])
+            raise check.unfit("key", f"that of its name, {key}, for else it is another file's content", header["key"])
         check.text(header["key"], "key")
         sizes = check.sequence(header["sizes"], "sizes")
         if any(type(size) is not int or size < 0 for size in sizes) or len(sizes) != 2 or end + sum(sizes) != len(body):
-            raise check.refusal("sizes", "those of its parts", sizes)
+            raise check.unfit("sizes", "those of its parts", sizes)
         code = body[end : end + sizes[0]]
         entry_point = check.text(header["entry_point"], "entry_point")
         if entry_point not in self.entry_points(code):
-            raise check.refusal("entry_point", f"that of a kernel in the {self.name}", entry_point)
+            raise check.unfit("entry_point", f"that of a kernel in the {self.name}", entry_point)
         index_space = check.one_of(header["index_space"], "index_space", ("item", "nd_item"))
         ndim = check.one_of(header["ndim"], "ndim", (1, 2, 3))
         parameters = check.parameters(header["parameters"])
@@ -173,7 +173,7 @@ class ModuleFormat(Generic[M]):
         check.suited_layout(fields, index_space, ndim, parameters, bool(failures))
         texts = check.texts(json.loads(_unpacked(body[end + sizes[0] :])), "texts")
         if len(texts) != len(_TEXTS):
-            raise check.refusal("texts", f"{len(_TEXTS)} texts", len(texts))
+            raise check.unfit("texts", f"{len(_TEXTS)} texts", len(texts))
         target = check.settings(header["target"], "target", self.target)
         options = check.settings(header["options"], "options", KernelOptions)
         return self.module(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -49,6 +50,13 @@ class Names:
                 self.locals.add(node.name)
             elif isinstance(node, (ast.Import, ast.ImportFrom)):
                 self.locals |= {(each.asname or each.name).split(".")[0] for each in node.names}
+
+    def with_outside(self, outside: Mapping[str, Any]) -> Names:
+        """The same, and further names with what they stand for."""
+        made = copy.copy(self)
+        made.closure = {**self.closure, **outside}
+        made.locals = self.locals - outside.keys()
+        return made
 
     def value(self, node: ast.expr) -> Any:
         """What an expression stands for, if that is known before the function runs; else `UNKNOWN`."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from kapi_numba_offload.analysis.decompile import definition_from_ir
 
-__all__ = ["function_definition"]
+__all__ = ["function_definition", "parsed_function"]
 
 
 def function_definition(function: Callable[..., Any], func_ir: Any) -> ast.FunctionDef:
@@ -29,14 +29,19 @@ def function_definition(function: Callable[..., Any], func_ir: Any) -> ast.Funct
     KernelCompilationError
         If there is no source and the function has branches.
     """
+    return parsed_function(function) or definition_from_ir(function, func_ir)
+
+
+def parsed_function(function: Callable[..., Any]) -> ast.FunctionDef | None:
+    """The definition of a function, parsed from its source; None if it has none."""
     try:
         lines, first = inspect.getsourcelines(function.__code__)
     except (OSError, TypeError):
-        return definition_from_ir(function, func_ir)
+        return None
     text = textwrap.dedent("".join(lines))
     found = _parsed(text, function.__code__)
     if found is None:
-        return definition_from_ir(function, func_ir)
+        return None
     ast.increment_lineno(found, first - 1)
     found.decorator_list = []
     found.returns = None

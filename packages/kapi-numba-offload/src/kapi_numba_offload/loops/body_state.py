@@ -57,6 +57,8 @@ class BodyState:
         Variables that are never below a number.
     body : sequence of ast.stmt
         The loop's body as written.
+    constants : mapping of str to int
+        Variables whose values the kernel is made for.
 
     Attributes
     ----------
@@ -73,9 +75,15 @@ class BodyState:
     """
 
     def __init__(
-        self, names: Names, arrays: Mapping[str, ArrayFacts], lower: Mapping[str, int], body: Sequence[ast.stmt]
+        self,
+        names: Names,
+        arrays: Mapping[str, ArrayFacts],
+        lower: Mapping[str, int],
+        body: Sequence[ast.stmt],
+        constants: Mapping[str, int],
     ) -> None:
         self.names = names
+        self.constants = constants
         self.arrays = dict(arrays)
         self.lower = LowerBounds(names, lower)
         self.views: dict[str, View] = {}

@@ -15,10 +15,12 @@ import numba
 
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.loops.body_state import ArrayFacts, BodyState, NotInKernelError
+from kapi_numba_offload.loops.inlining import Inliner
 from kapi_numba_offload.loops.loop_views import Rows, View
 from kapi_numba_offload.loops.loops_over_rows import as_loop_over_indices
 from kapi_numba_offload.loops.private_arrays import private_array
 from kapi_numba_offload.loops.row_expressions import RowExpressions
+from kapi_numba_offload.loops.shared_elements import SharedElements, as_update
 from kapi_numba_offload.loops.syntax_parts import call_of, variable
 
 __all__ = ["BodyRewriter"]
@@ -37,9 +39,15 @@ class BodyRewriter:
         Variables that are never below a number: loop variables, and numbers known when the loop is launched.
     body : sequence of ast.stmt
         The loop's body.
+    constants : mapping of str to int, optional
+        Variables whose values the kernel is made for: the lengths of a work-item's own arrays.
+    parallel : sequence of str
+        The variables of the parallel loops.
 
     Attributes
     ----------
+    outside : dict
+        Names that the body has beside the function's own, and what they stand for.
     late_reads, stored_to : set of str
         Arrays whose elements are read later than the author says, and arrays that elements are stored to: no two of
         them may share memory.
@@ -49,10 +57,20 @@ class BodyRewriter:
     """
 
     def __init__(
-        self, names: Names, arrays: Mapping[str, ArrayFacts], lower: Mapping[str, int], body: Sequence[ast.stmt]
+        self,
+        names: Names,
+        arrays: Mapping[str, ArrayFacts],
+        lower: Mapping[str, int],
+        body: Sequence[ast.stmt],
+        constants: Mapping[str, int] | None = None,
+        parallel: Sequence[str] = (),
     ) -> None:
-        self._body = [copy.deepcopy(each) for each in body]
-        self._state = BodyState(names, arrays, lower, self._body)
+        self._shared = SharedElements(arrays, parallel)
+        inliner = Inliner(names, {name: len(facts.ones) for name, facts in arrays.items()})
+        self._body = inliner.block([copy.deepcopy(each) for each in body])
+        self.outside = inliner.outside
+        names = names.with_outside(inliner.outside)
+        self._state = BodyState(names, arrays, lower, self._body, constants or {})
         self._names = names
         self._expressions = RowExpressions(self._state)
         self._views = self._expressions.views
@@ -126,6 +144,9 @@ class BodyRewriter:
         if isinstance(target, ast.Name):
             return self._assign_variable(node, target.id, value)
         if isinstance(target, ast.Subscript):
+            update = as_update(node)
+            if update is not None:
+                return self._in_place(update)
             view = self._views.of(target)
             if view is None:
                 raise NotInKernelError("an assignment to something that is no array", node)
@@ -157,7 +178,7 @@ class BodyRewriter:
             whole = self._views.of(variable(name))
             assert whole is not None
             return [node, *self._loops(whole, number, None, None, node)]
-        view = self._views.of(value)
+        view = None if self._expressions.is_selection(value) else self._views.of(value)
         if view is not None and view.order:
             self._views.bind(name, view, node)
             return []
@@ -195,15 +216,21 @@ class BodyRewriter:
         rows = self._expressions.rows(node.value)
         if view.order:
             return self._loops(view, node.value, rows, node.op, node)
+        is_atomic = self._shared.needs_atomic(view, node.op, node.value)
         node.target, node.value = self._views.stored(view, [], node), self._expressions.scalar(node.value)
-        return [node]
+        return [self._shared.atomic(node) if is_atomic else node]
 
     def _loops(
         self, view: View, value: ast.expr, rows: Rows | None, operation: ast.operator | None, node: ast.stmt
     ) -> list[ast.stmt]:
         """Loops over the elements of a view that is assigned to."""
         spelled = self._views.text(view)
-        if rows is not None and any(name == view.array and text != spelled for name, text in rows.arrays):
+        if rows is not None and rows.mask is not None:
+            raise NotInKernelError("an assignment of what a mask selects", node)
+        if rows is not None and any(
+            name == view.array and text != spelled and not self._views.is_beside(text, spelled)
+            for name, text in rows.arrays
+        ):
             raise NotInKernelError("an assignment of one part of an array to another part of it", node)
         if rows is not None:
             self.row_reads |= {(name, view.array, text == spelled) for name, text in rows.arrays if name != view.array}
@@ -221,6 +248,8 @@ class BodyRewriter:
             ast.Assign([element], source) if operation is None else ast.AugAssign(element, operation, source)
         )
         inner = ast.copy_location(inner, node)
+        if isinstance(inner, ast.AugAssign) and self._shared.needs_atomic(view, inner.op, value):
+            inner = self._shared.atomic(inner)
         for counter, axis in zip(reversed(counters), reversed(view.free), strict=True):
             steps = call_of("range", copy.deepcopy(axis.length))
             inner = ast.copy_location(ast.For(ast.Name(counter, ast.Store()), steps, [inner], []), node)

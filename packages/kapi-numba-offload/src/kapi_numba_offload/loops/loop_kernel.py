@@ -39,12 +39,18 @@ class LoopFunctions:
             **function.__globals__,
             **names.closure,
             **HELPERS,
+            "kapi_AtomicRef": kapi_runtime.AtomicRef,
             "kapi_PrivateArray": kapi_runtime.PrivateArray,
         }
 
-    def rewriter(self, arrays: Mapping[str, ArrayFacts], lower: Mapping[str, int]) -> BodyRewriter:
-        """What rewrites the loop's body, for such arrays, and variables that are never below numbers."""
-        return BodyRewriter(self._names, arrays, lower, self._syntax.body)
+    def rewriter(
+        self, arrays: Mapping[str, ArrayFacts], lower: Mapping[str, int], constants: Mapping[str, int]
+    ) -> BodyRewriter:
+        """What rewrites the loop's body, for such arrays, variables that are never below numbers, and lengths."""
+        parallel = [axis.variable for axis in self._syntax.axes]
+        made = BodyRewriter(self._names, arrays, lower, self._syntax.body, constants, parallel)
+        self._globals.update(made.outside)
+        return made
 
     def kernel(self, body: Sequence[ast.stmt]) -> FunctionType:
         """One work-item for each iteration; parameters: the captured variables, then start and step of each axis."""

@@ -147,6 +147,8 @@ class Rows:
         What it reads: array and text of the part of it.
     is_bool : bool
         Whether its elements are truth values.
+    mask : Rows or None
+        The truth values, of the same axes, of the elements that there are; None if there are all of them.
     """
 
     lengths: tuple[ast.expr, ...]
@@ -155,6 +157,7 @@ class Rows:
     leaves: tuple[RowLeaf, ...]
     arrays: frozenset[tuple[str, str]]
     is_bool: bool = False
+    mask: Rows | None = None
 
     def element(self, at: Sequence[ast.expr]) -> ast.expr:
         """Its element at given indices."""
@@ -184,7 +187,9 @@ class Rows:
                 operands.append(Leaf(len(leaves) - 1))
             else:
                 operands.append(each)
-        return Rows(self.lengths, self.ones, Apply(name, tuple(operands)), tuple(leaves), self.arrays, is_bool)
+        return Rows(
+            self.lengths, self.ones, Apply(name, tuple(operands)), tuple(leaves), self.arrays, is_bool, self.mask
+        )
 
 
 def number_leaf(value: ast.expr) -> RowLeaf:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import copy
 
-from kapi_numba_offload.loops.body_state import BodyState
+import numpy as np
+
+from kapi_numba_offload.analysis.control_flow import has_break
+from kapi_numba_offload.loops.body_state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.loop_views import Rows
 from kapi_numba_offload.loops.row_expressions import RowExpressions
 from kapi_numba_offload.loops.syntax_parts import call_of, plus, variable
@@ -21,9 +24,43 @@ def as_loop_over_indices(state: BodyState, expressions: RowExpressions, node: as
         made = _enumerated(state, expressions, node)
     elif function is zip:
         made = _zipped(state, expressions, node)
+    elif function is np.ndindex or getattr(function, "__name__", None) == "ndindex":
+        made = _over_indices(state, expressions, node)
     elif not isinstance(node.iter, ast.Call):
-        made = _over(state, expressions, node, [(node.target, node.iter)], None)
+        value = node.iter
+        if isinstance(value, ast.Attribute) and value.attr == "flat":
+            rows = expressions.rows(value.value)
+            value = value.value if rows is not None and len(rows.lengths) == 1 else value
+        made = _over(state, expressions, node, [(node.target, value)], None)
     return node if made is None else made
+
+
+def _over_indices(state: BodyState, expressions: RowExpressions, node: ast.For) -> ast.For | None:
+    """`for i, j in np.ndindex(m, n)` as loops in each other."""
+    assert isinstance(node.iter, ast.Call)
+    args = list(node.iter.args)
+    if len(args) == 1 and isinstance(args[0], ast.Tuple):
+        args = args[0].elts
+    elif len(args) == 1 and isinstance(args[0], ast.Attribute) and args[0].attr == "shape":
+        rows = expressions.rows(args[0].value)
+        args = args if rows is None else [copy.deepcopy(each) for each in rows.lengths]
+    is_nested = len(args) > 1
+    if not args or node.iter.keywords or (is_nested and has_break(node)) or node.orelse:
+        return None
+    counters = [state.new("k") for _ in args]
+    index = ast.Tuple([variable(each) for each in counters], ast.Load())
+    target = node.target
+    single = target.elts[0] if isinstance(target, ast.Tuple) and len(target.elts) == 1 else target
+    value: ast.expr = index.elts[0] if len(args) == 1 else index
+    if len(args) == 1 and single is target and not isinstance(target, ast.Name):
+        return None
+    body: list[ast.stmt] = [ast.Assign([single], value), *node.body]
+    for counter, length in zip(reversed(counters), reversed(args), strict=True):
+        state.lower.take_counter(counter)
+        body = [ast.For(ast.Name(counter, ast.Store()), call_of("range", length), body, [])]
+    (loop,) = body
+    assert isinstance(loop, ast.For)
+    return ast.fix_missing_locations(ast.copy_location(loop, node))
 
 
 def _enumerated(state: BodyState, expressions: RowExpressions, node: ast.For) -> ast.For | None:
@@ -53,6 +90,8 @@ def _over(
     rows = [expressions.rows(each) for _, each in pairs]
     if any(each is None for each in rows):
         return None
+    if any(each is not None and each.mask is not None for each in rows):
+        raise NotInKernelError("a loop over what a mask selects", node)
     counter = state.new("k")
     body: list[ast.stmt] = []
     lengths: list[ast.expr] = []

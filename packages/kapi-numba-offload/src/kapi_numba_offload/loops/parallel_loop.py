@@ -20,6 +20,7 @@ from kapi_numba_offload.loops.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
 from kapi_numba_offload.loops.numba_numbers import NumbaNumbers, strong_numbers
+from kapi_numba_offload.loops.private_arrays import lengths_of
 from kapi_numba_offload.run.launch_record import LaunchRecord
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.options import OffloadOptions
@@ -88,6 +89,7 @@ class ParallelLoop:
         self.latest: LaunchRecord | str | None = None
         self._functions = LoopFunctions(function, names, syntax)
         self._has_asserts = asserts(syntax.body, names)
+        self._lengths = sorted(lengths_of(syntax.body, names))
         self._checks = self._has_asserts or options.boundscheck
         self._made: dict[tuple[Any, ...], Any] = {}
         self._lock = threading.Lock()
@@ -185,6 +187,7 @@ class ParallelLoop:
             tuple(_key(each) for each in captured),
             tuple(type(each) if not isinstance(each, np.generic) else each.dtype for each in initial),
             tuple(_lowest(bounds[at : at + 3]) for at in range(0, len(bounds), 3)),
+            tuple(self._constants(captured).items()),
         )
         made = self._made.get(key)
         if made is None:
@@ -194,6 +197,19 @@ class ParallelLoop:
                     made = self._make(bounds, captured, initial)
                     self._made[key] = made
         return made
+
+    def _constants(self, captured: Sequence[Any]) -> dict[str, int]:
+        """The lengths that arrays of an iteration have for these values."""
+        found: dict[str, int] = {}
+        values = dict(zip(self.syntax.captured, captured, strict=True)) if self._lengths else {}
+        for text in self._lengths:
+            name, _, rest = text.partition(".shape[")
+            value, axis = values.get(name), rest.rstrip("]")
+            if rest and axis.isdigit() and isinstance(value, dpnp_array) and int(axis) < value.ndim:
+                found[text] = value.shape[int(axis)]
+            elif not rest and isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+                found[text] = int(value)
+        return found
 
     def _make(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> _Made | Refusal:
         names = self.syntax.captured
@@ -212,7 +228,7 @@ class ParallelLoop:
             facts = {
                 name: ArrayFacts(each.dtype, [length == 1 for length in each.shape]) for name, each in arrays.items()
             }
-            rewriter = self._functions.rewriter(facts, lower)
+            rewriter = self._functions.rewriter(facts, lower, self._constants(captured))
             body = rewriter.run()
             pairs = {(one, other, False) for one in rewriter.late_reads for other in rewriter.stored_to}
             apart = [

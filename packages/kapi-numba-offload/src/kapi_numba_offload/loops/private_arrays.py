@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ast
+import math
+import operator
+from collections.abc import Sequence
 
 import numpy as np
 
-from kapi_numba_offload.analysis.names import UNKNOWN
+from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.loops.body_state import ArrayFacts, BodyState, NotInKernelError
 from kapi_numba_offload.loops.syntax_parts import attribute, variable
 
-__all__ = ["private_array"]
+__all__ = ["lengths_of", "private_array"]
 
+_ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
+_MOST_ELEMENTS = 1024  # of a work-item's own array whose shape the launch knows; more would not stay near the processor
 _FILLED = {"zeros": None, "empty": None, "ones": 1, "full": None}
 
 
@@ -56,6 +62,8 @@ def private_array(state: BodyState, name: str, value: ast.expr) -> tuple[ast.exp
     if function == "full" and dtype is None:
         dtype = attribute("kapi_np", _dtype_of(state, number, value))
     lengths = shape if isinstance(shape, tuple) else (shape,)
+    if math.prod(lengths) > _MOST_ELEMENTS:
+        raise NotInKernelError(f"a temporary array of {math.prod(lengths)} elements in each iteration", value)
     state.arrays[name] = ArrayFacts(None, [each == 1 for each in lengths])
     spelled = ast.Tuple([ast.Constant(each) for each in lengths], ast.Load())
     parts = [spelled, _dtype(state, dtype) if dtype else attribute("kapi_np", "float64"), ast.Constant(True)]
@@ -86,5 +94,27 @@ def _constant(state: BodyState, node: ast.expr) -> int | tuple[int, ...] | None:
     if isinstance(node, ast.Tuple):
         items = [_constant(state, each) for each in node.elts]
         return tuple(items) if all(type(each) is int for each in items) else None  # type: ignore[arg-type]
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        left, right = _constant(state, node.left), _constant(state, node.right)
+        if type(left) is int and type(right) is int:
+            return _ARITHMETIC[type(node.op)](left, right)  # type: ignore[no-any-return]
+        return None
+    if ast.unparse(node) in state.constants:
+        return state.constants[ast.unparse(node)]
     value = node.value if isinstance(node, ast.Constant) else state.names.value(node)
     return value if type(value) is int or (isinstance(value, tuple) and value) else None
+
+
+def lengths_of(body: Sequence[ast.stmt], names: Names) -> set[str]:
+    """What in the shapes of arrays that a body makes may be known at the launch: variables and `array.shape[0]`."""
+    found: set[str] = set()
+    for statement in body:
+        for node in ast.walk(statement):
+            function = names.value(node.func) if isinstance(node, ast.Call) else UNKNOWN
+            if function is UNKNOWN or numpy_name(function) not in _FILLED or not node.args:  # type: ignore[attr-defined]
+                continue
+            for part in ast.walk(node.args[0]):  # type: ignore[attr-defined]
+                is_length = isinstance(part, ast.Subscript) and isinstance(part.value, ast.Attribute)
+                if isinstance(part, ast.Name) or is_length:
+                    found.add(ast.unparse(part))
+    return found

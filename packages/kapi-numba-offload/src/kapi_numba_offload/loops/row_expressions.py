@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
@@ -76,6 +77,10 @@ class RowExpressions:
         rows = self.rows(owner)
         if rows is None:
             return None
+        if rows.mask is not None:
+            if isinstance(node, ast.Attribute) and node.attr != "size":
+                raise NotInKernelError("the shape of what a mask selects", node)
+            return self._reductions.count(rows, node)
         lengths = [copy.deepcopy(each) for each in rows.lengths]
         if isinstance(node, ast.Call):
             return lengths[0]
@@ -91,6 +96,9 @@ class RowExpressions:
 
     def rows(self, node: ast.expr) -> Rows | None:
         """An expression of rank 1 or more, element by element; None for numbers."""
+        masked = self._masked(node)
+        if masked is not None:
+            return masked
         view = self.views.of(node)
         if view is not None:
             return self.views.rows(view) if view.order else None
@@ -112,12 +120,51 @@ class RowExpressions:
             else:
                 parts.append(renumbered(row.node, lambda leaf, first=first: _moved(leaf, first)))  # type: ignore[misc]
                 leaves += row.leaves
+        mask = self._common_mask(known, node)
         lengths, ones = self._broadcast(known, max(len(each.lengths) for each in known))
         is_bool = ELEMENTWISE[name].gives_truth or (
             name in _LOGICAL and all(each is None or each.is_bool for each in rows)
         )
         arrays = frozenset().union(*(each.arrays for each in known))
-        return Rows(lengths, ones, Apply(name, tuple(parts)), tuple(leaves), arrays, is_bool)
+        return Rows(lengths, ones, Apply(name, tuple(parts)), tuple(leaves), arrays, is_bool, mask)
+
+    def is_selection(self, node: ast.expr) -> bool:
+        """Whether an expression is `row[row > 0]` or its like."""
+        if not isinstance(node, ast.Subscript):
+            return False
+        index = node.slice
+        if isinstance(index, ast.Name):
+            return index.id in self._state.expressions
+        is_operation = elementwise(index, self._state.names) is not None
+        return is_operation and any(
+            isinstance(each, (ast.Name, ast.Subscript)) and (view := self.views.of(each)) is not None and view.order
+            for each in ast.walk(index)
+        )
+
+    def _masked(self, node: ast.expr) -> Rows | None:
+        """`row[row > 0]`: the elements for which another row is true."""
+        if not self.is_selection(node):
+            return None
+        assert isinstance(node, ast.Subscript)
+        mask = self.rows(node.slice)
+        if mask is None:
+            return None
+        owner = self.rows(node.value)
+        if owner is None or not mask.is_bool or owner.mask is not None or len(mask.lengths) != len(owner.lengths):
+            raise NotInKernelError("an index that is an array", node)
+        return replace(owner, mask=mask, arrays=owner.arrays | mask.arrays)
+
+    @staticmethod
+    def _common_mask(rows: Sequence[Rows], node: ast.expr) -> Rows | None:
+        """The one mask of the operands; the same elements have to be left of each that is no number."""
+        masks = [each.mask for each in rows]
+        if all(each is None for each in masks):
+            return None
+        at: list[ast.expr] = [ast.Name("_", ast.Load())] * len(rows[0].lengths)
+        texts = {None if each is None else ast.unparse(ast.fix_missing_locations(each.element(at))) for each in masks}
+        if len(texts) > 1:
+            raise NotInKernelError("an expression of rows of which different elements were selected", node)
+        return masks[0]
 
     def _broadcast(self, rows: Sequence[Rows], rank: int) -> tuple[tuple[ast.expr, ...], tuple[bool | None, ...]]:
         lengths: list[ast.expr] = []

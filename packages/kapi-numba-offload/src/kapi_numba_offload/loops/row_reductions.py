@@ -53,6 +53,8 @@ class RowReductions:
             return None
         if len(operands) != 1 or node.keywords:
             raise NotInKernelError(f"a reduction that kernels lack, {ast.unparse(node)}", node)
+        if rows.mask is not None and name not in _OF_SELECTIONS:
+            raise NotInKernelError(f"a reduction of what a mask selects, {ast.unparse(node)}", node)
         return _MADE[name](self, rows, node)
 
     def _dot(self, operands: Sequence[ast.expr], node: ast.expr) -> ast.expr | None:
@@ -84,7 +86,12 @@ class RowReductions:
 
     def _mean(self, rows: Rows, node: ast.expr) -> ast.expr:
         total = self._total(rows, node, in_floats=True)
-        return ast.BinOp(total, ast.Div(), _size(rows))
+        return ast.BinOp(total, ast.Div(), _size(rows) if rows.mask is None else self.count(rows, node))
+
+    def count(self, rows: Rows, node: ast.expr) -> ast.expr:
+        """How many elements a mask leaves."""
+        assert rows.mask is not None
+        return self._total(rows.mask, node)
 
     def _variance(self, rows: Rows, node: ast.expr) -> ast.expr:
         mean = self._state.kept(self._mean(rows, node))
@@ -146,6 +153,8 @@ class RowReductions:
         counters = [self._state.new("k") for _ in rows.lengths]
         at: list[ast.expr] = [variable(each) for each in counters]
         body = update(totals, rows.element(at), at)
+        if rows.mask is not None:
+            body = [ast.If(rows.mask.broadcast_at(rows.lengths, rows.ones, at), body, [])]
         for counter, length in zip(reversed(counters), reversed(rows.lengths), strict=True):
             steps = ast.Call(variable("range"), [copy.deepcopy(length)], [])
             body = [ast.For(ast.Name(counter, ast.Store()), steps, body, [])]
@@ -166,6 +175,9 @@ def _flat(rows: Rows, at: Sequence[ast.expr]) -> ast.expr:
         place = plus(times(place, copy.deepcopy(length)) if number else place, copy.deepcopy(index))
     return place
 
+
+_OF_SELECTIONS = {"sum", "prod", "mean", "var", "std", "linalg.norm", "count_nonzero", "any", "all"}
+"""The reductions that have a value of no element."""
 
 _MADE: dict[str, Callable[[RowReductions, Rows, ast.expr], ast.expr]] = {
     "sum": RowReductions._total,

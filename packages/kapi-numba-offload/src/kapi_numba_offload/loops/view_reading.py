@@ -28,6 +28,7 @@ class ViewReader:
 
     def __init__(self, state: BodyState, scalar: Callable[[ast.expr], ast.expr]) -> None:
         self._state, self._scalar = state, scalar
+        self._free_texts: dict[str, str] = {}
 
     def of(self, node: ast.expr) -> View | None:
         """The part of an array that an expression names, None if it names none."""
@@ -56,6 +57,9 @@ class ViewReader:
         )
 
     def _part(self, outer: View, node: ast.Subscript) -> View:
+        source = self._state.expressions.get(outer.array)
+        if source is not None and source.mask is not None:
+            raise NotInKernelError("a part of what a mask selects", node)
         indices = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
         taken = sum(not _is_constant(each, ...) and not self._is_new_axis(each) for each in indices)
         if taken > len(outer.order):
@@ -136,8 +140,22 @@ class ViewReader:
 
     def text(self, view: View) -> str:
         """The view, told apart from others of the same array."""
-        return ast.unparse(ast.Tuple([*self._index(view, [variable("_")] * len(view.order)),
-                                      ast.Constant(str(view.order))], ast.Load()))  # fmt: skip
+        own = self._index(view, [variable("_")] * len(view.order))
+        free = [None if isinstance(axis, FixedAxis) else index for axis, index in zip(view.axes, own, strict=True)]
+        text, free_text = (
+            ast.unparse(ast.Tuple([*(each or ast.Constant(None) for each in parts), ast.Constant(str(view.order))],
+                                  ast.Load()))
+            for parts in (own, free)
+        )  # fmt: skip
+        self._free_texts[text] = free_text
+        return text
+
+    def is_beside(self, text: str, other: str) -> bool:
+        """Whether two views of an array, by their texts, have the same axes, at indices of their own in the others.
+
+        Then elements of the same index are one and the same, or no other element of either.
+        """
+        return self._free_texts.get(text, text) == self._free_texts.get(other, other)
 
     def rows(self, view: View) -> Rows:
         """A view of rank 1 or more as rows."""
@@ -148,7 +166,8 @@ class ViewReader:
         free = view.free
         lengths, ones = tuple(axis.length for axis in free), tuple(axis.is_one for axis in free)
         leaf = RowLeaf(lengths, ones, lambda at: self.element(view, at))
-        return Rows(lengths, ones, Leaf(0), (leaf,), arrays, source is not None and source.is_bool)
+        is_bool, mask = (False, None) if source is None else (source.is_bool, source.mask)
+        return Rows(lengths, ones, Leaf(0), (leaf,), arrays, is_bool, mask)
 
     def _index(self, view: View, at: Sequence[ast.expr]) -> list[ast.expr]:
         along = {number: each for number, each in zip(view.order, at, strict=True) if number is not None}

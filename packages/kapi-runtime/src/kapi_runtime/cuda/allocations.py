@@ -55,7 +55,9 @@ class CudaMemory:
             error = driver.error_of(name, code, f"{nbytes} bytes of {kind} memory on {describe_device(device)}")
             if isinstance(error, UsmAllocationError):
                 free, total = device.memory_info()
-                raise UsmAllocationError(f"{error}; {free} bytes of {total} are free on the device")
+                raise UsmAllocationError(
+                    f"{error}; {free} bytes of {total} are free on the device", code="device-memory-short"
+                )
             raise error
         self.pointer = int(found)
 
@@ -73,12 +75,12 @@ class CudaMemory:
 
     def __del__(self) -> None:
         pointer = getattr(self, "pointer", 0)
-        if pointer:
+        if pointer and driver.is_loaded():
             try:
                 with self.device.entered():
                     # Both wait for the work that may use it.
-                    driver.result("cuMemFreeHost" if self.kind == "host" else "cuMemFree", pointer)
-            except Exception:  # at exit the driver may be gone
+                    driver.quietly("cuMemFreeHost" if self.kind == "host" else "cuMemFree", pointer)
+            except Exception:  # at exit the driver may be gone, and a lost context cannot be entered
                 return
 
 

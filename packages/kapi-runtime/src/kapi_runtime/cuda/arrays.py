@@ -140,8 +140,8 @@ def _of_torch(value: Any) -> ArrayFields | None:
     name = str(value.dtype).removeprefix("torch.")
     if name not in _TORCH_DTYPES:
         raise DtypeError(
-            f"elements of a tensor must be of one of {', '.join(_TORCH_DTYPES)}, got {name}: "
-            "convert by `tensor.to(dtype)`",
+            f"elements of a tensor must be of one of {', '.join(_TORCH_DTYPES)}, got {name}: convert by "
+            "`tensor.to(dtype)`",
             code="argument-dtype",
         )
     return ArrayFields(

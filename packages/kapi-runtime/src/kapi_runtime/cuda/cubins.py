@@ -64,7 +64,9 @@ def drop(key: str) -> None:
 def _read(data: bytes, key: str) -> Any:
     head, _, cubin = data.removeprefix(_FORM).partition(b"\n")
     if not data.startswith(_FORM) or head.decode(errors="replace") != _checksum(key, cubin):
-        raise ModuleFileError(f"data must be a cubin that kapi has kept under {key}, got something else")
+        raise ModuleFileError(
+            f"data must be a cubin that kapi has kept under {key}, got something else", code="module-file-format"
+        )
     return _Cubin("", cubin)
 
 

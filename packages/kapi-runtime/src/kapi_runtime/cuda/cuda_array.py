@@ -168,7 +168,10 @@ class CudaArray:
     def __setitem__(self, index: Any, values: Any) -> None:
         target = self[index]
         if not target.flags.writable:
-            raise DtypeError("array must be writable to be assigned to, got a read-only one: assign to a copy of it")
+            raise DtypeError(
+                "array must be writable to be assigned to, got a read-only one: assign to a copy of it",
+                code="copy-to-read-only",
+            )
         if hasattr(values, "__cuda_array_interface__"):
             source = values if isinstance(values, CudaArray) else array_of_fields(values)
             are_alike = (source.shape, source.dtype) == (target.shape, target.dtype)
@@ -305,7 +308,7 @@ def array_of_fields(value: Any) -> CudaArray:
     """
     fields = cuda_fields(value)
     if fields is None:
-        raise DtypeError(f"array must be one of a CUDA device, got a {type(value).__name__}")
+        raise DtypeError(f"array must be one of a CUDA device, got a {type(value).__name__}", code="argument-type")
     owner: Owner = fields.owner
     device = device_at(owner.ordinal or 0)
     return CudaArray(fields, "device", value, CudaQueue(device, owner.stream(device.ordinal)), owner.is_explicit)

@@ -10,7 +10,7 @@ from typing import Any
 
 from kapi_sim.errors import DeviceNotFoundError, DriverError, ForkError, KapiError, UsmAllocationError
 
-__all__ = ["bindings", "call", "error_of", "is_loaded", "name_of", "require_no_fork", "result", "version"]
+__all__ = ["bindings", "call", "error_of", "is_loaded", "name_of", "quietly", "require_no_fork", "result", "version"]
 
 INSTALL = 'pip install "kapi-runtime[cuda]"'
 """What brings all that the platform needs but the driver."""
@@ -90,6 +90,16 @@ def call(name: str, *arguments: Any) -> Any:
     if code:
         raise error_of(name, code)
     return value
+
+
+def quietly(name: str, *arguments: Any) -> None:
+    """Call the driver for a destructor, which can raise nothing: also at the interpreter's exit, and of a lost context."""
+    if _loaded is None:
+        return
+    try:
+        getattr(_loaded, name)(*arguments)
+    except Exception:
+        return
 
 
 def error_of(name: str, code: int, what: str = "") -> KapiError:

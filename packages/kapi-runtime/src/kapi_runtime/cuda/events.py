@@ -84,7 +84,7 @@ class CudaEvent:
             if self.native is not None and len(pool) < _POOLED:
                 pool.append(self.native)
             elif self.native is not None:
-                driver.result("cuEventDestroy", self.native)
+                driver.quietly("cuEventDestroy", self.native)
         except AttributeError:  # it could not be made, or the interpreter has gone
             return
 

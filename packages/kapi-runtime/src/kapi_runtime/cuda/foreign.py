@@ -38,21 +38,27 @@ def checked_code(form: str, code: Any, entry: str) -> bytes | str:
         text = code.decode("ascii", "replace") if isinstance(code, bytes) else code
         text = text.rstrip("\0")
         if ".version" not in text:
-            raise KernelCompilationError("code must be PTX, which begins with .version, got another text")
+            raise KernelCompilationError(
+                "code must be PTX, which begins with .version, got another text", code="precompiled-code"
+            )
         entries = _ENTRY.findall(text)
         if entry not in entries:
             names = ", ".join(entries) or "none"
-            raise KernelCompilationError(f"entry must be a kernel of the PTX, got {entry!r}: it has {names}")
+            raise KernelCompilationError(
+                f"entry must be a kernel of the PTX, got {entry!r}: it has {names}", code="entry-absent"
+            )
         return text
     if form == "cubin" and isinstance(code, bytes):
         if not code.startswith(_ELF) or entry.encode() not in code:
             raise KernelCompilationError(
-                f"code must be a cubin with a kernel named {entry!r}, got {len(code)} other bytes"
+                f"code must be a cubin with a kernel named {entry!r}, got {len(code)} other bytes",
+                code="precompiled-code",
             )
         return code
     raise KernelCompilationError(
         f'code for a CUDA device must be of form "ptx", a text, or "cubin", bytes, got {form!r} and a '
-        f"{type(code).__name__}"
+        f"{type(code).__name__}",
+        code="precompiled-code",
     )
 
 

@@ -77,8 +77,8 @@ def submitted_range(
         if count > limit:
             chosen = "" if local_range is None else ", or a larger work-group along it"
             raise LimitError(
-                f"index_space of kernel `{kernel.name}` must have at most {limit} work-groups along dimension {axis} on "
-                f"a CUDA device, got {count} of {group[axis]} work-items: make the longest dimension the last one"
+                f"index_space of kernel `{kernel.name}` must have at most {limit} work-groups along dimension {axis} "
+                f"on a CUDA device, got {count} of {group[axis]} work-items: make the longest dimension the last one"
                 f"{chosen}, or split the launch",
                 code="range-too-large",
             )
@@ -117,20 +117,21 @@ def chosen_group(kernel: GridLimits, extents: Sequence[int]) -> list[int]:
         group[axis] = min(size // prod(group), _power_of_two(extents[axis]), sizes[axis])
     if prod(group) < size:
         group[-1] = min(size // prod(group[:-1]), _power_of_two(extents[-1]), sizes[-1])
-    for axis in range(rank - 1):
-        _widen(group, axis, extents[axis], sizes[axis], counts[axis], kernel.max_work_group_size)
-    return group
+    return _widened(group, extents, sizes, counts, kernel.max_work_group_size)
 
 
-def _widen(group: list[int], axis: int, extent: int, most: int, count: int, size: int) -> None:
-    """Double the group along an axis that would have too many groups, at the cost of the others where need be."""
-    while -(-extent // group[axis]) > count and group[axis] < most:
-        if 2 * prod(group) > size:
-            other = max((each for each in range(len(group)) if each != axis), key=lambda each: group[each])
-            if group[other] == 1:
-                return
-            group[other] //= 2
-        group[axis] *= 2
+def _widened(
+    group: list[int], extents: Sequence[int], sizes: Sequence[int], counts: Sequence[int], size: int
+) -> list[int]:
+    """The group, larger along axes that would have too many groups, at the cost of the others where need be."""
+    needs = [_power_of_two(-(-extent // count)) for extent, count in zip(extents, counts, strict=True)]
+    if prod(needs) > size or any(need > most for need, most in zip(needs, sizes, strict=True)):
+        return group  # no group serves
+    widened = [max(least, each) for least, each in zip(needs, group, strict=True)]
+    while prod(widened) > size:
+        axis = max(range(len(widened)), key=lambda each: widened[each] // needs[each])
+        widened[axis] //= 2
+    return widened
 
 
 def _dividing_group(kernel: GridLimits, extents: Sequence[int]) -> list[int]:

@@ -84,7 +84,8 @@ class CudaMark:
         if devices[0] != devices[1]:
             raise KernelLaunchError(
                 "events must be on one device to be timed, for each has a clock of its own, got "
-                f"{describe_device(devices[0])} and {describe_device(devices[1])}"
+                f"{describe_device(devices[0])} and {describe_device(devices[1])}",
+                code="events-of-devices",
             )
         for mark in marks:
             mark.wait()
@@ -97,10 +98,13 @@ class CudaMark:
 
 def _timed(mark: CudaMark) -> CudaEvent:
     if mark.device_event is None:
-        raise KernelLaunchError("an event must be recorded before it is timed, got one that was not: `record()` it")
+        raise KernelLaunchError(
+            "an event must be recorded before it is timed, got one that was not: `record()` it", code="event-unrecorded"
+        )
     if not mark.timing:
         raise KernelLaunchError(
-            "an event must be made with timing=True to be timed, got one with timing=False: make it by `Event()`"
+            "an event must be made with timing=True to be timed, got one with timing=False: make it by `Event()`",
+            code="event-without-times",
         )
     return mark.device_event
 
@@ -121,7 +125,8 @@ def native_events(events: Sequence[Any]) -> list[CudaEvent]:
         if not isinstance(native, CudaEvent):
             raise KernelLaunchError(
                 "an event that a launch on a CUDA device waits for must be one of a CUDA device, got "
-                f"{type(event).__name__}: wait for it on the host, or pass what call_kernel_async returned"
+                f"{type(event).__name__}: wait for it on the host, or pass what call_kernel_async returned",
+                code="no-event",
             )
         found.append(native)
     return found

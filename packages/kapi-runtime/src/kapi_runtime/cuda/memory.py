@@ -15,6 +15,7 @@ from kapi_runtime.platform import recorder
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, LimitError
+from kapi_sim.shown import shown
 
 __all__ = ["asarray", "copy_array", "like", "new", "to_host"]
 
@@ -46,7 +47,8 @@ def new(
     """
     if kind == "shared" and not queue.device.has_managed_memory:
         raise LimitError(
-            f"a device must have managed memory for shared arrays, got {describe_queue(queue)}: make a device array"
+            f"a device must have managed memory for shared arrays, got {describe_queue(queue)}: make a device array",
+            code="device-lacks",
         )
     array = new_cuda_array(shape, dtype, kind, queue, is_on_queue)
     if fill is not None:
@@ -171,7 +173,9 @@ def queue_named(queue: Any) -> CudaQueue | None:
     found = queue_of_stream(queue)
     if found is None:
         raise ExecutionPlacementError(
-            f"queue of an array of a CUDA device must be a stream, got {queue!r}: `kapi.queue('cuda:0')` makes one"
+            f"queue of an array of a CUDA device must be a stream, got {shown(queue)}: "
+            "`kapi.queue('cuda:0')` makes one",
+            code="no-queue",
         )
     return found
 

@@ -35,6 +35,7 @@ from kapi_runtime.platform.interface import (
 )
 from kapi_sim.errors import DeviceNotFoundError, DriverError, KernelLaunchError
 from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.shown import shown
 
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule, Target
@@ -299,7 +300,7 @@ class CudaPlatform(Platform):
             return device
         found = self.default_device()
         if found is None:
-            raise DeviceNotFoundError(self.missing_device_message())
+            raise DeviceNotFoundError(self.missing_device_message(), code="no-device")
         return found
 
     def _current_queue(self) -> CudaQueue:
@@ -320,5 +321,7 @@ class CudaPlatform(Platform):
 
 def _ours(kernel: BuiltKernel) -> CudaKernel:
     if not isinstance(kernel, CudaKernel):
-        raise KernelLaunchError(f"a kernel for a CUDA device must be built for it, got {kernel!r}")
+        raise KernelLaunchError(
+            f"a kernel for a CUDA device must be built for it, got {shown(kernel)}", code="no-kernel"
+        )
     return kernel

@@ -12,6 +12,7 @@ from typing import Any
 from kapi_ptx import PtxModule
 from kapi_runtime.cuda import cubins, driver
 from kapi_runtime.cuda.devices import CudaDevice, describe_device
+from kapi_runtime.platform.reset import on_reset
 from kapi_sim.errors import DriverError, LimitError
 from kapi_sim.shown import shown
 
@@ -168,8 +169,9 @@ class _Library:
 
     def __del__(self) -> None:
         try:
-            with self.device.entered():
-                driver.result("cuModuleUnload", self.native)
+            if driver.is_loaded():
+                with self.device.entered():
+                    driver.quietly("cuModuleUnload", self.native)
         except Exception:  # at exit the driver may be gone, and with a lost context nothing is unloaded
             return
 
@@ -217,8 +219,11 @@ def kernel_of_code(name: str, code: bytes, entry: str, device: CudaDevice) -> Cu
     return CudaKernel(name, device, _loaded(name, code, entry, device), None)
 
 
-def forget(device: CudaDevice) -> None:
-    """Drop what is built for a device."""
+@on_reset
+def forget(device: Any) -> None:
+    """Drop what is built for a device; nothing for one of another platform."""
+    if not isinstance(device, CudaDevice):
+        return
     with _lock:
         for key in [key for key in _kernels if key[0] == device.ordinal]:
             del _kernels[key]

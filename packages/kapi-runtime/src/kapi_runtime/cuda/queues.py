@@ -103,10 +103,8 @@ class _OwnStream:
             self.handle = int(driver.call("cuStreamCreate", _NON_BLOCKING))
 
     def __del__(self) -> None:
-        try:
-            driver.result("cuStreamDestroy", self.handle)  # what was submitted to it runs to its end
-        except AttributeError:  # it could not be made, or the interpreter has gone
-            return
+        if hasattr(self, "handle"):
+            driver.quietly("cuStreamDestroy", self.handle)  # what was submitted to it runs to its end
 
 
 def new_queue(device: CudaDevice) -> CudaQueue:

@@ -126,5 +126,6 @@ def refusal(code: int, kernel: CudaKernel, shared: int) -> Exception:
     return KernelLaunchError(
         f"{driver.name_of(code)} ({code}); it has {function.registers} registers for a work-item, "
         f"{function.shared_bytes + shared} bytes of shared memory for a work-group, and takes up to "
-        f"{function.max_threads} work-items in one"
+        f"{function.max_threads} work-items in one",
+        code="launch-refused",
     )

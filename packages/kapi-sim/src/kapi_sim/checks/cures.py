@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kapi_sim.checks.calls import Path, is_same_function, path_of_frame, path_to
 from kapi_sim.items.clock import Clock
+from kapi_sim.items.meetings import Converging
 from kapi_sim.language.attributes import dotted_path
 from kapi_sim.language.source import line_of, parse_code
 from kapi_sim.language.words.index_space import NdRange, Range
@@ -149,7 +150,7 @@ def _in_one_function(clock: Clock, code: CodeType, low: int, high: int) -> Cure:
             Barrier(code.co_filename, code.co_firstlineno, high, "after"),
         )
     if loop is None and tree is not None and low < high:
-        there = next((line for line in _barrier_lines(tree) if low < line < high), None)
+        there = next((line for line in _barrier_lines(clock, tree) if low < line < high), None)
         if there is not None:
             return Cure(
                 f"the `group_barrier` at line {there} would order them if the whole group came to it: it did not"
@@ -245,16 +246,17 @@ def _blocks(statement: ast.stmt) -> list[list[ast.stmt]]:
 
 def _barriers_in(clock: Clock, code: CodeType, loop: ast.For | ast.While) -> list[int]:
     """Return the lines of a loop at which barriers stand, or the latest barrier was passed."""
-    lines = _barrier_lines(loop)
+    lines = _barrier_lines(clock, loop)
     passed = clock.last_barrier
     if passed is not None and passed.file == code.co_filename and loop.lineno <= passed.line <= (loop.end_lineno or 0):
         lines.append(passed.line)
     return lines
 
 
-def _barrier_lines(tree: ast.AST) -> list[int]:
+def _barrier_lines(clock: Clock, tree: ast.AST) -> list[int]:
+    words = {word.__name__ for word in clock.words if isinstance(word, Converging) and word.is_barrier}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    return [call.lineno for call in calls if (dotted_path(call.func) or ("",))[-1] == "group_barrier"]
+    return [call.lineno for call in calls if (dotted_path(call.func) or ("",))[-1] in {"group_barrier", *words}]
 
 
 def _named(code: CodeType, instruction: int) -> str:

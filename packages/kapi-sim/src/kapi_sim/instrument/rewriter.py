@@ -17,6 +17,7 @@ from kapi_sim.instrument.wait_loops import Callee, Waiting, kind_of_method, name
 from kapi_sim.items.meetings import ALGORITHM, Converging, Word, defaults_of, is_meeting, parameters_of
 from kapi_sim.items.undefined import passing
 from kapi_sim.language.attributes import MISSING, bound_names, called_function, dotted_path, resolve
+from kapi_sim.language.source import ADDED_ITEM
 from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
 from kapi_sim.language.words.convergence import group_barrier
@@ -122,7 +123,7 @@ class Rewriter(ArithmeticRewriter):
         elif self._is_kernel and not self._callees.dialect.has_item:
             # Who runs a kernel gives it the work-item.
             self.has_changed = True
-            (arguments.posonlyargs or arguments.args).insert(0, ast.arg("_kapi_item"))
+            (arguments.posonlyargs or arguments.args).insert(0, ast.arg(ADDED_ITEM))
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
         if self._marks_lines:
             self.has_changed = True
@@ -206,16 +207,20 @@ class Rewriter(ArithmeticRewriter):
                 self._refuse_in_lambda(node)
                 return ast.copy_location(ast.YieldFrom(node), node)
             return node
-        if len(node.args) == 1 and not node.keywords and _is_number_type(value):
-            is_own = _is_checked(value, node.args[0])
-            convert = (self._callees.dialect.conversion(value) or value) if is_own else value
+        convert: Callable[[Any], Any] | None = None
+        if len(node.args) == 1 and not node.keywords:
+            convert = self._callees.dialect.conversion(value, _is_literal(node.args[0]))
+            if convert is None and _is_number_type(value):
+                convert = value
+        if convert is not None:
             if self._callees.passes_undefined:
                 convert = passing(convert)
             if convert is not value:
-                node.func = self._inject(f"_kapi_to_{value.__name__}", CellType(convert), node.func)
+                name = getattr(value, "__name__", None) or f"number_{id(value)}"
+                node.func = self._inject(f"_kapi_to_{name}", CellType(convert), node.func)
         if value is complex and len(node.args) == 2 and not node.keywords:
-            convert = passing(complex_of_parts) if self._callees.passes_undefined else complex_of_parts
-            node.func = self._inject("_kapi_to_complex", CellType(convert), node.func)
+            whole = passing(complex_of_parts) if self._callees.passes_undefined else complex_of_parts
+            node.func = self._inject("_kapi_to_complex", CellType(whole), node.func)
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in self._generators:
             return ast.copy_location(ast.YieldFrom(node), node)
@@ -466,12 +471,8 @@ def _is_short(node: ast.expr) -> bool:
     )
 
 
-def _is_checked(kind: type, value: ast.expr) -> bool:
-    """Whether a conversion to a type is kapi's own: to a real one, but that a float type takes literals as they are."""
-    if kind is int or issubclass(kind, np.integer):
-        return True
-    is_literal = isinstance(value, ast.Constant) and type(value.value) in (int, float)
-    return issubclass(kind, (float, np.floating)) and not is_literal
+def _is_literal(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float)
 
 
 def _is_number_type(value: object) -> bool:

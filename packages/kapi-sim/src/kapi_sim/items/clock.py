@@ -136,6 +136,15 @@ class Clock:
         _, local = divmod(uid, self.group_size)
         return f"local {_unravel(local, self.space.local_range)}" if isinstance(self.space, NdRange) else ""
 
+    def label(self, uid: int) -> str:
+        """Name a work-item by its global id alone."""
+        return self.describe(uid).partition("global ")[2].partition("), ")[0].rstrip(")") + ")"
+
+    @property
+    def spelled_space(self) -> str:
+        """The index space, as a report has it."""
+        return repr(self.space)
+
     def in_words(self, text: str) -> str:
         """Return a message in the words of the dialect that the kernel is written in."""
         return text

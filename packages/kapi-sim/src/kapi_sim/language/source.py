@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 from kapi_sim.tracebacks import file_name
 
 __all__ = [
+    "ADDED_ITEM",
     "FUTURE_FLAGS",
     "Site",
     "is_source_of",
@@ -35,6 +36,9 @@ __all__ = [
 
 FUTURE_FLAGS = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 """The bits of ``co_flags`` that stand for ``from __future__`` imports."""
+
+ADDED_ITEM = "_kapi_item"
+"""The work-item, as a parameter of a kernel that is written without one."""
 
 _LOADERS = ("_frozen_importlib", "_frozen_importlib_external", "zipimport")
 """Where Python's own loaders are from, which compile a file as it is."""
@@ -184,8 +188,9 @@ def parse_code(code: CodeType) -> ast.FunctionDef | None:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
-            # A file edited since its import shows another function here.
-            return node if tuple(names) == code.co_varnames[: code.co_argcount] else None
+            # A file edited since its import shows another function here; a work-item may have been added to it.
+            given = [name for name in code.co_varnames[: code.co_argcount] if name != ADDED_ITEM]
+            return node if names == given else None
     return None
 
 

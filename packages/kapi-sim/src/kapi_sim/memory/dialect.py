@@ -54,10 +54,6 @@ class Dialect:
         """Return the names of the parameters that take the launch's arguments."""
         return parameters_for_launch(function, space, args)
 
-    def spell(self, space: Range | NdRange) -> str:
-        """Return an index space as a launch names it."""
-        return repr(space)
-
     def argument(self, value: Any) -> Any:
         """Return an argument as the simulator knows it."""
         return value
@@ -80,10 +76,13 @@ class Dialect:
 
         return TracedView
 
-    def conversion(self, kind: object) -> Callable[[Any], Any] | None:
-        """Return what a call of `kind` is replaced by, where that is a type of real numbers."""
-        is_real = isinstance(kind, type) and (kind in (int, float) or issubclass(kind, (np.integer, np.floating)))
-        return conversion(kind) if is_real else None  # type: ignore[arg-type]
+    def conversion(self, kind: object, is_literal: bool) -> Callable[[Any], Any] | None:
+        """Return what a call of `kind` is replaced by, where that is a real type; floats take literals as they are."""
+        if not isinstance(kind, type):
+            return None
+        is_integer = kind is int or issubclass(kind, np.integer)
+        is_float = issubclass(kind, (float, np.floating)) and not is_literal
+        return conversion(kind) if is_integer or is_float else None
 
     def meet_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
         """Return what a work-item yields that calls one of `converging_methods`."""

@@ -63,7 +63,7 @@ class Recorder:
         """Note what ended the launch, and show the order in which it did."""
         launch, shown = self.launch, self._shown
         shown.events, shown.dropped = launch.events, launch.dropped
-        report = "\n".join([str(error), *getattr(error, "__notes__", ())])
+        report = self._clock.in_words("\n".join([str(error), *getattr(error, "__notes__", ())]))
         race = getattr(error, "race", None)
         if race is None or self._refused is None:
             own = (n for n in reversed(range(len(launch.events))) if launch.events[n].item == self._clock.uid)

@@ -50,7 +50,6 @@ from kapi_sim.numba_cuda.devices import (
 from kapi_sim.numba_cuda.geometry import blockDim, blockIdx, grid, gridDim, gridsize, threadIdx, warpsize
 from kapi_sim.numba_cuda.intrinsics import brev, cbrt, clz, ffs, fma, nanosleep, popc, selp
 from kapi_sim.numba_cuda.reductions import Reduce, reduce
-from kapi_sim.numba_cuda.refused import refuse_attribute
 from kapi_sim.numba_cuda.running import is_running, running
 from kapi_sim.numba_cuda.streams import (
     Event,
@@ -64,6 +63,7 @@ from kapi_sim.numba_cuda.streams import (
     stream,
     synchronize,
 )
+from kapi_sim.numba_cuda.support import refuse_attribute
 from kapi_sim.numba_cuda.synchronisation import (
     syncthreads,
     syncthreads_and,

@@ -47,12 +47,17 @@ def _reference(word: str, ary: Any, idx: Any, frame: FrameType, kinds: str) -> A
     bound = clock.bound
     assert bound is not None
     if not isinstance(ary, View):
-        raise DtypeError(f"first argument of cuda.{word} must be an array of the kernel's, got {ary!r}")
+        raise DtypeError(
+            f"first argument of cuda.{word} must be an array of the kernel's, got {ary!r}", code="atomic-ref"
+        )
     where = f"{clock.describe()} at {site_of(frame.f_code, frame.f_lasti)}"
     dtype = ary.dtype
     if dtype not in _DTYPES or dtype.kind not in kinds:
         named = ", ".join(name for name in ATOMIC_DTYPES if np.dtype(name).kind in kinds)
-        raise DtypeError(f"array of cuda.{word} must be of {named}, got `{ary.name}` of dtype {dtype}\n  {where}")
+        raise DtypeError(
+            f"array of cuda.{word} must be of {named}, got `{ary.name}` of dtype {dtype}\n  {where}",
+            code="atomic-dtype",
+        )
     if not bound.has_atomic64 and dtype.itemsize == 8:
         fail_narrow_atomics(ary.name, dtype, where)
     if ary.space == "private":

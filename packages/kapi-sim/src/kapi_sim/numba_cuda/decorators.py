@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.checks.marking import Uninitialised
-from kapi_sim.errors import KernelCompilationError, KernelLaunchError, LimitError
+from kapi_sim.errors import KapiError, KernelCompilationError, KernelLaunchError, LimitError
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language.device_function import DeviceFunction
-from kapi_sim.language.options import KernelOptions
 from kapi_sim.language.words.index_space import NdRange
 from kapi_sim.launch import execute
 from kapi_sim.numba_cuda.captured import frozen
@@ -24,14 +23,13 @@ from kapi_sim.numba_cuda.device_arrays import DeviceArray, FreshArguments, InOut
 from kapi_sim.numba_cuda.devices import Device
 from kapi_sim.numba_cuda.dialect import CUDA
 from kapi_sim.numba_cuda.dtypes import conversion_of, scalar_types
-from kapi_sim.numba_cuda.refused import refuse_attribute
 from kapi_sim.numba_cuda.running import configured, is_running
+from kapi_sim.numba_cuda.support import refuse_attribute
 from kapi_sim.numba_cuda.wording import reworded
 from kapi_sim.settings.control import current_settings, settings_of
+from kapi_sim.tracebacks import shorten
 
 __all__ = ["ConfiguredKernel", "Dispatcher", "LinkedSource", "declare_device", "jit"]
-
-WARP = 32
 
 
 class ConfigurationError(KernelLaunchError, ValueError):
@@ -70,6 +68,9 @@ class Dispatcher(DeviceFunction[..., Any]):
         self.extensions: list[Any] = list(options.get("extensions") or ())
         self._instrumented: Instrumented | None = None
         self._twin: Dispatcher | None = None
+        self._takes_pointers = any(
+            type(each).__name__ == "CPointer" for signature in signatures for each in getattr(signature, "args", ())
+        )
         self._scalars = [kinds for kinds in map(scalar_types, signatures) if kinds is not None]
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> ConfiguredKernel:
@@ -91,7 +92,8 @@ class Dispatcher(DeviceFunction[..., Any]):
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
             raise ConfigurationError(
                 f"kernel[...] must be given blocks and threads, then stream and bytes of shared memory if wanted, got "
-                f"{configuration!r}: write {self.__name__}[blocks, threads](...)"
+                f"{configuration!r}: write {self.__name__}[blocks, threads](...)",
+                code="launch-configuration",
             )
         return self.configure(*configuration)
 
@@ -114,7 +116,7 @@ class Dispatcher(DeviceFunction[..., Any]):
             Bytes of dynamic shared memory.
         """
         if isinstance(ntasks, bool) or not isinstance(ntasks, (int, np.integer)) or ntasks < 0:
-            raise ConfigurationError(f"ntasks must be an integer from 0 on, got {ntasks!r}")
+            raise ConfigurationError(f"ntasks must be an integer from 0 on, got {ntasks!r}", code="cuda-configuration")
         threads = int(tpb) or min(128, max(int(ntasks), 1))
         if ntasks == 0:
             return lambda *args: None
@@ -152,11 +154,13 @@ class Dispatcher(DeviceFunction[..., Any]):
         if self._device:
             raise KernelLaunchError(
                 f"device function `{self.__name__}` must be called in a kernel, got a call on the host: its "
-                "py_func is the plain function"
+                "py_func is the plain function",
+                code="outside-kernel",
             )
         raise ConfigurationError(
             f"kernel `{self.__name__}` must be launched with a configuration, got a plain call: write "
-            f"{self.__name__}[blocks, threads](...)"
+            f"{self.__name__}[blocks, threads](...)",
+            code="kernel-called",
         )
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
@@ -184,12 +188,17 @@ class Dispatcher(DeviceFunction[..., Any]):
         settings = current_settings()
         most = Device.MAX_THREADS_PER_BLOCK if settings.profile is None else settings.profile.max_work_group_size
         if prod(block) > most:
-            raise LimitError(f"a block must have at most {most} threads, got {prod(block)}: launch smaller blocks")
+            raise LimitError(
+                f"a block must have at most {most} threads, got {prod(block)}: launch smaller blocks",
+                code="work-group-too-large",
+            )
         self.launched(grid, block, nbytes, args)
 
     def launched(self, grid: tuple[int, ...], block: tuple[int, ...], nbytes: int, args: tuple[Any, ...]) -> None:
         """Run the kernel over a grid that a device can have."""
         settings = current_settings()
+        if self._takes_pointers:
+            refuse_attribute("CPointer")
         if self._instrumented is None:
             self._instrumented = Instrumented(self.twin.py_func, CUDA)
         for extension in reversed(self.extensions):
@@ -204,9 +213,11 @@ class Dispatcher(DeviceFunction[..., Any]):
             settings = dataclasses.replace(settings, uninitialised=marked)
         try:
             with settings_of(settings), configured(nbytes), _records(self.converted(args)) as given:
-                execute(self._instrumented, space, given, _OPTIONS)
+                execute(self._instrumented, space, given)
         except Exception as error:
-            raise reworded(error)  # noqa: B904
+            reworded(error)
+            shorten(error, isinstance(error, KapiError))
+            raise
 
 
 def _twin_of(value: Any) -> Any:
@@ -218,9 +229,6 @@ def _twin_of(value: Any) -> Any:
         # A function that Numba compiles for the host is a device function in a kernel.
         return Dispatcher(value.py_func, [], {"device": True}).twin
     return value
-
-
-_OPTIONS = KernelOptions(sub_group_size=WARP)
 
 
 @contextmanager
@@ -282,12 +290,18 @@ def _dimensions(name: str, given: Any) -> tuple[int, int, int]:
     """Return the extents of a grid or a block along x, y and z."""
     extents = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     if not 1 <= len(extents) <= 3:
-        raise ConfigurationError(f"{name} must be a sequence of 1, 2 or 3 integers, got {len(extents)}: {given!r}")
+        raise ConfigurationError(
+            f"{name} must be a sequence of 1, 2 or 3 integers, got {len(extents)}: {given!r}", code="cuda-configuration"
+        )
     for extent in extents:
         if isinstance(extent, (bool, np.bool_)) or not isinstance(extent, (int, np.integer)):
-            raise ConfigurationTypeError(f"{name} must be a sequence of integers, got {given!r}")
+            raise ConfigurationTypeError(
+                f"{name} must be a sequence of integers, got {given!r}", code="cuda-configuration"
+            )
         if extent < 1:
-            raise ConfigurationError(f"{name} must be made of integers from 1 on, got {given!r}")
+            raise ConfigurationError(
+                f"{name} must be made of integers from 1 on, got {given!r}", code="cuda-configuration"
+            )
     x, y, z = (*map(int, extents), 1, 1)[:3]
     return x, y, z
 
@@ -311,7 +325,9 @@ class ConfiguredKernel:
         self, kernel: Dispatcher, grid: tuple[int, int, int], block: tuple[int, int, int], sharedmem: int
     ) -> None:
         if isinstance(sharedmem, bool) or not isinstance(sharedmem, (int, np.integer)) or sharedmem < 0:
-            raise ConfigurationError(f"sharedmem must be an integer from 0 on, got {sharedmem!r}")
+            raise ConfigurationError(
+                f"sharedmem must be an integer from 0 on, got {sharedmem!r}", code="cuda-configuration"
+            )
         self.kernel = kernel
         self.grid = grid
         self.block = block
@@ -354,8 +370,6 @@ def jit(
     -------
     Dispatcher, or a decorator that makes one
     """
-    if debug and opt is True:
-        raise ConfigurationError("debug and opt must not both be true, got both")
     given = {
         "device": device,
         "debug": debug,
@@ -379,7 +393,7 @@ def _decorated(function: Any, signatures: list[Any], given: dict[str, Any]) -> A
     if isinstance(function, Dispatcher):
         return function
     if not hasattr(function, "__code__"):
-        raise KernelCompilationError(f"a kernel must be a plain Python function, got {function!r}")
+        raise KernelCompilationError(f"a kernel must be a plain Python function, got {function!r}", code="kernel-form")
     return functools.update_wrapper(Dispatcher(function, signatures, given), function)
 
 

@@ -157,7 +157,7 @@ class DeviceArray:
     def __init__(self, array: np.ndarray[Any, Any], fresh: Fresh | None = None) -> None:
         self._array = array
         self._fresh = fresh
-        self.stream = 0
+        self.stream: Any = 0
         _alive.add(self)
 
     shape = property(lambda self: self._array.shape)
@@ -222,7 +222,8 @@ class DeviceArray:
         target = self._array[index]
         if self._array.dtype.names is None and given.ndim > np.ndim(target):
             raise ConversionError(
-                f"a value of {given.ndim} axes must fit array[{index!r}], which has {np.ndim(target)}"
+                f"a value of {given.ndim} axes must fit array[{index!r}], which has {np.ndim(target)}",
+                code="copy-unlike",
             )
         self._array[index] = given
         if self._fresh is not None:
@@ -246,7 +247,7 @@ class DeviceArray:
             Not looked at.
         """
         if ary is None:
-            return self._array.copy()
+            return self._array.copy(order="K")
         _require_alike(ary, self._array)
         np.copyto(ary, self._array)
         return ary
@@ -261,10 +262,12 @@ class DeviceArray:
         stream : object
             Not looked at.
         """
-        given = as_host_array(ary) if hasattr(ary, "__cuda_array_interface__") else np.asarray(ary)
-        if given.size != self.size and given.ndim:
-            _require_alike(given, self._array)
-        if given.shape != self.shape and given.ndim and given.size == self.size:
+        is_there = hasattr(ary, "__cuda_array_interface__")
+        given = as_host_array(ary) if is_there else np.asarray(ary)
+        _require_contiguous(self._array)
+        if is_there:
+            _require_contiguous(given)
+        if given.ndim and given.shape != self.shape:
             _require_alike(given, self._array)
         self._array[...] = given
         if self._fresh is not None:
@@ -273,7 +276,7 @@ class DeviceArray:
     def split(self, section: int, stream: Any = 0) -> Iterator[DeviceArray]:
         """Yield parts of so many elements each."""
         if self.ndim != 1:
-            raise ConversionError(f"an array must have one axis to be split, got {self.ndim}")
+            raise ConversionError(f"an array must have one axis to be split, got {self.ndim}", code="cuda-shape")
         for start in range(0, self.size, section):
             yield self[start : start + section]
 
@@ -321,11 +324,24 @@ class ArrayTypeError(DtypeError):
     """Something is no array that the device can take."""
 
 
+def _require_contiguous(array: np.ndarray[Any, Any]) -> None:
+    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        raise ConversionError(
+            f"an array on the device must be contiguous to be copied as a whole, got strides {array.strides}: "
+            "assign to its elements, `array[...] = values`",
+            code="copy-unlike",
+        )
+
+
 def _require_alike(one: Any, other: np.ndarray[Any, Any]) -> None:
     if one.dtype != other.dtype:
-        raise ArrayTypeError(f"dtype of the copy must be {other.dtype}, got {one.dtype}: convert it with astype")
+        raise ArrayTypeError(
+            f"dtype of the copy must be {other.dtype}, got {one.dtype}: convert it with astype", code="copy-unlike"
+        )
     if one.shape != other.shape:
-        raise ConversionError(f"shape of the copy must be {other.shape}, got {one.shape}: make it of that shape")
+        raise ConversionError(
+            f"shape of the copy must be {other.shape}, got {one.shape}: make it of that shape", code="copy-unlike"
+        )
 
 
 def is_cuda_array(obj: Any) -> bool:
@@ -360,7 +376,8 @@ def _known(interface: dict[str, Any]) -> tuple[np.ndarray[Any, Any], Fresh | Non
         return np.empty(interface["shape"], interface["typestr"]), None
     raise DtypeError(
         f"an array must be on the host or made by kapi_sim.numba_cuda, got memory at {address:#x} of a device: "
-        "pass a NumPy array"
+        "pass a NumPy array",
+        code="cuda-memory",
     )
 
 
@@ -398,7 +415,9 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceArray:
     if isinstance(obj, DeviceArray):
         return obj
     if not is_cuda_array(obj):
-        raise ArrayTypeError(f"obj must be an array on the device, got {obj!r}: use cuda.to_device")
+        raise ArrayTypeError(
+            f"obj must be an array on the device, got {obj!r}: use cuda.to_device", code="copy-without-array"
+        )
     return DeviceArray(*_known(obj.__cuda_array_interface__))
 
 
@@ -479,7 +498,9 @@ def device_array(
         Not looked at.
     """
     array = _empty(shape, dtype, strides, order)
-    return DeviceArray(array, Fresh(array))
+    made = DeviceArray(array, Fresh(array))
+    made.stream = stream
+    return made
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceArray:

@@ -167,14 +167,18 @@ def get_current_device() -> Device:
 def current_context(devnum: int | None = None) -> Context:
     """Return the context of a device, the current one if none is given."""
     if devnum not in (None, 0):
-        raise KernelLaunchError(f"devnum must be 0, the only device of the simulator, got {devnum}")
+        raise KernelLaunchError(
+            f"devnum must be 0, the only device of the simulator, got {devnum}", code="device-unknown"
+        )
     return _context
 
 
 def select_device(device_id: int) -> Device:
     """Make a device current, and return it."""
     if device_id != 0:
-        raise KernelLaunchError(f"device_id must be 0, the only device of the simulator, got {device_id}")
+        raise KernelLaunchError(
+            f"device_id must be 0, the only device of the simulator, got {device_id}", code="device-unknown"
+        )
     return _device
 
 

@@ -23,6 +23,8 @@ from kapi_sim.numba_cuda.views import CudaView, NarrowCudaView, TracedCudaView, 
 
 __all__ = ["CUDA"]
 
+WARP_SIZE = 32
+
 
 class CudaDialect(Dialect):
     """Kernels without a work-item of their own, whose words know which thread runs."""
@@ -35,13 +37,8 @@ class CudaDialect(Dialect):
     converging_methods = frozenset({"sync"})
 
     def clock(self, space: Range | NdRange, sub_group_size: int) -> Clock:
-        return CudaClock(space, sub_group_size)
-
-    def spell(self, space: Range | NdRange) -> str:
-        if isinstance(space, Range):
-            return repr(space)
-        blocks, threads = (_shortest(extents) for extents in (space.group_range, space.local_range))
-        return f"{blocks} blocks of {threads} threads"
+        # Whatever the profile: a warp is one of 32.
+        return CudaClock(space, WARP_SIZE)
 
     def parameters(self, function: Callable[..., Any], space: Range | NdRange, args: tuple[Any, ...]) -> list[str]:
         code = function.__code__
@@ -50,14 +47,16 @@ class CudaDialect(Dialect):
         if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) or code.co_kwonlyargcount:
             if not code.co_flags & inspect.CO_VARARGS:
                 raise KernelLaunchError(
-                    f"kernel `{function.__name__}` must have plain parameters only, got ** or keyword-only ones"
+                    f"kernel `{function.__name__}` must have plain parameters only, got ** or keyword-only ones",
+                    code="kernel-parameters",
                 )
             star = code.co_varnames[code.co_argcount]
             return [*names, *(f"{star}[{i}]" for i in range(len(args) - len(names)))]
         if not len(names) - optional <= len(args) <= len(names):
             raise ArgumentCountError(
                 f"kernel `{function.__name__}` must be launched with {len(names)} arguments ({', '.join(names)}), "
-                f"got {len(args)}"
+                f"got {len(args)}",
+                code="argument-count",
             )
         return names
 
@@ -83,13 +82,13 @@ class CudaDialect(Dialect):
     def traced_view(self, clock: Clock) -> Any:
         return TracedNarrowCudaView if _asks_for_widths(clock) else TracedCudaView
 
-    def conversion(self, kind: object) -> Callable[[Any], Any] | None:
+    def conversion(self, kind: object, is_literal: bool) -> Callable[[Any], Any] | None:
         return conversion_of(kind)
 
     def meet_method(self, place: tuple[Any, ...], method: Any, *args: Any) -> tuple[Any, ...]:
         owner = getattr(method, "__self__", None)
         if not isinstance(owner, GridGroup):
-            raise DtypeError(f"sync() must be a method of cuda.cg.this_grid(), got one of {owner!r}")
+            raise DtypeError(f"sync() must be a method of cuda.cg.this_grid(), got one of {owner!r}", code="no-group")
         return grid_sync.meet(place)
 
     def start(self, bound: Bound) -> None:
@@ -102,13 +101,6 @@ class ArgumentCountError(KernelLaunchError, TypeError):
 
 def _asks_for_widths(clock: Clock) -> bool:
     return any(getattr(word, "asks_for_width", False) for word in clock.words)
-
-
-def _shortest(extents: tuple[int, ...]) -> str:
-    z, y, x = extents
-    if z > 1:
-        return str((x, y, z))
-    return str((x, y)) if y > 1 else str(x)
 
 
 CUDA = CudaDialect()

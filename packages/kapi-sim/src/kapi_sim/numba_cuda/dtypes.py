@@ -58,7 +58,7 @@ class Type:
         return ArrayType(self, len(axes) if isinstance(axes, tuple) else 1)
 
     def __repr__(self) -> str:
-        return self.name
+        return str(self.name)
 
 
 class ArrayType(Type):
@@ -121,7 +121,8 @@ def dtype_of(given: Any, subject: str) -> np.dtype[Any]:
         return made
     except (TypeError, ValueError, AttributeError, NotImplementedError):
         raise DtypeError(
-            f"dtype of {subject} must be a dtype of NumPy's or a type of Numba's, got {given!r}: write np.float32"
+            f"dtype of {subject} must be a dtype of NumPy's or a type of Numba's, got {given!r}: write np.float32",
+            code="array-dtype",
         ) from None
 
 

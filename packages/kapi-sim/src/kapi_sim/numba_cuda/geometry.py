@@ -72,7 +72,7 @@ def _first(values: Triple, ndim: Any, word: str) -> Any:
     if ndim == 1:
         return values[0]
     if ndim not in (2, 3):
-        raise OutOfBoundsError(f"ndim of cuda.{word} must be 1, 2 or 3, got {ndim!r}")
+        raise OutOfBoundsError(f"ndim of cuda.{word} must be 1, 2 or 3, got {ndim!r}", code="dim-out-of-range")
     return values[:ndim]
 
 
@@ -82,9 +82,7 @@ class Grid(Word):
     def __call__(self, ndim: int) -> Any:
         """Return the thread's index in the whole grid: an integer, or a tuple of 2 or 3."""
         clock = running("grid")
-        thread, block, extents = clock.thread_idx, clock.block_idx, clock.block_dim
-        index = tuple(t + b * n for t, b, n in zip(thread, block, extents, strict=True))
-        return _first((index[0], index[1], index[2]), ndim, "grid")
+        return _first(clock.grid_index(clock.uid), ndim, "grid")
 
 
 class GridSize(Word):

@@ -20,7 +20,7 @@ __all__ = ["brev", "cbrt", "clz", "ffs", "fma", "nanosleep", "popc", "selp"]
 def _bits(word: str, x: Any) -> tuple[int, int]:
     """Return an integer's bits, and how many it has."""
     if isinstance(x, (bool, np.bool_)) or not isinstance(x, (int, np.integer)):
-        raise DtypeError(f"argument of cuda.{word} must be an integer, got {x!r}")
+        raise DtypeError(f"argument of cuda.{word} must be an integer, got {x!r}", code="operator-operands")
     is_narrow = isinstance(x, Narrow) or (isinstance(x, np.integer) and x.itemsize <= 4)
     width = 32 if is_narrow else 64
     return int(x) & ((1 << width) - 1), width
@@ -98,7 +98,7 @@ def _cbrt(x: Any) -> Any:
 
 def _nanosleep(ns: Any) -> None:
     if isinstance(ns, bool) or not isinstance(ns, (int, np.integer)):
-        raise DtypeError(f"ns of cuda.nanosleep must be an integer, got {ns!r}")
+        raise DtypeError(f"ns of cuda.nanosleep must be an integer, got {ns!r}", code="operator-operands")
 
 
 fma = Function("fma", _fma)

@@ -50,7 +50,9 @@ def _extents(word: str, shape: Any) -> tuple[int, ...]:
     extents = shape if isinstance(shape, tuple) else (shape,)
     for extent in extents:
         if isinstance(extent, bool) or not isinstance(extent, (int, np.integer)) or extent < 0:
-            raise DtypeError(f"shape of cuda.{word} must be made of integers from 0 on, got {shape!r}")
+            raise DtypeError(
+                f"shape of cuda.{word} must be made of integers from 0 on, got {shape!r}", code="array-shape"
+            )
     return tuple(int(extent) for extent in extents)
 
 
@@ -58,9 +60,11 @@ def _alignment(word: str, alignment: Any) -> None:
     if alignment is None:
         return
     if not isinstance(alignment, (int, np.integer)):
-        raise DtypeError(f"alignment of cuda.{word} must be an integer, got {alignment!r}")
+        raise DtypeError(f"alignment of cuda.{word} must be an integer, got {alignment!r}", code="cuda-alignment")
     if alignment <= 0 or alignment & (alignment - 1) or alignment % 8:
-        raise LimitError(f"alignment of cuda.{word} must be a power of two from 8 on, got {alignment}")
+        raise LimitError(
+            f"alignment of cuda.{word} must be a power of two from 8 on, got {alignment}", code="cuda-alignment"
+        )
 
 
 def _made(
@@ -145,7 +149,8 @@ class SharedArrays(Word):
         if total > most:
             raise LimitError(
                 f"shared arrays of a block must have at most {most} bytes in all, got {total}, {clock.sizes[site]} of "
-                f"them in `{name}` at {site_of(*site)}: make them smaller, or use dynamic shared memory"
+                f"them in `{name}` at {site_of(*site)}: make them smaller, or use dynamic shared memory",
+                code="work-group-too-large",
             )
 
 

@@ -42,7 +42,9 @@ class Reduce:
         """
         host = as_host_array(arr)
         if host.ndim != 1:
-            raise KernelLaunchError(f"an array must have one axis to be reduced, got {host.ndim}: ravel it")
+            raise KernelLaunchError(
+                f"an array must have one axis to be reduced, got {host.ndim}: ravel it", code="cuda-shape"
+            )
         part = host if size is None else host[:size]
         result = fold(self._functor, part, host.dtype.type(init) if part.size == 0 else init)
         if res is None:

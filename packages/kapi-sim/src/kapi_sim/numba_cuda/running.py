@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,7 +17,7 @@ from kapi_sim.numba_cuda.wording import in_cuda_words
 if TYPE_CHECKING:
     from kapi_sim.memory.arguments import Bound
 
-__all__ = ["CudaClock", "LaunchSettings", "configured", "running", "shared_bytes"]
+__all__ = ["CudaClock", "Triple", "begin", "configured", "is_running", "running", "shared_bytes"]
 
 _running: ContextVar[CudaClock | None] = ContextVar("kapi_sim_numba_cuda", default=None)
 _shared_bytes: ContextVar[int] = ContextVar("kapi_sim_numba_cuda_shared", default=0)
@@ -70,22 +71,54 @@ class CudaClock(Clock):
     @property
     def block_idx(self) -> Triple:
         """Its block, along x, y and z."""
-        return _triple(self.uid // self.group_size, self.grid_dim)
+        return self.block_of(self.uid)
 
     @property
     def lane(self) -> int:
         """Its place in its warp."""
         return self.uid % self.group_size % self.sub_group_size
 
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Threads of the grid along the axes that it has."""
+        x, y, z = map(operator.mul, self.grid_dim, self.block_dim)
+        return (x, y, z) if z > 1 else (x, y) if y > 1 else (x,)
+
+    def global_id(self) -> tuple[int, ...]:
+        """Return the running thread's index in the grid, along the axes that this has."""
+        return self.grid_index(self.uid)[: len(self.extents)]
+
+    def grid_index(self, uid: int) -> Triple:
+        """Return a thread's index in the grid, along x, y and z."""
+        block, thread, extents = self.block_of(uid), self._threads[uid % self.group_size], self.block_dim
+        x, y, z = (b * n + t for b, n, t in zip(block, extents, thread, strict=True))
+        return x, y, z
+
     def describe(self, uid: int | None = None) -> str:
         """Name a thread, the running one if none is given, and its block."""
         number = self.uid if uid is None else uid
-        block = _spelled(_triple(number // self.group_size, self.grid_dim), self.grid_dim)
+        block = _spelled(self.block_of(number), self.grid_dim)
         return f"{self.describe_within(number)} of block {block}"
 
     def describe_within(self, uid: int) -> str:
         """Name a thread by its index in its block."""
         return f"thread {_spelled(self._threads[uid % self.group_size], self.block_dim)}"
+
+    def label(self, uid: int) -> str:
+        x, y, z = map(operator.mul, self.grid_dim, self.block_dim)
+        return _spelled(self.grid_index(uid), (x, y, z))
+
+    def block_of(self, uid: int) -> Triple:
+        """Return a thread's block, along x, y and z."""
+        return _triple(uid // self.group_size, self.grid_dim)
+
+    @property
+    def spelled_space(self) -> str:
+        blocks, threads = (
+            _spelled(extents, extents if extents[2] > 1 else (1, extents[1], 1))
+            for extents in (self.grid_dim, self.block_dim)
+        )
+        return f"{blocks} blocks of {threads} threads"
 
     def in_words(self, text: str) -> str:
         return in_cuda_words(text)
@@ -114,7 +147,10 @@ def running(word: str) -> CudaClock:
     """
     clock = _running.get()
     if clock is None:
-        raise KernelLaunchError(f"cuda.{word} must be used inside a kernel, got a use outside of one: launch a kernel")
+        raise KernelLaunchError(
+            f"cuda.{word} must be used inside a kernel, got a use outside of one: launch a kernel",
+            code="outside-kernel",
+        )
     return clock
 
 
@@ -126,19 +162,6 @@ def is_running() -> bool:
 def shared_bytes() -> int:
     """Return how many bytes of dynamic shared memory the launch asked for."""
     return _shared_bytes.get()
-
-
-class LaunchSettings:
-    """What a launch is given beside its arguments; within it, the words of kernels have a meaning.
-
-    Parameters
-    ----------
-    nbytes : int
-        Of dynamic shared memory.
-    """
-
-    def __init__(self, nbytes: int) -> None:
-        self.nbytes = nbytes
 
 
 @contextmanager

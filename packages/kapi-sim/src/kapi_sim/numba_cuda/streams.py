@@ -103,7 +103,10 @@ class Event:
             The later one.
         """
         if self._time is None or evtend._time is None:
-            raise KernelLaunchError("an event must have been recorded for its time to be asked, got one that was not")
+            raise KernelLaunchError(
+                "an event must have been recorded for its time to be asked, got one that was not",
+                code="event-unrecorded",
+            )
         return (evtend._time - self._time) * 1000
 
 

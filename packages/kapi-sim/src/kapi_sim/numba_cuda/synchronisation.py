@@ -30,7 +30,7 @@ FULL_MASK = 0xFFFFFFFF
 def mask_of(mask: Any, word: str) -> int:
     """Return a mask of lanes as an integer of 32 bits."""
     if isinstance(mask, bool) or not hasattr(mask, "__index__"):
-        raise KernelLaunchError(f"mask of cuda.{word} must be an integer, got {mask!r}")
+        raise KernelLaunchError(f"mask of cuda.{word} must be an integer, got {mask!r}", code="group-integer")
     return int(mask) & FULL_MASK
 
 
@@ -64,7 +64,9 @@ class SyncThreads(CudaConverging):
 
 def _no_arguments(word: Word, args: tuple[Any, ...], named: dict[str, Any]) -> None:
     if args or named:
-        raise KernelLaunchError(f"cuda.{word.__name__} must be called without arguments, got {(*args, *named)}")
+        raise KernelLaunchError(
+            f"cuda.{word.__name__} must be called without arguments, got {(*args, *named)}", code="call-arguments"
+        )
 
 
 class SyncThreadsWith(CudaConverging):
@@ -101,7 +103,6 @@ class SyncWarp(CudaConverging):
     """``cuda.syncwarp``."""
 
     orders_memory: ClassVar[bool] = True
-    is_barrier: ClassVar[bool] = True
 
     def meet(self, place: tuple[Any, ...], mask: Any = FULL_MASK) -> Yielded:
         return place, Lanes("warp", mask_of(mask, "syncwarp")), int(MemoryScope.SUB_GROUP), self

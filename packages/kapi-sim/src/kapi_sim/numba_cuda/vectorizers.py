@@ -49,7 +49,9 @@ class Ufunc:
         if len(args) == count + 1 and out is None:
             *args, out = args  # type: ignore[assignment]
         if len(args) != count:
-            raise KernelLaunchError(f"`{self.__name__}` must be called with {count} arguments, got {len(args)}")
+            raise KernelLaunchError(
+                f"`{self.__name__}` must be called with {count} arguments, got {len(args)}", code="argument-count"
+            )
         arrays = [np.asarray(as_host_array(each)) for each in args]
         result, kinds = self._chosen(arrays)
         converted = [array.astype(kind) for array, kind in zip(arrays, kinds, strict=True)]
@@ -76,9 +78,9 @@ class Ufunc:
         """Return the function's reduction of an array of one axis."""
         host = as_host_array(arg)
         if host.ndim != 1:
-            raise KernelLaunchError(f"an array must have one axis to be reduced, got {host.ndim}")
+            raise KernelLaunchError(f"an array must have one axis to be reduced, got {host.ndim}", code="cuda-shape")
         if not len(host):
-            raise DtypeError("an array must have elements to be reduced, got none")
+            raise DtypeError("an array must have elements to be reduced, got none", code="cuda-shape")
         return fold(self.py_func, host)
 
     def _chosen(self, arrays: list[np.ndarray[Any, Any]]) -> tuple[np.dtype[Any] | None, list[np.dtype[Any]]]:
@@ -91,7 +93,8 @@ class Ufunc:
         if self._types:
             raise DtypeError(
                 f"arguments of `{self.__name__}` must be of types that a signature takes, got "
-                f"{', '.join(str(array.dtype) for array in arrays)}: convert them with astype"
+                f"{', '.join(str(array.dtype) for array in arrays)}: convert them with astype",
+                code="argument-type",
             )
         return None, [array.dtype for array in arrays]
 
@@ -146,7 +149,9 @@ class GUfunc:
         count = len(self._inputs)
         given, targets = args[:count], [*args[count:], *([] if out is None else [out])]
         if len(given) < count:
-            raise KernelLaunchError(f"`{self.__name__}` must be called with {count} inputs, got {len(given)}")
+            raise KernelLaunchError(
+                f"`{self.__name__}` must be called with {count} inputs, got {len(given)}", code="argument-count"
+            )
         arrays = [np.asarray(as_host_array(each)) for each in given]
         kinds = self._chosen(arrays)
         arrays = [array.astype(kind, copy=False) for array, (kind, _) in zip(arrays, kinds, strict=False)]
@@ -154,12 +159,14 @@ class GUfunc:
         for array, axes in zip(arrays, self._inputs, strict=True):
             if array.ndim < len(axes):
                 raise KernelLaunchError(
-                    f"an input of `{self.__name__}` must have at least {len(axes)} axes, got {array.ndim}"
+                    f"an input of `{self.__name__}` must have at least {len(axes)} axes, got {array.ndim}",
+                    code="cuda-shape",
                 )
             for name, extent in zip(axes, array.shape[array.ndim - len(axes) :], strict=True):
                 if extents.setdefault(name, extent) != extent:
                     raise KernelLaunchError(
-                        f"axis {name} of `{self.__name__}` must have one extent, got {extents[name]} and {extent}"
+                        f"axis {name} of `{self.__name__}` must have one extent, got {extents[name]} and {extent}",
+                        code="cuda-shape",
                     )
         loops = np.broadcast_shapes(
             *(a.shape[: a.ndim - len(axes)] for a, axes in zip(arrays, self._inputs, strict=True))
@@ -169,7 +176,9 @@ class GUfunc:
             shape = (*loops, *(extents[name] for name in axes))
             target = as_host_array(targets[i]) if i < len(targets) else np.zeros(shape, kind)
             if target.shape != shape:
-                raise KernelLaunchError(f"an output of `{self.__name__}` must be of shape {shape}, got {target.shape}")
+                raise KernelLaunchError(
+                    f"an output of `{self.__name__}` must be of shape {shape}, got {target.shape}", code="cuda-shape"
+                )
             results.append(target)
         self._run(arrays, results, loops, kinds)
         if targets:
@@ -199,7 +208,8 @@ class GUfunc:
                     return kinds
         raise DtypeError(
             f"arguments of `{self.__name__}` must be of types that a signature takes, got "
-            f"{', '.join(str(array.dtype) for array in arrays)}: convert them with astype"
+            f"{', '.join(str(array.dtype) for array in arrays)}: convert them with astype",
+            code="argument-type",
         )
 
     def __repr__(self) -> str:

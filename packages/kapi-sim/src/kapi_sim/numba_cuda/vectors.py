@@ -47,7 +47,9 @@ class Vector:
         for part in parts:
             given += list(part) if isinstance(part, Vector) else [part]
         if len(given) != self.count:
-            raise KernelLaunchError(f"{type(self).__name__} must be made of {self.count} numbers, got {len(given)}")
+            raise KernelLaunchError(
+                f"{type(self).__name__} must be made of {self.count} numbers, got {len(given)}", code="call-arguments"
+            )
         for name, value in zip("xyzw", given, strict=False):
             setattr(self, name, convert(value))
 

@@ -43,7 +43,10 @@ class Record:
         if isinstance(name, (int, np.integer)):
             name = view.dtype.names[name]
         if view.dtype.names is None or name not in view.dtype.names:
-            raise DtypeError(f"field of a record of `{view.name}` must be one of {view.dtype.names}, got {name!r}")
+            raise DtypeError(
+                f"field of a record of `{view.name}` must be one of {view.dtype.names}, got {name!r}",
+                code="attribute-unknown",
+            )
         return view.field(name)
 
     def __getattr__(self, name: str) -> Any:
@@ -136,7 +139,8 @@ class _Elements:
         if method != "__call__" or options:
             raise DtypeError(
                 f"{ufunc.__name__} must be called with arrays alone in a kernel, got {method!r} with "
-                f"{', '.join(options) or 'no options'}: write a loop"
+                f"{', '.join(options) or 'no options'}: write a loop",
+                code="whole-array",
             )
         results = ufunc(*(_read(each, frame) for each in inputs))
         if not targets:
@@ -175,7 +179,9 @@ class _Elements:
         try:
             made.shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
         except (AttributeError, ValueError) as error:
-            raise DtypeError(f"shape of `{self.name}` must be changed without a copy, got {shape}: {error}") from None
+            raise DtypeError(
+                f"shape of `{self.name}` must be changed without a copy, got {shape}: {error}", code="array-shape"
+            ) from None
         return self._like(made, self.name)
 
     def ravel(self: Any) -> Any:

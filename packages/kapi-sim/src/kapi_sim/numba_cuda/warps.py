@@ -50,7 +50,9 @@ class Shuffle(CudaConverging):
 
     def meet(self, place: tuple[Any, ...], mask: Any, value: Any, lane: Any, /) -> Yielded:
         if isinstance(lane, bool) or not hasattr(lane, "__index__"):
-            raise KernelLaunchError(f"third argument of cuda.{self.__name__} must be an integer, got {lane!r}")
+            raise KernelLaunchError(
+                f"third argument of cuda.{self.__name__} must be an integer, got {lane!r}", code="group-integer"
+            )
         return place, Lanes("warp", mask_of(mask, self.__name__)), ALGORITHM, self, value, int(lane)
 
     def outcome(

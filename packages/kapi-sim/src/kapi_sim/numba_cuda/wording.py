@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TypeVar
 
 from kapi_sim.errors import KapiError
 
 __all__ = ["in_cuda_words", "reworded"]
-
-E = TypeVar("E", bound=BaseException)
 
 _QUOTED = re.compile(r"(`[^`]*`)")
 _IN_QUOTES = {
@@ -58,18 +55,16 @@ def _reworded(text: str) -> str:
     return text
 
 
-def reworded(error: E) -> E:
+def reworded(error: BaseException) -> None:
     """Give an error, and what it came from, its message in CUDA's words."""
     seen: list[BaseException] = []
     each: BaseException | None = error
     while each is not None and not any(each is known for known in seen):
         seen.append(each)
-        if type(each).__module__.partition(".")[0] == "kapi_sim" and each.args and isinstance(each.args[0], str):
-            each.args = (in_cuda_words(each.args[0]), *each.args[1:])
-            if isinstance(each, KapiError):
-                each.message = each.args[0]
+        if isinstance(each, KapiError):
+            each.message = in_cuda_words(each.message)
+            each.args = (each.message, *each.args[1:])
         notes = getattr(each, "__notes__", None)
         if notes:
             notes[:] = [in_cuda_words(note) for note in notes]
         each = each.__cause__
-    return error

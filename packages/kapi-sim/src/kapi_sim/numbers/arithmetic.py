@@ -145,5 +145,5 @@ def complex_of_parts(real: Any, imag: Any) -> complex:
     """Return ``complex(real, imag)``; parts that are complex themselves are an error, as for a device."""
     for part in (real, imag):
         if part.__class__ in _COMPLEX:
-            raise TypeError(f"parts of complex() must be real numbers, got {part!r}: write real + 1j * imag")
+            raise TypeError(f"parts of complex() must be real numbers, got {shown(part)}: write real + 1j * imag")
     return complex(real, imag)

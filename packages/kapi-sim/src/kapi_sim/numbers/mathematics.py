@@ -161,8 +161,13 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
     caught = _caught(module, row.name)
     has_floats = any(word != "integer" for _, word, _ in row.parameters)
 
-    def of_floats(*numbers: Any) -> Any:
+    def part_of(*numbers: Any) -> type:
+        # Complex numbers have no parts of float16.
         kind = _common_float(*numbers)
+        return np.float32 if module is cmath and kind is np.float16 else kind
+
+    def of_floats(*numbers: Any) -> Any:
+        kind = part_of(*numbers)
         return _plain(kind, caught(*_met(kind, numbers)))
 
     def fused(*numbers: Any) -> Any:
@@ -184,7 +189,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
         return _plain(_common_complex(*numbers), caught(*_met(_common_float(*numbers), numbers)))
 
     def of_two(*numbers: Any) -> Any:
-        kind = _common_float(*numbers)
+        kind = part_of(*numbers)
         first, second = caught(*numbers)
         return _plain(kind, first), second if words[1] == "weak int" else _plain(kind, second)
 

@@ -15,7 +15,7 @@ from kapi_sim.checks.convergence import Arrival, call_sites, check_arrivals, che
 from kapi_sim.checks.initialisation import unwritten_read
 from kapi_sim.errors import CollectiveMismatchError, DeadlockError, KapiError, KernelLaunchError
 from kapi_sim.items.items import Cluster, SimGroup, SimSubGroup
-from kapi_sim.items.meetings import ACTIVE, ALGORITHM, GRID, Converging, Lanes, Part, Yielded, parameters_of
+from kapi_sim.items.meetings import ACTIVE, ALGORITHM, GRID, GROUP, Converging, Lanes, Part, Yielded, parameters_of
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.source import Site
 from kapi_sim.language.words.group_algorithms import select_from_group
@@ -147,8 +147,7 @@ class GroupRun:
                 arrival is not None
                 and yielded[0] == place
                 and yielded[2] == arrival.scope
-                and yielded[1].__class__ is SimGroup
-                and yielded[1].cluster is self._cluster
+                and (yielded[1] is GROUP or (yielded[1].__class__ is SimGroup and yielded[1].cluster is self._cluster))
                 and generator.gi_yieldfrom is None
             ):
                 arrivals[local] = arrival
@@ -377,7 +376,8 @@ class GroupRun:
         return CollectiveMismatchError(
             f"mask of {word.__name__} must name the work-item that calls it, got {lanes.mask:#x} from id "
             f"{local % self._cluster.sub_group_size} of its sub-group\n  {self._clock.describe()} at "
-            f"{Site(*yielded[0][:2])}\n  call it only where the mask has the work-item's bit"
+            f"{Site(*yielded[0][:2])}\n  call it only where the mask has the work-item's bit",
+            code="mask-without-caller",
         )
 
     def _by(self, local: int, arrival: Arrival) -> str:

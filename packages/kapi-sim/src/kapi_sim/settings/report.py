@@ -41,6 +41,8 @@ class LaunchRecord:
         Most work-items of a sub-group.
     has_marked : bool
         Whether arrays were named as uninitialised.
+    noun : str
+        What the dialect calls work-items.
     """
 
     kernel: str
@@ -51,6 +53,7 @@ class LaunchRecord:
     elements_tracked: int
     sub_group_size: int
     has_marked: bool = False
+    noun: str = "work-items"
 
 
 @dataclass(slots=True, repr=False)
@@ -73,7 +76,7 @@ class Report:
         lines = []
         for launch in self.launches:
             orders = ", ".join("program order" if seed is None else f"seed {seed}" for seed in launch.seeds)
-            lines.append(f"{launch.kernel} over {launch.index_space}: {launch.work_items} work-items, {orders}")
+            lines.append(f"{launch.kernel} over {launch.index_space}: {launch.work_items} {launch.noun}, {orders}")
             checked = [name for name in ALL_CHECKS if name in launch.checks]
             missing = [name for name in ALL_CHECKS if name not in launch.checks]
             lines.append(f"  checked: {', '.join(checked) or 'nothing'}")

@@ -248,7 +248,8 @@ def _access(launch: Launch, event: Event, x: float, y: float) -> str:
 
 def _sub_group(launch: Launch, event: Event, x: float, y: float) -> str:
     """Draw that a work-item meets its sub-group."""
-    title = f"{launch.describe(event.item)} meets its sub-group in {event.value}, line {launch.sites[event.site][2]}"
+    what = launch.in_words("meets its sub-group")
+    title = f"{launch.describe(event.item)} {what} in {event.value}, line {launch.sites[event.site][2]}"
     middle, half = x + (_CELL - 4) / 2, _ROW / 2 - 4
     points = f"{middle},{y + 4} {middle + half},{y + _ROW / 2} {middle},{y + _ROW - 4} {middle - half},{y + _ROW / 2}"
     return f'<g><title>{escape(title)}</title><polygon points="{points}" fill="#8a93ab"/></g>'
@@ -318,9 +319,14 @@ def _report(launch: Launch, right: float) -> list[str]:
 def _notes(launch: Launch, rows: _Rows, right: float, is_cut: bool) -> list[str]:
     """Return what the marks mean."""
     more = f"; {len(rows.items)} of {launch.items} work-items" if len(rows.items) < launch.items else ""
+    more = launch.in_words(more)
     more += "; other steps left out" if is_cut else ""
     kinds = {event.kind for event in launch.events if event.item in rows.y}
-    words = ["outlined: read", "filled: written", *(text for kind, text in _LEGEND.items() if kind in kinds)]
+    words = [
+        "outlined: read",
+        "filled: written",
+        *(launch.in_words(text) for kind, text in _LEGEND.items() if kind in kinds),
+    ]
     if launch.failure is not None and launch.failure.rings:
         words.append("ringed: the two accesses that nothing orders")
         words += ["dashed wall: the missing barrier"] if _missing_wall(launch, rows) else []
@@ -329,4 +335,4 @@ def _notes(launch: Launch, rows: _Rows, right: float, is_cut: bool) -> list[str]
 
 def _label(launch: Launch, item: int) -> str:
     """Return the global id, without the words around it."""
-    return launch.describe(item).partition("global ")[2].partition("), ")[0].rstrip(")") + ")"
+    return launch.label(item)

@@ -45,7 +45,7 @@ def _launch(launch: Launch) -> dict[str, Any]:
     numbers = {(source.file, source.first): i for i, source in enumerate(sources)}
     return {
         "kernel": launch.kernel,
-        "space": repr(launch.space),
+        "space": launch.spelled_space,
         "items": launch.items,
         "groupSize": launch.group_size,
         "names": [_name(launch, item) for item in range(min(launch.items, 4096))],

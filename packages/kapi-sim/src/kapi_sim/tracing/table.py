@@ -35,12 +35,14 @@ def _paint(value: str, paint: str, is_colored: bool) -> str:
 
 def _launch(launch: Launch, is_colored: bool) -> str:
     lines = [
-        _paint(f"{launch.kernel} over {launch.space!r}", _BOLD, is_colored)
-        + f": {launch.items} work-items, {len(launch.events)} events"
+        _paint(f"{launch.kernel} over {launch.spelled_space}", _BOLD, is_colored)
+        + launch.in_words(f": {launch.items} work-items, {len(launch.events)} events")
     ]
     if launch.dropped:
         lines.append(_paint(f"{launch.dropped} later events were left out: trace(limit=...)", _YELLOW, is_colored))
-    lines += [f"  {array.name}: {array.space} memory, shape {array.shape}, {array.dtype}" for array in launch.arrays]
+    for array in launch.arrays:
+        where = launch.in_words(f"{array.space} memory")
+        lines.append(f"  {array.name}: {where}, shape {array.shape}, {array.dtype}")
     rows = line_statistics(launch)
     has_atomics = any(row.atomics for row in rows)
     shown = [head for head in _HEADS if has_atomics or head not in _OF_ATOMICS]
@@ -57,7 +59,7 @@ def _launch(launch: Launch, is_colored: bool) -> str:
     )
     if has_atomics:
         legend += "; contention, the work-items that use one element in one atomic operation"
-    lines += [_paint(line, _DIM, is_colored) for line in wrap(f"{legend} (1 is best)", 112)]
+    lines += [_paint(line, _DIM, is_colored) for line in wrap(launch.in_words(f"{legend} (1 is best)"), 112)]
     return "\n".join(lines)
 
 

@@ -175,6 +175,12 @@ class Launch:
         What the kernel saw.
     failure : Failure or None
         The error that ended it.
+    label : function
+        Names a work-item in few letters.
+    in_words : function
+        Puts a text into the words of the dialect that the kernel is written in.
+    spelled_space : str
+        The index space in these words.
     """
 
     kernel: str
@@ -187,6 +193,9 @@ class Launch:
     sites: list[tuple[str, int, int]] = field(default_factory=list)
     arrays: list[TracedArray] = field(default_factory=list)
     failure: Failure | None = None
+    label: Callable[[int], str] = str
+    in_words: Callable[[str], str] = str
+    spelled_space: str = ""
     _site_numbers: dict[tuple[str, int, int], int] = field(default_factory=dict)
 
     @property
@@ -247,6 +256,7 @@ class Trace:
         """Begin the record of a launch."""
         room = max(self.limit - sum(len(launch.events) for launch in self.launches), 0)
         launch = Launch(kernel, clock.space, clock.describe, room, sub_group_size)
+        launch.label, launch.in_words, launch.spelled_space = clock.label, clock.in_words, clock.spelled_space
         self.launches.append(launch)
         return launch
 

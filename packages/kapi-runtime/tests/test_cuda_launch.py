@@ -1,0 +1,224 @@
+"""Launches on CUDA devices: what the driver is given, the first time and by plans.
+
+PYTEST_DONT_REWRITE: a kernel here has an assert.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+
+import numpy as np
+import pytest
+
+import kapi_runtime as kapi
+from kapi_runtime.cuda.plan import Plan
+
+
+@kapi.kernel
+def scale(item: kapi.Item, x, y, factor):
+    i = item.get_id(0)
+    y[i] = x[i] * factor
+
+
+@kapi.kernel
+def reverse(item: kapi.NdItem, x, tile):
+    k = item.get_local_id(0)
+    tile[k] = x[item.get_global_id(0)]
+    kapi.group_barrier(item.get_group())
+    x[item.get_global_id(0)] = tile[item.get_local_range(0) - 1 - k]
+
+
+def ones(lib, count=1000, dtype=np.float32):
+    return lib.array(np.ones(count, dtype))
+
+
+def words(launch, places):
+    """Integers of 64 bits in a packed argument."""
+    return [int.from_bytes(launch.packed[8 * at : 8 * at + 8], "little") for at in places]
+
+
+@pytest.fixture
+def packed(gpu):
+    gpu.packed_size = 48
+    return gpu
+
+
+def test_launch_gives_the_driver_grid_stream_and_packed_argument(packed, lib):
+    x, y = ones(lib), ones(lib)
+    scale[kapi.Range(1000)](x, y, 2.5)
+    (launch,) = packed.launches
+    assert (launch.entry, launch.grid, launch.block) == ("kapi_scale", (4, 1, 1), (256, 1, 1))
+    assert (launch.shared, launch.stream) == (0, 1)
+    assert words(launch, range(5)) == [1000, x.data.ptr, 1000, y.data.ptr, 1000]
+    assert np.frombuffer(launch.packed[40:44], np.float32)[0] == 2.5 or np.frombuffer(launch.packed[40:48])[0] == 2.5
+
+
+def test_launch_of_two_dimensions_has_its_last_one_as_x(gpu, lib):
+    @kapi.kernel
+    def fill(item: kapi.NdItem, x):
+        x[item.get_global_id(0), item.get_global_id(1)] = 1
+
+    fill[kapi.NdRange((12, 64), (3, 32))](lib.array(np.zeros((12, 64), np.float32)))
+    assert (gpu.launches[0].grid, gpu.launches[0].block) == ((2, 4, 1), (32, 3, 1))
+
+
+def test_launch_of_no_work_items_calls_no_kernel(gpu, lib):
+    scale[kapi.Range(0)](ones(lib), ones(lib), 1.0)
+    assert gpu.launches == []
+
+
+def test_second_launch_goes_by_a_plan_with_other_arrays_and_numbers(packed, lib, long_way):
+    scale[kapi.Range(1000)](ones(lib), ones(lib), 2.5)
+    x, y = ones(lib), ones(lib)
+    scale[kapi.Range(1000)](x, y, 7.25)
+    assert len(long_way) == 1
+    assert words(packed.launches[1], range(5)) == [1000, x.data.ptr, 1000, y.data.ptr, 1000]
+    assert packed.launches[0].packed[40:44] != packed.launches[1].packed[40:44] or (
+        packed.launches[0].packed[40:48] != packed.launches[1].packed[40:48]
+    )
+
+
+def test_plan_calls_the_driver_once_a_launch(gpu, lib):
+    x, y = ones(lib), ones(lib)
+    kapi.call_kernel(scale, kapi.Range(1000), x, y, 1.0)
+    gpu.calls.clear()
+    for _ in range(5):
+        kapi.call_kernel_async(scale, kapi.Range(1000), [], x, y, 1.0)
+    assert gpu.names() == ["cuLaunchKernel"] * 5
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lib, x, y: (ones(lib, 999), ones(lib, 999), 1.0),
+        lambda lib, x, y: (ones(lib, 1000, np.float64), y, 1.0),
+        lambda lib, x, y: (lib.array(np.ones(2000, np.float32)[::2]), y, 1.0),
+        lambda lib, x, y: (lib.tensor(np.ones(1000, np.float32)), y, 1.0),
+        lambda lib, x, y: (x, y, 1),
+        lambda lib, x, y: (x, y, np.float32(1)),
+    ],
+    ids=["shape", "dtype", "strides", "class", "number", "numpy-number"],
+)
+def test_what_differs_in_kind_goes_the_long_way(gpu, lib, long_way, change):
+    x, y = ones(lib), ones(lib)
+    scale[kapi.Range(1000)](x, y, 1.0)
+    scale[kapi.Range(1000)](*change(lib, x, y))
+    assert len(long_way) == 2
+
+
+def test_other_current_stream_goes_the_long_way_and_there(gpu, lib, long_way):
+    x, y = ones(lib), ones(lib)
+    for stream in (0, 77, 77, 0):
+        lib.streams.cupy = stream
+        scale[kapi.Range(1000)](x, y, 1.0)
+    assert [launch.stream for launch in gpu.launches] == [1, 77, 77, 1]
+    assert len(long_way) == 2
+
+
+def test_plan_takes_tensors(gpu, lib, long_way):
+    x, y = lib.tensor(np.ones(100, np.int32)), lib.tensor(np.ones(100, np.int32))
+    for _ in range(3):
+        scale[kapi.Range(100)](x, y, 3)
+    assert len(long_way) == 1
+    x.requires_grad = True
+    with pytest.raises(kapi.DtypeError, match="requires_grad"):
+        scale[kapi.Range(100)](x, y, 3)
+
+
+def test_overlap_is_refused_by_the_long_way_also_after_a_plan(gpu, lib):
+    base = np.ones(2000, np.float32)
+    lib.array(base)
+    first, second, shifted = (lib.array(base[start : start + 1000]) for start in (0, 1000, 500))
+    scale[kapi.Range(1000)](first, second, 1.0)
+    scale[kapi.Range(1000)](first, first, 1.0)
+    with pytest.raises(kapi.KernelLaunchError, match="overlap"):
+        scale[kapi.Range(1000)](first, shifted, 1.0)
+
+
+def test_thread_without_a_context_launches_by_the_plan(gpu, lib, long_way):
+    x, y = ones(lib), ones(lib)
+    scale[kapi.Range(1000)](x, y, 1.0)
+    gpu.fail["cuLaunchKernel"] = [201]
+    gpu._context = 0
+    gpu.calls.clear()
+    thread = threading.Thread(target=lambda: scale[kapi.Range(1000)](x, y, 1.0))
+    thread.start()
+    thread.join()
+    assert gpu.names()[:3] == ["cuLaunchKernel", "cuCtxSetCurrent", "cuLaunchKernel"]
+    assert (len(gpu.launches), len(long_way)) == (2, 1)
+
+
+def test_plan_in_use_sends_a_launch_the_long_way(gpu, lib, long_way):
+    x, y = ones(lib), ones(lib)
+    scale[kapi.Range(1000)](x, y, 1.0)
+    (plan,) = scale._plans[kapi.Range(1000)]
+    assert isinstance(plan, Plan)
+    with plan._lock:
+        scale[kapi.Range(1000)](x, y, 1.0)
+    assert len(long_way) == 2
+
+
+def test_bound_launch_is_repeated_without_looking_at_arguments(gpu, lib, long_way):
+    launch = scale.bind(kapi.Range(1000), ones(lib), ones(lib), 1.0)
+    for _ in range(3):
+        launch()
+    assert len(gpu.launches) == 3
+    assert len(long_way) == 1
+
+
+def test_local_memory_in_the_module_asks_for_none(gpu, lib):
+    reverse[kapi.NdRange((256,), (64,))](ones(lib, 256), kapi.LocalAccessor(64, np.float32))
+    assert gpu.launches[0].shared == 0
+
+
+def test_local_memory_over_48_kib_is_asked_for_and_allowed(gpu, lib):
+    x = ones(lib, 1024)
+    reverse[kapi.NdRange((1024,), (1024,))](x, kapi.LocalAccessor(16 * 1024, np.float32))
+    assert gpu.launches[0].shared == 64 * 1024
+    with pytest.raises(kapi.LimitError, match="local memory") as refused:
+        reverse[kapi.NdRange((1024,), (1024,))](x, kapi.LocalAccessor(64 * 1024, np.float32))
+    assert refused.value.code == "local-memory-too-large"
+
+
+def test_registers_that_do_not_allow_a_group_are_fewer_in_a_second_build(gpu, lib):
+    gpu.registers = 128
+    x = ones(lib, 1024)
+    reverse[kapi.NdRange((1024,), (256,))](x, kapi.LocalAccessor(1024, np.float32))
+    reverse[kapi.NdRange((1024,), (1024,))](x, kapi.LocalAccessor(1024, np.float32))
+    small, large = gpu.launches
+    assert gpu._functions[small.function].registers == 128
+    assert gpu._functions[large.function].registers == 64
+
+
+def test_demanded_group_size_is_not_built_with_fewer_registers(gpu, lib):
+    @kapi.kernel(max_work_group_size=1024)
+    def fill(item: kapi.NdItem, x):
+        x[item.get_global_id(0)] = 1
+
+    gpu.registers = 128
+    with pytest.raises(kapi.LimitError) as refused:
+        fill[kapi.NdRange((1024,), (1024,))](ones(lib, 1024))
+    assert refused.value.code == "work-group-too-large"
+
+
+def test_driver_s_refusal_of_a_launch_has_its_name_and_the_launch(gpu, lib):
+    gpu.fail["cuLaunchKernel"] = 701
+    with pytest.raises(kapi.KernelLaunchError, match="CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES") as refused:
+        scale[kapi.Range(10)](ones(lib, 10), ones(lib, 10), 1.0)
+    assert "index space" in str(refused.value)
+    assert refused.value.code == "launch-refused"
+
+
+def test_failure_record_is_raised_with_work_item_and_line(gpu, lib):
+    @kapi.kernel(debug=True)
+    def checked(item: kapi.Item, x):
+        assert x[item.get_id(0)] > 0
+
+    host, _ = kapi.call_kernel_async(checked, kapi.Range(10), [], ones(lib, 10))
+    address, (_, size) = max(gpu.memory.items(), key=lambda each: each[0] if each[1][1] == 64 else 0)
+    assert size == 64
+    ctypes.memmove(address, struct.pack("<q3q3qq", 2, 7, 0, 0, 0, 0, 0, 0), 64)  # the first is an index's
+    with pytest.raises(kapi.KernelAssertionError, match=r"global \(7,\)"):
+        host.wait()
