@@ -114,3 +114,53 @@ def test_memory_that_the_host_does_not_reach_is_copied_once(monkeypatch):
     assert float(a[-1]) == 50
     (part,) = offload_reports(f)[0].parts
     assert part.moved >= a.nbytes * 2 + b.nbytes
+
+
+def over_flat(a, b, m):
+    total = 0.0
+    for x in m.flat:
+        total += x
+    return total
+
+
+def over_pairs(a, b, m):
+    total = 0.0
+    for x, y in zip(a, b):  # noqa: B905  # Numba has no `strict`
+        total += x * y
+    return total
+
+
+def over_numbered(a, b, m):
+    total = 0.0
+    for i, x in enumerate(a):
+        total += i * x
+    return total
+
+
+def over_indices(a, b, m):
+    for at in np.ndindex(m.shape):
+        m[at] += 1
+    return 0.0
+
+
+def over_numbered_elements(a, b, m):
+    total = 0.0
+    for (i, j), x in np.ndenumerate(m):
+        total += (i + 2 * j) * x
+    return total
+
+
+@pytest.mark.parametrize(
+    "function", [over_flat, over_pairs, over_numbered, over_indices, over_numbered_elements], ids=lambda f: f.__name__
+)
+def test_loops_in_other_spellings_are_compiled_and_told(function):
+    """Python would copy each element on its own."""
+    values = [RANDOM.random(5), RANDOM.random(5), RANDOM.random((3, 4))]
+    given = [dpnp.asarray(each) for each in values]
+    f = numba.njit(function)
+    with pytest.warns(OffloadFallbackWarning, match=r"\[sequential-loop\]"):
+        found = f(*given)
+    np.testing.assert_allclose(found, function(*values))
+    np.testing.assert_allclose(given[2].asnumpy(), values[2])
+    (part,) = offload_reports(f)[0].parts
+    assert part.outcome == "host"

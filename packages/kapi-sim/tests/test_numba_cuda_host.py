@@ -278,6 +278,9 @@ def test_a_copy_to_what_is_not_contiguous_is_refused():
     rows = cuda.to_device(np.zeros((3, 4), order="F"))
     with pytest.raises(ValueError, match="must be contiguous to be copied as a whole"):
         rows[1].copy_to_device(np.ones(4))
+    with pytest.raises(ValueError, match="must lie alike to be copied"):
+        rows.copy_to_device(cuda.to_device(np.zeros((3, 4))))
+    rows.copy_to_device(np.zeros((3, 4)))
     rows[1] = np.ones(4)
     assert rows.copy_to_host()[1].tolist() == [1] * 4
     assert rows.copy_to_host().flags.f_contiguous
