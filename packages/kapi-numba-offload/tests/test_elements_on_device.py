@@ -164,3 +164,20 @@ def test_loops_in_other_spellings_are_compiled_and_told(function):
     np.testing.assert_allclose(given[2].asnumpy(), values[2])
     (part,) = offload_reports(f)[0].parts
     assert part.outcome == "host"
+
+
+def test_a_loop_whose_slices_elements_bound_is_compiled_for_the_host():
+    """Each turn on the device would wait for its bounds."""
+
+    def row_sums(starts, values, sums):
+        for i in range(sums.shape[0]):
+            part = values[starts[i] : starts[i + 1]]
+            sums[i] = np.sum(part * 2)
+
+    starts, values = np.asarray([0, 2, 5, 6]), RANDOM.random(6)
+    sums = dpnp.zeros(3)
+    with pytest.warns(OffloadFallbackWarning, match="sequential-loop"):
+        numba.njit(row_sums)(dpnp.asarray(starts), dpnp.asarray(values), sums)
+    expected = np.zeros(3)
+    row_sums(starts, values, expected)
+    np.testing.assert_allclose(sums.asnumpy(), expected)

@@ -350,6 +350,8 @@ def does_whole_arrays(facts: Facts, statement: ast.For | ast.While) -> bool:
         return False
     if any(_has_elements(facts, each) for each in (head, *statement.orelse)):
         return False
+    if any(_is_indexed_by_elements(facts, each) for each in own):
+        return False  # the host would wait for a number in each turn before it knows what to submit
     if any(_has_elements(facts, each) for each in own) and not any(_is_of_arrays(facts, each) for each in own):
         return False
     if any(isinstance(each, (ast.For, ast.While)) for one in own for each in ast.walk(one)):
@@ -362,6 +364,10 @@ def _has_elements(facts: Facts, node: ast.AST) -> bool:
         isinstance(each, ast.Subscript) and _is_usm(facts, each.value) and facts.kinds.kind(each) == SCALAR
         for each in ast.walk(node)
     )
+
+
+def _is_indexed_by_elements(facts: Facts, node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Subscript) and _has_elements(facts, each.slice) for each in ast.walk(node))
 
 
 def _is_of_arrays(facts: Facts, statement: ast.stmt) -> bool:
