@@ -24,7 +24,7 @@ from pathlib import Path
 
 SMALLER = {
     "niter = 10000": "niter = 20",
-    "nsamps = 1000000": "nsamps = 60000",
+    "nsamps = 1000000": "nsamps = 40000",
     "X, Y, Z = 701, 900, 719": "X, Y, Z = 23, 29, 31",
     "gx, gy, gz = 16, 16, 16": "gx, gy, gz = 2, 2, 2",
     "N = 100000": "N = 4000",
@@ -95,7 +95,7 @@ def outcomes(checkout: Path, folders: list[str], in_place: str, work: Path) -> d
         "no:cacheprovider",
         "-p",
         "kapi_in_place",
-        "--timeout=60",
+        "--timeout=240",
     ]
     command += ["--import-mode=importlib", "--tb=short", f"--junitxml={report}", "-W", "ignore", "--pyargs"]
     is_package = [not Path(folder).is_absolute() for folder in folders]

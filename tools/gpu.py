@@ -1,7 +1,8 @@
 """Run everything of kapi_runtime that needs an NVIDIA GPU, and print one table: ``python tools/gpu.py [--json FILE]``.
 
-It needs neither an index nor pytest: an interpreter in which the packages and CuPy can be imported (PyTorch, JAX and
-numba-cuda are used where they are).  The exit status is the number of rows that failed.
+It needs neither an index nor pytest: an interpreter that has Numba, cuda-bindings and CuPy (PyTorch, JAX and numba-cuda
+are used where they are), and kapi's packages, which ``--wheels FOLDER`` takes from their wheels there.  The exit status
+is the number of rows that failed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -68,20 +71,30 @@ def checks(names: list[str]) -> list[dict[str, Any]]:
     return rows
 
 
+def use_wheels(folder: Path, target: Path) -> None:
+    """Let the processes that are started import kapi's packages from their wheels, which are pure Python."""
+    wheels = sorted(folder.glob("kapi_*.whl"))
+    if not wheels:
+        raise SystemExit(f"{folder} must hold the wheels of kapi's packages, got none: `nox -s build` makes them")
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(target)
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(target), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
 def main() -> int:
     """Run what is asked for, and return how many rows failed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--json", help="write all rows there as well")
     parser.add_argument("--processes", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
+    parser.add_argument("--wheels", type=Path, help="a folder with the wheels of kapi's packages")
     parser.add_argument("--only", choices=("conformance", "checks"))
     parser.add_argument("names", nargs="*", help="checks to run; all by default")
     given = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    if given.only != "conformance":
-        rows += checks(given.names)
-    if given.only != "checks" and not given.names:
-        for options in ([], ["--debug"], ["--without-inlining"]):
-            rows.append(conformance(options, given.processes))
+    with tempfile.TemporaryDirectory() as unpacked:
+        if given.wheels is not None:
+            use_wheels(given.wheels, Path(unpacked))
+        rows = all_rows(given)
     for row in rows:
         found = row["found"]
         text = found if isinstance(found, str) else json.dumps(found)
@@ -89,6 +102,17 @@ def main() -> int:
     if given.json:
         Path(given.json).write_text(json.dumps(rows, indent=1))
     return sum(not row["passed"] for row in rows)
+
+
+def all_rows(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """Run what is asked for."""
+    rows: list[dict[str, Any]] = []
+    if given.only != "conformance":
+        rows += checks(given.names)
+    if given.only != "checks" and not given.names:
+        for options in ([], ["--debug"], ["--without-inlining"]):
+            rows.append(conformance(options, given.processes))
+    return rows
 
 
 if __name__ == "__main__":

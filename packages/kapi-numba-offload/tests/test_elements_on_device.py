@@ -114,3 +114,70 @@ def test_memory_that_the_host_does_not_reach_is_copied_once(monkeypatch):
     assert float(a[-1]) == 50
     (part,) = offload_reports(f)[0].parts
     assert part.moved >= a.nbytes * 2 + b.nbytes
+
+
+def over_flat(a, b, m):
+    total = 0.0
+    for x in m.flat:
+        total += x
+    return total
+
+
+def over_pairs(a, b, m):
+    total = 0.0
+    for x, y in zip(a, b):  # noqa: B905  # Numba has no `strict`
+        total += x * y
+    return total
+
+
+def over_numbered(a, b, m):
+    total = 0.0
+    for i, x in enumerate(a):
+        total += i * x
+    return total
+
+
+def over_indices(a, b, m):
+    for at in np.ndindex(m.shape):
+        m[at] += 1
+    return 0.0
+
+
+def over_numbered_elements(a, b, m):
+    total = 0.0
+    for (i, j), x in np.ndenumerate(m):
+        total += (i + 2 * j) * x
+    return total
+
+
+@pytest.mark.parametrize(
+    "function", [over_flat, over_pairs, over_numbered, over_indices, over_numbered_elements], ids=lambda f: f.__name__
+)
+def test_loops_in_other_spellings_are_compiled_and_told(function):
+    """Python would copy each element on its own."""
+    values = [RANDOM.random(5), RANDOM.random(5), RANDOM.random((3, 4))]
+    given = [dpnp.asarray(each) for each in values]
+    f = numba.njit(function)
+    with pytest.warns(OffloadFallbackWarning, match=r"\[sequential-loop\]"):
+        found = f(*given)
+    np.testing.assert_allclose(found, function(*values))
+    np.testing.assert_allclose(given[2].asnumpy(), values[2])
+    (part,) = offload_reports(f)[0].parts
+    assert part.outcome == "host"
+
+
+def test_a_loop_whose_slices_elements_bound_is_compiled_for_the_host():
+    """Each turn on the device would wait for its bounds."""
+
+    def row_sums(starts, values, sums):
+        for i in range(sums.shape[0]):
+            part = values[starts[i] : starts[i + 1]]
+            sums[i] = np.sum(part * 2)
+
+    starts, values = np.asarray([0, 2, 5, 6]), RANDOM.random(6)
+    sums = dpnp.zeros(3)
+    with pytest.warns(OffloadFallbackWarning, match="sequential-loop"):
+        numba.njit(row_sums)(dpnp.asarray(starts), dpnp.asarray(values), sums)
+    expected = np.zeros(3)
+    row_sums(starts, values, expected)
+    np.testing.assert_allclose(sums.asnumpy(), expected)

@@ -80,3 +80,13 @@ def test_functions_that_name_neither_stay_numbas():
         return np.zeros(n)
 
     assert type(f(2)) is np.ndarray
+
+
+def test_a_parameter_may_be_keyword_only():
+    """Where Numba takes it: given by its name."""
+
+    @numba.njit
+    def scaled(a, *, factor=2.0):
+        return a * factor
+
+    assert scaled(dpnp.ones(2), factor=3.0).asnumpy().tolist() == [3, 3]

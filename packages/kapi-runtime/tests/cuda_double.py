@@ -368,6 +368,9 @@ def libraries(monkeypatch: Any, driver: Driver) -> types.SimpleNamespace:
         def stride(self) -> tuple[int, ...]:
             return tuple(stride // self.host.itemsize for stride in self.host.strides)
 
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (2, self.ordinal) if self.is_cuda else (1, 0)
+
         def get_device(self) -> int:
             return self.ordinal
 

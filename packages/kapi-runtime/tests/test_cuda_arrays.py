@@ -110,8 +110,13 @@ def test_tensor_of_elements_that_kernels_lack_is_refused(gpu, lib):
 def test_tensor_of_the_host_is_refused(gpu, lib):
     tensor = lib.tensor(np.zeros(4, np.float32))
     tensor.is_cuda = False
-    with pytest.raises(kapi.ExecutionPlacementError, match="cuda"):
-        cuda_fields(tensor)
+
+    @kapi.kernel
+    def fill(item: kapi.Item, x):
+        x[item.get_id(0)] = 1
+
+    with pytest.raises(kapi.ExecutionPlacementError, match=r"tensor\.cuda"):
+        fill[kapi.Range(4)](tensor)
 
 
 def test_arrays_of_jax_are_waited_for_and_read_only(gpu, host):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda import driver
+from kapi_runtime.cuda import driver, findings
 from kapi_runtime.cuda.devices import device_at
 from kapi_runtime.cuda.platform import CudaPlatform
 
@@ -60,7 +60,11 @@ def test_driver_that_does_not_start_is_told(nothing_loaded, monkeypatch, answer,
     assert platform.devices() == []
     assert platform.default_device() is None
     assert words in platform.missing_device_message()
-    assert words in platform.findings().problems[0]
+    for has_sycl in (True, False):
+        monkeypatch.setattr(findings, "is_installed", lambda name, there=has_sycl: there)
+        found = platform.findings()
+        assert words in (found.driver if has_sycl else found.problems[0])
+        assert len(found.problems) == (not has_sycl)
 
 
 def test_function_that_a_driver_lacks_is_named(gpu, monkeypatch):

@@ -105,11 +105,13 @@ def test_events_of_plans_are_waited_for_between_streams_and_not_on_one(gpu, lib)
 
 
 def test_event_of_another_platform_is_refused(gpu, lib):
-    import dpctl
+    class SyclEvent:
+        def wait(self):
+            raise AssertionError
 
     x, _ = pair(lib)
     with pytest.raises(kapi.KernelLaunchError) as refused:
-        kapi.call_kernel_async(add, kapi.Range(100), [dpctl.SyclEvent()], x, x)
+        kapi.call_kernel_async(add, kapi.Range(100), [SyclEvent()], x, x)
     assert refused.value.code == "no-event"
 
 
@@ -183,11 +185,3 @@ def test_arrays_of_two_devices_are_refused_by_name(gpu, lib):
         add[kapi.Range(10)](here, there)
     assert "cuda:1" in str(refused.value)
     assert "`x` and `y`" in str(refused.value)
-
-
-def test_arrays_of_two_platforms_are_refused_by_name(gpu, lib):
-    import dpnp
-
-    with pytest.raises(kapi.ExecutionPlacementError, match="`x` and `y`") as refused:
-        add[kapi.Range(100)](pair(lib)[0], dpnp.ones(100, dtype="float32"))
-    assert refused.value.code == "different-platforms"

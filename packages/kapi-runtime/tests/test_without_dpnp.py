@@ -16,7 +16,8 @@ import kapi_sim
 from kapi_runtime import memory
 from kapi_runtime.launch import host_arrays
 from kapi_runtime.memory import UsmArray
-from kapi_runtime.sycl import dlpack, usm_array
+from kapi_runtime.platform import dlpack
+from kapi_runtime.sycl import usm_array
 from kapi_sim.testing.conformance import CASES
 
 KINDS = ("device", "shared", "host")

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
+from kapi_sim import numba_cuda as cuda
 
 KERNEL = """
 import numpy as np
@@ -86,6 +87,19 @@ def test_each_form_of_a_launch_leaves_its_frames_out(launch, monkeypatch):
     functions = functions_of(caught.value)
     assert functions[-2:] == ["<lambda>", "shift"]
     assert len(functions) == 3
+
+
+def test_launch_of_a_cuda_kernel_leaves_its_frames_out(monkeypatch):
+    @cuda.jit
+    def move(a):
+        i = cuda.threadIdx.x
+        a[i] = a[i + 1]
+
+    monkeypatch.delenv("KAPI_FULL_TRACEBACK", raising=False)
+    with pytest.raises(kapi.DataRaceError) as caught:
+        move[1, 4](np.zeros(5))
+    assert functions_of(caught.value)[-2:] == ["test_launch_of_a_cuda_kernel_leaves_its_frames_out", "move"]
+    assert len(functions_of(caught.value)) == 2
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,10 @@ from _kapi_numba_hooks import remove as unregister
 from kapi_numba_offload.analysis.numpy_functions import STATUSES, numpy_functions, status
 from kapi_numba_offload.frontend import index_spaces as _index_spaces  # registers their types
 from kapi_numba_offload.frontend.decorator import dpjit, offload
+from kapi_numba_offload.frontend.explaining import Explanation, explain
 from kapi_numba_offload.frontend.host_calls import listen as _listen
 from kapi_numba_offload.run.diagnostics import (
+    ExplainedPart,
     OffloadReport,
     PartReport,
     html_report,
@@ -27,12 +29,15 @@ from kapi_numba_offload.run.reasons import REASONS, OffloadFallbackWarning, Reas
 __all__ = [
     "REASONS",
     "STATUSES",
+    "ExplainedPart",
+    "Explanation",
     "OffloadFallbackWarning",
     "OffloadOptions",
     "OffloadReport",
     "PartReport",
     "Reason",
     "dpjit",
+    "explain",
     "html_report",
     "is_registered",
     "numpy_functions",

@@ -64,6 +64,9 @@ _UNKNOWN_RANK, _RANK_0 = ArrayKind(True), ArrayKind(True, 0)
 _SCALAR_ATTRIBUTES = {"size", "ndim", "itemsize", "nbytes", "dtype"}
 _TO_SCALAR = (len, int, float, bool, complex, round, min, max, range)
 _SAME_RANK_METHODS = {"astype", "copy", "conj", "conjugate", "transpose", "clip", "round", "cumsum"}
+_SAME_RANK_FUNCTIONS = {
+    "sort", "argsort", "flip", "copy", "roll", "round", "around", "ascontiguousarray", "triu", "tril", "nan_to_num",
+}  # fmt: skip
 _MOST_ROUNDS = 8  # of a loop's body; what has not settled by then is taken as unknown
 
 
@@ -332,7 +335,7 @@ class Kinds:
                 made = ArrayKind(of_dpnp or not self._has_host, _made_rank(name, node, kinds))
                 return TupleKind((made, made)) if name in MAKES_PAIRS else made
             return ArrayKind(True) if of_dpnp else ANY
-        if name.endswith("_like"):
+        if name.endswith("_like") or (name in _SAME_RANK_FUNCTIONS and kinds[0] is arrays[0] and not node.keywords):
             return arrays[0]
         return ArrayKind(True) if any(each.usm for each in arrays) else ANY
 

@@ -194,6 +194,10 @@ def _compiled(
     assert isinstance(outer, ast.FunctionDef)
     definition.args.defaults = []
     definition.args.kw_defaults = [None] * len(definition.args.kwonlyargs)
+    if definition.args.vararg is None:
+        # Numba passes all arguments by position, defaults included.
+        definition.args.args += definition.args.kwonlyargs
+        definition.args.kwonlyargs, definition.args.kw_defaults = [], []
     outer.body.insert(0, definition)
     module = ast.fix_missing_locations(ast.Module([outer], []))
     scope: dict[str, Any] = {}

@@ -26,6 +26,7 @@ from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.reasons import Refusal, fall_back
+from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import allocate, is_same_view, may_overlap
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_types import is_weak, typeof_argument
@@ -94,6 +95,7 @@ class ParallelLoop:
         self._made: dict[tuple[Any, ...], Any] = {}
         self._lock = threading.Lock()
 
+    @timed
     def __call__(self, queue: Any, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Any:
         """Run the loop.
 

@@ -14,6 +14,7 @@ from kapi_numba_offload.partition.signatures import as_dpnp_takes_it
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
+from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import is_dpnp_array
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 
@@ -57,6 +58,7 @@ class NumpyCall:
         self._is_dpnps = (getattr(function, "__module__", None) or type(function).__module__).startswith("dpnp")
         self._on_device: Any = function if self._is_dpnps else function_named(name, on_device=True)
 
+    @timed
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if not any(_has_usm(each) for each in (*args, *keywords.values())):
             return self._without_arrays(args, keywords)
@@ -93,6 +95,7 @@ class NumpyCall:
             self._is_dpnps and args and all(isinstance(each, (bool, int, float, complex, np.generic)) for each in args)
         )
         function = function_named(self.name, on_device=False) if numbers else None
+        self.latest = "host"
         return (function or self._function)(*args, **keywords)
 
     def _refused(self, error: Exception, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
@@ -141,6 +144,7 @@ class Creation(NumpyCall):
     It takes the parameters of `NumpyCall`, and is called with the queue first.
     """
 
+    @timed
     def __call__(self, queue: Any, *args: Any, **keywords: Any) -> Any:
         if keywords.get("device") is None and keywords.get("sycl_queue") is None:
             keywords.pop("device", None)

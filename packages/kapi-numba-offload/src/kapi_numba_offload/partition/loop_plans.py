@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, why_in_place
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
 from kapi_numba_offload.elements.statements import Place
@@ -20,6 +22,7 @@ from kapi_numba_offload.partition.facts import Facts, loaded
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
+from kapi_numba_offload.run.timing import timed
 
 __all__ = ["LoopInPlace", "LoopPlan", "SequentialLoop", "loop_plan"]
 
@@ -48,6 +51,7 @@ class SequentialLoop:
         self.place, self.refusal, self.host, self.options = place, refusal, host, options
         self.latest: str | None = None
 
+    @timed
     def __call__(self, *captured: Any) -> Any:
         """Run the loop, with a warning if there is a USM array for it."""
         if next(arrays_among(captured), None) is None:
@@ -322,7 +326,7 @@ def _elements(facts: Facts, statement: ast.stmt) -> Iterator[ast.expr]:
     """Accesses to single elements of USM arrays, those of parallel loops within left out."""
     if isinstance(statement, ast.For) and is_parallel(statement, facts.names):
         return
-    if isinstance(statement, ast.For) and facts.kinds.kind(statement.iter) == ArrayKind(True, 1):
+    if isinstance(statement, ast.For) and _is_over_elements(facts, statement.iter):
         yield statement.iter
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, ast.stmt):
@@ -342,10 +346,12 @@ def does_whole_arrays(facts: Facts, statement: ast.For | ast.While) -> bool:
     own = [each for each in statement.body if not isinstance(each, (ast.For, ast.While))]
     inner = [each for each in statement.body if isinstance(each, (ast.For, ast.While))]
     head = statement.test if isinstance(statement, ast.While) else statement.iter
-    if isinstance(statement, ast.For) and facts.kinds.kind(statement.iter) == ArrayKind(True, 1):
+    if isinstance(statement, ast.For) and _is_over_elements(facts, statement.iter):
         return False
     if any(_has_elements(facts, each) for each in (head, *statement.orelse)):
         return False
+    if any(_is_indexed_by_elements(facts, each) for each in own):
+        return False  # the host would wait for a number in each turn before it knows what to submit
     if any(_has_elements(facts, each) for each in own) and not any(_is_of_arrays(facts, each) for each in own):
         return False
     if any(isinstance(each, (ast.For, ast.While)) for one in own for each in ast.walk(one)):
@@ -360,6 +366,10 @@ def _has_elements(facts: Facts, node: ast.AST) -> bool:
     )
 
 
+def _is_indexed_by_elements(facts: Facts, node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Subscript) and _has_elements(facts, each.slice) for each in ast.walk(node))
+
+
 def _is_of_arrays(facts: Facts, statement: ast.stmt) -> bool:
     """Whether a statement computes with whole arrays or rows on the device."""
     return any(
@@ -372,6 +382,23 @@ def _is_of_arrays(facts: Facts, statement: ast.stmt) -> bool:
 def _is_row(facts: Facts, node: ast.expr) -> bool:
     kind = facts.kinds.kind(node)
     return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0
+
+
+def _is_over_elements(facts: Facts, node: ast.expr) -> bool:
+    """Whether what is iterated gives elements of USM arrays one by one, or the indices of all of them."""
+    if facts.kinds.kind(node) == ArrayKind(True, 1):
+        return True
+    if isinstance(node, ast.Attribute):
+        return node.attr == "flat" and _is_usm(facts, node.value)
+    if not isinstance(node, ast.Call):
+        return False
+    function = facts.names.value(node.func)
+    if function in (zip, enumerate, reversed):
+        return any(_is_over_elements(facts, each) for each in node.args)
+    is_of_all = function in (np.ndindex, np.ndenumerate, np.nditer)
+    return is_of_all and any(
+        _is_usm(facts, each) for arg in node.args for each in ast.walk(arg) if isinstance(each, ast.expr)
+    )
 
 
 def _is_usm(facts: Facts, node: ast.expr) -> bool:

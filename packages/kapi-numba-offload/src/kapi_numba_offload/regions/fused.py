@@ -36,6 +36,7 @@ from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.run.launch_record import LaunchRecord
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.placement import one_queue
+from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import allocate, allocator, flat_view, is_same_view, may_overlap
 from kapi_sim.errors import KapiError
 
@@ -118,6 +119,7 @@ class FusedRegion:
         self._singles: dict[int, tuple[FusedRegion, tuple[int, ...]]] = {}
         self._lock = threading.Lock()
 
+    @timed
     def __call__(self, *leaves: Any) -> Any:
         """Run the statements; the values of those that are outputs, a single one as itself."""
         key, queue = self.key(leaves)

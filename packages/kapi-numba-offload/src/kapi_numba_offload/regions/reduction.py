@@ -20,6 +20,7 @@ from kapi_numba_offload.elements.shares import pieces_of, shares_of
 from kapi_numba_offload.regions.fused import FusedRegion
 from kapi_numba_offload.run.launch_record import LaunchRecord
 from kapi_numba_offload.run.launching import launch
+from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import allocate, flat_view
 from kapi_sim.errors import KapiError
 
@@ -113,6 +114,7 @@ class Reduction:
         self.latest: LaunchRecord | str | None = None
         self._ready: dict[tuple[Any, ...], _Layout | str] = {}
 
+    @timed
     def __call__(self, *leaves: Any) -> Any:
         """Run it: a dpnp array, or NumPy's answer where no leaf is a dpnp array."""
         key, queue = self.region.key(leaves)

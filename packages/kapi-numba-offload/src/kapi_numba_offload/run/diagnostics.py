@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -14,8 +14,10 @@ from _kapi_numba_hooks import constants_of
 from kapi_numba_offload.run.launch_record import LaunchRecord
 
 __all__ = [
+    "ExplainedPart",
     "OffloadReport",
     "PartReport",
+    "explained_parts",
     "html_report",
     "offload_diagnostics",
     "offload_reports",
@@ -150,6 +152,69 @@ def html_report(function: Any, path: str | Path) -> None:
         f"<h1>Offload of {name}</h1>\n{sections}\n</html>\n"
     )
     Path(path).write_text(page, encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedPart:
+    """What one part of a function did in a call.
+
+    Attributes
+    ----------
+    line : int
+        Line of its first statement.
+    text : str
+        The first statement, or the call.
+    where : {"kernel", "dpnp", "host"}
+        What ran it.
+    reason : str
+        Why it was no kernel, where it was none.
+    moved : int
+        Bytes copied between host and device by its latest run.
+    runs : int
+        How often it ran.
+    seconds : float
+        The time that it took in all.
+    """
+
+    line: int
+    text: str
+    where: str
+    reason: str
+    moved: int
+    runs: int
+    seconds: float
+
+
+def explained_parts(function: Any, times: Mapping[int, tuple[int, float]]) -> list[ExplainedPart]:
+    """The parts of a function that ran.
+
+    Parameters
+    ----------
+    function : Dispatcher
+        What `numba.njit` or `offload` made.
+    times : mapping of int to (int, float)
+        Runs and seconds by the identity of the part.
+    """
+    found: list[ExplainedPart] = []
+    for offloaded in _offloaded(function):
+        partition = offloaded.partition
+        for part in (*partition.regions, *partition.loops, *partition.calls):
+            if id(part) not in times:
+                continue
+            runs, seconds = times[id(part)]
+            text = part.place.text.split("\n")[0]
+            latest = part.latest
+            if isinstance(latest, LaunchRecord):
+                where, reason, moved = "kernel", "", latest.moved
+            elif hasattr(part, "statements"):
+                where, reason, moved = "dpnp", str(latest or ""), 0
+            elif latest == "dpnp":
+                where, reason, moved = "dpnp", "", 0
+            else:
+                host = getattr(part, "host", part)
+                where, reason, moved = "host", str(latest or ""), getattr(host, "moved", 0)
+            found.append(ExplainedPart(part.place.line, text, where, reason, moved, runs, seconds))
+    return sorted(found, key=lambda each: each.line)
 
 
 _of_contexts: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()

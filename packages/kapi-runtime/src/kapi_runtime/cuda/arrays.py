@@ -18,7 +18,7 @@ import numpy as np
 
 from kapi_runtime.cuda import driver
 from kapi_runtime.cuda.streams import Stream, current_stream, stream_of
-from kapi_runtime.platform.dlpack import CUDA, CUDA_MANAGED, read_capsule
+from kapi_runtime.platform.dlpack import CUDA, CUDA_HOST, CUDA_MANAGED, read_capsule
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.usm_fields import ArrayFields, c_strides
@@ -232,7 +232,7 @@ def _ordinal(value: Any, pointer: int, shape: tuple[int, ...]) -> int | None:
 
 def _by_dlpack(value: Any) -> ArrayFields | None:
     device = getattr(value, "__dlpack_device__", None)
-    if device is None or int(device()[0]) not in (CUDA, CUDA_MANAGED):
+    if device is None or int(device()[0]) not in (CUDA, CUDA_HOST, CUDA_MANAGED):
         return None
     ordinal = int(device()[1])
     library = library_of(value)

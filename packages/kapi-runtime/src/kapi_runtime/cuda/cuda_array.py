@@ -306,6 +306,8 @@ def array_of_fields(value: Any) -> CudaArray:
     DtypeError
         As `cuda_fields`.
     """
+    if isinstance(value, CudaArray):
+        return value
     fields = cuda_fields(value)
     if fields is None:
         raise DtypeError(f"array must be one of a CUDA device, got a {type(value).__name__}", code="argument-type")

@@ -90,12 +90,6 @@ class CudaDevice:
     ----------
     ordinal : int
         Its place, as ``cupy.cuda.Device`` and ``torch.device("cuda", ordinal)`` take it.
-
-    Examples
-    --------
-    >>> from kapi_runtime.cuda.devices import all_devices
-    >>> for device in all_devices():  # doctest: +SKIP
-    ...     print(device.summary)
     """
 
     def __init__(self, ordinal: int) -> None:

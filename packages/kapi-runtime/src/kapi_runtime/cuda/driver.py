@@ -93,7 +93,7 @@ def call(name: str, *arguments: Any) -> Any:
 
 
 def quietly(name: str, *arguments: Any) -> None:
-    """Call the driver for a destructor, which can raise nothing: also at the interpreter's exit, and of a lost context."""
+    """Call the driver for a destructor, which raises nothing, also at exit and of a lost context."""
     if _loaded is None:
         return
     try:

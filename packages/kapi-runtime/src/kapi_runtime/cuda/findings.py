@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kapi_runtime.cuda import driver
 from kapi_runtime.cuda.devices import CudaDevice, all_devices, describe_device
+from kapi_runtime.platform.installed import is_installed
 from kapi_runtime.platform.interface import Findings
 from kapi_sim.errors import KapiError
 
@@ -26,23 +27,25 @@ def findings(platform: Platform) -> Findings:
         found = all_devices()
         told = "NVIDIA's driver for CUDA {}.{}".format(*driver.version())
     except KapiError as error:
-        return Findings((), (), settings, "none that starts", (str(error),))
-    problems = []
+        # Who has devices of SYCL's as well may have no GPU of NVIDIA's.
+        problems = () if is_installed("sycl") else (str(error),)
+        return Findings((), (), settings, str(error) if not problems else "none that starts", problems)
+    wrong = []
     usable = [device for device in found if device.is_usable]
     if not usable:
-        problems.append(platform.missing_device_message())
+        wrong.append(platform.missing_device_message())
     for device in usable[:1]:
         try:
             device.memory_info()
         except KapiError as error:
-            problems.append(str(error))
-    problems += _missing_library()
+            wrong.append(str(error))
+    wrong += _missing_library()
     left_out = tuple(
         f"{describe_device(device)}: compute capability {'.'.join(map(str, device.compute_capability))}, below 7.5"
         for device in found
         if not device.is_usable
     )
-    return Findings(tuple(device.summary for device in usable), left_out, settings, told, tuple(problems))
+    return Findings(tuple(device.summary for device in usable), left_out, settings, told, tuple(wrong))
 
 
 def versions(device: CudaDevice) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -67,7 +68,7 @@ class Plan:
         self._buffer = buffer
         self._pointers = (ctypes.c_void_p * 1)(ctypes.addressof(buffer))
         bound = driver.bindings()
-        self._launch = (
+        self._launch = partial(
             bound.cuLaunchKernel,
             kernel.function_for(size).native,
             *grid,
@@ -107,14 +108,13 @@ class Plan:
             for event in events:
                 if not isinstance(event, PlannedLaunch) or event.queue != self.queue:  # a stream keeps its own order
                     wait_on_stream(self.queue.device, self.queue.handle, event)
-        function, *arguments = self._launch
-        (code,) = function(*arguments)
+        (code,) = self._launch()
         if code:
             # Each thread has a context of its own that is current, none at first.
             if code not in _OTHER_CONTEXT:
                 return None
             with self.queue.device.entered():
-                (code,) = function(*arguments)
+                (code,) = self._launch()
             if code:
                 return None
         event = self._timeline.add(owners)

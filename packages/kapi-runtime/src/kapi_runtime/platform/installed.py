@@ -24,7 +24,7 @@ from kapi_sim.language.usm_fields import is_usm_array
 __all__ = ["activate", "is_installed", "named", "nothing_installed", "platform_of_array", "platforms"]
 
 # What DLPack calls the kinds of devices.
-_DLPACK_CUDA, _DLPACK_CUDA_MANAGED, _DLPACK_ONEAPI = 2, 13, 14
+_DLPACK_CPU, _DLPACK_CUDA, _DLPACK_CUDA_HOST, _DLPACK_CUDA_MANAGED, _DLPACK_ONEAPI = 1, 2, 3, 13, 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,14 @@ def _is_sycl_array(value: Any) -> bool:
 
 def _is_cuda_array(value: Any) -> bool:
     kind = _dlpack_device(value)
+    if kind == _DLPACK_CPU and type(value).__module__.partition(".")[0] == "torch":
+        return is_installed("cuda")  # which says how a tensor of the host comes to a device
     # The interface is a property that some arrays of the host have, too, and that raises for some of a device.
-    return kind in (_DLPACK_CUDA, _DLPACK_CUDA_MANAGED) if kind is not None else _has_cuda_interface(value)
+    return (
+        kind in (_DLPACK_CUDA, _DLPACK_CUDA_HOST, _DLPACK_CUDA_MANAGED)
+        if kind is not None
+        else _has_cuda_interface(value)
+    )
 
 
 def _has_cuda_interface(value: Any) -> bool:

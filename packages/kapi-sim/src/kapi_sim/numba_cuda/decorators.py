@@ -335,7 +335,11 @@ class ConfiguredKernel:
 
     def __call__(self, *args: Any) -> None:
         """Launch with these arguments."""
-        self.kernel.launch(self.grid, self.block, self.sharedmem, args)
+        try:
+            self.kernel.launch(self.grid, self.block, self.sharedmem, args)
+        except Exception as error:
+            shorten(error, isinstance(error, KapiError))
+            raise
 
     def __repr__(self) -> str:
         return f"<{self.kernel!r} over {self.grid} blocks of {self.block} threads>"

@@ -54,8 +54,11 @@ class Fresh:
         self.is_written = np.zeros(max(array.nbytes, 1), bool)
 
     def note_all(self, part: np.ndarray[Any, Any]) -> None:
-        """Take note that the host has written a part."""
+        """Take note that the host has written a part; of one that is a copy, all."""
         low, high = _bounds(part)
+        if not np.may_share_memory(part, self.array):
+            self.is_written[:] = True
+            return
         if part.flags.c_contiguous or part.flags.f_contiguous:
             self.is_written[low - self.start : high - self.start] = True
             return
@@ -267,6 +270,7 @@ class DeviceArray:
         _require_contiguous(self._array)
         if is_there:
             _require_contiguous(given)
+            _require_order(given, self._array)
         if given.ndim and given.shape != self.shape:
             _require_alike(given, self._array)
         self._array[...] = given
@@ -325,10 +329,23 @@ class ArrayTypeError(DtypeError):
 
 
 def _require_contiguous(array: np.ndarray[Any, Any]) -> None:
-    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+    low, high = _bounds(array)
+    if high - low != array.nbytes:
         raise ConversionError(
             f"an array on the device must be contiguous to be copied as a whole, got strides {array.strides}: "
             "assign to its elements, `array[...] = values`",
+            code="copy-unlike",
+        )
+
+
+def _require_order(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> None:
+    steps = [
+        [step for extent, step in zip(array.shape, array.strides, strict=True) if extent > 1] for array in (one, other)
+    ]
+    if one.shape == other.shape and steps[0] != steps[1]:
+        raise ConversionError(
+            f"arrays on the device must lie alike to be copied, got strides {one.strides} and {other.strides}: assign "
+            "to the elements, `array[...] = values`",
             code="copy-unlike",
         )
 
@@ -356,21 +373,18 @@ def _known(interface: dict[str, Any]) -> tuple[np.ndarray[Any, Any], Fresh | Non
         owner = each.host
         low, high = _bounds(owner) if owner.size else (0, 0)
         if low <= address < high:
-            shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
-            if "descr" in interface and dtype.kind == "V":
-                dtype = owner.dtype
-            strides = interface.get("strides")
-            offset = address - low
             base = owner
             while isinstance(base.base, np.ndarray):
                 base = base.base
-            start = base.__array_interface__["data"][0]
-            raw = (
-                np.ndarray(base.nbytes, np.uint8, base.reshape(-1).view(np.uint8)) if base.flags.c_contiguous else None
-            )
-            if raw is None:
-                return owner, each.fresh
-            made: np.ndarray[Any, Any] = np.ndarray(shape, dtype, raw, offset + low - start, strides)
+            whole = base if base.flags.c_contiguous else base.T
+            if not whole.flags.c_contiguous:
+                break
+            shape, dtype = tuple(interface["shape"]), np.dtype(interface["typestr"])
+            if dtype.kind == "V":
+                dtype = owner.dtype
+            raw = whole.reshape(-1).view(np.uint8)
+            offset = address - raw.__array_interface__["data"][0]
+            made: np.ndarray[Any, Any] = np.ndarray(shape, dtype, raw, offset, interface.get("strides"))
             return made, each.fresh
     if 0 in tuple(interface["shape"]):
         return np.empty(interface["shape"], interface["typestr"]), None

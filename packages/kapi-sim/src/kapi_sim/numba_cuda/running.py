@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.items.clock import Clock
 from kapi_sim.language.words.index_space import NdRange, Range
-from kapi_sim.memory.atomics import References
 from kapi_sim.numba_cuda.wording import in_cuda_words
 
 if TYPE_CHECKING:
@@ -34,11 +33,13 @@ class CudaClock(Clock):
         Threads of a block and blocks of the grid, along x, y and z.
     bound : Bound
         The launch's arguments.
-    references : References
-        Makes its atomic operations.
+    shared : dict
+        What kernels have made, by the number of the block that it belongs to (-1 for all) and by what made it.
+    sizes : dict
+        Bytes of the shared arrays, by the place that makes them.
     """
 
-    __slots__ = ("_blocks", "_threads", "block_dim", "bound", "grid_dim", "references", "shared", "sizes")
+    __slots__ = ("_threads", "block_dim", "bound", "grid_dim", "shared", "sizes")
 
     def __init__(self, space: Range | NdRange, sub_group_size: int) -> None:
         assert isinstance(space, NdRange)
@@ -49,7 +50,6 @@ class CudaClock(Clock):
         self.shared: dict[tuple[int, object], Any] = {}
         self.sizes: dict[object, int] = {}
         self.bound: Bound | None = None
-        self.references: References | None = None
         x, y, z = self.block_dim
         self._threads = [(i, j, k) for k in range(z) for j in range(y) for i in range(x)]
         super().__init__(space, sub_group_size)
@@ -180,5 +180,4 @@ def begin(bound: Bound) -> None:
     clock = bound.clock
     assert isinstance(clock, CudaClock)
     clock.bound = bound
-    clock.references = References(bound.ordering, bound.has_atomic64)
     _running.set(clock)

@@ -1,0 +1,74 @@
+"""`explain` calls a function and tells what its parts became."""
+
+import dpnp
+import numba
+import numpy as np
+import pytest
+from numba import prange
+
+from kapi_numba_offload import OffloadFallbackWarning, explain
+from kapi_numba_offload.loops import host_copies
+from kapi_numba_offload.run import usm
+
+
+@numba.njit
+def steps(a, b):
+    c = a * 2 + b
+    for i in prange(a.shape[0]):
+        c[i] += 1
+    d = np.sort(c)
+    for _ in range(3):
+        d[:] = d * d[0]
+    for i in range(1, d.shape[0]):
+        d[i] += d[i - 1]
+    return np.sum(d * 1)
+
+
+def expected(a, b):
+    d = np.sort(a * 2 + b + 1)
+    for _ in range(3):
+        d[:] = d * d[0]
+    return np.cumsum(d).sum()
+
+
+def test_each_part_is_told_with_where_it_ran_and_why():
+    a = np.asarray([1.0, 0.5, 2.0, 1.5])
+    with pytest.warns(OffloadFallbackWarning):
+        found = explain(steps, dpnp.asarray(a), dpnp.asarray(a))
+    np.testing.assert_allclose(float(found.result), expected(a, a))
+    told = [(part.where, part.runs, part.text.split("\n")[0][:14]) for part in found.parts]
+    assert told == [
+        ("kernel", 1, "c = a * 2 + b"),
+        ("kernel", 1, "for i in prang"),
+        ("dpnp", 1, "np.sort(c)"),
+        ("kernel", 3, "d[:] = d * d[0"),
+        ("host", 1, "for i in range"),
+        ("kernel", 1, "np.sum(d * 1)"),
+    ]
+    assert ["[sequential-loop]" in part.reason for part in found.parts] == [False] * 4 + [True, False]
+    assert found.moved == 0
+    assert 0 < sum(part.seconds for part in found.parts) <= found.seconds
+
+
+def test_bytes_that_were_moved_are_told(monkeypatch):
+    for place in (host_copies, usm):
+        monkeypatch.setattr(place, "is_reachable", lambda array: False)
+
+    @numba.njit
+    def f(a):
+        for i in range(1, a.shape[0]):
+            a[i] += a[i - 1]
+
+    with pytest.warns(OffloadFallbackWarning):
+        found = explain(f, dpnp.ones(8))
+    assert found.moved >= 128
+    assert "bytes moved" in str(found)
+    assert "host" in str(found)
+
+
+def test_what_is_not_offloaded_is_told():
+    @numba.njit
+    def f(a):
+        return a + 1
+
+    assert "nothing of it was offloaded" in str(explain(f, np.ones(2)))
