@@ -1,6 +1,6 @@
 """kapi on an NVIDIA GPU against CUDA C++, numba-cuda and CuPy's own operations.
 
-    PYTHONPATH=... python benchmarks/cuda_speed.py [--json FILE] [--only NAME ...] [--quick]
+    python benchmarks/cuda_speed.py [--json FILE] [--only NAME ...] [--quick]
 
 It needs CuPy; PyTorch and numba-cuda take part where they are installed.  Each contender's results are verified before
 it is timed.  Kernel times are by CUDA events on the default stream, medians of 7 rounds in which the contenders take
@@ -301,11 +301,15 @@ def main(given: Sequence[str] | None = None) -> int:
         except Exception as error:  # the problem itself could not be made
             message = why(error)
             records[name] = {"problem": name, "ms": {}, "ratios": {}, "rounds": {}, "failed": {"all": message}}
-        print(name, records[name].get("seconds"), "s", file=sys.stderr, flush=True)
+        # What was measured is seen even if a later problem ends the process.
+        print(name, json.dumps({k: v for k, v in records[name].items() if k != "rounds"}), file=sys.stderr, flush=True)
         cupy.get_default_memory_pool().free_all_blocks()
     result["problems"], result["summary"] = records, summary(records)
     if "launches" in options.only:
-        result["launches"] = launch_costs(options.quick, wait)
+        try:
+            result["launches"] = launch_costs(options.quick, wait)
+        except Exception as error:
+            result["launches"] = {"us": {}, "failed": {"all": why(error)}}
     report(result)
     if options.json:
         options.json.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
