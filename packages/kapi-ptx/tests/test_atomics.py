@@ -55,9 +55,10 @@ def memory_instructions(assembled_compile):
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("order", ORDERS)
 def test_update_has_order_and_scope(memory_instructions, order, scope):
-    """LLVM's own `atomicrmw` loses both."""
-    expected = [f"atom.{ORDERS[order]}.{SCOPES[scope]}.global.add.u32"]
-    assert memory_instructions(operation("fetch_add", order, scope)) == expected
+    """LLVM's own `atomicrmw` loses both, and PTX then takes relaxed order and the device's scope."""
+    is_least = order == "RELAXED" and scope != "SYSTEM"
+    words = "" if is_least else f".{ORDERS[order]}.{SCOPES[scope]}"
+    assert memory_instructions(operation("fetch_add", order, scope)) == [f"atom{words}.global.add.u32"]
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -98,7 +99,7 @@ def test_all_operations_assemble_in_both_memories(assemble, dtype, space):
     modules = [compile_kernel(each, signature, target=PtxTarget(80)) for each in kernels]
     assert assemble(modules) == ""
     word = {AddressSpace.GLOBAL: ".global", AddressSpace.LOCAL: ".shared"}[space]
-    assert all(f".relaxed.gpu{word}." in module.ptx for module in modules)
+    assert all(re.search(rf"(\.relaxed\.gpu|atom){re.escape(word)}\.", module.ptx) for module in modules)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,8 @@ def test_all_operations_assemble_in_both_memories(assemble, dtype, space):
 )
 def test_operation_is_one_instruction_of_its_type(memory_instructions, dtype, name, suffix):
     found = memory_instructions(operation(name, "RELAXED", "DEVICE"), dtype)
-    assert found == [f"atom.relaxed.gpu.global.{suffix}"]
+    words = ".relaxed.gpu" if suffix.startswith("cas") else ""  # an update of LLVM's, which has these two for none
+    assert found == [f"atom{words}.global.{suffix}"]
 
 
 @pytest.mark.parametrize("name", ["fetch_min", "fetch_max"])
@@ -164,4 +166,4 @@ def test_histogram_orders_nothing_that_it_does_not_name(memory_instructions):
     found = memory_instructions(
         kernel("kapi.AtomicRef(a, a[item.get_global_id(0)]).fetch_add(1)"),
     )
-    assert found == ["atom.relaxed.gpu.global.add.u32"]
+    assert found == ["atom.global.add.u32"]

@@ -19,7 +19,7 @@ def test_array_fields_of_a_plain_array(usm_array):
     assert (fields.shape, fields.strides, fields.layout) == ((3, 4), (4, 1), "C")
     assert fields.dtype == np.float32
     assert fields.pointer == array.__array_interface__["data"][0]
-    assert fields.queue == "the queue"
+    assert fields.owner == "the queue"
     assert not fields.readonly
 
 

@@ -28,6 +28,7 @@ from kapi_types.weak import (
 )
 
 __all__ = [
+    "ArrayFields",
     "AtomicRefType",
     "EventType",
     "GroupType",
@@ -36,7 +37,6 @@ __all__ = [
     "QueueType",
     "SubGroupType",
     "SyclObjectModel",
-    "ArrayFields",
     "UsmArrayModel",
     "UsmArrayType",
     "UsmView",

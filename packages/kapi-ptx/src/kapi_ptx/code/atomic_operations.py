@@ -1,6 +1,7 @@
 """Atomic operations, as PTX's instructions.
 
-LLVM 22 drops order and scope of `atomicrmw`, so every operation is written as PTX.
+LLVM 22 drops order and scope of `atomicrmw`, and PTX then takes relaxed order and the device's scope. So updates that ask
+for no more are LLVM's, which knows that they leave other memory alone; every other operation is written as PTX.
 
 References
 ----------
@@ -30,6 +31,9 @@ _UPDATES: dict[AtomicUpdate, tuple[str, str]] = {
     "fadd": ("add", "f"),
 }
 """An update, to PTX's name of it and of the kind of its type."""
+
+_OF_LLVM: dict[AtomicUpdate, str] = {"exchange": "xchg"}
+"""LLVM's name of an update, where it has another."""
 
 _SPACES = {AddressSpace.GLOBAL: ".global", AddressSpace.LOCAL: ".shared"}
 _CONSTRAINTS = {"i32": "r", "i64": "l", "float": "f", "double": "d"}
@@ -73,6 +77,8 @@ def atomic_update(
     """Read and write at once; returns what was read."""
     if update == "sub":
         update, value = "add", builder.neg(value)
+    if order is MemoryOrder.RELAXED and scope is not MemoryScope.SYSTEM:
+        return builder.atomic_rmw(_OF_LLVM.get(update, update), pointer, value, "monotonic")
     name, kind = _UPDATES[update]
     start = _begin(builder, "atom", _ORDERS[order], pointer, order, scope)
     letter = _letter(value.type)
