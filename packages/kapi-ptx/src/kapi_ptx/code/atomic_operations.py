@@ -1,7 +1,7 @@
 """Atomic operations, as PTX's instructions.
 
-LLVM 22 drops order and scope of `atomicrmw`, and PTX then takes relaxed order and the device's scope. So updates that ask
-for no more are LLVM's, which knows that they leave other memory alone; every other operation is written as PTX.
+LLVM 22 drops order and scope of `atomicrmw`, and PTX then takes relaxed order and the scope of the device. So updates
+that ask for no more are LLVM's, which knows that they leave other memory alone. All else is written as PTX.
 
 References
 ----------

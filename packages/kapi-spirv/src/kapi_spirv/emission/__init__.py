@@ -13,7 +13,6 @@ from .bools import choose_floats, misused_bools
 from .linear_groups import inline_all, linear_groups
 from .negations import hide_negations
 from .powers import name_ldexp
-from .reassociation import keep_order_of_sums
 from .recurrences import break_recurrences
 from .round_trips import keep_round_trips
 from .unswitching import keep_conditions_in_loops
@@ -49,7 +48,7 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return text, problems
-    text = keep_conditions_in_loops(keep_order_of_sums(text))
+    text = keep_conditions_in_loops(text)
     return keep_round_trips(hide_negations(break_recurrences(text))), []
 
 
