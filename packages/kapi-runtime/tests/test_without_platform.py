@@ -54,6 +54,14 @@ def test_import_and_kernels_need_no_platform(run):
     ]
 
 
+def test_names_of_sycl_say_what_to_install(run):
+    lines = "try:\n    kapi.Queue\nexcept AttributeError as error:\n    print(error)\n"
+    assert (
+        run(lines).strip() == 'kapi_runtime.Queue is of SYCL, which is not installed: pip install "kapi-runtime[sycl]"'
+    )
+    assert run("print(hasattr(kapi, 'Queue'), hasattr(kapi, 'devices'))").split() == ["False", "True"]
+
+
 def test_import_asks_no_platform_s_library(run_python):
     done = run_python("import sys, kapi_runtime\nprint([n for n in ('cuda', 'dpctl', 'dpnp') if n in sys.modules])")
     assert done.stdout.strip() == "[]", done.stderr

@@ -285,6 +285,9 @@ def __getattr__(name: str) -> Any:
     module = _LAZY.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if module.startswith("sycl.") and not _installed.is_installed("sycl"):
+        # No KapiError: what looks through a module's names, such as `hasattr`, takes this class for "not there".
+        raise AttributeError(f'{__name__}.{name} is of SYCL, which is not installed: pip install "kapi-runtime[sycl]"')
     value = getattr(import_module(f"{__name__}.{module}"), name)
     globals()[name] = value
     return value
