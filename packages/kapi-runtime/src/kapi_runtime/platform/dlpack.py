@@ -20,9 +20,19 @@ import numpy as np
 from kapi_sim.errors import DtypeError
 from kapi_sim.shown import shown
 
-__all__ = ["CUDA", "CUDA_HOST", "CUDA_MANAGED", "ONEAPI", "DlpackArray", "capsule_of", "device_kind", "read_capsule"]
+__all__ = [
+    "CPU",
+    "CUDA",
+    "CUDA_HOST",
+    "CUDA_MANAGED",
+    "ONEAPI",
+    "DlpackArray",
+    "capsule_of",
+    "device_kind",
+    "read_capsule",
+]
 
-CUDA, CUDA_HOST, CUDA_MANAGED, ONEAPI = 2, 3, 13, 14
+CPU, CUDA, CUDA_HOST, CUDA_MANAGED, ONEAPI = 1, 2, 3, 13, 14
 """DLPack's numbers of kinds of devices."""
 
 _NAME, _USED_NAME = b"dltensor", b"used_dltensor"  # a consumer renames the capsule whose structure it has taken over

@@ -16,15 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from kapi_runtime.platform import dlpack
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DeviceNotFoundError, DriverError
 from kapi_sim.language.usm_fields import is_usm_array
 
 __all__ = ["activate", "is_installed", "named", "nothing_installed", "platform_of_array", "platforms"]
-
-# What DLPack calls the kinds of devices.
-_DLPACK_CPU, _DLPACK_CUDA, _DLPACK_CUDA_HOST, _DLPACK_CUDA_MANAGED, _DLPACK_ONEAPI = 1, 2, 3, 13, 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +66,25 @@ class _Known:
 
 def _dlpack_device(value: Any) -> int | None:
     """The kind of device that an array tells by DLPack, or None; some classes have the method and raise in it."""
-    device = getattr(type(value), "__dlpack_device__", None)
-    if device is None:
+    if not hasattr(type(value), "__dlpack_device__"):
         return None
     try:
-        return int(device(value)[0])
+        return dlpack.device_kind(value)
     except Exception:
         return None
 
 
 def _is_sycl_array(value: Any) -> bool:
-    return is_usm_array(value) or _dlpack_device(value) == _DLPACK_ONEAPI
+    return is_usm_array(value) or _dlpack_device(value) == dlpack.ONEAPI
 
 
 def _is_cuda_array(value: Any) -> bool:
     kind = _dlpack_device(value)
-    if kind == _DLPACK_CPU and type(value).__module__.partition(".")[0] == "torch":
+    if kind == dlpack.CPU and type(value).__module__.partition(".")[0] == "torch":
         return is_installed("cuda")  # which says how a tensor of the host comes to a device
     # The interface is a property that some arrays of the host have, too, and that raises for some of a device.
     return (
-        kind in (_DLPACK_CUDA, _DLPACK_CUDA_HOST, _DLPACK_CUDA_MANAGED)
-        if kind is not None
-        else _has_cuda_interface(value)
+        kind in (dlpack.CUDA, dlpack.CUDA_HOST, dlpack.CUDA_MANAGED) if kind is not None else _has_cuda_interface(value)
     )
 
 
