@@ -25,7 +25,7 @@ from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime.sycl import keep_alive
 from kapi_runtime.sycl.fork import require_no_fork
-from kapi_runtime.sycl.native.plan_layout import KEEPER
+from kapi_runtime.sycl.native.structures import KEEPER
 from kapi_runtime.sycl.native.submission import ADD_EVENTS, DONE, GET_EVENTS, submission
 
 __all__ = ["chain_of", "managers"]
