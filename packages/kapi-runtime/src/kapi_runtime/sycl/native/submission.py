@@ -136,8 +136,7 @@ def submission(at_once: bool = False) -> Submission | None:
 
 def why_not() -> str:
     """Return why launches go the plain way, or an empty text: then they go the native way, once there are many."""
-    submission(at_once=True)
-    return _reason
+    return "" if submission(at_once=True) is not None else _reason
 
 
 def _is_worth_it() -> bool:
