@@ -427,3 +427,26 @@ def test_reciprocal_of_an_integer_zero_is_reported(dtype):
     out = np.zeros(1)
     kapi.call_kernel(kapi.kernel(invert), kapi.Range(1), one, out)
     assert out[0] == 1
+
+
+@pytest.mark.parametrize("spelling", ["x ** 0.5", "x ** (1 / y)", "pow(x, 0.5)"])
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_negative_float_to_a_fraction_is_no_complex_number(spelling, dtype):
+    def powers(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        out[i] = float(a[i]) ** 0.5
+
+    def quotients(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        out[i] = float(a[i]) ** (1 / float(a[1]))
+
+    def calls(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        out[i] = pow(float(a[i]), 0.5)
+
+    kernel = kapi.kernel({"x ** 0.5": powers, "x ** (1 / y)": quotients, "pow(x, 0.5)": calls}[spelling])
+    out = np.full(2, 7, dtype)
+    with pytest.raises(ValueError, match="complex in Python and nan on a device"):
+        kapi.call_kernel(kernel, kapi.Range(2), np.array([-4.0, 2.0]), out)
+    kapi.call_kernel(kernel, kapi.Range(2), np.array([4.0, 2.0]), out)
+    np.testing.assert_allclose(out, [2, np.sqrt(2)])

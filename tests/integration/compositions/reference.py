@@ -82,7 +82,18 @@ class _Numpy:
 
 def _reciprocal(x: Any) -> Any:
     """NumPy's, but that 1 is divided by an integer 0 as by the operator."""
-    return np.int64(1) // x if isinstance(x, (int, np.integer)) and x == 0 else np.reciprocal(x)
+    if isinstance(x, (int, np.integer)) and x == 0:
+        one = type(x)(1) if isinstance(x, np.integer) else np.int64(1)
+        return one // x
+    return np.reciprocal(x)
+
+
+def _real_power(x: Any, y: Any) -> Any:
+    """Python's power, but that real numbers have no complex one."""
+    power = x**y
+    if type(power) is complex and complex not in (type(x), type(y)):
+        raise ValueError("a negative float to the power of a fraction is complex")
+    return power
 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
@@ -310,6 +321,7 @@ NAMESPACE: dict[str, Any] = {
     "compared": _compared,
     "min": _extremum("lt"),
     "max": _extremum("gt"),
+    "real_power": _real_power,
     "np": _Numpy(),
     "math": _math(),
     "cmath": _cmath(),

@@ -76,6 +76,7 @@ from kapi_sim import (
     shift_group_left,
     shift_group_right,
 )
+from kapi_sim.language.table.foreign_names import missing_name
 
 if TYPE_CHECKING:
     from kapi_runtime import cache, memory, runtime
@@ -284,7 +285,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     module = _LAZY.get(name)
     if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise missing_name(__name__, name)
     if module.startswith("sycl.") and not _installed.is_installed("sycl"):
         # No KapiError: what looks through a module's names, such as `hasattr`, takes this class for "not there".
         raise AttributeError(f'{__name__}.{name} is of SYCL, which is not installed: pip install "kapi-runtime[sycl]"')

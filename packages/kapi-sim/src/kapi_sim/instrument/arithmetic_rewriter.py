@@ -95,8 +95,8 @@ class ArithmeticRewriter(ast.NodeTransformer):
                 setattr(node, side, self._visit_chain(operand))
             else:
                 setattr(node, side, self.visit(operand))
-        # A number says itself whether it is negative.
-        if isinstance(node.op, ast.Pow) and not isinstance(_without_sign(node.right), ast.Constant):
+        # A literal integer says itself whether it is negative, and gives no complex number.
+        if isinstance(node.op, ast.Pow) and not _is_literal_integer(node.right):
             return self._call("_kapi_power", [node.left, node.right], node)
         return node
 
@@ -205,8 +205,10 @@ def _folded(node: ast.expr) -> int | None:
     return left + right if isinstance(node.op, ast.Add) else left - right
 
 
-def _without_sign(node: ast.expr) -> ast.expr:
-    return node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+def _is_literal_integer(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
 def _load(name: ast.Name) -> ast.Name:
