@@ -146,6 +146,14 @@ def _complex_order(kapi: Any) -> Any:
     return complex_order
 
 
+def _ordered_inputs(dtype: Any) -> Callable[[], list[Any]]:
+    return lambda: [
+        *(np.array(each, dtype) for each in _ORDERED),
+        np.zeros((5, 6), np.bool_),
+        np.zeros((4, 6), dtype),
+    ]
+
+
 def _truth_inputs(dtype: Any) -> Callable[[], list[Any]]:
     return lambda: [np.array([0.0, 1.0, 2.0], np.float32), np.array([False, True, True]), np.zeros((10, 3), dtype)]
 
@@ -278,11 +286,7 @@ CASES: tuple[Case, ...] = (
             f"edges/order-of-{name}-with-nan",
             _complex_order,
             ((6,),),
-            lambda dtype=dtype: [
-                *(np.array(each, dtype) for each in _ORDERED),
-                np.zeros((5, 6), np.bool_),
-                np.zeros((4, 6), dtype),
-            ],
+            _ordered_inputs(dtype),
             lambda given: {
                 2: np.array(
                     [
