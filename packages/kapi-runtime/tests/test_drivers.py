@@ -114,7 +114,18 @@ def test_driver_search_says_when_a_device_was_queried_before(run_python):
         "import os; os.environ.pop('OCL_ICD_VENDORS')\nimport kapi_runtime as kapi; kapi.default_device()",
         OCL_ICD_VENDORS="/nowhere",
     )
-    assert "a device was queried before kapi_runtime was imported" in done.stderr
+    assert "asked for devices before it imported kapi_runtime" in done.stderr
+
+
+def test_import_after_arrays_were_asked_for_says_so(run_python):
+    """dpnp's own error has come before, and says nothing of a driver."""
+    program = (
+        "import dpctl, dpnp\ntry:\n    dpnp.ones(4)\nexcept dpctl.SyclDeviceCreationError as error:\n    print(error)\n"
+        "import kapi_runtime"
+    )
+    done = run_python(program)
+    assert "Default device is unavailable" in done.stdout
+    assert "KapiWarning: no CPU device is visible: this process asked for devices before" in done.stderr
 
 
 def test_selector_that_leaves_all_out_is_explained(run_python):

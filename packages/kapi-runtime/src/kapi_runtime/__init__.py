@@ -76,6 +76,7 @@ from kapi_sim import (
     shift_group_left,
     shift_group_right,
 )
+from kapi_sim.language.table.foreign_names import missing_name
 
 if TYPE_CHECKING:
     from kapi_runtime import cache, compat, memory, runtime
@@ -259,7 +260,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     module = _LAZY.get(name)
     if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise missing_name(__name__, name)
     value = getattr(import_module(f"{__name__}.{module}"), name)
     globals()[name] = value
     return value

@@ -83,14 +83,10 @@ def _way_out(found: drivers.DriverSearch) -> str:
     if selector and (drivers.SELECTOR, selector) not in found.changed:
         return (
             f"{drivers.SELECTOR} is set to {selector!r} and may leave every device out (a selector that "
-            "does not "
-            "touch Level Zero finds nothing here): unset it, or write '*:cpu' for CPUs"
+            "does not touch Level Zero finds nothing here): unset it, or write '*:cpu' for CPUs"
         )
     if found.too_late:
-        return (
-            "a device was queried before kapi_runtime was imported, which fixed what is visible: import "
-            "kapi_runtime first, or run `python -m kapi_runtime setup` once"
-        )
+        return drivers.TOO_LATE
     if found.how == "off":
         return f"unset {drivers.SWITCH}, or name the driver's library in {drivers.FILENAMES}"
     if found.how == "user":
