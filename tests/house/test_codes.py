@@ -80,7 +80,7 @@ def test_every_error_has_a_code(trees):
     """An error that another module completes, of a class derived beside it, has one as well."""
     lacking = [
         f"{file}:{call.lineno}: {name_of(call.func)}"
-        for file, call in calls_of(trees, error_classes(trees) - {"SpinningError"}) # it has its own
+        for file, call in calls_of(trees, error_classes(trees) - {"SpinningError"})  # it has its own
         if not {"code", "problems"} & {keyword.arg for keyword in call.keywords}
     ]
     assert lacking == []
