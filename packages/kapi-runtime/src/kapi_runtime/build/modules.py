@@ -133,9 +133,9 @@ class Modules:
             )
         except NoFingerprintError as error:
             cache.note_unknown(name, str(error))
-            module = compile_module(platform, self._function, space, arguments, target, self._options)
+            made = compile_module(platform, self._function, space, arguments, target, self._options)
             _log(f"compiled for {target.name}; not kept on disk, since it uses {error}", name, start)
-            return module
+            return made
         module = cache.load(key, platform.read_module)
         if module is None:
             module = compile_module(platform, self._function, space, arguments, target, self._options)
