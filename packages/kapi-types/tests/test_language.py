@@ -44,7 +44,8 @@ EXAMPLES = {
 WANTED = {
     "none": types.none, "bool": weak_bool, "argument": types.int32, "element": types.int32,
     "AtomicRef": AtomicRefType(I32, MemoryOrder.SEQ_CST, MemoryScope.DEVICE), "private array": PRIVATE,
-    "weak int": weak_int, "product": types.int32, "float type": types.float64, "four words": types.UniTuple(types.uint32, 4),
+    "weak int": weak_int, "product": types.int32, "float type": types.float64,
+    "four words": types.UniTuple(types.uint32, 4),
 }  # fmt: skip
 
 

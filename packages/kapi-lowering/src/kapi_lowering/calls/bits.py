@@ -75,7 +75,7 @@ def _rotate(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Valu
 def _mul_hi(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     width, is_signed = args[0].type.width, sig.return_type.signed
     if width == 64:
-        return _upper_of_64(builder, *args, is_signed)
+        return _upper_of_64(builder, args[0], args[1], is_signed)
     widen = builder.sext if is_signed else builder.zext
     product = builder.mul(*(widen(each, I64) for each in args))
     return builder.trunc(builder.lshr(product, I64(width)), args[0].type)

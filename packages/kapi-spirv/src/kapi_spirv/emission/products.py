@@ -10,7 +10,6 @@ _WIDENED = re.compile(r"^ +(%\S+) = zext (?:nneg )?i64 (\S+) to i128$", re.MULTI
 _PRODUCT = re.compile(r"^ +(%\S+) = mul (?:nuw |nsw )*i128 (\S+), (\S+)$", re.MULTILINE)
 _UPPER = re.compile(r"^ +(%\S+) = lshr (?:exact )?i128 (\S+), 64$", re.MULTILINE)
 _TAKEN = re.compile(r"^( +%\S+ = )trunc (?:nuw |nsw )*i128 (\S+) to i64$", re.MULTILINE)
-_LITERAL = re.compile(r"= mul (?:nuw |nsw )*i128 %\S+, (\d+)$", re.MULTILINE)
 _FUNCTION = "_Z6mul_himm"
 
 
@@ -29,7 +28,6 @@ def name_products(text: str) -> str:
 def _named(function: str) -> str:
     """The text of one function; what it names is its own."""
     narrow = dict(_WIDENED.findall(function))
-    narrow |= {literal: literal for literal in _LITERAL.findall(function) if int(literal) < 1 << 64}
     products = {
         name: (narrow[x], narrow[y]) for name, x, y in _PRODUCT.findall(function) if x in narrow and y in narrow
     }
@@ -37,12 +35,10 @@ def _named(function: str) -> str:
 
     def taken(found: re.Match[str]) -> str:
         start, name = found.groups()
-        of_upper = products.get(halves.get(name, ""))
-        if of_upper is not None:
-            return f"{start}call spir_func i64 @{_FUNCTION}(i64 {of_upper[0]}, i64 {of_upper[1]})"
-        if name in products:
-            return f"{start}mul i64 {products[name][0]}, {products[name][1]}"
-        return found[0]
+        factors = products.get(halves.get(name, ""))
+        if factors is None:
+            return found[0]
+        return f"{start}call spir_func i64 @{_FUNCTION}(i64 {factors[0]}, i64 {factors[1]})"
 
     function = _TAKEN.sub(taken, function)
     # What was only on the way goes, the last steps first.

@@ -36,7 +36,7 @@ PARAMETER_WORDS: dict[str, str] = {
     "array of element": "an array in any memory, with one axis and the dtype of the AtomicRef's array",
     "shape": "an integer or a tuple of integers of at least 1, known when the kernel is compiled",
     "dtype": "a NumPy dtype or scalar type, or `x.dtype` of an array, known when the kernel is compiled",
-    "float type": "numpy.float32 or numpy.float64, or `x.dtype` of an array of these, known when the kernel is compiled",
+    "float type": "numpy.float32 or numpy.float64, or such an array's `x.dtype`, known when the kernel is compiled",
     "constant bool": "True or False, known when the kernel is compiled",
 }
 """What an argument must be, by the word that the table has for it."""

@@ -151,8 +151,7 @@ def mul_hi(x: Any, y: Any) -> Any:
         product = int(common.type(x)) * int(common.type(y))
     except OverflowError as error:
         raise DtypeError(f"literal must fit {common}: {error}", code="number-unfit") from None
-    made: Any = _as(common.type(0), product >> common.itemsize * 8)
-    return made
+    return _as(common.type(0), product >> common.itemsize * 8)
 
 
 def _bits(word: str, name: str, value: Any) -> tuple[int, int]:
@@ -168,7 +167,7 @@ def _bits(word: str, name: str, value: Any) -> tuple[int, int]:
     return int(value) & ((1 << width) - 1), width
 
 
-def _as(x: Any, bits: int) -> Any:
+def _as(x: _Integer, bits: int) -> _Integer:
     """The integer of the type of `x` that has these bits, of which only as many count as there are."""
     if isinstance(x, int):
         return (bits + 2**63) % 2**64 - 2**63

@@ -1,8 +1,8 @@
 """Random numbers without a state: each is a function of a seed and a counter, and the same one in every world.
 
-The generator is Philox 4x32-10.  What makes numbers of its words is written in the kernel language and stands here once:
-the simulator and the host run it as Python, the compiler compiles it for every device.  It adds, multiplies and divides,
-and calls no function that may be off by a last place, so that all agree to the last bit.
+The generator is Philox 4x32-10.  What makes numbers of its words is written in the kernel language and stands here
+once: the simulator and the host run it as Python, the compiler compiles it for every device.  It adds, multiplies and
+divides, and calls no function that may be off by a last place, so that all agree to the last bit.
 
 References
 ----------
@@ -278,15 +278,15 @@ def _normal_float64(seed: int, counter: int, stream: int) -> np.float64:
         above = ((above * r + 2.41780725177450611770e-1) * r + 1.27045825245236838258) * r + 3.64784832476320460504
         above = ((above * r + 5.76949722146069140550) * r + 4.63033784615654529590) * r + 1.42343711074968357734
         below = 1.05075007164441684324e-9 * r + 5.47593808499534494600e-4
-        below = ((below * r + 1.51986665636164571966e-2) * r + 1.48103976427480074590e-1) * r + 6.89767334985100004550e-1
+        below = ((below * r + 1.51986665636164571966e-2) * r + 1.48103976427480074590e-1) * r + 0.689767334985100004550
         below = ((below * r + 1.67638483018380384940) * r + 2.05319162663775882187) * r + 1.0
     else:
         r = r - 5.0
         above = 2.01033439929228813265e-7 * r + 2.71155556874348757815e-5
-        above = ((above * r + 1.24266094738807843860e-3) * r + 2.65321895265761230930e-2) * r + 2.96560571828504891230e-1
+        above = ((above * r + 1.24266094738807843860e-3) * r + 2.65321895265761230930e-2) * r + 0.296560571828504891230
         above = ((above * r + 1.78482653991729133580) * r + 5.46378491116411436990) * r + 6.65790464350110377720
         below = 2.04426310338993978564e-15 * r + 1.42151175831644588870e-7
-        below = ((below * r + 1.84631831751005468180e-5) * r + 7.86869131145613259100e-4) * r + 1.48753612908506148525e-2
+        below = ((below * r + 1.84631831751005468180e-5) * r + 7.86869131145613259100e-4) * r + 0.0148753612908506148525
         below = ((below * r + 1.36929880922735805310e-1) * r + 5.99832206555887937690e-1) * r + 1.0
     return above / below if q > 0 else -above / below
 

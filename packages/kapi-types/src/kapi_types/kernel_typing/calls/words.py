@@ -114,8 +114,8 @@ def _factor(call: Call, name: str, given: types.Type) -> types.Type:
         return loop.result
     raise KernelTypeProblem(
         "bits-of-integer",
-        f"x and y of {call.row.key}() must have a common type of integers, got {' and '.join(map(spell_type, factors))}; "
-        "convert one",
+        f"x and y of {call.row.key}() must have a common type of integers, "
+        f"got {' and '.join(map(spell_type, factors))}; convert one",
     )
 
 

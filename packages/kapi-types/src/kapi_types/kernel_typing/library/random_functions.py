@@ -8,8 +8,6 @@ J. K. Salmon and others, "Parallel random numbers: as easy as 1, 2, 3", SC11, 20
 
 from __future__ import annotations
 
-from types import FunctionType
-
 import numpy as np
 
 from kapi_sim import mul_hi
@@ -17,7 +15,8 @@ from kapi_sim import mul_hi
 __all__ = ["philox"]
 
 
-def _philox(seed, counter, stream):
+def philox(seed, counter, stream):
+    """The four words of Philox 4x32-10."""
     a, b, c, d = np.uint32(counter), np.uint32(counter >> 32), np.uint32(stream), np.uint32(stream >> 32)
     first, second = np.uint32(seed), np.uint32(seed >> 32)
     for _ in range(10):
@@ -27,7 +26,3 @@ def _philox(seed, counter, stream):
         first += 0x9E3779B9
         second += 0xBB67AE85
     return a, b, c, d
-
-
-philox: FunctionType = _philox
-"""The four words of Philox 4x32-10 for a seed, a counter and a stream."""
