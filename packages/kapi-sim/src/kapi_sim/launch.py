@@ -115,6 +115,7 @@ def execute(
         dialect.is_strict and "limits" in settings.checks,
         is_followed and isinstance(space, NdRange),
         recorder is not None,
+        any(map(_is_complex, args)),
     )
     clock.words = compiled.words
     bound = bind(names, args, space, clock, settings, recorder, compiled.orders_memory, dialect)
@@ -153,6 +154,13 @@ def execute(
                 clock.in_words("work-items"),
             )
         )
+
+
+def _is_complex(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_is_complex, value))
+    dtype = getattr(value, "dtype", None)
+    return isinstance(value, complex) if dtype is None else getattr(dtype, "kind", "c") == "c"
 
 
 def _sub_group_size(space: Range | NdRange, settings: Settings, options: KernelOptions) -> int:

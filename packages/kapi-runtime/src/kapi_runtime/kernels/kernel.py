@@ -18,8 +18,9 @@ from kapi_runtime.launch.events import listed_events
 from kapi_runtime.launch.plans import PlanTable
 from kapi_runtime.launch.preparation import Prepared, compiled, prepare
 from kapi_runtime.platform import recorder
+from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_place import place_of_host_arrays
-from kapi_runtime.platform.interface import BuiltKernel, HostEventLike, Platform
+from kapi_runtime.platform.interface import BuiltKernel, Platform
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim import NdRange, Range
 from kapi_sim.language import KernelOptions
@@ -77,7 +78,7 @@ class Kernel(DeviceLaunchable):
 
     def submit(
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
-    ) -> tuple[HostEventLike, Any]:
+    ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
         before = listed_events(dependent_events)
         self.renewals()
@@ -249,7 +250,7 @@ def call_kernel(kernel: DeviceLaunchable, index_space: Range | NdRange, *args: A
 
 def call_kernel_async(
     kernel: DeviceLaunchable, index_space: Range | NdRange, dependent_events: Iterable[Any], *args: Any
-) -> tuple[HostEventLike, Any]:
+) -> tuple[HostEvent, Any]:
     """Submit `kernel` after `dependent_events`, and return events to wait for.
 
     The launch is ordered with what the arrays' library does on the same queue before and after it.  The arguments

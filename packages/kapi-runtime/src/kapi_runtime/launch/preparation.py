@@ -16,8 +16,9 @@ from kapi_runtime.launch.failures import FailureWatch
 from kapi_runtime.launch.geometry import packed_extents, submitted_range
 from kapi_runtime.launch.overlaps import require_apart
 from kapi_runtime.platform import recorder
+from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_place import HostPlace
-from kapi_runtime.platform.interface import BuiltKernel, HostEventLike, LaunchPlan, NativeArgument, Platform
+from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, NativeArgument, Platform
 from kapi_sim import DriverError, KernelLaunchError, NdRange, Range
 from kapi_sim.shown import shown
 
@@ -74,7 +75,7 @@ class Prepared:
     global_range: list[int] | None
     local_range: list[int] | None
 
-    def submit(self, dependent_events: Sequence[Any]) -> tuple[HostEventLike, Any]:
+    def submit(self, dependent_events: Sequence[Any]) -> tuple[HostEvent, Any]:
         """Submit it after these events and all earlier work on the queue.
 
         Returns
