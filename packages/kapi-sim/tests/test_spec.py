@@ -62,7 +62,7 @@ def test_math_row_is_implemented(row):
 def test_each_row_is_described():
     for row in INTRINSICS:
         assert row.meaning
-        assert row.sycl.startswith("4.")
+        assert row.sycl.startswith("4.") or row.family == "random"  # which SYCL does not have
         assert row.kind in ("method", "property", "function")
 
 

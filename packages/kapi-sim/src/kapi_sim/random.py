@@ -5,7 +5,7 @@ on the host.
 
 >>> import kapi_sim as kapi
 >>> kapi.random.randint(2026, 0, 1, 7)
-4
+3
 """
 
 from __future__ import annotations

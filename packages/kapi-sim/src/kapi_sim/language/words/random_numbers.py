@@ -50,7 +50,7 @@ def philox(seed: int, counter: int, stream: int = 0) -> tuple[np.uint32, np.uint
     Examples
     --------
     >>> [int(word) for word in philox(0, 0)]
-    [1713891541, 3781420439, 3159862348, 2614680961]
+    [1713891541, 3781805453, 3159862348, 2600524760]
     """
     a, b, c, d = _block(_whole("seed", seed), _whole("counter", counter), _whole("stream", stream))
     return np.uint32(a), np.uint32(b), np.uint32(c), np.uint32(d)
@@ -79,7 +79,7 @@ def uniform(seed: int, counter: int, stream: int = 0, dtype: type[_Float] = np.f
     Examples
     --------
     >>> print(uniform(7, 0), uniform(7, 1), uniform(7, 0, dtype=np.float64))
-    0.67029554 0.7498492 0.6702955733507853
+    0.9545971 0.40696037 0.9545971285563127
     """
     return _of_dtype("uniform", dtype)(_whole("seed", seed), _whole("counter", counter), _whole("stream", stream))  # type: ignore[no-any-return]
 
@@ -110,8 +110,8 @@ def normal(seed: int, counter: int, stream: int = 0, dtype: type[_Float] = np.fl
     Examples
     --------
     >>> draws = [normal(7, k) for k in range(1000)]
-    >>> print(round(float(np.mean(draws)), 1) + 0.0, round(float(np.std(draws)), 1))
-    0.0 1.0
+    >>> bool(abs(np.mean(draws)) < 0.1), bool(abs(np.std(draws) - 1) < 0.1)
+    (True, True)
     """
     return _of_dtype("normal", dtype)(_whole("seed", seed), _whole("counter", counter), _whole("stream", stream))  # type: ignore[no-any-return]
 
@@ -146,7 +146,7 @@ def randint(seed: int, counter: int, low: int, high: int, stream: int = 0) -> in
     Examples
     --------
     >>> [randint(7, k, 1, 7) for k in range(10)]
-    [5, 5, 6, 6, 1, 6, 1, 3, 4, 4]
+    [6, 3, 1, 3, 2, 3, 5, 2, 1, 4]
     """
     low, high = _whole("low", low), _whole("high", high)
     if low >= high:
