@@ -20,6 +20,7 @@ F64 = UsmArrayType(types.float64, 2, "A", readonly=True)
         ("bool", types.boolean),
         ("uint8", types.uint8),
         ("c8", types.complex64),
+        ("double", types.float64),
         ("weak_float", weak_float),
         ("weak_complex", weak_complex),
         ("int32[:]", UsmArrayType(types.int32, 1, "C")),
@@ -35,4 +36,4 @@ def test_text_is_a_type(text, expected):
 
 def test_text_that_is_no_type_is_refused():
     with raises(KernelCompilationError, "signature-text"):
-        parse_signature("item1, double")
+        parse_signature("item1, flaot")

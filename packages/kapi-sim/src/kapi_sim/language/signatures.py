@@ -20,6 +20,7 @@ Kind = Literal["item", "nd_item", "scalar", "weak", "array", "local", "tuple"]
 _ITEM = re.compile(r"(nd_)?item([0-9]+)")
 _WEAK = ("weak_bool", "weak_int", "weak_float", "weak_complex")
 _AMBIGUOUS = {"int": "int64", "float": "float64", "complex": "complex128"}
+_WITH_WIDTH = ("half", "single", "double")
 _LAYOUTS = {"": "C", "strided": "A", "fortran": "F"}
 _FORMS = (
     "write item1 or nd_item1 for the work-item, a dtype such as float32 for a number, float32[:, :] for an array, "
@@ -143,13 +144,13 @@ def _parts(text: str) -> list[str]:
 
 
 def _dtype(text: str) -> np.dtype[np.generic] | None:
-    if text in _AMBIGUOUS or not text.isalnum():
-        return None
     try:
         dtype = np.dtype(text)
     except TypeError:
         return None
-    return dtype if is_kernel_dtype(dtype) else None
+    # Other names of NumPy's, such as int and long, have another width on another system, or in another language.
+    has_width = text == dtype.name or text in _WITH_WIDTH or re.fullmatch("[biufc][0-9]+", text)
+    return dtype if has_width and is_kernel_dtype(dtype) else None
 
 
 def _number(text: str) -> ParameterType | None:
