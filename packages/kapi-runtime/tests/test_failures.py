@@ -94,7 +94,7 @@ def test_debug_failure_that_nobody_waits_for_is_a_warning(checked):
         # A later launch lets go of what earlier ones used, if nothing else has before.
         launched(checked, 1, array([1, 1]), 3)
 
-    with pytest.warns(kapi.KapiWarning, match="`body` failed, and nobody waited for its host event: ValueError: "):
+    with pytest.warns(kapi.KapiWarning, match="`body` failed, and no one waited for its host event: ValueError: "):
         forget()
 
 

@@ -133,7 +133,7 @@ def test_values_of_the_host_are_copied_to_the_device(values, kind):
     assert isinstance(array, dpnp.ndarray)
     assert array.usm_type == kind
     assert array.asnumpy().tolist() == list(range(6))
-    with pytest.raises(ValueError, match="values must be in unified shared memory if copy=False, got "):
+    with pytest.raises(ValueError, match="values must be in unified shared memory with copy=False, got "):
         memory.asarray(values, copy=False)
 
 

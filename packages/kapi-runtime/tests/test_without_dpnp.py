@@ -171,7 +171,7 @@ def test_values_go_to_the_device_and_back(values, kind):
 def test_arrays_of_the_host_by_dlpack_are_copied():
     array = memory.asarray(Foreign(np.arange(4)))
     assert array.asnumpy().tolist() == [0, 1, 2, 3]
-    with pytest.raises(ValueError, match="values must be in unified shared memory if copy=False, got "):
+    with pytest.raises(ValueError, match="values must be in unified shared memory with copy=False, got "):
         memory.asarray(Foreign(np.arange(4)), copy=False)
 
 

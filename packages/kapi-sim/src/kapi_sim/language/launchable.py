@@ -143,7 +143,7 @@ class ConfiguredKernel:
         """Launch with these arguments and wait."""
         if named:
             raise KernelLaunchError(
-                f"arguments of kernel `{self.kernel.__name__}` must be given by their places, got {', '.join(named)} "
+                f"arguments of kernel `{self.kernel.__name__}` must be positional, got {', '.join(named)} "
                 "by name: leave the names out",
                 code="argument-by-name",
             )
@@ -215,7 +215,7 @@ class BoundLaunch:
         for name in arguments:
             if name not in self._names:
                 raise KernelLaunchError(
-                    f"arguments to replace must be some of {', '.join(self._names)}, the parameters of kernel "
+                    f"arguments to replace must be parameters of the kernel ({', '.join(self._names)}), which is "
                     f"`{self.kernel.__name__}`, got {name}",
                     code="argument-unknown",
                 )
