@@ -16,7 +16,7 @@ import numpy as np
 
 from kapi_sim.errors import Finding
 from kapi_sim.language import LocalAccessor, NdRange, Range
-from kapi_sim.language.attributes import has_constants
+from kapi_sim.language.attributes import attribute_of, has_constants
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.launchable import Launchable
 from kapi_sim.language.table.intrinsics import rows
@@ -32,7 +32,7 @@ BUILTINS = (
 """Python's own functions that kernels have."""
 
 _MODULES: dict[str, Any] = {"math": math, "cmath": cmath, "numpy": np}
-_OF_THE_TABLE = {id(getattr(module, row.name)) for owner, module in _MODULES.items() for row in rows(owner)}
+_OF_THE_TABLE = {id(attribute_of(module, row.name)) for owner, module in _MODULES.items() for row in rows(owner)}
 _OF_THE_HOST = (Range, NdRange, LocalAccessor)
 _MAKERS = frozenset({"array", "arange", "empty", "empty_like", "full", "linspace", "ones", "ones_like", "zeros"})
 _NUMBERS = (bool, int, float, complex)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
+from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.outside_values import describe_value, is_kernel_value
 from kapi_types._numba_compat import GPU, TypingContext, errors, target_override, target_registry, types
 from kapi_types.kernel_api import ConstantType, EnumerationType, tuple_of
@@ -207,7 +208,7 @@ class KernelTypingContext(TypingContext):
 
     def resolve_module_constants(self, typ: types.Module, attr: str) -> types.Type | None:
         """The type of a module's attribute, None where kernels have no such value."""
-        value = getattr(typ.pymod, attr)
+        value = attribute_of(typ.pymod, attr)
         try:
             return self.resolve_value_type(value)
         except NoKernelValueError as error:

@@ -116,17 +116,17 @@ _NUMBA_CUDA = System(
         "libdevice": "functions of `math` and NumPy",
         "fp16": "operators and functions of `math` on values of `np.float16`",
         "cbrt": "`np.cbrt(x)`",
-        "clz": "a device function of shifts and `np.bitwise_count(n)`",
+        "clz": "`kapi.clz(n)`",
         "brev": "a device function of shifts",
-        "ffs": "a device function of shifts and `np.bitwise_count(n)`",
-        "popc": "`n.bit_count()`, or `np.bitwise_count(n)`",
+        "ffs": "`kapi.ctz(n) + 1`, but 0 of 0",
+        "popc": "`kapi.popcount(n)`",
         "selp": "`a if condition else b`",
         "cg.this_grid": "two launches: nothing orders the work-groups of one",
     },
     {
-        "fma": "`math.fma`, which Python has since 3.13",
+        "fma": "`math.fma`",
         "jit": "`@kapi.kernel`, or `@kapi.device_func` for a function that kernels call",
-        "random": "a generator's state in an array",
+        "random": "`kapi.random`, which needs no array of states",
     },
 )
 
