@@ -169,6 +169,8 @@ class Rewriter(ArithmeticRewriter):
         value = self._lookup(node)
         if value is MISSING:
             return node
+        if isinstance(value, np.ndarray) and self._callees.dialect.is_strict:
+            return self._constant_array(node, value)
         hook = _OF_THE_LAUNCH.get(id(value))
         if hook is not None:
             return self._inject(hook, CellType(), node)
@@ -183,6 +185,13 @@ class Rewriter(ArithmeticRewriter):
         if passes and not isinstance(substitute, ModuleType):
             substitute = passing(substitute)
         return self._inject(name, CellType(substitute), node)
+
+    def _constant_array(self, node: ast.Name | ast.Attribute, array: np.ndarray[Any, Any]) -> ast.expr:
+        """An array from outside, as it is now: each launch gives the kernel a view of its own."""
+        snapshot = self._callees.snapshot(self._function, dotted_path(node), array)
+        held = self._inject(f"_kapi_array_{id(snapshot)}", CellType(snapshot), node)
+        name = ast.copy_location(ast.Constant(ast.unparse(node)), node)
+        return ast.copy_location(ast.Call(self._inject("_kapi_constant", CellType(), node), [held, name], []), node)
 
     # Calls: barriers and device functions.
 
