@@ -128,7 +128,7 @@ def describe_value(value: object) -> Finding:
     if isinstance(value, np.ndarray):
         return Finding(
             "outside-array",
-            f"is a {type(value).__name__} of shape {value.shape} and dtype {value.dtype}; a kernel takes plain arrays "
+            f"is an array of shape {value.shape} and dtype {value.dtype}; a kernel takes plain arrays "
             "from outside, with elements, and of the numbers that it has",
         )
     if type(value).__name__ == "ndarray":
