@@ -240,6 +240,8 @@ def polar(z):
 
 def rect(r, phi):
     """The number of an absolute value and an angle, with Python's values where one is infinite or nan."""
+    parts = make_complex(r, phi)  # float16 is computed in float32, as complex64 has no smaller parts
+    r, phi = parts.real, parts.imag
     if phi == 0:
         return make_complex(r, math.copysign(1.0, r) * phi)
     if r == 0 and not math.isfinite(phi):
