@@ -8,6 +8,8 @@ run unchanged on a device.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from kapi_sim.errors import (
     BarrierDivergenceError,
     BenignRaceWarning,
@@ -73,6 +75,7 @@ from kapi_sim.language import (
 )
 from kapi_sim.language.device_function import DeviceFunction, device_func
 from kapi_sim.language.launchable import DEFAULT_LOCAL_SIZE
+from kapi_sim.language.table.foreign_names import missing_name
 from kapi_sim.settings.control import simulation
 from kapi_sim.settings.debugging import debug
 from kapi_sim.settings.placement import device_context
@@ -152,3 +155,8 @@ __all__ = [
     "simulation",
     "trace",
 ]
+
+if not TYPE_CHECKING:  # type checkers know all names, and report those that are missing
+
+    def __getattr__(name: str) -> Any:
+        raise missing_name(__name__, name)

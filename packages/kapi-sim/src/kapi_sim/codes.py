@@ -254,6 +254,7 @@ _HOST = {
     "event-unrecorded": "an event is timed that was not recorded",
     "event-without-times": "an event is timed that was made without timing",
     "events-of-devices": "events of two devices are compared",
+    "handle-made": "a device or queue is made by its class, and not by a platform",
     "memory-shape": "the shape of new memory is no integer or tuple of integers of at least 0",
     "no-event": "what is timed is no event",
     "no-queue": "what is to be a queue is none",
