@@ -333,8 +333,13 @@ def fmin(z, w):
 
 
 def clip(z, low, high):
-    """`z` held between two bounds in NumPy's order."""
-    return minimum(maximum(z, low), high)
+    """`z` held between two bounds; a part of a bound that is nan bounds nothing unless it is looked at, as in NumPy."""
+    larger = z if isnan(z) or _follows(z, low) else low
+    return larger if isnan(larger) or _follows(high, larger) else high
+
+
+def _follows(z, w):
+    return z.imag > w.imag if z.real == w.real else z.real > w.real
 
 
 def _one_if_infinite(x):
