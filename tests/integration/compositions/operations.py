@@ -56,7 +56,7 @@ class Operation:
     @property
     def may_turn_zero(self) -> bool:
         """Whether the sign of a zero is not defined: of two zeros either one is the larger."""
-        return self.name.removeprefix("np.") in ("maximum", "minimum", "fmax", "fmin", "clip")
+        return self.name.removeprefix("np.") in ("maximum", "minimum", "fmax", "fmin", "clip", "min", "max")
 
     @property
     def reads_sign(self) -> bool:
