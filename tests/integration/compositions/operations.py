@@ -51,7 +51,7 @@ class Operation:
     @property
     def gives_an_operand(self) -> bool:
         """Whether the result is one of the operands, so that its type in Python depends on the values."""
-        return bool(self.plain)
+        return bool(self.plain) and self.plain != _REAL_POWER
 
     @property
     def may_turn_zero(self) -> bool:

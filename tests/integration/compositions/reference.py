@@ -89,7 +89,9 @@ def _reciprocal(x: Any) -> Any:
 
 
 def _real_power(x: Any, y: Any) -> Any:
-    """Python's power, but that real numbers have no complex one."""
+    """Python's power, but that real numbers have no complex one, and an integer no negative one."""
+    if isinstance(x, int) and isinstance(y, int) and y < 0:
+        raise ValueError("an integer to a negative power")
     power = x**y
     if type(power) is complex and complex not in (type(x), type(y)):
         raise ValueError("a negative float to the power of a fraction is complex")
