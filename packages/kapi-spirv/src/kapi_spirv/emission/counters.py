@@ -1,4 +1,4 @@
-"""A wrong number of turns of Intel's OpenCL CPU compiler, avoided: counters from zero that are compared after a step."""
+"""A wrong number of turns of Intel's OpenCL CPU compiler, avoided: counters from zero, compared after their step."""
 
 from __future__ import annotations
 
