@@ -16,6 +16,15 @@ REWRITTEN = (
     "CODE_OF_CONDUCT.md",
     "README.md",
     "SECURITY.md",
+    *(
+        f"docs/coming_from/{page}.md"
+        for page in ("index", "numba_cuda", "numba_cuda_checked", "numba_cuda_kernels", "opencl", "sycl")
+    ),
+    *(
+        f"docs/device/{page}.md"
+        for page in ("first_kernel", "index", "memory", "nvidia", "placement", "profiling", "queues")
+    ),
+    *(f"docs/model/{page}.md" for page in ("execution", "guarantees", "host", "index", "memory", "numbers", "options")),
     "docs/benchmarks.md",
     "docs/glossary.md",
     "docs/index.md",

@@ -13,6 +13,7 @@ from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.interface import LaunchPlan
 from kapi_sim import NdRange, Range
 from kapi_sim.language.launchable import BoundLaunch as _BoundLaunch
+from kapi_sim.log import launches
 
 __all__ = ["BoundLaunch"]
 
@@ -75,6 +76,6 @@ class BoundLaunch(_BoundLaunch):
             # A recording, no plan, or a refusal, which is told by the long way.
             events = self._prepared.submit(before)
         kernel.count_launch()
-        if open_reports():
+        if launches.are_logged or open_reports():
             note_launch(kernel.__name__, self.index_space)
         return events

@@ -30,6 +30,7 @@ from kapi_sim.language.launchable import (
     require_index_space,
     require_kernel,
 )
+from kapi_sim.log import launches
 
 __all__ = ["Kernel", "call_kernel", "call_kernel_async", "kernel"]
 
@@ -92,7 +93,7 @@ class Kernel(DeviceLaunchable):
             events = prepared.submit(before)
             self._plans.add(space, prepared)
         self.count_launch()
-        if open_reports():
+        if launches.are_logged or open_reports():
             note_launch(self.__name__, space)
         return events
 

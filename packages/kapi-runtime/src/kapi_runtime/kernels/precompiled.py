@@ -25,6 +25,7 @@ from kapi_runtime.platform.placement import placement_error
 from kapi_sim import DtypeError, LocalAccessor, NdRange, Range
 from kapi_sim.language.launchable import parameters_for_launch
 from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.log import launches, log_launch
 
 if TYPE_CHECKING:
     from kapi_ptx import PtxModule
@@ -89,6 +90,8 @@ class PrecompiledKernel(DeviceLaunchable):
 
         events = prepare(self.__name__, space, arguments, place, make).submit(listed_events(dependent_events))
         self.count_launch()
+        if launches.are_logged:
+            log_launch(self.__name__, space)
         return events
 
     def __reduce__(self) -> tuple[Any, ...]:

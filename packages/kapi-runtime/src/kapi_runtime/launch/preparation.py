@@ -19,7 +19,9 @@ from kapi_runtime.platform import recorder
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_place import HostPlace
 from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, NativeArgument, Platform
+from kapi_runtime.platform.log import log_device
 from kapi_sim import DriverError, KernelLaunchError, NdRange, Range
+from kapi_sim.log import launches
 from kapi_sim.shown import shown
 
 __all__ = ["CompileFor", "Made", "Prepared", "compiled", "prepare"]
@@ -188,8 +190,10 @@ def prepare(
     ForkError
         In a process that was forked after a device was used.
     """
+    launches.refresh()
     platform, queue = placed(name, arguments, place)
     platform.require_usable()
+    log_device(platform, queue)
     made = make(platform, queue)
     global_range, local_range = None, None
     whole = space if isinstance(space, Range) else space.global_range

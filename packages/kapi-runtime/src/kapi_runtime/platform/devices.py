@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex
 from kapi_runtime.platform import current, installed
 from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import DeviceNotFoundError
+from kapi_sim.log import LOGGER
 from kapi_sim.shown import shown
 
 __all__ = [
@@ -160,6 +161,7 @@ def select_device(device: Any) -> Any:
     """
     chosen = find_device(device)
     current.select(chosen)
+    LOGGER.info("current device: %s", platform_of_device(chosen).describe_device(chosen))
     return chosen
 
 
