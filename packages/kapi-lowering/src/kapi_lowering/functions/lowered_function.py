@@ -204,7 +204,7 @@ class _LoweringCompiler(KernelCompiler):
 
 
 class _KernelLower(Lower):
-    """Tells the target context the place of each statement, for the failures that it may have, and the code its line."""
+    """Tells the target context the place of each statement, for what may fail there, and the code its line."""
 
     _lines: FunctionLines | None = None
 
