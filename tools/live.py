@@ -73,7 +73,7 @@ def _unpack(package: str, hashes: Mapping[str, str], folder: Path) -> None:
         )
         archives = sorted(Path(scratch).glob("*.tgz"))
         if not archives:
-            raise RuntimeError(f"npm must have {package}, got status {done.returncode}: {done.stderr.strip()}")
+            raise RuntimeError(f"npm must have {package}, got status {done.returncode}: {str(done.stderr).strip()}")
         with tarfile.open(archives[0]) as archive:
             for path, wanted in hashes.items():
                 file = archive.extractfile(f"package/{path}")
