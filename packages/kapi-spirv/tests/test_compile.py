@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 from numba import types
 
@@ -411,3 +412,19 @@ def test_asserts_that_pytest_rewrote_are_named():
     """A test's module holds none of its asserts as they were written."""
     with raises(KernelCompilationError, "assert-rewritten", line="def asserting(item: kapi_sim.Item, a):"):
         compile_kernel(asserting, (ItemType(1), F32))
+
+
+def by_halves(item, x, y, out):
+    i = item.get_id(0)
+    mask = np.uint64(0xFFFFFFFF)
+    a, b, c, d = x[i] >> 32, x[i] & mask, y[i] >> 32, y[i] & mask
+    middle = b * c + (b * d >> 32) + (a * d & mask)
+    out[i] = a * c + (a * d >> 32) + (middle >> 32)
+
+
+def test_products_of_128_bits_are_functions_of_the_library(validated_compile):
+    """LLVM sees the upper half of a product in sums of halves, and SPIR-V has no integers of 128 bits."""
+    array = UsmArrayType(types.uint64, 1, "C")
+    module = validated_compile(by_halves, [ItemType(1), array, array, array])
+    assert "i128" not in module.optimized_llvm_ir
+    assert module.optimized_llvm_ir.count("call spir_func i64 @_Z6mul_himm") == 1

@@ -48,10 +48,13 @@ _ARRAYS = {
 }
 
 _NUMBERS = {
+    "bits-of-integer": "a function of the bits of integers is given something else",
     "integer-too-wide": "a Python integer needs more than 64 bits",
     "negative-exponent": "an integer is raised to a negative power",
     "number-text": "a text that is no number is converted to one",
     "number-unfit": "a Python number does not fit the type that it meets",
+    "random-dtype": "random numbers are asked for of a type other than float32 and float64",
+    "random-integer": "a seed, counter, stream or bound of random numbers is no integer",
     "step-of-zero": "the step of a range or slice is 0",
 }
 
