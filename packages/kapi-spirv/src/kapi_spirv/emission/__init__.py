@@ -10,6 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from .bools import choose_floats, misused_bools
+from .counters import hide_first_zeros
 from .linear_groups import inline_all, linear_groups
 from .negations import hide_negations
 from .powers import name_ldexp
@@ -50,7 +51,7 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     if problems:
         return text, problems
     text = keep_conditions_in_loops(text)
-    return keep_round_trips(hide_negations(break_recurrences(text))), []
+    return hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text)))), []
 
 
 def emit(machine: Any, text: str) -> bytes:
