@@ -2,7 +2,8 @@
 
 - ``{kapi-exercise} NAME`` shows a wrong kernel, its report and picture, and hides the answer.  The exercises are those
   of `kapi_sim.exercises`.
-- ``{kapi-picture} CAPTION`` shows the program that is its content, and the picture of its launches.
+- ``{kapi-picture} CAPTION`` shows the program that is its content, the report that ends it, if any, and the picture of
+  its launches.
 
 They run when the page is built, so a reader sees what comes.
 """
@@ -72,13 +73,21 @@ class KapiPicture(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Run the program, and show it beside its picture."""
+        """Run the program, and show it above its report and its picture."""
         code = "\n".join(self.content)
+        shown: list[nodes.Node] = [nodes.literal_block(text=code, language="python")]
         with tempfile.TemporaryDirectory() as folder, kapi_sim.trace() as trace:
             program = Path(folder, "program.py")  # a file, so that the kernel's source is found
             program.write_text(code, "utf-8")
-            runpy.run_path(str(program))
-        return [nodes.literal_block(text=code, language="python"), _figure(trace, self.arguments[0])]
+            try:
+                runpy.run_path(str(program))
+            except kapi_sim.KapiError as error:
+                report = f"{type(error).__name__}: {error}"
+                shown += [
+                    nodes.paragraph(text="The simulator says:"),
+                    nodes.literal_block(text=report, language="text"),
+                ]
+        return [*shown, _figure(trace, self.arguments[0])]
 
 
 def _report(check: Any, kernel: Any) -> str:

@@ -325,3 +325,64 @@ def test_complex_functions_are_within_eight_places(dtype, wide):
         wanted = np.log(1 + z.astype(wide)) if name == "log1p" else getattr(np, name)(z.astype(wide))
         errors[name] = float((np.abs(got[f"out_{name}"] - wanted) / np.abs(wanted)).max() / np.finfo(dtype).eps)
     assert {name: error for name, error in errors.items() if error > 8} == {}
+
+
+PARTS = [0.0, -0.0, 1.0, -1.0, 0.5, 4.0, 700.0, -800.0, np.inf, -np.inf, np.nan]
+ENDS = np.array([complex(real, imag) for real in PARTS for imag in PARTS])
+"""Complex numbers of each part at which a function may end: zeros of both signs, infinities, nan, what overflows."""
+
+
+def near_at_the_ends(found, wanted, is_signed):
+    """Whether parts are equal, or finite and near for the size of the whole number."""
+    eps = 32 * np.finfo(wanted.dtype).eps
+    agrees = np.ones(wanted.shape, bool)
+    for part in ("real", "imag"):
+        x, y = getattr(found, part), getattr(wanted, part)
+        with np.errstate(all="ignore"):
+            near = np.isfinite(y) & (np.abs(x - y) <= eps * np.where(np.isfinite(wanted), np.abs(wanted), np.abs(y)))
+        # The sign of a zero is Annex G's but where nan has a part in it.
+        turned = (x == 0) & (y == 0) & (np.signbit(x) != np.signbit(y)) & is_signed
+        agrees &= ((x == y) & ~turned) | near & ~turned | (np.isnan(x) & np.isnan(y))
+    return agrees
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_complex_functions_at_the_ends_are_numpys(dtype):
+    """Infinite and nan parts, and signs of zeros, by Annex G of C99, which NumPy's functions follow."""
+    z = ENDS.astype(dtype)
+    names = [*COMPLEX[:-1], "exp2"]
+    got = run_sized([f"out_{name}[i] = np.{name}(a[i])" for name in names], {"a": z}, [f"out_{n}" for n in names])
+    wrong = {}
+    for name in names:
+        with np.errstate(all="ignore"):
+            wanted = getattr(np, name)(z)
+        agrees = near_at_the_ends(got[f"out_{name}"], wanted, ~np.isnan(z))
+        wrong |= {
+            (name, complex(z[n])): (complex(got[f"out_{name}"][n]), complex(wanted[n])) for n in np.flatnonzero(~agrees)
+        }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_complex_powers_at_the_ends_are_numpys(dtype):
+    """Every pair of such numbers, and whole exponents, which are multiplied out."""
+    exponents = [*ENDS, *(complex(n) for n in (2, 3, -2, -3, 5, 99))]
+    x, y = (each.ravel().astype(dtype) for each in np.meshgrid(ENDS, np.array(exponents)))
+    found = run_sized(["out[i] = a[i] ** b[i]"], {"a": x, "b": y}, ["out"])["out"]
+    with np.errstate(all="ignore"):
+        wanted = x**y
+        # What turns often leaves few places of the angle, and with them the signs of what ends.
+        turns = np.abs(y * np.log(x))
+        is_turned = np.isfinite(turns) & (turns > 8)
+    agrees = near_at_the_ends(found, wanted, ~np.isnan(x) & ~np.isnan(y)) | is_turned
+    places = np.flatnonzero(~agrees)
+    assert [(complex(x[n]), complex(y[n]), complex(found[n]), complex(wanted[n])) for n in places] == []
+
+
+def run_sized(lines, inputs, names):
+    """As `run`, for inputs of any one size, with outputs of their dtype."""
+    first = next(iter(inputs.values()))
+    arrays = {name: dpnp.asarray(value) for name, value in inputs.items()}
+    arrays |= {name: dpnp.zeros(first.size, dtype=first.dtype) for name in names}
+    kapi.call_kernel(kernel(lines, list(arrays)), kapi.Range(first.size), *arrays.values())
+    return {name: arrays[name].asnumpy() for name in names}

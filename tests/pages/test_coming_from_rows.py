@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
+from kapi_sim.language.table.foreign_names import hint
 
 FOLDER = Path(__file__).parents[2] / "docs" / "coming_from"
 PAGES = ("numba_dpex", "numba_dppy", "numba_cuda_kernels", "sycl", "opencl")  # numba_cuda has a test of its own
@@ -179,3 +180,13 @@ def test_code_of_items_gives_the_index(code, tmp_path):
     result = np.zeros(8)
     kapi.call_kernel(kapi.kernel(names["probe"]), kapi.Range(8), result)
     np.testing.assert_array_equal(result, each)
+
+
+@pytest.mark.parametrize("page", ["numba_cuda_kernels", "opencl"])
+def test_messages_know_the_names_of_the_tables(page):
+    """A name that a table explains, and that a kernel could call, is answered where a kernel does."""
+    text = (FOLDER / f"{page}.md").read_text("utf-8")
+    called = {found[1] for row in ROW.finditer(text) for found in re.finditer(r"`([\w.]+)\(", row["theirs"])}
+    named = sorted(each for each in called if each.startswith(("cuda.", "get_", "atomic_", "barrier", "work_group_")))
+    assert len(named) >= 8
+    assert [each for each in named if not hint(each.split("."))] == []

@@ -74,7 +74,7 @@ def test_doctor_names_a_driver_path_with_a_space(monkeypatch):
 
 
 def test_detect_prints_a_table_and_tells_whether_there_is_a_device(capsys):
-    assert kapi.detect() is True
+    assert kapi.compat.detect() is True
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split() == ["device", "name", "kind", "units", "memory", "driver"]
     assert len(rows) == len(kapi.devices)
@@ -83,7 +83,7 @@ def test_detect_prints_a_table_and_tells_whether_there_is_a_device(capsys):
 
 
 def test_detect_without_a_device_says_why(run_python):
-    done = run_python("import kapi_runtime; print(kapi_runtime.detect())", OCL_ICD_VENDORS="/nowhere")
+    done = run_python("import kapi_runtime; print(kapi_runtime.compat.detect())", OCL_ICD_VENDORS="/nowhere")
     assert "a device with unified shared memory must be present, got none" in done.stdout
     assert done.stdout.endswith("False\n")
 

@@ -69,7 +69,7 @@ def test_driver_is_found_in_a_child_process_too(run_python):
 def test_driver_search_is_turned_off_by_its_switch(run_python):
     done = run_python(
         "import os, kapi_runtime as kapi\n"
-        "print(kapi.is_available(), 'OCL_ICD_FILENAMES' in os.environ)\nkapi.default_device()",
+        "print(kapi.compat.is_available(), 'OCL_ICD_FILENAMES' in os.environ)\nkapi.default_device()",
         KAPI_FIND_DRIVER="0",
         OCL_ICD_VENDORS="/nowhere",
     )
@@ -83,7 +83,7 @@ def test_driver_folder_named_by_the_user_wins(run_python, tmp_path):
     (tmp_path / "mine.icd").write_text(LIBRARY)
     done = run_python(
         "import os, kapi_runtime as kapi; from kapi_runtime.sycl.drivers import driver_search as s\n"
-        "print(s().how, 'OCL_ICD_FILENAMES' in os.environ, kapi.is_available())",
+        "print(s().how, 'OCL_ICD_FILENAMES' in os.environ, kapi.compat.is_available())",
         OCL_ICD_VENDORS=str(tmp_path),
     )
     assert done.stdout.split() == ["user", "False", "True"], done.stderr
@@ -114,7 +114,18 @@ def test_driver_search_says_when_a_device_was_queried_before(run_python):
         "import os; os.environ.pop('OCL_ICD_VENDORS')\nimport kapi_runtime as kapi; kapi.default_device()",
         OCL_ICD_VENDORS="/nowhere",
     )
-    assert "a device was queried before kapi_runtime was imported" in done.stderr
+    assert "asked for devices before it imported kapi_runtime" in done.stderr
+
+
+def test_import_after_arrays_were_asked_for_says_so(run_python):
+    """dpnp's own error has come before, and says nothing of a driver."""
+    program = (
+        "import dpctl, dpnp\ntry:\n    dpnp.ones(4)\nexcept dpctl.SyclDeviceCreationError as error:\n    print(error)\n"
+        "import kapi_runtime"
+    )
+    done = run_python(program)
+    assert "Default device is unavailable" in done.stdout
+    assert "KapiWarning: no CPU device is visible: this process asked for devices before" in done.stderr
 
 
 def test_selector_that_leaves_all_out_is_explained(run_python):

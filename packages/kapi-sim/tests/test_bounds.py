@@ -230,10 +230,27 @@ def test_condition_of_something_else_is_no_guard():
 
 
 def test_number_of_groups_in_place_of_work_items_is_understood():
-    with pytest.raises(kapi.LimitError) as caught:
+    with raises(kapi.LimitError, "local-range-divides") as raised:
         off_by_one[4, 64](np.zeros(4), 4)
-    assert caught.value.message == (
-        "local_range must divide global_range, got (64,) and (4,): round the global range up to (64,) and guard the "
-        "kernel with `if i < n`; or, if (4,) is meant to count work-groups, write NdRange((256,), (64,)), for the "
-        "global range counts work-items"
-    )
+    assert "NdRange(256, 64) or NdRange.from_groups(4, 64)" in raised.value.message
+    with raises(kapi.LimitError, "local-range-divides"):
+        kapi.NdRange((4, 4), (8, 2))
+    with raises(kapi.LimitError, "local-range-divides"):
+        kapi.NdRange(2**62, 2**63 - 1)
+    with raises(kapi.KernelLaunchError, "launch-configuration"):
+        off_by_one[4, 64, 0](np.zeros(4), 4)
+
+
+def test_index_spaces_are_made_of_numbers_of_groups():
+    assert kapi.NdRange.from_groups(4, 64) == kapi.NdRange(256, 64)
+    assert kapi.NdRange.from_groups(kapi.Range(2, 3), (4, 5)) == kapi.NdRange((8, 15), (4, 5))
+    assert kapi.NdRange.from_groups((2, 3, 4), (1, 2, 3)) == kapi.NdRange((2, 6, 12), (1, 2, 3))
+    assert kapi.NdRange.from_groups(0, 4).global_range.size == 0
+    with raises(kapi.LimitError, "local-range-dimensions"):
+        kapi.NdRange.from_groups((2, 3), 4)
+    with raises(kapi.LimitError, "range-extent"):
+        kapi.NdRange.from_groups(-1, 4)
+    with raises(kapi.LimitError, "local-range-extent"):
+        kapi.NdRange.from_groups(4, 0)
+    with raises(kapi.LimitError, "range-type"):
+        kapi.NdRange.from_groups(None, 4)

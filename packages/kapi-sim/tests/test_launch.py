@@ -303,7 +303,7 @@ def test_report_says_what_was_checked_and_what_not():
     with kapi.simulation(checks={"bounds", "races"}) as report:
         kapi.call_kernel(fill, kapi.Range(4), np.zeros(4), 1)
     text = report.text()
-    assert "fill over Range(4): 4 work-items, program order" in text
+    assert "fill over Range(4): 4 work-items in total, program order" in text
     assert "checked: bounds, races" in text
     assert "not checked: initialisation, convergence, limits" in text
     assert "tracked: 4 elements" in text

@@ -464,7 +464,7 @@ def test_locks_of_blocks():
 def test_traces_and_reports_have_cudas_words():
     with kapi.simulation(schedules=2) as report, kapi.trace() as trace:
         add_one[(2, 1), 3](np.zeros(4))
-    assert "add_one over 2 blocks of 3 threads: 6 threads, program order" in report.text()
+    assert "add_one over 2 blocks of 3 threads: 6 threads in total, program order" in report.text()
     text = trace.text(color=False)
     assert text.startswith("add_one over 2 blocks of 3 threads: 6 threads, ")
     assert "of each warp of 32" in text

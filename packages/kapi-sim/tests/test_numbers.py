@@ -369,3 +369,84 @@ def test_fused_sums_of_narrow_floats_are_rounded_once(kind, data):
         if np.isfinite(other):
             away = abs(Fraction(float(other)) - exact)
             assert distance < away or (distance == away and got.view(f"u{got.itemsize}") % 2 == 0)
+
+
+class Refused:
+    """Kernels that lose a part of a number, each with what stands in place of `z[0]`."""
+
+    @staticmethod
+    def to_float(item: kapi.Item, z, out):
+        out[0] = float(z[0])
+
+    @staticmethod
+    def to_float32(item: kapi.Item, z, out):
+        out[0] = np.float32(z[0])
+
+    @staticmethod
+    def to_int(item: kapi.Item, z, out):
+        out[0] = int(z[0])
+
+    @staticmethod
+    def to_int16(item: kapi.Item, z, out):
+        out[0] = np.int16(z[0])
+
+    @staticmethod
+    def of_parts(item: kapi.Item, z, out):
+        out[0] = complex(z[0], 1.0).imag
+
+    @staticmethod
+    def of_imaginary_part(item: kapi.Item, z, out):
+        out[0] = complex(1.0, z[0]).real
+
+    @staticmethod
+    def in_math(item: kapi.Item, z, out):
+        out[0] = math.exp(z[0])
+
+
+REFUSED = [value.__func__ for name, value in vars(Refused).items() if isinstance(value, staticmethod)]
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("function", REFUSED, ids=lambda function: function.__name__)
+def test_imaginary_parts_are_not_lost(function, dtype):
+    """NumPy takes the real part with a warning; a device refuses the kernel, and so does the simulator."""
+    with pytest.raises(TypeError, match="real number"):
+        kapi.call_kernel(kapi.kernel(function), kapi.Range(1), np.array([1 + 2j], dtype), np.zeros(1))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64, np.bool_])
+def test_reciprocal_of_an_integer_zero_is_reported(dtype):
+    """It is a division by zero."""
+
+    def invert(item: kapi.Item, a, out):
+        out[0] = np.reciprocal(a[0])
+
+    zero, one = np.zeros(1, dtype), np.ones(1, dtype)
+    with pytest.raises(ZeroDivisionError, match="must not be zero"):
+        kapi.call_kernel(kapi.kernel(invert), kapi.Range(1), zero, np.zeros(1))
+    out = np.zeros(1)
+    kapi.call_kernel(kapi.kernel(invert), kapi.Range(1), one, out)
+    assert out[0] == 1
+
+
+@pytest.mark.parametrize("spelling", ["x ** 0.5", "x ** (1 / y)", "pow(x, 0.5)"])
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_negative_float_to_a_fraction_is_no_complex_number(spelling, dtype):
+    def powers(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        out[i] = float(a[i]) ** 0.5
+
+    def quotients(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        out[i] = float(a[i]) ** (1 / float(a[1]))
+
+    def calls(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        out[i] = pow(float(a[i]), 0.5)
+
+    kernel = kapi.kernel({"x ** 0.5": powers, "x ** (1 / y)": quotients, "pow(x, 0.5)": calls}[spelling])
+    out = np.full(2, 7, dtype)
+    with pytest.raises(ValueError, match="complex in Python and nan on a device"):
+        kapi.call_kernel(kernel, kapi.Range(2), np.array([-4.0, 2.0]), out)
+    kapi.call_kernel(kernel, kapi.Range(2), np.array([4.0, 2.0]), out)
+    np.testing.assert_allclose(out, [2, np.sqrt(2)])

@@ -466,3 +466,18 @@ def test_first_words_leaves_out_stages():
 def test_spell_type_is_what_an_author_would_say(type_, spelled):
     """No type appears by Numba's own name."""
     assert spell_type(type_) == spelled
+
+
+def names_of_other_languages(item, a, b):
+    i = threadIdx.x  # noqa: F821
+    kapi_sim.syncthreads()
+    b[i] = item.barrier()
+
+
+def test_names_of_other_languages_are_answered(infer):
+    with pytest.raises(ProblemsFound) as caught:
+        infer(names_of_other_languages, NdItemType(1), A, B, returns=types.none)
+    told = {problem.code: problem.text for problem in caught.value.problems}
+    assert told.keys() == {"name-undefined", "module-attribute", "attribute-unknown"}
+    assert "`threadIdx` use `nd_item.get_local_id(0)`" in told["name-undefined"]
+    assert all("use `kapi.group_barrier(" in told[code] for code in ("module-attribute", "attribute-unknown"))

@@ -23,7 +23,7 @@ import kapi_sim.instrument.rewrite
 from compositions.consumers import SUB_GROUP, WORK_GROUP
 from compositions.groups import combined
 from compositions.kinds import ITEMS, inputs, prelude
-from compositions.reference import converted, updated
+from compositions.reference import compiled, converted, updated
 from compositions.statements import Statement, environments
 from kapi_sim.errors import KernelCompilationError
 
@@ -94,7 +94,7 @@ class Batch:
         source = "\n".join((*each.lines, f"found = {each.plain or each.result}"))
         lines = [line for line in source.split("\n") if "kapi.PrivateArray" not in line]
         is_private = len(lines) < source.count("\n") + 1
-        code = compile("\n".join(lines), "<statement>", "exec")
+        code = compiled("\n".join(lines))
         found: list[Any] = []
         raised: dict[int, str] = {}
         for i, seen in enumerate(environments()):

@@ -83,7 +83,7 @@ def _edges(code: str) -> Any:
         values = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -3.75, 300.25, np.nan, np.inf, -np.inf]
         values += [ends.smallest_subnormal, ends.max, -ends.tiny]
     else:
-        values = [0j, 1, -1, 1j, -1j, 0.5 + 2j, -2.5 - 0.5j, 3 + 4j, complex(-0.0, 1), 2, 100 - 7j, 0.25 - 0.75j]
+        values = [0j, 1, -1, 1j, -1j, 0.5 + 2j, -2.5 - 0.5j, 3 + 4j, complex(-0.0, 1), 2, 100 - 7j, complex(2, np.nan)]
         values += [complex(np.nan, 1), complex(np.inf, 0)]
     return np.array(values, dtype)
 

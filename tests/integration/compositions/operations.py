@@ -72,6 +72,7 @@ _EXACT_OF_COMPLEX = {
     "greater", "greater_equal", "maximum", "minimum", "fmax", "fmin", "clip", "isnan", "isinf", "isfinite",
     "logical_and", "logical_or", "logical_xor", "logical_not",
 }  # fmt: skip
+_REAL_POWER = "real_power({0}, {1})"
 _PARTS = {"divmod": 2, "frexp": 2, "modf": 2, "polar": 2}
 
 
@@ -99,7 +100,8 @@ def _of_python() -> list[Operation]:
         symbol = _SYMBOLS[function]
         of_complex = _COMPLEX if symbol in ("*", "/", "**", "//", "%") else 0.0
         ulp = _POWERS if symbol == "**" else 0.0
-        made.append(Operation(symbol, f"({{0}} {symbol} {{1}})", 2, ulp, of_complex, symbol in ("**", "<<")))
+        plain = _REAL_POWER if symbol == "**" else ""
+        made.append(Operation(symbol, f"({{0}} {symbol} {{1}})", 2, ulp, of_complex, symbol in ("**", "<<"), plain))
     made += [Operation(f"{_SYMBOLS[function]}x", f"({_SYMBOLS[function]}{{0}})", 1) for function in UNARY]
     made += [
         Operation("not", "(not {0})", 1),
@@ -118,7 +120,7 @@ def _of_python() -> list[Operation]:
         Operation("abs", "abs({0})", 1, 0.0, _COMPLEX),
         Operation("round", "round({0})", 1),
         Operation("round to digits", "round({0}, 1)", 1, 2.0),
-        Operation("pow", "pow({0}, {1})", 2, _POWERS, _COMPLEX, True),
+        Operation("pow", "pow({0}, {1})", 2, _POWERS, _COMPLEX, True, _REAL_POWER),
         Operation("divmod[0]", "divmod({0}, {1})[0]", 2),
         Operation("divmod[1]", "divmod({0}, {1})[1]", 2),
         *(Operation(f"{name}()", f"{name}({{0}})", 1) for name in ("bool", "int", "float", "complex")),

@@ -1,14 +1,17 @@
 """Plain Python over NumPy's scalars: what a statement means, with the rules of docs/model/numbers.md where it has any.
 
 The rules are: a float that becomes an integer is held to its range, and nan is 0; functions of `math` and `cmath` give
-infinity or nan beyond their domain, in the type of their strong operands; storing converts as NumPy's assignment does.
+infinity or nan beyond their domain, in the type of their strong operands; storing converts as NumPy's assignment does;
+complex numbers are ordered as in NumPy's arrays.
 """
 
 from __future__ import annotations
 
+import ast
 import builtins
 import cmath
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +20,7 @@ import numpy as np
 from compositions.kinds import kind_of, unify
 from kapi_sim.language.table.intrinsics import rows
 
-__all__ = ["NAMESPACE", "converted", "updated"]
+__all__ = ["NAMESPACE", "compiled", "converted", "updated"]
 
 _PRECISE = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh"}
 _PRECISE |= {"atanh": "arctanh", "atan2": "arctan2", "pow": "power", "fabs": "absolute", "remainder": ""}
@@ -79,7 +82,18 @@ class _Numpy:
 
 def _reciprocal(x: Any) -> Any:
     """NumPy's, but that 1 is divided by an integer 0 as by the operator."""
-    return np.int64(1) // x if isinstance(x, (int, np.integer)) and x == 0 else np.reciprocal(x)
+    if isinstance(x, (int, np.integer)) and x == 0:
+        one = type(x)(1) if isinstance(x, np.integer) else np.int64(1)
+        return one // x
+    return np.reciprocal(x)
+
+
+def _real_power(x: Any, y: Any) -> Any:
+    """Python's power, but that real numbers have no complex one."""
+    power = x**y
+    if type(power) is complex and complex not in (type(x), type(y)):
+        raise ValueError("a negative float to the power of a fraction is complex")
+    return power
 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
@@ -265,10 +279,49 @@ def _one_of(value: Any, *operands: Any) -> Any:
     return converted(value, kind)
 
 
+_IN_ARRAYS = {operator.lt: np.less, operator.le: np.less_equal, operator.gt: np.greater, operator.ge: np.greater_equal}
+
+
+def _compared(name: str, x: Any, y: Any) -> Any:
+    compare = getattr(operator, name)
+    is_complex = any(isinstance(each, np.complexfloating) for each in (x, y))
+    return _IN_ARRAYS[compare](x, y) if is_complex else compare(x, y)
+
+
+def _extremum(name: str) -> Callable[..., Any]:
+    def first(x: Any, y: Any) -> Any:
+        return y if _compared(name, y, x) else x
+
+    return first
+
+
+class _Comparisons(ast.NodeTransformer):
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        parts: list[ast.expr] = []
+        for left, compare, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
+            name = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}.get(type(compare))
+            if name is None:
+                parts.append(ast.Compare(left, [compare], [right]))
+            else:
+                parts.append(ast.Call(ast.Name("compared", ast.Load()), [ast.Constant(name), left, right], []))
+        return ast.copy_location(parts[0] if len(parts) == 1 else ast.BoolOp(ast.And(), parts), node)
+
+
+def compiled(source: str) -> Any:
+    """Code of a statement, to be run in `NAMESPACE`."""
+    tree = ast.fix_missing_locations(_Comparisons().visit(ast.parse(source)))
+    return compile(tree, "<statement>", "exec")
+
+
 _PYTHON: dict[str, Any] = {"wb": bool, "wi": int, "wf": float, "wc": complex}
 
 NAMESPACE: dict[str, Any] = {
     "one_of": _one_of,
+    "compared": _compared,
+    "min": _extremum("lt"),
+    "max": _extremum("gt"),
+    "real_power": _real_power,
     "np": _Numpy(),
     "math": _math(),
     "cmath": _cmath(),

@@ -8,6 +8,9 @@ run unchanged on a device.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from kapi_sim import random
 from kapi_sim.errors import (
     BarrierDivergenceError,
     BenignRaceWarning,
@@ -54,6 +57,8 @@ from kapi_sim.language import (
     bit_and,
     bit_or,
     bit_xor,
+    clz,
+    ctz,
     exclusive_scan_over_group,
     group_barrier,
     group_broadcast,
@@ -62,17 +67,21 @@ from kapi_sim.language import (
     logical_or,
     maximum,
     minimum,
+    mul_hi,
     multiplies,
     none_of_group,
     permute_group_by_xor,
     plus,
+    popcount,
     reduce_over_group,
+    rotate,
     select_from_group,
     shift_group_left,
     shift_group_right,
 )
 from kapi_sim.language.device_function import DeviceFunction, device_func
 from kapi_sim.language.launchable import DEFAULT_LOCAL_SIZE
+from kapi_sim.language.table.foreign_names import missing_name
 from kapi_sim.settings.control import simulation
 from kapi_sim.settings.debugging import debug
 from kapi_sim.settings.placement import device_context
@@ -129,6 +138,8 @@ __all__ = [
     "bit_xor",
     "call_kernel",
     "call_kernel_async",
+    "clz",
+    "ctz",
     "debug",
     "device_context",
     "device_func",
@@ -141,14 +152,23 @@ __all__ = [
     "logical_or",
     "maximum",
     "minimum",
+    "mul_hi",
     "multiplies",
     "none_of_group",
     "permute_group_by_xor",
     "plus",
+    "popcount",
+    "random",
     "reduce_over_group",
+    "rotate",
     "select_from_group",
     "shift_group_left",
     "shift_group_right",
     "simulation",
     "trace",
 ]
+
+if not TYPE_CHECKING:  # type checkers know all names, and report those that are missing
+
+    def __getattr__(name: str) -> Any:
+        raise missing_name(__name__, name)

@@ -12,6 +12,7 @@ from typing import Any
 from kapi_ptx import PtxModule
 from kapi_runtime.cuda import cubins, driver
 from kapi_runtime.cuda.devices import CudaDevice, describe_device
+from kapi_runtime.platform.log import building
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim.errors import DriverError, LimitError
 from kapi_sim.shown import shown
@@ -200,7 +201,9 @@ def built_kernel(module: PtxModule, device: CudaDevice) -> CudaKernel:
             f"{major}.{minor}, or an older one, got PTX for sm_{module.target.sm}",
             code="device-too-old",
         )
-    kernel = CudaKernel(module.name, device, _loaded(module.name, module.code, module.entry_point, device), module)
+    with building(module.name, device, describe_device):
+        function = _loaded(module.name, module.code, module.entry_point, device)
+    kernel = CudaKernel(module.name, device, function, module)
     with _lock:
         kernel = _kernels.setdefault(key, kernel)
         while len(_kernels) > _CAPACITY:

@@ -109,8 +109,8 @@ def detect() -> bool:
 
     Examples
     --------
-    >>> import kapi_runtime as kapi
-    >>> kapi.detect()  # doctest: +ELLIPSIS
+    >>> import kapi_runtime.compat as cuda
+    >>> cuda.detect()  # doctest: +ELLIPSIS
     device ... driver
     opencl:cpu:0 ... default
     True

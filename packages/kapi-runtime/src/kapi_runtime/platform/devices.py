@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex
 from kapi_runtime.platform import current, installed
 from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import DeviceNotFoundError
+from kapi_sim.log import LOGGER
 from kapi_sim.shown import shown
 
 __all__ = [
@@ -79,17 +80,6 @@ class DeviceList(Sequence[Any]):
         """
         return current_device()
 
-    @property
-    def default(self) -> Any:
-        """The device that is used where nothing says otherwise: SYCL's default, if arrays can live on it.
-
-        Raises
-        ------
-        DeviceNotFoundError
-            If there is no device; the message says what was looked for, and where.
-        """
-        return default_device()
-
     def __getitem__(self, index: Any) -> Any:
         found = _all()
         if isinstance(index, slice):
@@ -99,9 +89,7 @@ class DeviceList(Sequence[Any]):
         except IndexError:
             if not found:
                 raise missing_device_error() from None
-            raise IndexError(
-                f"index of devices must be below {len(found)}, got {index}: `devices()` shows them"
-            ) from None
+            raise IndexError(f"index of devices must be below {len(found)}, got {index}: {_names()}") from None
         except TypeError:
             raise TypeError(
                 f"index of devices must be an integer or a slice, got {shown(index)}: `select_device` takes names, too"
@@ -114,8 +102,7 @@ class DeviceList(Sequence[Any]):
         return len(_all())
 
     def __repr__(self) -> str:
-        names = [platform.describe_device(each) for platform in installed.platforms() for each in platform.devices()]
-        return f"<devices: {', '.join(names) or 'none'}>"
+        return f"<devices: {', '.join(_described()) or 'none'}>"
 
 
 devices = DeviceList()
@@ -174,6 +161,7 @@ def select_device(device: Any) -> Any:
     """
     chosen = find_device(device)
     current.select(chosen)
+    LOGGER.info("current device: %s", platform_of_device(chosen).describe_device(chosen))
     return chosen
 
 
@@ -202,8 +190,7 @@ def find_device(device: Any) -> Any:
         raise missing_device_error()
     if isinstance(device, str):
         raise DeviceNotFoundError(
-            f"device must be the filter string of a device or a part of its name, got {shown(device)}: "
-            "`python -m kapi_runtime` lists them",
+            f"device must be the filter string of a device or a part of its name, got {shown(device)}: {_names()}",
             code="device-unknown",
         )
     if isinstance(device, SupportsIndex) and not isinstance(device, bool):
@@ -211,8 +198,7 @@ def find_device(device: Any) -> Any:
             return usable[device]
     raise DeviceNotFoundError(
         f"device must be an index below {len(usable)}, a filter string, a part of a name or a device, got "
-        f"{shown(device)}: "
-        "`python -m kapi_runtime` lists them",
+        f"{shown(device)}: {_names()}",
         code="device-unknown",
     )
 
@@ -227,8 +213,8 @@ def get_current_device() -> Any:
 
     Examples
     --------
-    >>> import kapi_runtime as kapi
-    >>> kapi.get_current_device() == kapi.default_device()
+    >>> import kapi_runtime.compat as cuda
+    >>> cuda.get_current_device() == cuda.gpus.current
     True
     """
     return current_device()
@@ -246,8 +232,8 @@ def list_devices() -> list[Any]:
 
     Examples
     --------
-    >>> import kapi_runtime as kapi
-    >>> [each.kind for each in kapi.list_devices() if each.is_default]
+    >>> import kapi_runtime.compat as cuda
+    >>> [each.kind for each in cuda.list_devices() if each.is_default]
     ['cpu']
     """
     return [device.summary for device in _all()]
@@ -258,8 +244,8 @@ def is_available() -> bool:
 
     Examples
     --------
-    >>> import kapi_runtime as kapi
-    >>> kapi.is_available()
+    >>> import kapi_runtime.compat as cuda
+    >>> cuda.is_available()
     True
     """
     try:
@@ -274,6 +260,16 @@ def missing_device_error() -> DeviceNotFoundError:
     if not platforms:
         return installed.nothing_installed()
     return DeviceNotFoundError("\n".join(platform.missing_device_message() for platform in platforms), code="no-device")
+
+
+def _described() -> list[str]:
+    return [platform.describe_device(each) for platform in installed.platforms() for each in platform.devices()]
+
+
+def _names() -> str:
+    """Say which devices there are, for a message about one that is not there."""
+    names = _described()
+    return f"the only device is {names[0]}" if len(names) == 1 else f"the devices are {', '.join(names)}"
 
 
 def _all() -> list[Any]:

@@ -11,7 +11,8 @@ SYCL prefers the first: so a CPU driver named there comes before any other one t
 driver without unified shared memory (USM), such as Debian's PoCL, ends the process of whoever allocates on
 it; so it must not become the default device.
 
-Nothing here imports dpctl, or reads a device.
+Nothing here imports dpctl.  Devices are read in one case only: the loader was started before, so that the variable
+may have come too late.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ import mmap
 import os
 import site
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from kapi_sim.errors import KapiWarning
 
 __all__ = ["DriverSearch", "activate", "driver_search", "loaded_libraries"]
 
@@ -35,6 +39,12 @@ SELECTOR = "ONEAPI_DEVICE_SELECTOR"
 SYSTEM_VENDORS = "/etc/OpenCL/vendors"
 DISTRIBUTION = "intel-opencl-rt"
 LIBRARY = "libintelocl.so"
+
+TOO_LATE = (
+    "this process asked for devices before it imported kapi_runtime, which knows where the driver is. Import "
+    "kapi_runtime first, or run `python -m kapi_runtime setup` once; then start Python again"
+)
+"""What is wrong, and the way out, where a driver was found too late."""
 
 _USM_EXTENSION = b"cl_intel_unified_shared_memory"
 _LOADER_CACHE = Path("/etc/ld.so.cache")
@@ -93,7 +103,15 @@ def activate() -> DriverSearch:
     if _search is None:
         _search = search(os.environ)
         _apply(_search, os.environ)
+        if _search.how == "wheel" and _search.too_late and _search.changed and not _has_cpu():
+            warnings.warn(f"no CPU device is visible: {TOO_LATE}", KapiWarning, stacklevel=2)
     return _search
+
+
+def _has_cpu() -> bool:
+    """Whether SYCL sees a CPU; True where nobody has imported dpctl."""
+    dpctl = sys.modules.get("dpctl")
+    return dpctl is None or bool(dpctl.has_cpu_devices())
 
 
 def search(environment: Mapping[str, str]) -> DriverSearch:

@@ -17,7 +17,7 @@ from typing import Any
 
 from kapi_runtime.platform.host_place import place_of_host_arrays
 from kapi_runtime.sycl import keep_alive
-from kapi_runtime.sycl.events import HostEvent, native_events
+from kapi_runtime.sycl.events import DpctlHostEvent, native_events
 from kapi_runtime.sycl.keep_alive import TIDY_AFTER
 from kapi_runtime.sycl.native import plan_layout as layout
 from kapi_runtime.sycl.native.chain import chain_of, managers
@@ -104,7 +104,7 @@ class Plan:
             "native": ctypes.addressof(native),
             "native_types": ctypes.addressof(types),
             "natives": len(native),
-            "host_event": id(HostEvent),
+            "host_event": id(DpctlHostEvent),
             "release": id(keep_alive.release),
             "pace": id(self.pace),
         }
@@ -131,7 +131,7 @@ class Plan:
         """Pack the arguments for `send`; False if they are not the plan's."""
         return self._pack(self.address, given) and (self.is_plain or self.suits(given))
 
-    def send(self, owners: Any, before: list[Any]) -> tuple[HostEvent, Any] | None:
+    def send(self, owners: Any, before: list[Any]) -> tuple[DpctlHostEvent, Any] | None:
         """Launch with what was packed.
 
         Parameters
@@ -143,7 +143,7 @@ class Plan:
 
         Returns
         -------
-        tuple of (HostEvent, dpctl.SyclEvent) or None
+        tuple of (DpctlHostEvent, dpctl.SyclEvent) or None
             None if it must be launched the long way.
         """
         if before:
@@ -156,12 +156,12 @@ class Plan:
             chain = chain_of(self.queue)
             if chain is None:
                 return None
-        events: tuple[HostEvent, Any] | None = self._send(self.address, owners, chain, before)
+        events: tuple[DpctlHostEvent, Any] | None = self._send(self.address, owners, chain, before)
         if len(chain[KEPT]) % TIDY_AFTER == 0:
             keep_alive.tidy(chain)
         return events
 
-    def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any] | None:
+    def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[DpctlHostEvent, Any] | None:
         """Launch with these arguments, or return None: they are not the plan's, or must be launched the long way."""
         if not (self.is_plain or self.suits(given)):
             return None
@@ -175,7 +175,7 @@ class Plan:
             chain = chain_of(self.queue)
             if chain is None:
                 return None
-        events: tuple[HostEvent, Any] | None = self._launch(self.address, given, (given, self), chain, before)
+        events: tuple[DpctlHostEvent, Any] | None = self._launch(self.address, given, (given, self), chain, before)
         if len(chain[KEPT]) % TIDY_AFTER == 0:
             keep_alive.tidy(chain)
         return events
@@ -258,8 +258,10 @@ def _native(before: list[Any]) -> list[Any] | None:
 def _slots() -> dict[str, int] | None:
     """Where a host event holds what it is made of, or None if it holds it elsewhere."""
     held = {"device_event": object(), "release": object(), "pace": object()}
-    event = HostEvent(*held.values())  # type: ignore[arg-type]  # looked at alone
-    words = {ctypes.c_size_t.from_address(id(event) + at).value: at for at in range(16, HostEvent.__basicsize__, 8)}
+    event = DpctlHostEvent(*held.values())  # type: ignore[arg-type]  # looked at alone
+    words = {
+        ctypes.c_size_t.from_address(id(event) + at).value: at for at in range(16, DpctlHostEvent.__basicsize__, 8)
+    }
     slots = {f"{name}_offset": words.get(id(value), 0) for name, value in held.items()}
     return slots if all(slots.values()) else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from kapi_sim.numbers.complex_order import ORDERED
 from kapi_sim.numbers.fitting import choices_beside_literals
 
 __all__ = ["ArithmeticRewriter"]
@@ -12,6 +13,7 @@ _RING = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.LShift)
 _FOLDED = (ast.Add, ast.Sub, ast.Mult, ast.Pow)
 _LITTLE = 2**64
 _GROWING = (ast.Mult, ast.Pow, ast.LShift)
+_ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _DIVISIONS: dict[type[ast.operator], str] = {ast.FloorDiv: "_kapi_floor_divide", ast.Mod: "_kapi_remainder"}
 
 
@@ -24,6 +26,8 @@ class ArithmeticRewriter(ast.NodeTransformer):
         Whether every weak integer result is looked at, or those of ``* ** <<`` only.
     fits_literals : bool
         Whether a literal is held to the type that it meets.
+    orders_complex : bool
+        Whether what is ordered may be complex.
 
     Attributes
     ----------
@@ -31,9 +35,10 @@ class ArithmeticRewriter(ast.NodeTransformer):
         Whether the tree differs from the source.
     """
 
-    def __init__(self, is_checked: bool, fits_literals: bool = True) -> None:
+    def __init__(self, is_checked: bool, fits_literals: bool = True, orders_complex: bool = False) -> None:
         self._is_checked = is_checked
         self._fits_literals = fits_literals
+        self._orders_complex = orders_complex
         self._temporaries = 0
         self.has_changed = False
 
@@ -90,8 +95,8 @@ class ArithmeticRewriter(ast.NodeTransformer):
                 setattr(node, side, self._visit_chain(operand))
             else:
                 setattr(node, side, self.visit(operand))
-        # A number says itself whether it is negative.
-        if isinstance(node.op, ast.Pow) and not isinstance(_without_sign(node.right), ast.Constant):
+        # A literal integer says itself whether it is negative, and gives no complex number.
+        if isinstance(node.op, ast.Pow) and not _is_literal_integer(node.right):
             return self._call("_kapi_power", [node.left, node.right], node)
         return node
 
@@ -107,6 +112,15 @@ class ArithmeticRewriter(ast.NodeTransformer):
             elif part is not node and isinstance(part, ast.Constant) and isinstance(part.value, (float, str)):
                 return False
         return self._is_checked or any(isinstance(operation, _GROWING) for operation in operations)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        if self._orders_complex and any(isinstance(each, _ORDERINGS) for each in node.ops):
+            node.left, *node.comparators = (self._ordered(each) for each in (node.left, *node.comparators))
+        return node
+
+    def _ordered(self, node: ast.expr) -> ast.expr:
+        return node if isinstance(node, ast.Constant) else self._call(ORDERED, [node], node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         node.value = self.visit(node.value)
@@ -191,8 +205,10 @@ def _folded(node: ast.expr) -> int | None:
     return left + right if isinstance(node.op, ast.Add) else left - right
 
 
-def _without_sign(node: ast.expr) -> ast.expr:
-    return node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
+def _is_literal_integer(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
 def _load(name: ast.Name) -> ast.Name:

@@ -1,9 +1,10 @@
-"""Whether a kernel can come by a float, so that one might be stored to an integer."""
+"""Whether a kernel can come by a float, so that one might be stored to an integer, or by a complex number."""
 
 from __future__ import annotations
 
 import ast
 import builtins
+import cmath
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +12,12 @@ import numpy as np
 
 from kapi_sim.language.attributes import MISSING, bound_names, called_function, resolve
 
-__all__ = ["may_make_floats"]
+__all__ = ["may_make_complex", "may_make_floats"]
 
 _INTEGRAL_BUILTINS = ("range", "len", "min", "max", "abs", "int", "bool", "print", "breakpoint", "enumerate", "zip")
+
+
+_COMPLEX_NAMES = ("csingle", "cdouble")
 
 
 def may_make_floats(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool:
@@ -36,6 +40,38 @@ def may_make_floats(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool
             if not _is_integral(resolve(function, (node.id,)), node.id):
                 return True
     return False
+
+
+def may_make_complex(tree: ast.FunctionDef, function: Callable[..., Any]) -> bool:
+    """Tell whether `function` might make a complex number of what is none; if in doubt, it might.
+
+    Parameters
+    ----------
+    tree : ast.FunctionDef
+        Its source.
+    function : function
+        Whose globals and closure the names are looked up in.
+    """
+    local = bound_names(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, complex):
+            return True
+        if isinstance(node, ast.Attribute) and ("complex" in node.attr or node.attr in _COMPLEX_NAMES):
+            return True
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in local:
+            if _is_complex(resolve(function, (node.id,))):
+                return True
+    return False
+
+
+def _is_complex(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_is_complex, value))
+    kind = value if isinstance(value, type) else type(value)
+    dtype = getattr(value, "dtype", None)
+    is_array = isinstance(dtype, np.dtype) and dtype.kind == "c"
+    is_module = value is cmath or getattr(value, "__module__", None) == "cmath"
+    return issubclass(kind, (complex, np.complexfloating)) or is_array or is_module
 
 
 def _is_integral(value: Any, name: str) -> bool:

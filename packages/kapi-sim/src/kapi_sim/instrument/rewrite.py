@@ -18,7 +18,7 @@ from typing import Any
 
 from kapi_sim.errors import KernelCompilationError, KernelProblem
 from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, with_code
-from kapi_sim.instrument.floats import may_make_floats
+from kapi_sim.instrument.floats import may_make_complex, may_make_floats
 from kapi_sim.instrument.rewriter import Rewriter
 from kapi_sim.items.meetings import Converging, Word, is_algorithm, is_meeting
 from kapi_sim.language.attributes import bound_names, called_function, dotted_path, resolve
@@ -29,6 +29,7 @@ from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
 from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, power, remainder, wrapped_ring
+from kapi_sim.numbers.complex_order import ORDERED, ordered
 from kapi_sim.numbers.fitting import BESIDE, beside
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.tracebacks import with_cell
@@ -55,14 +56,14 @@ class Instrumented:
     def __init__(self, py_func: Callable[..., Any], dialect: Dialect = KAPI) -> None:
         self.py_func = py_func
         self.dialect = dialect
-        self._compiled: dict[tuple[bool, bool, bool], Compiled] = {}
+        self._compiled: dict[tuple[bool, bool, bool, bool], Compiled] = {}
 
     @property
     def name(self) -> str:
         """The kernel's name."""
         return self.py_func.__name__
 
-    def compiled(self, is_checked: bool, hands_over: bool, marks_lines: bool) -> Compiled:
+    def compiled(self, is_checked: bool, hands_over: bool, marks_lines: bool, is_given_complex: bool) -> Compiled:
         """Return the form for these needs.
 
         Parameters
@@ -73,13 +74,15 @@ class Instrumented:
             Whether a loop that turns for long hands over to other work-items.
         marks_lines : bool
             Whether each line is told to a trace.
+        is_given_complex : bool
+            Whether complex numbers are among the arguments.
 
         Raises
         ------
         KernelCompilationError
             If the kernel has what no kernel may have, or its source is needed and cannot be had.
         """
-        key = (is_checked, hands_over, marks_lines)
+        key = (is_checked, hands_over, marks_lines, is_given_complex)
         known = self._compiled.get(key)
         if known is None or not known.is_current():
             # CPython 3.11's parser keeps its depth where other threads find it, and fails if they do.
@@ -87,11 +90,11 @@ class Instrumented:
                 known = self._compiled[key] = self._rewritten(*key)
         return known
 
-    def _rewritten(self, is_checked: bool, hands_over: bool, marks_lines: bool) -> Compiled:
-        compilation = _Compilation(self.dialect, is_checked, hands_over, marks_lines)
+    def _rewritten(self, is_checked: bool, hands_over: bool, marks_lines: bool, is_given_complex: bool) -> Compiled:
+        compilation = _Compilation(self.dialect, is_checked, hands_over, marks_lines, is_given_complex)
         if compilation.lacks_source(self.py_func):
             # A loop cannot hand over there, for nothing that calls it could be rewritten.
-            compilation = _Compilation(self.dialect, is_checked, False, marks_lines, on_threads=True)
+            compilation = _Compilation(self.dialect, is_checked, False, marks_lines, is_given_complex, on_threads=True)
         compilation.look_through(self.py_func)
         made = compilation.compile(self.py_func, is_kernel=True)
         compilation.raise_problems(self.name)
@@ -102,12 +105,19 @@ class _Compilation:
     """Rewrites one function and, with it, the device functions that it calls."""
 
     def __init__(
-        self, dialect: Dialect, is_checked: bool, hands_over: bool, marks_lines: bool, on_threads: bool = False
+        self,
+        dialect: Dialect,
+        is_checked: bool,
+        hands_over: bool,
+        marks_lines: bool,
+        orders_complex: bool,
+        on_threads: bool = False,
     ) -> None:
         self.dialect = dialect
         self._is_checked = is_checked
         self.hands_over = hands_over
         self.marks_lines = marks_lines
+        self.orders_complex = orders_complex
         self.on_threads = on_threads
         self._cells: dict[int, CellType] = {}
         self._running: list[Callable[..., Any]] = []
@@ -132,6 +142,7 @@ class _Compilation:
         for function in self._reached(kernel):
             tree = self._tree(function)
             called = _called_objects(function, tree) if tree is not None else _global_objects(function)
+            self.orders_complex = self.orders_complex or (tree is not None and may_make_complex(tree, function))
             names = function.__code__.co_names
             if tree is not None:
                 names += tuple(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
@@ -185,6 +196,7 @@ class _Compilation:
             "_kapi_remainder": CellType(remainder),
             "_kapi_power": CellType(power),
             BESIDE: CellType(beside),
+            ORDERED: CellType(ordered),
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
             **rewriter.cells,
         }

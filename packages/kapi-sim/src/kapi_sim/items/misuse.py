@@ -10,6 +10,7 @@ from types import TracebackType
 from kapi_sim.errors import Finding, KapiError
 from kapi_sim.items.items import SimGroup, SimItem, SimNdItem, SimSubGroup
 from kapi_sim.language.source import located_source
+from kapi_sim.language.table.foreign_names import hint
 from kapi_sim.language.table.intrinsics import INTRINSICS, rows
 
 __all__ = ["describe_misuse", "other_work_item"]
@@ -23,7 +24,7 @@ _NUMBERS = {"int": "Python int", "float": "Python float", "complex": "Python com
 
 
 def other_work_item(owner: str, name: str) -> str:
-    """Say which other work-item has what this one lacks; nothing if none has.
+    """Say what has the attribute that a work-item or group lacks, or what kapi has in its place; nothing if none has.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def other_work_item(owner: str, name: str) -> str:
     if owner == "NdItem" and any(row.name == name for row in rows(owner="Item")):
         its = name.replace("get_", "get_global_")
         return f": an Item has, whose kernel is launched over a Range; an NdItem's is {its}"
-    return ""
+    return hint((name,))
 
 
 def describe_misuse(error: Exception) -> Finding | None:

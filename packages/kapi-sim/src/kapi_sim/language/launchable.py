@@ -105,7 +105,8 @@ class Launchable(ABC):
         ----------
         configuration : Range or NdRange or int or tuple
             An index space; a global size; or a pair of global and local size, each an integer or a
-            tuple of integers, the local size also `DEFAULT_LOCAL_SIZE`.
+            tuple of integers, the local size also `DEFAULT_LOCAL_SIZE`.  The global size counts work-items, not
+            work-groups: CUDA's ``kernel[4, 64]`` is ``kernel[NdRange.from_groups(4, 64)]`` here.
         """
         try:
             return ConfiguredKernel(self, _index_space(configuration))
@@ -241,7 +242,8 @@ def _index_space(configuration: Any) -> Range | NdRange:
         if len(configuration) != 2:
             raise KernelLaunchError(
                 "kernel[...] must be given an index space or a global and a local size, "
-                f"got {len(configuration)} values: {shown(configuration)}",
+                f"got {len(configuration)} values: {shown(configuration)}. The queue of the arrays runs the kernel; "
+                "local memory is a LocalAccessor among the arguments",
                 code="launch-configuration",
             )
         whole, local = configuration

@@ -19,6 +19,7 @@ import numpy as np
 from kapi_sim.errors import Finding, KernelProblem
 from kapi_sim.language.attributes import MISSING, attribute_of, bound_names, dotted_path, has_constants, resolve
 from kapi_sim.language.outside_values import describe_value, is_kernel_value, names_dtype
+from kapi_sim.language.table.foreign_names import hint
 from kapi_sim.shown import shown
 
 __all__ = [
@@ -210,8 +211,9 @@ class _Finder(ast.NodeVisitor):
         value = resolve(self._function, (name,))
         if value is MISSING:
             if name not in self._function.__code__.co_freevars:  # a variable that is not set yet
-                self._add(node, "name-undefined", f"name {name!r} is not defined")
+                self._add(node, "name-undefined", f"name {name!r} is not defined{hint(path)}")
             return
+        rest = list(attributes)
         for attribute in attributes:
             if isinstance(value, type) and issubclass(value, enum.Enum):
                 if attribute not in value.__members__:
@@ -219,10 +221,12 @@ class _Finder(ast.NodeVisitor):
                 return
             if not has_constants(value):
                 break  # a number, a tuple or a type, which has attributes of its own
+            rest.pop(0)
             owner, value = value, attribute_of(value, attribute)
             spelled = owner.__name__ if hasattr(owner, "__name__") else type(owner).__name__
             if value is MISSING and isinstance(owner, ModuleType):
-                self._add(node, "module-attribute", f"module {spelled} has no {attribute!r} in a kernel")
+                meant = hint((*spelled.split("."), attribute, *rest))
+                self._add(node, "module-attribute", f"module {spelled} has no {attribute!r} in a kernel{meant}")
                 return
             if value is MISSING:
                 self._told(node, no_constant(spelled, attribute))
@@ -230,7 +234,8 @@ class _Finder(ast.NodeVisitor):
             name = f"{spelled}.{attribute}"
         if not is_kernel_value(value):
             found = describe_value(value)
-            self._add(node, found.code, f"{name} {found.text}")
+            meant = hint((*name.split("."), *rest)) or hint(path)
+            self._add(node, found.code, f"{name} {found.text}{meant}")
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.visit(node.target)

@@ -67,13 +67,26 @@ def fused_to_odd(x: float, y: float, z: float) -> float:
 
 
 def power(left: Any, right: Any) -> Any:
-    """Return ``left ** right``; an integer to the power of a negative one, known at run time, is an error."""
+    """Return ``left ** right``, unless Python gives it another type than a device does.
+
+    Raises
+    ------
+    ValueError
+        For an integer to the power of a negative one, known at run time, which is a float in Python; and for a
+        negative float of Python's to the power of a fraction, which is complex there.
+    """
     if isinstance(right, _INTEGERS) and right < 0 and isinstance(left, _INTEGERS):
         raise ValueError(
             f"exponent of ** must not be negative where both are integers, got {left!r} ** {right!r}: "
             "write the base as a float, such as 2.0"
         )
-    return left**right
+    result = left**right
+    if result.__class__ is complex and left.__class__ is not complex and right.__class__ is not complex:
+        raise ValueError(
+            f"pow({left!r}, {right!r}) is complex in Python and nan on a device: "
+            "write complex(x) if that is meant, else keep the base from being negative"
+        )
+    return result
 
 
 def checked_ring(value: Any) -> Any:

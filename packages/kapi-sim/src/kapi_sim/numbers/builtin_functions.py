@@ -13,6 +13,7 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError
 from kapi_sim.numbers.arithmetic import checked_ring, power
+from kapi_sim.numbers.complex_order import ordered
 from kapi_sim.shown import shown
 
 __all__ = ["BUILTINS", "shared_type"]
@@ -72,8 +73,12 @@ def shared_type(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
 def _extremum(function: Callable[..., Any]) -> Callable[..., Any]:
     def chosen(*numbers: Any, **words: Any) -> Any:
         kinds = tuple(map(type, numbers))
-        if words or len(numbers) < 2 or not all(issubclass(k, (int, float, np.generic)) for k in kinds):
+        if words or len(numbers) < 2:
             return function(*numbers, **words)
+        if any(issubclass(k, (complex, np.complexfloating)) for k in kinds):
+            return function(*numbers, key=ordered)
+        if not all(issubclass(k, (int, float, np.generic)) for k in kinds):
+            return function(*numbers)
         if len(set(kinds)) == 1:
             return function(*numbers)
         return function(*map(shared_type(kinds), numbers))

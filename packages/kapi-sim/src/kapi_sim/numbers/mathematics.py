@@ -265,7 +265,16 @@ def _reciprocal(x: Any) -> Any:
     return np.reciprocal(x)
 
 
+def _power(x: Any, y: Any) -> Any:
+    """As an array's: of one exponent for all, NumPy takes the root, which is another of -inf and -0.0."""
+    found = np.power(x, y)
+    if isinstance(found, np.floating) and y == 0.5 and (x == 0 or x == -np.inf):
+        return abs(found.__class__(x))
+    return found
+
+
 _NUMPY: dict[Any, Any] = {
+    np.power: _power,
     np.where: _where,
     np.clip: _clip,
     np.divmod: _checked(floor_divide, np.divmod),

@@ -76,7 +76,8 @@ class Report:
         lines = []
         for launch in self.launches:
             orders = ", ".join("program order" if seed is None else f"seed {seed}" for seed in launch.seeds)
-            lines.append(f"{launch.kernel} over {launch.index_space}: {launch.work_items} {launch.noun}, {orders}")
+            total = f"{launch.work_items} {launch.noun} in total"
+            lines.append(f"{launch.kernel} over {launch.index_space}: {total}, {orders}")
             checked = [name for name in ALL_CHECKS if name in launch.checks]
             missing = [name for name in ALL_CHECKS if name not in launch.checks]
             lines.append(f"  checked: {', '.join(checked) or 'nothing'}")

@@ -1,6 +1,6 @@
 # mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
-"""Cases at the edges of the number rules: bools as numbers, negative exponents, the ends of 64 bits, signs of zero.
+"""Cases at the edges of the number rules: bools as numbers, exponents, the ends of 64 bits, zeros, infinities, nan.
 
 What is expected was worked out by hand, or is NumPy's.
 """
@@ -114,9 +114,62 @@ def _complex_truth(kapi: Any) -> Any:
     return complex_truth
 
 
+def _ended_powers(kapi: Any) -> Any:
+    @kapi.kernel
+    def ended_powers(item: kapi.Item, a, half, z, out, turned):
+        i = item.get_id(0)
+        out[0, i] = np.power(a[i], half[i])
+        out[1, i] = np.power(a[i], 0.5)
+        out[2, i] = a[i] ** half[i]
+        out[3, i] = a[i] ** 0.5
+        turned[0, i] = z[i] ** (1 + 0j)
+        turned[1, i] = z[i] ** (2 + 0j)
+        turned[2, i] = z[i] ** (-1 + 0j)
+
+    return ended_powers
+
+
+def _complex_order(kapi: Any) -> Any:
+    @kapi.kernel
+    def complex_order(item: kapi.Item, a, b, out, chosen):
+        i = item.get_id(0)
+        out[0, i] = a[i] < b[i]
+        out[1, i] = np.less(a[i], b[i])
+        out[2, i] = a[i] >= b[i]
+        out[3, i] = a[i] <= b[i] <= a[i]
+        out[4, i] = a[i] == b[i]
+        chosen[0, i] = min(a[i], b[i])
+        chosen[1, i] = max(a[i], b[i])
+        chosen[2, i] = np.minimum(a[i], b[i])
+        chosen[3, i] = np.fmax(a[i], b[i])
+
+    return complex_order
+
+
+def _ordered_inputs(dtype: Any) -> Callable[[], list[Any]]:
+    return lambda: [
+        *(np.array(each, dtype) for each in _ORDERED),
+        np.zeros((5, 6), np.bool_),
+        np.zeros((4, 6), dtype),
+    ]
+
+
 def _truth_inputs(dtype: Any) -> Callable[[], list[Any]]:
     return lambda: [np.array([0.0, 1.0, 2.0], np.float32), np.array([False, True, True]), np.zeros((10, 3), dtype)]
 
+
+_INF, _NAN = np.inf, np.nan
+_ORDERED = (
+    [complex(1, _NAN), complex(1, 2), complex(-_INF, _NAN), complex(_NAN, 0), complex(3, 0), complex(2, 2)],
+    [complex(2, 0), complex(1, 3), complex(1, 1), complex(0, 1), complex(3, _NAN), complex(2, 2)],
+)
+# Where a part is nan nothing is less, more or equal; `min` and `max` then give the first number.
+_CHOSEN = [
+    [_ORDERED[0][0], 1 + 2j, _ORDERED[0][2], _ORDERED[0][3], 3, 2 + 2j],
+    [_ORDERED[0][0], 1 + 3j, _ORDERED[0][2], _ORDERED[0][3], 3, 2 + 2j],
+    [_ORDERED[0][0], 1 + 2j, _ORDERED[0][2], _ORDERED[0][3], _ORDERED[1][4], 2 + 2j],
+    [2, 1 + 3j, 1 + 1j, 1j, 3, 2 + 2j],
+]
 
 _ROUNDED = [2.675, -2.675, 0.125, 1.005]
 
@@ -204,6 +257,50 @@ CASES: tuple[Case, ...] = (
         lambda given: {
             2: np.array([np.full(4, np.round(2.675, 2)), np.round(given[1], 2), np.round(given[1] * 1000, -2)])
         },
+    ),
+    Case(
+        "edges/powers-of-infinities",
+        _ended_powers,
+        ((3,),),
+        lambda: [
+            np.array([-_INF, -0.0, _INF]),
+            np.full(3, 0.5),
+            np.array([complex(_INF, 1), complex(0, -_INF), complex(-2, 0)]),
+            np.zeros((4, 3)),
+            np.zeros((3, 3), np.complex128),
+        ],
+        # A root of -inf would be nan. Products and quotients are those of the parts: inf * 0 is nan.
+        lambda given: {
+            3: np.array([[_INF, 0.0, _INF]] * 4),
+            4: np.array(
+                [
+                    [complex(_INF, 1), complex(0, -_INF), -2],
+                    [complex(_INF, _INF), complex(-_INF, _NAN), 4],
+                    [complex(_NAN, _NAN), complex(_NAN, _NAN), -0.5],
+                ]
+            ),
+        },
+    ),
+    *(
+        Case(
+            f"edges/order-of-{name}-with-nan",
+            _complex_order,
+            ((6,),),
+            _ordered_inputs(dtype),
+            lambda given: {
+                2: np.array(
+                    [
+                        [False, True, False, False, False, False],
+                        [False, True, False, False, False, False],
+                        [False, False, False, False, False, True],
+                        [False, False, False, False, False, True],
+                        [False, False, False, False, False, True],
+                    ]
+                ),
+                3: np.array(_CHOSEN, given[3].dtype),
+            },
+        )
+        for name, dtype in (("complex64", np.complex64), ("complex128", np.complex128))
     ),
     Case(
         "edges/complex-truth",

@@ -14,6 +14,7 @@ from .conversions import write_out_conversions
 from .linear_groups import inline_all, linear_groups
 from .negations import hide_negations
 from .powers import name_ldexp
+from .products import name_products
 from .recurrences import break_recurrences
 from .round_trips import keep_round_trips
 from .unswitching import keep_conditions_in_loops
@@ -45,7 +46,8 @@ def prepare(sources: list[str]) -> list[str]:
 
 def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     """Optimised IR as the back end and the drivers take it rightly, and what the back end cannot lower at all."""
-    text = choose_floats(name_ldexp(linear_groups(write_out_conversions(text))))
+    text = write_out_conversions(name_products(name_ldexp(linear_groups(text))))
+    text = choose_floats(text)
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return text, problems

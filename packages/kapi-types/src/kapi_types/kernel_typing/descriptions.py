@@ -7,6 +7,7 @@ from typing import Any
 
 from kapi_sim.errors import Finding
 from kapi_sim.items.misuse import other_work_item
+from kapi_sim.language.table.foreign_names import hint
 from kapi_sim.language.table.intrinsics import INTRINSICS
 from kapi_types._numba_compat import types
 from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, spell_type
@@ -42,6 +43,10 @@ def describe_missing_attribute(type_: types.Type, name: str) -> Finding:
     """What is said of `value.name` where kernels have none."""
     if is_consequence(type_):
         return CONSEQUENCE
+    if isinstance(type_, types.Module):
+        module = type_.pymod.__name__
+        meant = hint((*module.split("."), name))
+        return Finding("module-attribute", f"module {module} has no {name!r} in a kernel{meant}")
     said = f"{spell_type(type_)} has no {name!r} in a kernel"
     if isinstance(type_, UsmArrayType) and name in _FORMS_OF_ARRAYS:
         return Finding("array-attribute", f"{said}: {_OTHER_FORM}")

@@ -146,8 +146,8 @@ class NdRange:
     >>> NdRange(100, 64)
     Traceback (most recent call last):
       ...
-    kapi_sim.errors.LimitError: local_range must divide global_range, got (64,) and (100,): \
-round the global range up to (128,) and guard the kernel with `if i < n` [local-range-divides]
+    kapi_sim.errors.LimitError: local_range must divide global_range, got 64 and 100: \
+round the global range up to 128 and guard the kernel with `if i < n` [local-range-divides]
     """
 
     __slots__ = ("_global", "_local")
@@ -166,21 +166,46 @@ round the global range up to (128,) and guard the kernel with `if i < n` [local-
                 f"extents of local_range must be at least 1, got {tuple(local)}", code="local-range-extent"
             )
         if any(g % n for g, n in zip(whole, local, strict=False)):
-            rounded = tuple(-(-g // n) * n for g, n in zip(whole, local, strict=False))
-            cure = f"round the global range up to {rounded} and guard the kernel with `if i < n`"
-            if any(n > g for g, n in zip(whole, local, strict=False)):
-                # In CUDA the first number of a launch counts blocks.
-                counted = tuple(g * n for g, n in zip(whole, local, strict=False))
-                cure += (
-                    f"; or, if {tuple(whole)} is meant to count work-groups, write NdRange({counted}, {tuple(local)}), "
-                    "for the global range counts work-items"
-                )
             raise LimitError(
-                f"local_range must divide global_range, got {tuple(local)} and {tuple(whole)}: {cure}",
+                f"local_range must divide global_range, got {_spelled(local)} and {_spelled(whole)}: "
+                + _ways_out(whole, local),
                 code="local-range-divides",
             )
         self._global = whole
         self._local = local
+
+    @classmethod
+    def from_groups(cls, group_range: Any, local_range: Any) -> NdRange:
+        """Return the index space of so many work-groups, as CUDA counts it.
+
+        Parameters
+        ----------
+        group_range : Range or int or tuple of int
+            Number of work-groups along each dimension.
+        local_range : Range or int or tuple of int
+            Extents of one work-group, in work-items.
+
+        Raises
+        ------
+        LimitError
+            If the dimensions differ, or a local extent is 0.
+
+        Examples
+        --------
+        >>> NdRange.from_groups(4, 64)
+        NdRange((256,), (64,))
+        >>> NdRange.from_groups((2, 3), (8, 16)).global_range
+        Range(16, 48)
+        """
+        groups = as_range(group_range, "group_range")
+        local = as_range(local_range, "local_range")
+        if groups.ndim != local.ndim:
+            raise LimitError(
+                "local_range must have as many dimensions as group_range, "
+                f"got {local.ndim} and {groups.ndim}: {tuple(local)} and {tuple(groups)}",
+                code="local-range-dimensions",
+            )
+        return cls(_times(groups, local), local)
 
     @property
     def global_range(self) -> Range:
@@ -212,6 +237,29 @@ round the global range up to (128,) and guard the kernel with `if i < n` [local-
 
     def __repr__(self) -> str:
         return f"NdRange({tuple(self._global)}, {tuple(self._local)})"
+
+
+def _times(groups: Range, local: Range) -> tuple[int, ...]:
+    return tuple(count * extent for count, extent in zip(groups, local, strict=True))
+
+
+def _spelled(extents: tuple[int, ...]) -> str:
+    return str(extents[0]) if len(extents) == 1 else str(tuple(extents))
+
+
+def _ways_out(whole: Range, local: Range) -> str:
+    """Say what to write in the place of a global range that the local range does not divide."""
+    rounded = tuple(-(-g // n) * n for g, n in zip(whole, local, strict=True))
+    rounding = f"round the global range up to {_spelled(rounded)} and guard the kernel with `if i < n`"
+    if all(n <= g for g, n in zip(whole, local, strict=True)):
+        return rounding
+    # In CUDA the first number of a launch counts blocks.
+    groups, extent = _spelled(whole), _spelled(local)
+    return (
+        f"the global range counts work-items, not work-groups. For {groups} work-groups write "
+        f"NdRange({_spelled(_times(whole, local))}, {extent}) or NdRange.from_groups({groups}, {extent}). "
+        f"For {groups} work-items {rounding}"
+    )
 
 
 def _only_in_kernels(name: str) -> NoReturn:

@@ -49,8 +49,8 @@ def exp(z):
     size = math.exp(x)
     if y == 0:
         return make_complex(size, y)
-    if size == 0 and not math.isfinite(y):
-        return make_complex(size, size)
+    if math.isinf(x) and not math.isfinite(y):  # of no angle
+        return make_complex(size, y - y if x > 0 else math.copysign(size, y))
     if math.isinf(size) and not math.isinf(x):
         size = math.exp(x - 1)  # the product may fit where the factor does not
         return make_complex(size * math.cos(y) * math.e, size * math.sin(y) * math.e)
@@ -59,7 +59,7 @@ def exp(z):
 
 def exp2(z):
     """2 to the power z."""
-    return exp(z * math.log(2.0))
+    return exp(make_complex(z.real * math.log(2.0), z.imag * math.log(2.0)))
 
 
 def expm1(z):
@@ -111,8 +111,10 @@ def sinh(z):
     x, y = z.real, z.imag
     if y == 0:
         return make_complex(math.sinh(x), y)
+    if not math.isfinite(y) and (x == 0 or math.isinf(x)):  # of no angle
+        return make_complex(x if x == 0 else math.fabs(x), y - y)
     if x == 0:
-        return make_complex(x, math.sin(y))
+        return make_complex(x * math.cos(y), math.sin(y))
     return make_complex(math.cos(y) * math.sinh(x), math.sin(y) * math.cosh(x))
 
 
@@ -120,9 +122,11 @@ def cosh(z):
     """Hyperbolic cosine."""
     x, y = z.real, z.imag
     if y == 0:
-        return make_complex(math.cosh(x), x * y)
+        return make_complex(math.cosh(x), y * math.copysign(1.0, x))
+    if not math.isfinite(y) and math.isinf(x):  # of no angle
+        return make_complex(math.fabs(x), y - y)
     if x == 0:
-        return make_complex(math.cos(y), x * y)
+        return make_complex(math.cos(y), x * math.sin(y) if math.isfinite(y) else math.fabs(x))
     return make_complex(math.cos(y) * math.cosh(x), math.sin(y) * math.sinh(x))
 
 
@@ -146,6 +150,8 @@ def tanh(z):
 
 def sin(z):
     """Sine of an angle in radians."""
+    if math.isinf(z.imag) and not math.isfinite(z.real):  # of no angle: the sign is open
+        return make_complex(z.real - z.real, math.fabs(z.imag))
     turned = sinh(make_complex(-z.imag, z.real))
     return make_complex(turned.imag, -turned.real)
 
@@ -168,6 +174,8 @@ def _is_large(z):
 def asinh(z):
     """Inverse hyperbolic sine."""
     x, y = z.real, z.imag
+    if y == 0 and math.isnan(x):
+        return z
     if _is_large(z):
         size = _log_of_size(make_complex(x / 2, y / 2)) + 2 * math.log(2.0)
         return make_complex(math.copysign(size, x), math.atan2(y, math.fabs(x)))
@@ -179,6 +187,8 @@ def asinh(z):
 def acos(z):
     """Arc cosine, in radians."""
     x, y = z.real, z.imag
+    if x == 0 and math.isnan(y):
+        return make_complex(math.fabs(x) + math.pi / 2, y)
     if _is_large(z):
         size = _log_of_size(make_complex(x / 2, y / 2)) + 2 * math.log(2.0)
         return make_complex(math.atan2(math.fabs(y), x), -math.copysign(size, y))
@@ -190,6 +200,8 @@ def acos(z):
 def acosh(z):
     """Inverse hyperbolic cosine."""
     x, y = z.real, z.imag
+    if x == 0 and math.isnan(y):
+        return make_complex(y, math.fabs(x) + math.pi / 2)
     if _is_large(z):
         size = _log_of_size(make_complex(x / 2, y / 2)) + 2 * math.log(2.0)
         return make_complex(size, math.atan2(y, x))
@@ -323,18 +335,49 @@ def clip(z, low, high):
     return minimum(maximum(z, low), high)
 
 
+def _one_if_infinite(x):
+    return math.copysign(1.0 if math.isinf(x) else 0.0, x)
+
+
+def _zero_if_nan(x):
+    return math.copysign(0.0, x) if math.isnan(x) else x
+
+
+def _product(z, w):
+    """The product in which an infinite factor makes an infinite number, as Annex G of C99 has it."""
+    a, b, c, d = z.real, z.imag, w.real, w.imag
+    x, y = a * c - b * d, a * d + b * c
+    if math.isnan(x) and math.isnan(y):
+        is_infinite = isinf(z) or isinf(w)
+        if isinf(z):
+            a, b, c, d = _one_if_infinite(a), _one_if_infinite(b), _zero_if_nan(c), _zero_if_nan(d)
+        if isinf(w):
+            a, b, c, d = _zero_if_nan(a), _zero_if_nan(b), _one_if_infinite(c), _one_if_infinite(d)
+        if not is_infinite and (math.isinf(a * c) or math.isinf(b * d) or math.isinf(a * d) or math.isinf(b * c)):
+            a, b, c, d = _zero_if_nan(a), _zero_if_nan(b), _zero_if_nan(c), _zero_if_nan(d)
+            is_infinite = True
+        if is_infinite:
+            return make_complex(math.inf * (a * c - b * d), math.inf * (a * d + b * c))
+    return make_complex(x, y)
+
+
 def complex_power(base, exponent):
     """`base ** exponent`; small whole exponents by repeated multiplication, which is exact where that is."""
     x, y = exponent.real, exponent.imag
-    one = make_complex(1 + 0 * x, 0 * y) if math.isfinite(x) and math.isfinite(y) else make_complex(x, y)
     if x == 0 and y == 0:
-        return one
+        return make_complex(1 + math.fabs(x), math.fabs(y))
     if base.real == 0 and base.imag == 0:
-        if x > 0:
-            return make_complex(0 * x, 0 * x)
-        return make_complex(0 * x / (0 * x), 0 * x / (0 * x))
+        zero = math.fabs(base.real)
+        return make_complex(zero, zero) if x > 0 else make_complex(zero / zero, zero / zero)
     if y == 0 and math.fabs(x) < 100 and math.floor(x) == x:
+        if x == 1:
+            return base
+        if x == 2:
+            return base * base
+        if x == 3:
+            return base * (base * base)
         left = int(math.fabs(x))
+        one = make_complex(1 + 0 * x, math.fabs(y))
         found = one
         factor = base
         while left > 0:
@@ -343,11 +386,7 @@ def complex_power(base, exponent):
             factor = factor * factor
             left //= 2
         return found if x > 0 else one / found
-    size = _log_of_size(base)
-    angle = math.atan2(base.imag, base.real)
-    if y == 0 and not math.isfinite(size):  # their product would be nan
-        return exp(make_complex(x * size, x * angle))
-    return exp(make_complex(x * size - y * angle, x * angle + y * size))
+    return exp(_product(exponent, log(base)))
 
 
 FUNCTIONS = {

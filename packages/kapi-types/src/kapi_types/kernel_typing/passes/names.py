@@ -7,6 +7,7 @@ from types import CodeType
 from typing import Any
 
 from kapi_sim.errors import Finding, KernelProblem
+from kapi_sim.language.table.foreign_names import hint
 from kapi_sim.shown import shown
 from kapi_types._numba_compat import FunctionPass, ir, register_pass
 from kapi_types.kernel_typing.problems.problems import NoKernelValueError, ProblemsFound, problem_at
@@ -99,7 +100,8 @@ class CheckNames(FunctionPass):
             elif _is_exception(value.value):
                 statement.value = ir.Const(Unknown(), value.loc, use_literal_type=False)
             elif not _is_defined(state, value):
-                problems.append(problem_at(statement.loc, "name-undefined", f"name {value.name!r} is not defined"))
+                said = f"name {value.name!r} is not defined{hint((value.name,))}"
+                problems.append(problem_at(statement.loc, "name-undefined", said))
                 statement.value = ir.Const(Unknown(), value.loc, use_literal_type=False)
             else:
                 self._check_value(state, statement, value.value, f"{value.name}", problems)
