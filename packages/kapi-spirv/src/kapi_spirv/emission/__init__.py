@@ -11,6 +11,7 @@ import llvmlite.binding as llvm
 
 from .bools import choose_floats, misused_bools
 from .conversions import write_out_conversions
+from .counters import hide_first_zeros
 from .linear_groups import inline_all, linear_groups
 from .negations import hide_negations
 from .powers import name_ldexp
@@ -52,7 +53,7 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     if problems:
         return text, problems
     text = keep_conditions_in_loops(text)
-    return keep_round_trips(hide_negations(break_recurrences(text))), []
+    return hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text)))), []
 
 
 def emit(machine: Any, text: str) -> bytes:
