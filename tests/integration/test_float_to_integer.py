@@ -25,7 +25,7 @@ def convert_in_loop(item: kapi.NdItem, x, y):
         if x[i] > 1:
             y[i] = y.dtype.type(x[i])
         else:
-            y[i] = y.dtype.type(-(-x[i]))
+            y[i] = y.dtype.type(x[i] * 1.0)
 
 
 def floats(dtype):
