@@ -51,7 +51,7 @@ class Row:
 
 def machine() -> dict[str, Any]:
     """The device, the system and the versions that a run's figures hold for."""
-    device = kapi.list_devices()[0]
+    device = kapi.devices()[0]
     return {
         "device": device.name,
         "driver": device.driver_version,

@@ -175,7 +175,7 @@ def run(digits: Array, label: Array) -> Found:
     world = kernels("kapi_runtime")
     kapi = world.kapi
     print(f"   - {IMPORT.format('kapi_sim')}\n   + {IMPORT.format('kapi_runtime')}\n")
-    device = next(each for each in kapi.list_devices() if each.is_default)
+    device = next(each for each in kapi.devices() if each.is_default)
     fact("device", f"{device.name}, {device.compute_units} compute units, {device.filter_string}")
     fact("driver", f"{device.platform}, version {device.driver_version}")
     fact("found", device.found_by.removeprefix("found "))

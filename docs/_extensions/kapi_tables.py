@@ -44,7 +44,10 @@ def intrinsics(family: str) -> tuple[Sequence[str], list[Sequence[str]]]:
     heads = ["name", "meaning", "gives", "SYCL 2020", "SPIR-V"]
     cells = []
     for row in found:
-        names = ", ".join(name if default is None else f"{name}={default}" for name, _, default in row.parameters)
+        names = ", ".join(
+            name if default is None else f"{name}={getattr(default, '__name__', default)}"
+            for name, _, default in row.parameters
+        )
         call = row.key if row.kind == "property" else f"{row.key}({names})"
         cells.append([f"`{call}`", row.meaning, row.returns, row.sycl, row.spirv])
     return heads, cells
@@ -63,6 +66,10 @@ def functions(owner: str) -> tuple[Sequence[str], list[Sequence[str]]]:
         ulp = ["" if row.ulp is None else f"{row.ulp:g}"] if has_ulp else []
         cells.append([f"`{row.name}({names})`", row.meaning, row.returns, device, str(checked[row.key]), *ulp])
     return ["function", "meaning", "gives", "on a device", "cases", *(["ulp (float32)"] if has_ulp else [])], cells
+
+
+def _shown(default: object) -> object:
+    return f"np.{default.__name__}" if isinstance(default, type) else default
 
 
 def operators() -> tuple[Sequence[str], list[Sequence[str]]]:

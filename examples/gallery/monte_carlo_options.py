@@ -3,7 +3,8 @@ An Asian option by Monte Carlo
 ==============================
 
 The value of an option that pays on the mean of a price has no closed form. Each work-item follows its own paths with
-random numbers of its own: a counter, mixed. The group adds its results up, and one work-item of each writes them.
+random numbers of its own: they are a function of a seed and a counter, and need no memory. The group adds its results
+up, and one work-item of each writes them.
 """
 
 import math
@@ -14,28 +15,18 @@ import numpy as np
 
 import kapi_runtime as kapi
 
-WIDTH, GROUPS, PATHS, MONTHS = 64, 64, 16, 12
+WIDTH, GROUPS, PATHS, MONTHS, SEED = 64, 64, 16, 12, 2026
 SPOT, STRIKE, RATE, VOLATILITY = 100.0, 105.0, 0.05, 0.3
 
 
 # %%
-# A generator for kernels: the counter is the state, and mixing its bits well gives the number (the finaliser of
-# MurmurHash3). Unsigned integers wrap around, on the device as in NumPy.
-
-
-@kapi.device_func
-def uniform(counter):
-    x = np.uint32(counter)
-    x = (x ^ (x >> 16)) * np.uint32(0x85EBCA6B)
-    x = (x ^ (x >> 13)) * np.uint32(0xC2B2AE35)
-    x = x ^ (x >> 16)
-    return (x + 0.5) / 4294967296.0
+# Each path is a stream of the seed, and each month a counter: whoever computes a path, on which device, draws the same.
 
 
 @kapi.kernel
 def value(item: kapi.NdItem, sums, squares):
     group = item.get_group()
-    first = item.get_global_id(0) * PATHS * MONTHS * 2
+    first = item.get_global_id(0) * PATHS
     month = 1.0 / MONTHS
     drift = (RATE - 0.5 * VOLATILITY * VOLATILITY) * month
     total = 0.0
@@ -44,10 +35,8 @@ def value(item: kapi.NdItem, sums, squares):
         price = SPOT
         mean = 0.0
         for k in range(MONTHS):
-            at = first + (path * MONTHS + k) * 2
-            # Box and Muller: two even numbers make a normal one.
-            normal = math.sqrt(-2.0 * math.log(uniform(at))) * math.cos(2.0 * math.pi * uniform(at + 1))
-            price *= math.exp(drift + VOLATILITY * math.sqrt(month) * normal)
+            shock = kapi.random.normal(SEED, k, first + path, np.float64)
+            price *= math.exp(drift + VOLATILITY * math.sqrt(month) * shock)
             mean += price
         worth = math.exp(-RATE) * max(mean / MONTHS - STRIKE, 0.0)
         total += worth
@@ -65,6 +54,17 @@ count = WIDTH * GROUPS * PATHS
 estimate = float(sums.sum()) / count
 error = math.sqrt((float(squares.sum()) / count - estimate**2) / count)
 print(f"{estimate:.3f} +- {error:.3f} from {count} paths")
+
+# %%
+# The host has the functions as well, and they give the same numbers there, to the last bit.
+
+shocks = np.array(
+    [[kapi.random.normal(SEED, k, path, np.float64) for k in range(MONTHS)] for path in range(WIDTH * PATHS)]
+)
+steps = (RATE - VOLATILITY**2 / 2) / MONTHS + VOLATILITY * math.sqrt(1 / MONTHS) * shocks
+means = (SPOT * np.exp(np.cumsum(steps, axis=1))).mean(axis=1)
+worths = math.exp(-RATE) * np.maximum(means - STRIKE, 0.0)
+np.testing.assert_allclose(worths.sum(), float(sums[0]), rtol=1e-12)
 
 # %%
 # NumPy's own generator, by the same model, agrees within the errors.

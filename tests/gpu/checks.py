@@ -416,7 +416,7 @@ def errors_of_the_driver() -> Any:
             device_at(0),
         )
     assert driver.name_of(718) == "CUDA_ERROR_INVALID_PC"
-    free, total = kapi.get_memory_info("cuda:0")
+    free, total = kapi.current_context("cuda:0").get_memory_info()
     with raises(UsmAllocationError, "free"):
         kapi.memory.device_array(total, "float64", queue=kapi.default_queue("cuda:0"))
     return {"free": free, "total": total}
@@ -590,7 +590,7 @@ def memory_and_sharing() -> Any:
 
 @check
 def devices_and_queues() -> Any:
-    assert kapi.is_available()
+    assert kapi.compat.is_available()
     device = kapi.select_device("cuda:0")
     assert device.name == cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     stream = cupy.cuda.Stream(non_blocking=True)

@@ -12,6 +12,7 @@ import pytest
 from numba import int64
 
 import kapi_runtime as kapi
+import kapi_spirv
 
 PAGE = Path(__file__).parents[2] / "docs" / "coming_from" / "numba_cuda.md"
 ROW = re.compile(r"^\| (?P<theirs>.*?) \|(?P<note>[^|]*)\| `(?P<ours>.*)` \|$", re.MULTILINE)
@@ -54,6 +55,7 @@ class Bench:
         self.names = {
             **vars(self),
             "kapi": kapi,
+            "kapi_spirv": kapi_spirv,
             "asyncio": asyncio,
             "function": add_one,
             "pointer": self.queue.addressof_ref(),
@@ -106,7 +108,7 @@ HOLDS = {
     "cuda.gpus.current": lambda b, r: r == kapi.default_device(),
     "with cuda.gpus[0]:": lambda b, r: r == b.device,
     "cuda.list_devices()": lambda b, r: [each.name for each in r] == [each.name.strip() for each in kapi.devices],
-    "cuda.select_device(0)": lambda b, r: r == kapi.get_current_device() == b.device,
+    "cuda.select_device(0)": lambda b, r: r == kapi.devices.current == b.device,
     "cuda.get_current_device()": lambda b, r: r == b.device,
     "device.name": lambda b, r: r == dpnp.zeros(1).sycl_device.name,
     "device.MULTIPROCESSOR_COUNT": lambda b, r: r >= 1,
@@ -119,12 +121,12 @@ HOLDS = {
     "MIG instances": lambda b, r: r[0].max_compute_units == 1 and r[0].parent_device == b.device,
     "device.can_access_peer(other)": lambda b, r: r is False,
     "device.reset()": lambda b, r: b.kernel[8](dpnp.zeros(8)) is None,
-    "cuda.close()": lambda b, r: kapi.get_current_device() == kapi.default_device(),
+    "cuda.close()": lambda b, r: kapi.devices.current == kapi.default_device(),
     "cuda.current_context()": lambda b, r: r.device == b.device,
     "cuda.require_context": lambda b, r: r.__name__ == "add_one",
     "context.get_memory_info()": lambda b, r: r.total == b.device.global_mem_size,
     "context.push()": lambda b, r: b.context.pop() is None,
-    "context.pop()": lambda b, r: kapi.get_current_device() == kapi.default_device(),
+    "context.pop()": lambda b, r: kapi.devices.current == kapi.default_device(),
     "cuda.synchronize()": lambda b, r: b.end.query(),
     "cuda.defer_cleanup()": lambda b, r: r is None,
     "cuda.runtime.get_version()": lambda b, r: r.driver == b.device.driver_version,
@@ -145,7 +147,7 @@ HOLDS = {
     "event.wait(stream)": lambda b, r: r is None,
     "start.elapsed_time(end)": lambda b, r: r > 0,
     "cuda.event_elapsed_time(start, end)": lambda b, r: r == b.start.elapsed_time(b.end),
-    "cuda.profile_start()": lambda b, r: kapi.profile_stop() is r,
+    "cuda.profile_start()": lambda b, r: kapi.compat.profile_stop() is r,
     "cuda.profile_stop()": lambda b, r: len(r) == 0,
     "with cuda.profiling():": lambda b, r: [each.name for each in r.launches] == ["add_one"],
     "cuda.to_device(values)": lambda b, r: is_array(r, "device") and (r.asnumpy() == b.values).all(),
@@ -180,7 +182,7 @@ HOLDS = {
 # What runs before a row's code.
 FIRST = {
     "context.pop()": "context.push()",
-    "cuda.profile_stop()": "kapi.profile_start()",
+    "cuda.profile_stop()": "kapi.compat.profile_start()",
     "cuda.compile_ptx(f, types)": "function = twice",
     "cuda.compile_for_current_device(f, types)": "function = twice",
 }

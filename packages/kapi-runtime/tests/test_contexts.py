@@ -28,10 +28,10 @@ def in_a_context_of_its_own(function):
 
 
 def test_devices_are_a_sequence_of_the_listed_ones():
-    assert len(kapi.devices) == len(kapi.list_devices())
+    assert len(kapi.devices) == len(kapi.devices())
     assert list(kapi.devices) == [kapi.devices[i] for i in range(len(kapi.devices))] == kapi.devices[:]
     assert kapi.devices[-1] in kapi.devices
-    assert [device.summary for device in kapi.devices] == kapi.list_devices()
+    assert [device.summary for device in kapi.devices] == kapi.devices()
     assert repr(kapi.devices).startswith("<devices: ")
 
 
@@ -65,7 +65,7 @@ def test_device_is_current_inside_of_with(sub_device):
     assert kapi.devices.current == kapi.default_device()
     with sub_device as entered:
         assert entered is sub_device
-        assert kapi.devices.current == kapi.get_current_device() == sub_device
+        assert kapi.devices.current == kapi.devices.current == sub_device
         with kapi.devices[0]:
             assert kapi.devices.current == kapi.devices[0]
         assert kapi.devices.current == sub_device
@@ -75,7 +75,7 @@ def test_device_is_current_inside_of_with(sub_device):
 def test_current_device_is_each_thread_s_own(sub_device):
     found = []
     with sub_device:
-        thread = threading.Thread(target=lambda: found.append(kapi.get_current_device()))
+        thread = threading.Thread(target=lambda: found.append(kapi.devices.current))
         thread.start()
         thread.join()
     assert found == [kapi.default_device()]
@@ -167,9 +167,9 @@ def test_context_is_that_of_the_current_device(sub_device):
 def test_context_is_pushed_and_popped(sub_device):
     context = kapi.current_context(sub_device)
     context.push()
-    assert kapi.get_current_device() == sub_device
+    assert kapi.devices.current == sub_device
     context.pop()
-    assert kapi.get_current_device() == kapi.default_device()
+    assert kapi.devices.current == kapi.default_device()
     with context:
         assert kapi.current_context() == context
 
@@ -186,36 +186,36 @@ def test_block_takes_away_what_was_pushed_inside(sub_device):
         with block:
             context.push()
             context.push()
-            assert kapi.get_current_device() == sub_device
-        assert kapi.get_current_device() == default
+            assert kapi.devices.current == sub_device
+        assert kapi.devices.current == default
 
     def clear():
         with sub_device, kapi.devices[0]:
             kapi.close()
             kapi.select_device(sub_device)
-        assert kapi.get_current_device() == sub_device
+        assert kapi.devices.current == sub_device
 
     in_a_context_of_its_own(clear)
     with sub_device:
         with pytest.raises(kapi.KernelLaunchError, match="pop must be called on the context that was pushed last"):
             context.pop()
-        assert kapi.get_current_device() == sub_device
+        assert kapi.devices.current == sub_device
 
 
 def test_memory_info_invents_nothing(monkeypatch):
     """OpenCL does not say what is free; Level Zero does, by dpctl's extended information."""
     device = kapi.default_device()
-    assert kapi.get_memory_info() == (None, device.global_mem_size)
+    assert kapi.current_context().get_memory_info() == (None, device.global_mem_size)
     monkeypatch.setattr(platform, "intel_device_info", lambda device: {"device_id": 1, "free_memory": 12345})
     assert kapi.current_context().get_memory_info() == (12345, device.global_mem_size)
-    assert kapi.get_memory_info(0).free == 12345
+    assert kapi.current_context(0).get_memory_info().free == 12345
 
 
 def test_required_context_stays_current(sub_device):
-    @kapi.require_context
+    @kapi.compat.require_context
     def inner(first, second=2):
         """What it does."""
-        found = kapi.get_current_device()
+        found = kapi.devices.current
         return first, second, found
 
     with sub_device:
@@ -226,7 +226,8 @@ def test_required_context_stays_current(sub_device):
 
 def test_required_context_that_is_not_there_is_an_error(run_python):
     done = run_python(
-        "import kapi_runtime as k\n@k.require_context\ndef f():\n    print('entered')\nf()", OCL_ICD_VENDORS="/nowhere"
+        "import kapi_runtime as k\n@k.compat.require_context\ndef f():\n    print('entered')\nf()",
+        OCL_ICD_VENDORS="/nowhere",
     )
     assert "DeviceNotFoundError: a device with unified shared memory must be present, got none" in done.stderr
     assert done.stdout == ""
@@ -276,6 +277,6 @@ def test_close_waits_and_makes_no_device_current(sub_device):
         _, event = busy(kapi.queue())
         kapi.close()
         assert is_done(event)
-        assert kapi.get_current_device() == kapi.default_device()
+        assert kapi.devices.current == kapi.default_device()
 
     in_a_context_of_its_own(use_and_close)

@@ -11,7 +11,6 @@ import pytest
 import kapi_runtime as kapi
 from kapi_runtime.cuda import events
 from kapi_runtime.cuda.devices import device_at
-from kapi_runtime.cuda.launch_events import CudaMark
 from kapi_runtime.cuda.platform import CudaPlatform
 from kapi_runtime.cuda.queues import queue_of_stream
 
@@ -33,7 +32,7 @@ def test_devices_are_found_by_name_and_number(gpu):
     assert kapi.select_device("cuda:1") == second
     kapi.close()
     with second:
-        assert kapi.get_current_device() == second
+        assert kapi.devices.current == second
         assert kapi.default_queue().device == second
     assert {first, second, device_at(1)} == {first, second}
     assert "cuda:1" in repr(second)
@@ -45,7 +44,7 @@ def test_summary_and_limits_are_the_driver_s(gpu):
     assert (summary.filter_string, summary.compute_capability, summary.compute_units) == ("cuda:0", (9, 0), 132)
     assert "NVIDIA H200 (default)" in str(summary)
     assert CudaPlatform().limits(device).max_work_item_sizes == (64, 1024, 1024)
-    assert kapi.get_memory_info("cuda:0") == (1 << 36, 1 << 37)
+    assert kapi.current_context("cuda:0").get_memory_info() == (1 << 36, 1 << 37)
 
 
 def test_findings_and_versions(gpu):
@@ -113,7 +112,7 @@ def test_wait_lets_other_threads_run_and_hears_signals(gpu):
 def test_marks_are_timed_on_one_device(gpu):
     gpu.devices = 2
     queue, elsewhere = kapi.queue("cuda:0"), kapi.queue("cuda:1")
-    start, end, other, untimed = CudaMark(), CudaMark(), CudaMark(), CudaMark(timing=False)
+    start, end, other, untimed = kapi.Event(), kapi.Event(), kapi.Event(), kapi.Event(timing=False)
     assert start.query()
     with pytest.raises(kapi.KernelLaunchError) as refused:
         start.elapsed_time(end)

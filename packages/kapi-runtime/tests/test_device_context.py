@@ -52,7 +52,7 @@ def test_numba_dppy_s_example_runs_on_each_device(sub_device):
 def test_device_is_named_as_elsewhere(name):
     with kapi.device_context(name) as queue:
         assert queue == kapi.default_queue()
-        assert kapi.get_current_device() == queue.sycl_device
+        assert kapi.devices.current == queue.sycl_device
 
 
 def test_device_is_named_by_itself_its_name_or_its_queue():

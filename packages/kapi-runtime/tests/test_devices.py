@@ -57,17 +57,17 @@ def test_default_device_message_names_devices_without_usm(monkeypatch):
 
 
 def test_is_available_never_raises(monkeypatch):
-    assert kapi.is_available()
+    assert kapi.compat.is_available()
 
     def fail():
         raise RuntimeError("the driver is gone")
 
     monkeypatch.setattr(dpctl, "get_devices", fail)
-    assert not kapi.is_available()
+    assert not kapi.compat.is_available()
 
 
 def test_list_devices_summarises_the_default_device_first():
-    first = kapi.list_devices()[0]
+    first = kapi.devices()[0]
     device = kapi.default_device()
     assert first.is_default
     assert first.has_usm
@@ -78,7 +78,7 @@ def test_list_devices_summarises_the_default_device_first():
 
 
 def test_device_summary_reads_well():
-    text = str(kapi.list_devices()[0])
+    text = str(kapi.devices()[0])
     assert "(default)" in text
     assert "driver" in text
     assert "libintelocl.so" in text

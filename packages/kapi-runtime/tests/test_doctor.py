@@ -5,6 +5,7 @@ import dpctl
 import kapi_runtime as kapi
 from kapi_runtime.diagnosis import report as diagnosis
 from kapi_runtime.sycl import drivers, findings
+from kapi_runtime.sycl.native import submission
 
 
 def test_doctor_prints_devices_and_versions_and_finds_nothing_wrong(run_python):
@@ -20,9 +21,23 @@ def test_doctor_prints_devices_and_versions_and_finds_nothing_wrong(run_python):
         "llvmlite",
         "intel-opencl-rt",
         "found by kapi_runtime in the environment's wheels",
+        "launches\n  sycl  native\n",
     ):
         assert word in done.stdout
     assert done.stdout.endswith("problems\n  none\n")
+
+
+def test_doctor_says_why_launches_go_the_slow_way(monkeypatch):
+    assert findings._launches() == "native"
+    monkeypatch.setattr(submission, "_made", [])
+    monkeypatch.setattr(submission, "_have_identities", lambda queue: False)
+    assert findings._launches() == (
+        "plain, the slow way: copies of an event of SYCL's must begin with the same word, and other events with others"
+    )
+    monkeypatch.setattr(submission, "why_not", lambda: "")
+    monkeypatch.setattr(findings, "ordering_problem", lambda queue: "order")
+    monkeypatch.setattr(findings, "learn", lambda array: False)
+    assert "order; dpnp's arrays must be laid out in memory as its headers say, got" in findings._launches()
 
 
 def test_doctor_without_a_device_says_why_with_exit_status_1(run_python):
@@ -74,7 +89,7 @@ def test_doctor_names_a_driver_path_with_a_space(monkeypatch):
 
 
 def test_detect_prints_a_table_and_tells_whether_there_is_a_device(capsys):
-    assert kapi.detect() is True
+    assert kapi.compat.detect() is True
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split() == ["device", "name", "kind", "units", "memory", "driver"]
     assert len(rows) == len(kapi.devices)
@@ -83,7 +98,7 @@ def test_detect_prints_a_table_and_tells_whether_there_is_a_device(capsys):
 
 
 def test_detect_without_a_device_says_why(run_python):
-    done = run_python("import kapi_runtime; print(kapi_runtime.detect())", OCL_ICD_VENDORS="/nowhere")
+    done = run_python("import kapi_runtime; print(kapi_runtime.compat.detect())", OCL_ICD_VENDORS="/nowhere")
     assert "a device with unified shared memory must be present, got none" in done.stdout
     assert done.stdout.endswith("False\n")
 

@@ -69,7 +69,7 @@ def test_driver_is_found_in_a_child_process_too(run_python):
 def test_driver_search_is_turned_off_by_its_switch(run_python):
     done = run_python(
         "import os, kapi_runtime as kapi\n"
-        "print(kapi.is_available(), 'OCL_ICD_FILENAMES' in os.environ)\nkapi.default_device()",
+        "print(kapi.compat.is_available(), 'OCL_ICD_FILENAMES' in os.environ)\nkapi.default_device()",
         KAPI_FIND_DRIVER="0",
         OCL_ICD_VENDORS="/nowhere",
     )
@@ -83,7 +83,7 @@ def test_driver_folder_named_by_the_user_wins(run_python, tmp_path):
     (tmp_path / "mine.icd").write_text(LIBRARY)
     done = run_python(
         "import os, kapi_runtime as kapi; from kapi_runtime.sycl.drivers import driver_search as s\n"
-        "print(s().how, 'OCL_ICD_FILENAMES' in os.environ, kapi.is_available())",
+        "print(s().how, 'OCL_ICD_FILENAMES' in os.environ, kapi.compat.is_available())",
         OCL_ICD_VENDORS=str(tmp_path),
     )
     assert done.stdout.split() == ["user", "False", "True"], done.stderr

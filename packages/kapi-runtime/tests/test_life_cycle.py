@@ -122,7 +122,7 @@ def test_forked_process_is_told(run_python):
         "increment[4](a)\n"
         "launch = increment.bind(kapi.Range(4), a)\n"
         "events = kapi.call_kernel_async(increment, kapi.Range(4), (), a)\n"
-        "tried = (lambda: increment[4](a), launch, lambda: events[0].wait(), kapi.list_devices, kapi.default_queue)\n"
+        "tried = (lambda: increment[4](a), launch, lambda: events[0].wait(), kapi.devices, kapi.default_queue)\n"
         "process = os.fork()\n"
         "if process == 0:\n"
         "    for attempt in tried:\n"

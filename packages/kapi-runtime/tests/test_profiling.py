@@ -107,16 +107,16 @@ def test_recording_ends_with_an_exception():
 def test_recording_has_nothing_from_outside():
     values = dpnp.zeros(SIZE)
     add_one[SIZE](values)
-    recording = kapi.profile_start()
+    recording = kapi.compat.profile_start()
     add_one[SIZE](values)
-    assert kapi.profile_stop() is recording
+    assert kapi.compat.profile_stop() is recording
     add_one[SIZE](values)
     assert len(recording.entries) == 1
 
 
 def test_profiling_can_be_stopped_inside():
     with kapi.profiling() as recording:
-        assert kapi.profile_stop() is recording
+        assert kapi.compat.profile_stop() is recording
         add_one[SIZE](dpnp.zeros(SIZE))
     assert recording.entries == ()
 
@@ -124,12 +124,12 @@ def test_profiling_can_be_stopped_inside():
 def test_profiling_is_not_started_twice():
     message = "profiling must be stopped before it is started, got <Recording of 0 launches and copies, active>"
     with kapi.profiling(), pytest.raises(kapi.KernelLaunchError, match=message):
-        kapi.profile_start()
+        kapi.compat.profile_start()
 
 
 def test_profiling_that_was_not_started_cannot_be_stopped():
     with pytest.raises(kapi.KernelLaunchError, match="profiling must be started before it is stopped, got none"):
-        kapi.profile_stop()
+        kapi.compat.profile_stop()
 
 
 def test_recording_of_many_launches_lets_go_of_their_events(monkeypatch):

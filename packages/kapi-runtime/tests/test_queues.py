@@ -253,7 +253,7 @@ def test_callback_gets_queue_status_and_argument(queue):
     calls = []
     queue.add_callback(lambda *args: calls.append((*args, threading.current_thread().name)), {"any": "thing"})
     queue.synchronize()
-    assert calls == [(queue, COMPLETE, {"any": "thing"}, "kapi-callbacks")]
+    assert calls == [(queue, kapi.EventStatus.complete, {"any": "thing"}, "kapi-callbacks")]
 
 
 def test_callback_comes_after_the_work_that_was_submitted_before_it(queue):

@@ -14,7 +14,7 @@ def test_versions_are_those_of_what_is_installed():
     for name in ("dpctl", "dpnp", "numba", "llvmlite"):
         assert getattr(versions, name) == importlib.metadata.version(name)
     assert versions.kapi_runtime == kapi.__version__
-    assert versions.driver == kapi.get_current_device().driver_version
+    assert versions.driver == kapi.devices.current.driver_version
     assert versions.opencl.startswith("OpenCL ")
     assert versions.llvm.startswith("22.")
     assert versions.sycl.startswith(importlib.metadata.version("intel-sycl-rt"))

@@ -45,7 +45,7 @@ def run(run_python):
 
 
 def test_import_and_kernels_need_no_platform(run):
-    assert run("print(double, kapi.Range(4), kapi.is_available(), len(kapi.devices))").split() == [
+    assert run("print(double, kapi.Range(4), kapi.compat.is_available(), len(kapi.devices))").split() == [
         "<kernel",
         "double>",
         "Range(4)",
@@ -54,12 +54,13 @@ def test_import_and_kernels_need_no_platform(run):
     ]
 
 
-def test_names_of_sycl_say_what_to_install(run):
-    lines = "try:\n    kapi.Queue\nexcept AttributeError as error:\n    print(error)\n"
-    assert (
-        run(lines).strip() == 'kapi_runtime.Queue is of SYCL, which is not installed: pip install "kapi-runtime[sycl]"'
-    )
-    assert run("print(hasattr(kapi, 'Queue'), hasattr(kapi, 'devices'))").split() == ["False", "True"]
+def test_every_name_is_there_without_a_platform(run):
+    assert run("print([name for name in kapi.__all__ if not hasattr(kapi, name)])").strip() == "[]"
+
+
+def test_numba_cuda_s_names_need_no_platform(run):
+    lines = "import kapi_runtime.compat as cuda\nprint(cuda.is_available(), list(cuda.gpus), cuda.event().query())"
+    assert run(lines).split() == ["False", "[]", "True"]
 
 
 def test_import_asks_no_platform_s_library(run_python):

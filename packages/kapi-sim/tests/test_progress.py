@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim.run import progress
+from kapi_sim import progress
 
 
 class Terminal(io.StringIO):
@@ -66,7 +66,7 @@ def test_terminal_is_told_how_far_a_launch_is(function, space, noun, checks, mon
         deadline = time.monotonic() + 120
         while not terminal.told.is_set() and time.monotonic() < deadline:
             kapi.call_kernel(kernel, space, np.zeros(3000))
-    told = re.findall(r"\r\x1b\[Kkapi: `(\w+)` has run (\d+) of (\d+ [\w-]+) in \d+ s", terminal.getvalue())
+    told = re.findall(r"\r\x1b\[Kkapi: `(\w+)` has run (\d+) of (\d+ [\w-]+), \d+ s", terminal.getvalue())
     assert told
     assert {(name, of) for name, _, of in told} == {(function.__name__, noun)}
     assert all(0 <= int(done) <= 3000 for _, done, _ in told)
@@ -84,19 +84,19 @@ def test_quick_launch_is_not_told_of(monkeypatch):
 def test_launch_that_stands_still_is_not_told_of_again(monkeypatch):
     terminal = use_terminal(monkeypatch)
     states = iter([1, 1, 2])
-    follower = progress.Follower("k", "work-items", 9, lambda: (4, next(states)))
+    follower = progress.Follower(lambda: ("4 of 9", next(states)))
     shown = []
     for _ in range(3):
         follower.look()
-        shown.append(terminal.getvalue().count("has run 4 of 9 work-items"))
+        shown.append(terminal.getvalue().count("kapi: 4 of 9, "))
     assert shown == [1, 1, 2]
 
 
 def test_nothing_is_followed_where_there_is_no_terminal(monkeypatch):
     monkeypatch.setattr("sys.stderr", io.StringIO())
-    assert progress.follow("k", "work-items", 1, lambda: (0, 0)) is None
+    assert progress.follow_launch("k", "work-items", 1, lambda: (0, 0)) is None
     monkeypatch.setattr("sys.stderr", None)
-    assert progress.follow("k", "work-items", 1, lambda: (0, 0)) is None
+    assert progress.follow_launch("k", "work-items", 1, lambda: (0, 0)) is None
 
 
 def test_place_without_threads_runs_without_a_word(monkeypatch):
@@ -121,3 +121,13 @@ def test_error_takes_the_line_back(monkeypatch):
         kapi.call_kernel(kapi.kernel(fail), kapi.Range(2), np.zeros(2))
     assert progress._running == []
     assert terminal.getvalue() == "" or terminal.getvalue().endswith("\r\x1b[K")
+
+
+def test_terminal_is_told_of_other_work_and_the_line_is_taken_back(monkeypatch):
+    terminal = use_terminal(monkeypatch)
+    with progress.told("compiling kernel `k`"):
+        deadline = time.monotonic() + 120
+        while "kapi: compiling kernel `k`, 0 s" not in terminal.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.001)
+    assert "kapi: compiling kernel `k`, 0 s" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[K")

@@ -62,7 +62,7 @@ def test_math_row_is_implemented(row):
 def test_each_row_is_described():
     for row in INTRINSICS:
         assert row.meaning
-        assert row.sycl.startswith("4.")
+        assert row.sycl.startswith("4.") or row.family == "random"  # which SYCL does not have
         assert row.kind in ("method", "property", "function")
 
 
@@ -73,10 +73,10 @@ def test_words_for_types_are_all_explained_and_used():
 
 @pytest.mark.parametrize("row", CALLED, ids=lambda row: row.key)
 def test_row_has_the_parameters_of_the_stub_and_of_what_runs(row):
-    owners = (kapi,) if row.owner is None else (getattr(kapi, row.owner), *RUNNING[row.owner])
+    owners = (kapi,) if row.owner is None else (getattr(kapi, row.owner), *RUNNING.get(row.owner, ()))
     for owner in owners:
         given = list(inspect.signature(getattr(owner, row.name)).parameters.values())
-        if row.owner is not None:
+        if row.owner in RUNNING:
             given = given[1:]
         assert [parameter.name for parameter in given] == [name for name, _, _ in row.parameters]
         for parameter, (_, _, default) in zip(given, row.parameters, strict=True):

@@ -143,6 +143,25 @@ WRONG = {
         "dtype of PrivateArray() must be a NumPy scalar type or an array's dtype, got Python float; "
         "write np.float32, or x.dtype",
     ),
+    "bits of a float": ("kapi.clz(f[0])", "x of clz() must be an integer, got float32"),
+    "places that are a float": ("kapi.rotate(a[0], 0.5)", "n of rotate() must be an integer, got Python float"),
+    "factor that is none": ("kapi.mul_hi(a[0], True)", "y of mul_hi() must be an integer, got Python bool"),
+    "factors without a common type": (
+        "kapi.mul_hi(np.int64(1), np.uint64(1))",
+        "x and y of mul_hi() must have a common type of integers, got int64 and uint64; convert one",
+    ),
+    "seed that is a float": (
+        "kapi.random.uniform(0.5, n)",
+        "seed of random.uniform() must be an integer, got Python float",
+    ),
+    "random numbers of integers": (
+        "kapi.random.normal(1, n, dtype=a.dtype)",
+        "dtype of random.normal() must be np.float32 or np.float64, got",
+    ),
+    "random number without a counter": (
+        "kapi.random.randint(1, 2, 3)",
+        "random.randint(): missing a required argument: 'high'",
+    ),
     "filling that an argument decides": (
         "kapi.PrivateArray(3, np.int32, n > 2)",
         "fill_zeros of PrivateArray() must be True or False itself, got Python bool",
@@ -189,6 +208,28 @@ def test_private_array_takes_constant_shapes(infer, shape, rank):
     """Literals, globals, tuples of these, and arithmetic on them."""
     found = inferred(infer, f"x = kapi.PrivateArray({shape}, f.dtype, fill_zeros=True)")["x"]
     assert (found.ndim, found.dtype, found.address_space) == (rank, types.float32, AddressSpace.PRIVATE)
+
+
+@pytest.mark.parametrize(
+    ("call", "result"),
+    [
+        ("kapi.clz(a[0])", types.int32),
+        ("kapi.popcount(n)", "weak_int"),
+        ("kapi.rotate(np.uint8(1), a[0])", types.uint8),
+        ("kapi.mul_hi(h[0], 5)", types.int16),
+        ("kapi.mul_hi(a[0], np.uint32(5))", types.int64),
+        ("kapi.mul_hi(n, 5)", "weak_int"),
+        ("kapi.random.uniform(a[0], n)", types.float32),
+        ("kapi.random.normal(1, n, dtype=np.float64)", types.float64),
+        ("kapi.random.uniform(1, n, dtype=f.dtype)", types.float32),
+        ("kapi.random.randint(1, n, 0, a[0])", "weak_int"),
+        ("kapi.random.philox(1, n)[2]", types.uint32),
+    ],
+)
+def test_functions_of_integers_have_the_type_of_the_table(infer, call, result):
+    """That of the argument, NumPy's common one, or the one that is named."""
+    found = inferred(infer, f"x = {call}")["x"]
+    assert result in (found, str(found))
 
 
 @pytest.mark.parametrize(

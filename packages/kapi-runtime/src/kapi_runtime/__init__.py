@@ -1,4 +1,4 @@
-"""kapi's kernel language on SYCL devices: kernels compile, and run where their arrays live.
+"""kapi's kernel language on devices, of SYCL and CUDA: kernels compile, and run where their arrays live.
 
 >>> import kapi_runtime as kapi
 
@@ -58,6 +58,8 @@ from kapi_sim import (
     bit_and,
     bit_or,
     bit_xor,
+    clz,
+    ctz,
     device_func,
     exclusive_scan_over_group,
     group_barrier,
@@ -67,11 +69,15 @@ from kapi_sim import (
     logical_or,
     maximum,
     minimum,
+    mul_hi,
     multiplies,
     none_of_group,
     permute_group_by_xor,
     plus,
+    popcount,
+    random,
     reduce_over_group,
+    rotate,
     select_from_group,
     shift_group_left,
     shift_group_right,
@@ -79,38 +85,30 @@ from kapi_sim import (
 from kapi_sim.language.table.foreign_names import missing_name
 
 if TYPE_CHECKING:
-    from kapi_runtime import cache, memory, runtime
-    from kapi_runtime.diagnosis.report import Diagnosis, detect, doctor
+    from kapi_runtime import cache, compat, memory, runtime
+    from kapi_runtime.diagnosis.report import Diagnosis, doctor
     from kapi_runtime.kernels.controls import Profile, debug, simulation, trace
     from kapi_runtime.kernels.kernel import Kernel, call_kernel, call_kernel_async, kernel
     from kapi_runtime.kernels.kernel_information import Statistics
-    from kapi_runtime.kernels.precompiled import PrecompiledKernel, load_opencl, load_spirv
+    from kapi_runtime.kernels.precompiled import PrecompiledKernel, load_opencl, load_ptx, load_spirv
     from kapi_runtime.launch.host_arrays import device_context
     from kapi_runtime.platform.contexts import (
         Context,
         MemoryInfo,
         close,
         current_context,
-        get_memory_info,
-        require_context,
     )
     from kapi_runtime.platform.devices import (
         default_device,
         devices,
-        get_current_device,
-        is_available,
-        list_devices,
         select_device,
     )
+    from kapi_runtime.platform.events import Event
+    from kapi_runtime.platform.handles import Device, DeviceSummary, EventStatus, HostEvent, Queue
     from kapi_runtime.platform.interface import KernelInformation
     from kapi_runtime.platform.queues import default_queue, external_queue, queue
-    from kapi_runtime.recording.record import Recording, profile_start, profile_stop, profiling
+    from kapi_runtime.recording.record import Recording, profiling
     from kapi_runtime.recording.trace_format import Entry
-    from kapi_runtime.sycl.compilation import compile_spirv, compile_spirv_for_current_device
-    from kapi_runtime.sycl.device import Device
-    from kapi_runtime.sycl.device_summary import DeviceSummary
-    from kapi_runtime.sycl.events import Event, HostEvent, event_elapsed_time
-    from kapi_runtime.sycl.queues import Queue
 
 __version__ = "0.1.0"
 
@@ -133,6 +131,7 @@ __all__ = [
     "DtypeError",
     "Entry",
     "Event",
+    "EventStatus",
     "ExecutionPlacementError",
     "ForkError",
     "Group",
@@ -176,45 +175,42 @@ __all__ = [
     "call_kernel",
     "call_kernel_async",
     "close",
-    "compile_spirv",
-    "compile_spirv_for_current_device",
+    "clz",
+    "compat",
+    "ctz",
     "current_context",
     "debug",
     "default_device",
     "default_queue",
-    "detect",
     "device_context",
     "device_func",
     "devices",
     "doctor",
-    "event_elapsed_time",
     "exclusive_scan_over_group",
     "external_queue",
-    "get_current_device",
-    "get_memory_info",
     "group_barrier",
     "group_broadcast",
     "inclusive_scan_over_group",
-    "is_available",
     "kernel",
-    "list_devices",
     "load_opencl",
+    "load_ptx",
     "load_spirv",
     "logical_and",
     "logical_or",
     "maximum",
     "memory",
     "minimum",
+    "mul_hi",
     "multiplies",
     "none_of_group",
     "permute_group_by_xor",
     "plus",
-    "profile_start",
-    "profile_stop",
+    "popcount",
     "profiling",
     "queue",
+    "random",
     "reduce_over_group",
-    "require_context",
+    "rotate",
     "runtime",
     "select_device",
     "select_from_group",
@@ -227,47 +223,38 @@ __all__ = [
 # Each name that needs dpctl or Numba, and the module that is imported when the name is first used.
 _LAZY = {
     "Context": "platform.contexts",
-    "Device": "sycl.device",
-    "DeviceSummary": "sycl.device_summary",
+    "Device": "platform.handles",
+    "DeviceSummary": "platform.handles",
     "Diagnosis": "diagnosis.report",
     "Entry": "recording.trace_format",
-    "Event": "sycl.events",
-    "HostEvent": "sycl.events",
+    "Event": "platform.events",
+    "EventStatus": "platform.handles",
+    "HostEvent": "platform.handles",
     "Kernel": "kernels.kernel",
     "KernelInformation": "platform.interface",
     "MemoryInfo": "platform.contexts",
     "PrecompiledKernel": "kernels.precompiled",
     "Profile": "kernels.controls",
-    "Queue": "sycl.queues",
+    "Queue": "platform.handles",
     "Recording": "recording.record",
     "Statistics": "kernels.kernel_information",
     "call_kernel": "kernels.kernel",
     "call_kernel_async": "kernels.kernel",
     "close": "platform.contexts",
-    "compile_spirv": "sycl.compilation",
-    "compile_spirv_for_current_device": "sycl.compilation",
     "current_context": "platform.contexts",
     "debug": "kernels.controls",
     "default_device": "platform.devices",
     "default_queue": "platform.queues",
-    "detect": "diagnosis.report",
     "device_context": "launch.host_arrays",
     "devices": "platform.devices",
     "doctor": "diagnosis.report",
-    "event_elapsed_time": "sycl.events",
     "external_queue": "platform.queues",
-    "get_current_device": "platform.devices",
-    "get_memory_info": "platform.contexts",
-    "is_available": "platform.devices",
     "kernel": "kernels.kernel",
-    "list_devices": "platform.devices",
     "load_opencl": "kernels.precompiled",
+    "load_ptx": "kernels.precompiled",
     "load_spirv": "kernels.precompiled",
-    "profile_start": "recording.record",
-    "profile_stop": "recording.record",
     "profiling": "recording.record",
     "queue": "platform.queues",
-    "require_context": "platform.contexts",
     "select_device": "platform.devices",
     "simulation": "kernels.controls",
     "trace": "kernels.controls",
@@ -277,7 +264,7 @@ _installed.activate()
 
 
 # Modules that are names of the interface themselves.
-_MODULES = ("cache", "memory", "runtime")
+_MODULES = ("cache", "compat", "memory", "runtime")
 
 
 def __getattr__(name: str) -> Any:
@@ -286,9 +273,6 @@ def __getattr__(name: str) -> Any:
     module = _LAZY.get(name)
     if module is None:
         raise missing_name(__name__, name)
-    if module.startswith("sycl.") and not _installed.is_installed("sycl"):
-        # No KapiError: what looks through a module's names, such as `hasattr`, takes this class for "not there".
-        raise AttributeError(f'{__name__}.{name} is of SYCL, which is not installed: pip install "kapi-runtime[sycl]"')
     value = getattr(import_module(f"{__name__}.{module}"), name)
     globals()[name] = value
     return value

@@ -82,7 +82,7 @@ def get_version(device: Any = None) -> Versions:
     --------
     >>> import kapi_runtime as kapi
     >>> versions = kapi.runtime.get_version()
-    >>> versions.driver == kapi.get_current_device().driver_version
+    >>> versions.driver == kapi.devices.current.driver_version
     True
     """
     chosen = find_device(device)

@@ -48,10 +48,13 @@ _ARRAYS = {
 }
 
 _NUMBERS = {
+    "bits-of-integer": "a function of the bits of integers is given something else",
     "integer-too-wide": "a Python integer needs more than 64 bits",
     "negative-exponent": "an integer is raised to a negative power",
     "number-text": "a text that is no number is converted to one",
     "number-unfit": "a Python number does not fit the type that it meets",
+    "random-dtype": "random numbers are asked for of a type other than float32 and float64",
+    "random-integer": "a seed, counter, stream or bound of random numbers is no integer",
     "step-of-zero": "the step of a range or slice is 0",
 }
 
@@ -135,6 +138,10 @@ _LANGUAGE = {
     "return-value": "a kernel returns a value",
     "set-in-kernel": "a kernel makes a set",
     "shape-unknown": "the shape of a PrivateArray is not known when the kernel is compiled",
+    "signature-count": "a signature has another number of types than the function has parameters",
+    "signature-form": "a signature is no text and no sequence of types",
+    "signature-text": "a part of a signature as text is no type that kernels have",
+    "signature-work-item": "a signature does not begin with a work-item",
     "source-changed": "the source of a function is no longer that of which it was made",
     "source-missing": "the source of a function with a barrier cannot be had",
     "starred-name": "a kernel assigns to a starred name",
@@ -155,7 +162,8 @@ _LANGUAGE = {
 _DEFINITIONS = {
     "debug-of-device-function": "debug mode is asked for a function that is compiled for itself",
     "device-function-form": "what @device_func decorates is no plain function",
-    "kernel-form": "what @kernel decorates is no plain function",
+    "kernel-absent": "a command names a kernel or file that is not there",
+    "kernel-form": "what is to be a kernel is no plain function",
     "kernel-without-item": "a kernel has no parameter for the work-item",
     "option-bool": "an option that is True or False is given something else",
     "option-fastmath": "option fastmath is no bool and no set of its flags",
@@ -254,6 +262,7 @@ _HOST = {
     "event-unrecorded": "an event is timed that was not recorded",
     "event-without-times": "an event is timed that was made without timing",
     "events-of-devices": "events of two devices are compared",
+    "handle-made": "a device or queue is made by its class, and not by a platform",
     "memory-shape": "the shape of new memory is no integer or tuple of integers of at least 0",
     "no-event": "what is timed is no event",
     "no-queue": "what is to be a queue is none",

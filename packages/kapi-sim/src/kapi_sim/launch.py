@@ -36,6 +36,7 @@ from kapi_sim.language.options import KernelOptions
 from kapi_sim.language.source import Site
 from kapi_sim.language.words.index_space import NdRange, Range
 from kapi_sim.language.words.outside import CARRIED_OUT
+from kapi_sim.log import log_launch
 from kapi_sim.memory.arguments import READ_ONLY, Bound, bind
 from kapi_sim.memory.views import View
 from kapi_sim.memory.watchdog import SpinningError, deadlock
@@ -99,6 +100,7 @@ def execute(
     dialect = kernel.dialect
     names = dialect.parameters(kernel.py_func, space, args)
     options.require_launchable(kernel.name, space)
+    log_launch(kernel.name, space, " in the simulator")
     if options.checks_bounds:
         settings = dataclasses.replace(settings, checks=settings.checks | {"bounds"})
     if settings.profile is not None and "limits" in settings.checks:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from kapi_lowering.calls import (
     atomics,
+    bits,
     convergence,
     exchange,
     groups,
     index_space,
     mathematics,
     printing,
+    random_numbers,
     reductions,
     sub_groups,
 )
@@ -36,6 +38,7 @@ REGISTRIES = tuple(
         arithmetic,
         arrays,
         atomics,
+        bits,
         comparison,
         complex_numbers,
         constants,
@@ -49,6 +52,7 @@ REGISTRIES = tuple(
         mathematics,
         printing,
         private_memory,
+        random_numbers,
         reductions,
         sequences,
         sub_groups,

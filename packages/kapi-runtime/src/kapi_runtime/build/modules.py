@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,6 +20,8 @@ from kapi_runtime.platform.whole import done_whole
 from kapi_sim import DtypeError, NdRange, Range
 from kapi_sim.errors import code_of, message_of
 from kapi_sim.language import KernelOptions
+from kapi_sim.log import LOGGER
+from kapi_sim.progress import told
 
 if TYPE_CHECKING:
     from types import FunctionType
@@ -118,7 +121,7 @@ class Modules:
     def _from_disk_or_compiled(
         self, platform: Platform, space: Range | NdRange, arguments: TypedArguments, target: Target
     ) -> KernelModule:
-        name = self._function.__name__
+        name, start = self._function.__name__, time.perf_counter()
         try:
             key = fingerprint(
                 self._function,
@@ -130,13 +133,18 @@ class Modules:
             )
         except NoFingerprintError as error:
             cache.note_unknown(name, str(error))
-            return compile_module(platform, self._function, space, arguments, target, self._options)
+            made = compile_module(platform, self._function, space, arguments, target, self._options)
+            _log(f"compiled for {target.name}; not kept on disk, since it uses {error}", name, start)
+            return made
         module = cache.load(key, platform.read_module)
         if module is None:
             module = compile_module(platform, self._function, space, arguments, target, self._options)
             cache.store(key, module, platform.write_module)
+            where = "was not in the disk cache" if cache.is_on() else "the disk cache is off"
+            _log(f"compiled for {target.name}; {where}", name, start)
         else:
             self._from_disk[id(module)] = key
+            _log("found in the disk cache", name, start)
         return module
 
 
@@ -157,7 +165,8 @@ def compile_module(
     KernelCompilationError
         If the kernel cannot be compiled.
     """
-    return done_whole(lambda: _compiled(platform, function, space, arguments, target, options))
+    with told(f"compiling kernel `{function.__name__}`"):
+        return done_whole(lambda: _compiled(platform, function, space, arguments, target, options))
 
 
 def _compiled(
@@ -180,6 +189,10 @@ def _compiled(
                 code=code_of(error, "argument-dtype"),
             ) from error
     return platform.compile(function, tuple(signature), target, options)
+
+
+def _log(what: str, kernel: str, start: float) -> None:
+    LOGGER.info("kernel `%s`: %s, %.3f s", kernel, what, time.perf_counter() - start)
 
 
 def _plain(key: Any) -> Any:

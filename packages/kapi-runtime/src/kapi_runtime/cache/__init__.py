@@ -8,11 +8,11 @@ On unless the environment says otherwise:
 ``KAPI_CACHE_SIZE``    Most megabytes that the folder may hold, 256 by default, ``inf`` for any; oldest uses go first.
 =====================  ============================================================================================
 
-A file is a compiled kernel with its checksum and its key, and is never run as code on the host.  The key, which is the
-file's name as well, is a digest of all that the compilation depends on, see `fingerprint`.  The folder must be its
-owner's alone, and may hold other files, which are left alone (`folder`).  Files appear whole or not at all, so
-that processes may share the folder, be killed, or find the disk full: whatever is wrong with the cache, the kernel is
-compiled, and `info` tells what it was.
+A file is a compiled kernel with its checksum and its key.  The key, which is the file's name as well, is a digest of
+all that the compilation depends on, see `fingerprint`.  One file holds code that runs on the host, that of launches:
+see `kapi_runtime.native`.  The folder must therefore be its owner's alone.  It may hold other files, which are left
+alone (`folder`).  Files appear whole or not at all, so that processes may share the folder, be killed, or find the disk
+full: whatever is wrong with the cache, the kernel is compiled, and `info` tells what it was.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kapi_lowering import KernelModule
 from kapi_runtime.cache.folder import CacheFolder
 from kapi_sim.errors import ModuleFileError
 
-__all__ = ["CacheInfo", "clear", "drop", "info", "load", "load_bytes", "note_unknown", "store", "store_bytes"]
+__all__ = ["CacheInfo", "clear", "drop", "info", "is_on", "load", "load_bytes", "note_unknown", "store", "store_bytes"]
 
 _SWITCH, _FOLDER, _SIZE = "KAPI_CACHE", "KAPI_CACHE_DIR", "KAPI_CACHE_SIZE"
 _DEFAULT_SIZE = 256
@@ -93,7 +93,7 @@ def info() -> CacheInfo:
         _note(str(error))
     return CacheInfo(
         folder=str(_folder()[0]),
-        is_on=_is_on(),
+        is_on=is_on(),
         entries=len(entries),
         nbytes=sum(each.nbytes for each in entries),
         limit=_limit(),
@@ -127,7 +127,7 @@ def load(key: str, read_module: Callable[[bytes, str], KernelModule]) -> KernelM
     read_module : callable
         `Platform.read_module` of the platform that it is for.
     """
-    if not _is_on():
+    if not is_on():
         return None
     module, data = None, load_bytes(key)
     if data is not None:
@@ -142,7 +142,7 @@ def load(key: str, read_module: Callable[[bytes, str], KernelModule]) -> KernelM
 
 def load_bytes(key: str) -> bytes | None:
     """Return the bytes that are kept under a key, or None; nobody has checked them."""
-    if not _is_on():
+    if not is_on():
         return None
     try:
         with _opened() as folder:
@@ -166,7 +166,7 @@ def store(key: str, module: KernelModule, write_module: Callable[[Any, str], byt
     write_module : callable
         `Platform.write_module` of the platform that it is for.
     """
-    if not _is_on():
+    if not is_on():
         return
     try:
         data = write_module(module, key)
@@ -178,7 +178,7 @@ def store(key: str, module: KernelModule, write_module: Callable[[Any, str], byt
 
 def store_bytes(key: str, data: bytes, what: str = "code of a kernel") -> None:
     """Keep bytes under a key; whatever stands in the way is only noted, by the name of what they are."""
-    if not _is_on():
+    if not is_on():
         return
     try:
         _folder()[0].mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -219,7 +219,8 @@ def _note(trouble: str) -> None:
     _trouble = trouble
 
 
-def _is_on() -> bool:
+def is_on() -> bool:
+    """Whether compiled kernels are kept on disk and looked for there."""
     return os.environ.get(_SWITCH, "1").strip().lower() not in ("0", "off", "no", "false")
 
 

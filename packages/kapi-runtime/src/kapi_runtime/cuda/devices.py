@@ -12,8 +12,8 @@ from typing import Any
 from kapi_ptx import PtxTarget
 from kapi_ptx.target import ARCHITECTURES
 from kapi_runtime.cuda import driver
-from kapi_runtime.platform import current
-from kapi_sim.errors import LimitError
+from kapi_runtime.platform.handles import Device, DeviceSummary
+from kapi_sim.errors import DeviceNotFoundError, LimitError
 
 __all__ = ["CudaDevice", "CudaDeviceSummary", "all_devices", "device_at"]
 
@@ -22,53 +22,16 @@ LOWEST_CAPABILITY = (7, 5)
 
 
 @dataclass(frozen=True, slots=True)
-class CudaDeviceSummary:
+class CudaDeviceSummary(DeviceSummary):
     """What is worth knowing of one CUDA device.
 
     Attributes
     ----------
-    filter_string : str
-        The name that `select_device` and `device_context` take, such as ``"cuda:0"``.
-    name, vendor, platform, driver_version : str
-        The driver's name of it, "NVIDIA", "CUDA", and the newest CUDA that the driver knows.
-    backend, kind : str
-        "cuda" and "gpu".
     compute_capability : tuple of int
         Such as (9, 0).
-    compute_units : int
-        Streaming multiprocessors.
-    max_work_group_size : int
-        Largest work-group, in work-items.
-    max_work_item_sizes : tuple of int
-        Largest work-group along each dimension, in work-items, the fastest dimension last.
-    local_mem_size, global_mem_size, max_mem_alloc_size : int
-        Memory of one work-group, of the device, and the largest single allocation, in bytes.
-    sub_group_sizes : tuple of int
-        Sub-group sizes that kernels may have, in work-items.
-    aspects : tuple of str
-        SYCL's words for what it has.
-    is_default : bool
-        Whether it is the first one.
     """
 
-    filter_string: str
-    name: str
-    driver_version: str
     compute_capability: tuple[int, int]
-    compute_units: int
-    max_work_group_size: int
-    max_work_item_sizes: tuple[int, ...]
-    local_mem_size: int
-    global_mem_size: int
-    max_mem_alloc_size: int
-    sub_group_sizes: tuple[int, ...]
-    aspects: tuple[str, ...]
-    is_default: bool
-    vendor: str = "NVIDIA"
-    platform: str = "CUDA"
-    backend: str = "cuda"
-    kind: str = "gpu"
-    found_by: str = "NVIDIA's driver"
 
     def __str__(self) -> str:
         major, minor = self.compute_capability
@@ -83,7 +46,7 @@ class CudaDeviceSummary:
         return "\n".join(lines)
 
 
-class CudaDevice:
+class CudaDevice(Device):
     """A GPU of NVIDIA's, by its place in the driver's list; `device_at` gives the one object of each.
 
     Parameters
@@ -91,6 +54,10 @@ class CudaDevice:
     ordinal : int
         Its place, as ``cupy.cuda.Device`` and ``torch.device("cuda", ordinal)`` take it.
     """
+
+    vendor = "NVIDIA"
+    has_aspect_fp16 = has_aspect_fp64 = has_aspect_atomic64 = has_aspect_gpu = True
+    has_aspect_cpu = False
 
     def __init__(self, ordinal: int) -> None:
         self.ordinal = ordinal
@@ -182,6 +149,11 @@ class CudaDevice:
         return "{}.{}".format(*driver.version())
 
     @property
+    def sub_group_sizes(self) -> list[int]:
+        """Sub-group sizes that kernels may have, in work-items: a warp's."""
+        return [32]
+
+    @property
     def has_managed_memory(self) -> bool:
         """Whether it has memory that moves between host and device."""
         return bool(self.attribute("MANAGED_MEMORY"))
@@ -231,31 +203,56 @@ class CudaDevice:
         return int(driver.call("cuDeviceGetAttribute", which, self._handle))
 
     @property
+    def max_mem_alloc_size(self) -> int:
+        """The largest single allocation, in bytes: all of its memory."""
+        return self.global_mem_size
+
+    @property
+    def attributes(self) -> dict[str, int]:
+        """All that the driver tells of it, by the driver's names without ``CU_DEVICE_ATTRIBUTE_``, sorted.
+
+        Attributes that this driver does not know are left out.
+        """
+        found = {}
+        for which in driver.bindings().CUdevice_attribute:
+            name = which.name.removeprefix("CU_DEVICE_ATTRIBUTE_")
+            code, value = driver.result("cuDeviceGetAttribute", which, self._handle)
+            if not code and name != "MAX":
+                found[name] = int(value)
+        return dict(sorted(found.items()))
+
+    def split(self, *compute_units: int, equally: int | None = None) -> list[Any]:
+        """Raise DeviceNotFoundError: CUDA's driver makes no sub-devices."""
+        raise DeviceNotFoundError(
+            f"{describe_device(self)} must have sub-devices to be split, got a CUDA device, which has none: instances "
+            "of a GPU (MIG) are made by `nvidia-smi mig`, and are devices of their own",
+            code="sub-devices",
+        )
+
+    @property
     def summary(self) -> CudaDeviceSummary:
         """What is worth knowing of it; ``print(device.summary)`` shows it as lines of text."""
         managed = ("usm_shared_allocations",) if self.has_managed_memory else ()
         return CudaDeviceSummary(
             filter_string=self.filter_string,
             name=self.name,
+            vendor=self.vendor,
+            platform="CUDA",
             driver_version=self.driver_version,
+            backend="cuda",
+            kind="gpu",
             compute_capability=self.compute_capability,
             compute_units=self.max_compute_units,
             max_work_group_size=self.max_work_group_size,
             max_work_item_sizes=self.max_work_item_sizes3d,
             local_mem_size=self.local_mem_size,
             global_mem_size=self.global_mem_size,
-            max_mem_alloc_size=self.global_mem_size,
-            sub_group_sizes=(32,),
+            max_mem_alloc_size=self.max_mem_alloc_size,
+            sub_group_sizes=tuple(self.sub_group_sizes),
             aspects=("atomic64", "fp16", "fp64", "gpu", "usm_device_allocations", "usm_host_allocations", *managed),
+            found_by="NVIDIA's driver",
             is_default=self.ordinal == 0,
         )
-
-    def __enter__(self) -> CudaDevice:
-        current.enter(self)
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        current.leave()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CudaDevice) and self.ordinal == other.ordinal
@@ -263,8 +260,8 @@ class CudaDevice:
     def __hash__(self) -> int:
         return hash(("cuda", self.ordinal))
 
-    def __repr__(self) -> str:
-        return f"<CudaDevice: {describe_device(self)}>"
+    def _described(self) -> str:
+        return describe_device(self)
 
 
 def describe_device(device: CudaDevice) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from kapi_runtime.cuda import driver
 from kapi_runtime.cuda.devices import CudaDevice
+from kapi_runtime.platform.handles import EventStatus
 
 __all__ = ["CudaEvent", "is_passed", "recorded_event", "wait_on_stream"]
 
@@ -52,6 +53,11 @@ class CudaEvent:
     def is_done(self) -> bool:
         """Whether the mark is passed; waits for nothing."""
         return self._is_passed()
+
+    @property
+    def execution_status(self) -> EventStatus:
+        """How far the work before the mark is, as far as the driver says; waits for nothing."""
+        return EventStatus.complete if self.is_done else EventStatus.running
 
     def _is_passed(self) -> bool:
         code, _ = driver.result("cuEventQuery", self.native)

@@ -15,10 +15,13 @@ import itertools
 import os
 import threading
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kapi_runtime.cuda.events import CudaEvent, is_passed, recorded_event
-from kapi_runtime.cuda.queues import CudaQueue
+from kapi_runtime.platform.handles import EventStatus, HostEvent
+
+if TYPE_CHECKING:
+    from kapi_runtime.cuda.queues import CudaQueue
 
 __all__ = ["PlannedLaunch", "Timeline", "finish", "in_flight", "keep", "release", "timeline_of"]
 
@@ -100,7 +103,7 @@ class Timeline:
         return len(self._launches)
 
 
-class PlannedLaunch(CudaEvent):
+class PlannedLaunch(CudaEvent, HostEvent):
     """The event of a launch by a plan, for host and device: set in the stream when it is asked for.
 
     It may be passed a little later than the launch is done, if more was submitted since.
@@ -118,6 +121,11 @@ class PlannedLaunch(CudaEvent):
     def device_event(self) -> CudaEvent:
         """Itself, as that of the device."""
         return self
+
+    @property
+    def status(self) -> EventStatus:
+        """How far the kernel is, as far as the driver says."""
+        return self.execution_status
 
     @property
     def queue(self) -> CudaQueue:

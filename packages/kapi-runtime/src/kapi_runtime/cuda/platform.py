@@ -33,6 +33,7 @@ from kapi_runtime.platform.interface import (
     Platform,
     Times,
 )
+from kapi_runtime.platform.placement import other_target_error
 from kapi_sim.errors import DeviceNotFoundError, DriverError, KernelLaunchError
 from kapi_sim.language.usm_fields import ArrayFields
 from kapi_sim.shown import shown
@@ -142,6 +143,12 @@ class CudaPlatform(Platform):
         assert isinstance(target, kapi_ptx.PtxTarget)
         return kapi_ptx.compile_kernel(function, signature, target=target, options=options)
 
+    def compile_function(
+        self, function: Callable[..., Any], signature: Any, device_function: bool, target: Target, **options: Any
+    ) -> tuple[bytes, Any]:
+        assert isinstance(target, kapi_ptx.PtxTarget)
+        return kapi_ptx.compile_ptx(function, signature, device_function, target=target, **options)
+
     def write_module(self, module: KernelModule, key: str) -> bytes:
         assert isinstance(module, kapi_ptx.PtxModule)
         return kapi_ptx.write_module(module, key)
@@ -150,7 +157,8 @@ class CudaPlatform(Platform):
         return kapi_ptx.read_module(data, key)
 
     def built(self, module: KernelModule, queue: Any) -> CudaKernel:
-        assert isinstance(module, kapi_ptx.PtxModule)
+        if not isinstance(module, kapi_ptx.PtxModule):
+            raise other_target_error(module, "CUDA")
         return programs.built_kernel(module, queue.device)
 
     def checked_code(self, form: str, code: Any, entry: str) -> bytes | str:
@@ -225,7 +233,17 @@ class CudaPlatform(Platform):
         assert local_range is not None  # `submitted_range` chose one
         return make_plan(_ours(kernel), queue, given, packed, global_range, local_range)
 
-    # -- time
+    # -- marks and time
+
+    def mark(self, queue: Any, timing: bool) -> tuple[CudaEvent, CudaEvent | None]:
+        event = recorded_event(queue.device, queue.handle, timing)
+        return event, event if timing else None
+
+    def hold(self, queue: Any, event: Any) -> None:
+        wait_on_stream(queue.device, queue.handle, event)
+
+    def elapsed_ns(self, start: Any, end: Any) -> int:
+        return int(start.elapsed_ns(end))
 
     def is_done(self, event: Any) -> bool:
         return bool(event.is_done)

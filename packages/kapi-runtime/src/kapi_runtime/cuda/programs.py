@@ -12,6 +12,7 @@ from typing import Any
 from kapi_ptx import PtxModule
 from kapi_runtime.cuda import cubins, driver
 from kapi_runtime.cuda.devices import CudaDevice, describe_device
+from kapi_runtime.platform.log import building
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim.errors import DriverError, LimitError
 from kapi_sim.shown import shown
@@ -22,6 +23,7 @@ _CAPACITY = 512
 _LOG_BYTES = 16 * 1024
 
 _STATIC_SHARED = 48 * 1024  # more shared memory than this must be asked for by an attribute of the function
+_LINE = b"\t.loc\t"
 _REGISTER_STEP = 8  # registers are given to a work-item by so many
 
 _lock = threading.Lock()
@@ -200,7 +202,9 @@ def built_kernel(module: PtxModule, device: CudaDevice) -> CudaKernel:
             f"{major}.{minor}, or an older one, got PTX for sm_{module.target.sm}",
             code="device-too-old",
         )
-    kernel = CudaKernel(module.name, device, _loaded(module.name, module.code, module.entry_point, device), module)
+    with building(module.name, device, describe_device):
+        function = _loaded(module.name, module.code, module.entry_point, device)
+    kernel = CudaKernel(module.name, device, function, module)
     with _lock:
         kernel = _kernels.setdefault(key, kernel)
         while len(_kernels) > _CAPACITY:
@@ -287,6 +291,8 @@ def _assembled(name: str, code: bytes, device: CudaDevice, max_registers: int | 
     ]
     if max_registers is not None:
         options.append((bound.CUjit_option.CU_JIT_MAX_REGISTERS, max_registers))
+    if _LINE in code:  # `lineinfo=True`: the assembler drops the lines of PTX unless it is told to keep them
+        options.append((bound.CUjit_option.CU_JIT_GENERATE_LINE_INFO, 1))
     names: Sequence[Any] = [option for option, _ in options]
     state = driver.call("cuLinkCreate", len(options), names, [value for _, value in options])
     try:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from kapi_runtime.cuda import driver
+from kapi_runtime.cuda import driver, keep_alive
 from kapi_runtime.cuda.devices import CudaDevice, describe_device, device_at
 from kapi_runtime.cuda.events import CudaEvent, recorded_event, wait_on_stream
 from kapi_runtime.cuda.streams import LEGACY, PER_THREAD, Stream, stream_of
+from kapi_runtime.platform import callbacks
+from kapi_runtime.platform.handles import Queue
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.shown import shown
 
@@ -19,7 +19,7 @@ __all__ = ["CudaQueue", "default_queue", "describe_queue", "new_queue", "queue_o
 _NON_BLOCKING = 1
 
 
-class CudaQueue:
+class CudaQueue(Queue):
     """A stream of a device, whose work runs in the order in which it was submitted.
 
     Two are equal if they are the same stream of the same device.
@@ -58,14 +58,18 @@ class CudaQueue:
         return self.device
 
     def synchronize(self) -> None:
+        """Wait for all work that was submitted to the queue, and for its callbacks, as `Queue.synchronize` says."""
+        self.wait()
+        callbacks.wait_until_called(self)
+        keep_alive.release()
+
+    def wait(self) -> None:
         """Wait for all work that was submitted so far.  Other threads run meanwhile, and Ctrl-C is heard."""
         recorded_event(self.device, self.handle).wait()
 
-    wait = synchronize
-
-    def submit_barrier(self, events: Any = ()) -> CudaEvent:
+    def submit_barrier(self, dependent_events: Any = ()) -> CudaEvent:
         """Let what is submitted from now on wait for events, and return one that is done when they are."""
-        for event in events:
+        for event in dependent_events:
             wait_on_stream(self.device, self.handle, event)
         return recorded_event(self.device, self.handle)
 
@@ -74,22 +78,14 @@ class CudaQueue:
         """Whether all work that was submitted so far is done; waits for nothing."""
         return recorded_event(self.device, self.handle).is_done
 
-    @contextmanager
-    def auto_synchronize(self) -> Iterator[CudaQueue]:
-        """Synchronize at the end of the ``with`` block, also if it is left by an exception."""
-        try:
-            yield self
-        finally:
-            self.synchronize()
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CudaQueue) and (self.device, self.handle) == (other.device, other.handle)
 
     def __hash__(self) -> int:
         return hash((self.device, self.handle))
 
-    def __repr__(self) -> str:
-        return f"<CudaQueue: {describe_queue(self)}>"
+    def _described(self) -> str:
+        return describe_queue(self)
 
 
 class _OwnStream:

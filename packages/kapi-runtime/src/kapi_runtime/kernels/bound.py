@@ -9,9 +9,11 @@ from kapi_runtime.kernels.controls import note_launch, open_reports
 from kapi_runtime.launch.events import listed_events
 from kapi_runtime.launch.preparation import Prepared
 from kapi_runtime.platform import recorder
-from kapi_runtime.platform.interface import HostEventLike, LaunchPlan
+from kapi_runtime.platform.handles import HostEvent
+from kapi_runtime.platform.interface import LaunchPlan
 from kapi_sim import NdRange, Range
 from kapi_sim.language.launchable import BoundLaunch as _BoundLaunch
+from kapi_sim.log import launches
 
 __all__ = ["BoundLaunch"]
 
@@ -59,7 +61,7 @@ class BoundLaunch(_BoundLaunch):
         self._plan = self._prepared.plan(at_once=True)
         self._owners = (self.given, self._plan)
 
-    def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[HostEventLike, Any]:
+    def __call__(self, dependent_events: Iterable[Any] = ()) -> tuple[HostEvent, Any]:
         """Launch after these events and all earlier work on the queue, and return the launch's own events."""
         before = listed_events(dependent_events)
         kernel = self.kernel
@@ -74,6 +76,6 @@ class BoundLaunch(_BoundLaunch):
             # A recording, no plan, or a refusal, which is told by the long way.
             events = self._prepared.submit(before)
         kernel.count_launch()
-        if open_reports():
+        if launches.are_logged or open_reports():
             note_launch(kernel.__name__, self.index_space)
         return events

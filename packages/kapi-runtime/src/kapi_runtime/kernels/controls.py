@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import kapi_sim
 from kapi_sim import KernelLaunchError, NdRange, Range, SimulatorOnlyWarning
+from kapi_sim.log import launches, log_launch
 from kapi_sim.settings.debugging import global_id
 from kapi_sim.shown import shown
 from kapi_sim.tracing import require_limit
@@ -216,7 +217,9 @@ def _reporting(report: _R) -> Iterator[_R]:
 
 
 def note_launch(kernel: str, space: Range | NdRange) -> None:
-    """Add a launch to the reports of the blocks that it is made in; none if there are no `open_reports`."""
+    """Add a launch to the log, if it has launches, and to the reports of the blocks that it is made in."""
+    if launches.are_logged:
+        log_launch(kernel, space)
     for report in _reports.get():
         report.launches.append(f"{kernel} over {space!r}")
 

@@ -18,8 +18,9 @@ from kapi_runtime.launch.events import listed_events
 from kapi_runtime.launch.plans import PlanTable
 from kapi_runtime.launch.preparation import Prepared, compiled, prepare
 from kapi_runtime.platform import recorder
+from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_place import place_of_host_arrays
-from kapi_runtime.platform.interface import BuiltKernel, HostEventLike, Platform
+from kapi_runtime.platform.interface import BuiltKernel, Platform
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim import NdRange, Range
 from kapi_sim.language import KernelOptions
@@ -29,6 +30,7 @@ from kapi_sim.language.launchable import (
     require_index_space,
     require_kernel,
 )
+from kapi_sim.log import launches
 
 __all__ = ["Kernel", "call_kernel", "call_kernel_async", "kernel"]
 
@@ -77,7 +79,7 @@ class Kernel(DeviceLaunchable):
 
     def submit(
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
-    ) -> tuple[HostEventLike, Any]:
+    ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
         before = listed_events(dependent_events)
         self.renewals()
@@ -91,7 +93,7 @@ class Kernel(DeviceLaunchable):
             events = prepared.submit(before)
             self._plans.add(space, prepared)
         self.count_launch()
-        if open_reports():
+        if launches.are_logged or open_reports():
             note_launch(self.__name__, space)
         return events
 
@@ -184,6 +186,7 @@ def kernel(
     *,
     debug: bool = ...,
     boundscheck: bool = ...,
+    lineinfo: bool = ...,
     fastmath: bool | Iterable[str] = ...,
     inline: Literal["always", "never"] = ...,
     work_group_size: int | tuple[int, ...] | None = ...,
@@ -198,8 +201,8 @@ def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> An
     function : function
         A plain Python function.
     **options
-        Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `fastmath`,
-        `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`.
+        Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `lineinfo`,
+        `fastmath`, `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`.
 
     Returns
     -------
@@ -249,7 +252,7 @@ def call_kernel(kernel: DeviceLaunchable, index_space: Range | NdRange, *args: A
 
 def call_kernel_async(
     kernel: DeviceLaunchable, index_space: Range | NdRange, dependent_events: Iterable[Any], *args: Any
-) -> tuple[HostEventLike, Any]:
+) -> tuple[HostEvent, Any]:
     """Submit `kernel` after `dependent_events`, and return events to wait for.
 
     The launch is ordered with what the arrays' library does on the same queue before and after it.  The arguments

@@ -10,8 +10,9 @@ from kapi_runtime.kernels.launchables import DeviceLaunchable, stand_in
 from kapi_runtime.launch.arguments import Arguments, read_arguments
 from kapi_runtime.launch.events import listed_events
 from kapi_runtime.launch.preparation import compiled, prepare
+from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_place import place_of_host_arrays
-from kapi_runtime.platform.interface import BuiltKernel, HostEventLike, Platform
+from kapi_runtime.platform.interface import BuiltKernel, Platform
 from kapi_runtime.platform.whole import done_whole
 from kapi_sim import DtypeError, KernelLaunchError, NdRange, Range
 from kapi_sim.errors import code_of, message_of
@@ -39,7 +40,7 @@ class ModuleKernel(DeviceLaunchable):
 
     def submit(
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
-    ) -> tuple[HostEventLike, Any]:
+    ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
         module = self.module
         names = parameters_for_launch(self.py_func, space, given)

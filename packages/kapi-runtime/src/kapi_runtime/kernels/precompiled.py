@@ -1,4 +1,4 @@
-"""Kernels that were compiled before and elsewhere: SPIR-V modules of any compiler, and OpenCL C source."""
+"""Kernels that were compiled before and elsewhere: SPIR-V and PTX modules of any compiler, cubins, OpenCL C source."""
 
 from __future__ import annotations
 
@@ -18,30 +18,35 @@ from kapi_runtime.launch.arguments import Arguments, read_arguments
 from kapi_runtime.launch.events import listed_events
 from kapi_runtime.launch.preparation import Made, prepare
 from kapi_runtime.platform import installed, reset
+from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_place import place_of_host_arrays
-from kapi_runtime.platform.interface import BuiltKernel, ForeignCode, HostEventLike, NativeArgument, Platform
+from kapi_runtime.platform.interface import BuiltKernel, ForeignCode, NativeArgument, Platform
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim import DtypeError, LocalAccessor, NdRange, Range
 from kapi_sim.language.launchable import parameters_for_launch
 from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.log import launches, log_launch
 
 if TYPE_CHECKING:
+    from kapi_ptx import PtxModule
     from kapi_spirv import SpirvModule
 
-__all__ = ["PrecompiledKernel", "load_opencl", "load_spirv"]
+__all__ = ["PrecompiledKernel", "load_opencl", "load_ptx", "load_spirv"]
+
+_ELF = b"\x7fELF"
 
 _kernels: WeakSet[PrecompiledKernel] = WeakSet()
 
 
 class PrecompiledKernel(DeviceLaunchable):
-    """A kernel whose code was made elsewhere; `load_spirv` and `load_opencl` make it.
+    """A kernel whose code was made elsewhere; `load_spirv`, `load_ptx` and `load_opencl` make it.
 
     It is built by the driver at its first launch on a device, and it can be pickled: its code travels.
 
     Attributes
     ----------
     code : bytes or str
-        SPIR-V, or OpenCL C source.
+        SPIR-V, PTX, a cubin, or OpenCL C source.
     parameters : tuple of str
         Its parameters as text, such as ``"x: float32[:]"``.
     """
@@ -56,7 +61,7 @@ class PrecompiledKernel(DeviceLaunchable):
 
     @property
     def code(self) -> bytes | str:
-        """SPIR-V, or OpenCL C source."""
+        """SPIR-V, PTX, a cubin, or OpenCL C source."""
         return self._foreign.code
 
     @property
@@ -66,7 +71,7 @@ class PrecompiledKernel(DeviceLaunchable):
 
     def submit(
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
-    ) -> tuple[HostEventLike, Any]:
+    ) -> tuple[HostEvent, Any]:
         """Launch, and return the events of `call_kernel_async`."""
         names = parameters_for_launch(self.py_func, space, given)
         place = place_of_host_arrays()
@@ -85,6 +90,8 @@ class PrecompiledKernel(DeviceLaunchable):
 
         events = prepare(self.__name__, space, arguments, place, make).submit(listed_events(dependent_events))
         self.count_launch()
+        if launches.are_logged:
+            log_launch(self.__name__, space)
         return events
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -187,6 +194,42 @@ def load_spirv(code: bytes | SpirvModule, entry: str = "", parameters: Parameter
     if isinstance(code, KernelModule):
         return ModuleKernel(code)
     return _loaded("sycl", "spirv", code, entry, parameters, options)
+
+
+def load_ptx(code: str | bytes | PtxModule, entry: str = "", parameters: Parameters = ()) -> Any:
+    """Make a kernel of a PTX module or a cubin, to be launched on CUDA devices like any other.
+
+    Parameters
+    ----------
+    code : str or bytes or PtxModule
+        PTX; a cubin; or what `kapi_ptx.compile_kernel` gave, maybe in another process, which knows its entry point and
+        parameters.
+    entry : str
+        Name of the kernel in it.
+    parameters : mapping or sequence of (str, type)
+        Name and type of each parameter, as for `load_spirv`.
+
+    Returns
+    -------
+    PrecompiledKernel or ModuleKernel
+
+    Raises
+    ------
+    KernelCompilationError
+        If the code is neither, or has no kernel of this name, or a parameter is not one of the kinds.
+    DriverError
+        If CUDA is not installed.
+
+    Notes
+    -----
+    A launch over ``Range(n, m)`` chooses blocks whose sizes divide the extents, and runs as many threads as asked for.
+    The last dimension is CUDA's x.  Local memory is dynamic shared memory; several accessors follow each other in it,
+    each at a multiple of 16 bytes.
+    """
+    if isinstance(code, KernelModule):
+        return ModuleKernel(code)
+    form = "cubin" if isinstance(code, bytes) and code.startswith(_ELF) else "ptx"
+    return _loaded("cuda", form, code, entry, parameters, "")
 
 
 def load_opencl(source: str, entry: str, parameters: Parameters, options: str = "") -> PrecompiledKernel:

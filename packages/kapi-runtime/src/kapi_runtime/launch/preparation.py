@@ -16,9 +16,12 @@ from kapi_runtime.launch.failures import FailureWatch
 from kapi_runtime.launch.geometry import packed_extents, submitted_range
 from kapi_runtime.launch.overlaps import require_apart
 from kapi_runtime.platform import recorder
+from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_place import HostPlace
-from kapi_runtime.platform.interface import BuiltKernel, HostEventLike, LaunchPlan, NativeArgument, Platform
+from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, NativeArgument, Platform
+from kapi_runtime.platform.log import log_device
 from kapi_sim import DriverError, KernelLaunchError, NdRange, Range
+from kapi_sim.log import launches
 from kapi_sim.shown import shown
 
 __all__ = ["CompileFor", "Made", "Prepared", "compiled", "prepare"]
@@ -74,7 +77,7 @@ class Prepared:
     global_range: list[int] | None
     local_range: list[int] | None
 
-    def submit(self, dependent_events: Sequence[Any]) -> tuple[HostEventLike, Any]:
+    def submit(self, dependent_events: Sequence[Any]) -> tuple[HostEvent, Any]:
         """Submit it after these events and all earlier work on the queue.
 
         Returns
@@ -187,8 +190,10 @@ def prepare(
     ForkError
         In a process that was forked after a device was used.
     """
+    launches.refresh()
     platform, queue = placed(name, arguments, place)
     platform.require_usable()
+    log_device(platform, queue)
     made = make(platform, queue)
     global_range, local_range = None, None
     whole = space if isinstance(space, Range) else space.global_range

@@ -11,7 +11,7 @@ from kapi_runtime.platform.devices import current_device, find_device, platform_
 from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
 
-__all__ = ["Context", "MemoryInfo", "close", "current_context", "get_memory_info", "require_context"]
+__all__ = ["Context", "MemoryInfo", "close", "current_context", "require_context"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -151,28 +151,6 @@ def current_context(device: Any = None) -> Context:
     return Context(find_device(device))
 
 
-def get_memory_info(device: Any = None) -> MemoryInfo:
-    """Return the memory of a device, free and total, in bytes; what is free is None where the driver does not say.
-
-    Parameters
-    ----------
-    device : int or str or Device, optional
-        A device, as `select_device` takes it; by default the current one.
-
-    Raises
-    ------
-    DeviceNotFoundError
-        If there is no such device.
-
-    Examples
-    --------
-    >>> import kapi_runtime as kapi
-    >>> kapi.get_memory_info().total > 0
-    True
-    """
-    return current_context(device).get_memory_info()
-
-
 def require_context(function: _Function) -> _Function:
     """Decorate a function that needs a device: the one that is current when it is called stays so until it returns.
 
@@ -189,9 +167,10 @@ def require_context(function: _Function) -> _Function:
     Examples
     --------
     >>> import kapi_runtime as kapi
-    >>> @kapi.require_context
+    >>> import kapi_runtime.compat as cuda
+    >>> @cuda.require_context
     ... def units():
-    ...     return kapi.get_current_device().max_compute_units
+    ...     return kapi.devices.current.max_compute_units
     >>> units() >= 1
     True
     """
@@ -214,7 +193,7 @@ def close() -> None:
     >>> import kapi_runtime as kapi
     >>> device = kapi.select_device(0)
     >>> kapi.close()
-    >>> kapi.get_current_device() == kapi.default_device()
+    >>> kapi.devices.current == kapi.default_device()
     True
     """
     for platform in installed.platforms():

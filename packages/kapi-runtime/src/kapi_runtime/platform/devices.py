@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex
 from kapi_runtime.platform import current, installed
 from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import DeviceNotFoundError
+from kapi_sim.log import LOGGER
 from kapi_sim.shown import shown
 
 __all__ = [
@@ -78,17 +79,6 @@ class DeviceList(Sequence[Any]):
             If none is current, and there is none at all.
         """
         return current_device()
-
-    @property
-    def default(self) -> Any:
-        """The device that is used where nothing says otherwise: SYCL's default, if arrays can live on it.
-
-        Raises
-        ------
-        DeviceNotFoundError
-            If there is no device; the message says what was looked for, and where.
-        """
-        return default_device()
 
     def __getitem__(self, index: Any) -> Any:
         found = _all()
@@ -171,6 +161,7 @@ def select_device(device: Any) -> Any:
     """
     chosen = find_device(device)
     current.select(chosen)
+    LOGGER.info("current device: %s", platform_of_device(chosen).describe_device(chosen))
     return chosen
 
 
@@ -222,8 +213,8 @@ def get_current_device() -> Any:
 
     Examples
     --------
-    >>> import kapi_runtime as kapi
-    >>> kapi.get_current_device() == kapi.default_device()
+    >>> import kapi_runtime.compat as cuda
+    >>> cuda.get_current_device() == cuda.gpus.current
     True
     """
     return current_device()
@@ -241,8 +232,8 @@ def list_devices() -> list[Any]:
 
     Examples
     --------
-    >>> import kapi_runtime as kapi
-    >>> [each.kind for each in kapi.list_devices() if each.is_default]
+    >>> import kapi_runtime.compat as cuda
+    >>> [each.kind for each in cuda.list_devices() if each.is_default]
     ['cpu']
     """
     return [device.summary for device in _all()]
@@ -253,8 +244,8 @@ def is_available() -> bool:
 
     Examples
     --------
-    >>> import kapi_runtime as kapi
-    >>> kapi.is_available()
+    >>> import kapi_runtime.compat as cuda
+    >>> cuda.is_available()
     True
     """
     try:

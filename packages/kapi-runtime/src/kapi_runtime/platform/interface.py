@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from kapi_runtime.platform.handles import Device, DeviceSummary, HostEvent, Queue
 from kapi_sim import LocalAccessor
 from kapi_sim.language.usm_fields import ArrayFields
 
@@ -32,7 +33,6 @@ __all__ = [
     "DeviceLimits",
     "Findings",
     "ForeignCode",
-    "HostEventLike",
     "KernelInformation",
     "LaunchPlan",
     "NativeArgument",
@@ -73,16 +73,6 @@ class BuiltKernel(Protocol):
         """Local memory that a work-group may ask for in a launch, in bytes."""
 
 
-class HostEventLike(Protocol):
-    """The host's side of a launch, the first of the two that `call_kernel_async` returns."""
-
-    def wait(self) -> None:
-        """Wait for the kernel, let go of its arguments, and raise what a work-item met.
-
-        Other threads run meanwhile, and Ctrl-C is heard.
-        """
-
-
 class Allocation(Protocol):
     """Memory of a device that lives as long as this object; freed when nobody holds it."""
 
@@ -105,7 +95,7 @@ class LaunchPlan(Protocol):
     def device(self) -> Any:
         """The device that it launches on; plans of a device that is reset are dropped."""
 
-    def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEventLike, Any] | None:
+    def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any] | None:
         """Launch with these arguments after these events, and return the host event and the device event.
 
         Parameters
@@ -125,7 +115,7 @@ class LaunchPlan(Protocol):
     def pack(self, given: tuple[Any, ...]) -> bool:
         """Pack the arguments for `send`; False if they are not the plan's."""
 
-    def send(self, owners: Any, before: list[Any]) -> tuple[HostEventLike, Any] | None:
+    def send(self, owners: Any, before: list[Any]) -> tuple[HostEvent, Any] | None:
         """Launch with what was packed last, and keep `owners` alive until it has run; None as for `launch`."""
 
 
@@ -248,8 +238,8 @@ class Findings:
 
     Attributes
     ----------
-    devices : tuple
-        Summaries of the devices that kernels can run on, best first; ``str(summary)`` is shown.
+    devices : tuple of DeviceSummary
+        The devices that kernels can run on, best first; ``str(summary)`` is shown.
     left_out : tuple of str
         Devices that they cannot run on, with the reason.
     settings : tuple of (str, str)
@@ -258,13 +248,16 @@ class Findings:
         What the search for a driver came to.
     problems : tuple of str
         What is wrong, with the way out; empty if nothing is.
+    launches : str
+        Which way repeated launches go, and why if it is the slow one; empty without a device.
     """
 
-    devices: tuple[Any, ...]
+    devices: tuple[DeviceSummary, ...]
     left_out: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
     driver: str
     problems: tuple[str, ...]
+    launches: str = ""
 
 
 class Platform(ABC):
@@ -348,19 +341,15 @@ class Platform(ABC):
         """Raise ForkError in a process that was forked after a device was used; cheap, asked by each launch."""
 
     @abstractmethod
-    def devices(self) -> list[Any]:
-        """Return the devices that kernels can run on, best first: objects of the platform's own class `Device`.
-
-        A `Device` is hashable and equal to others of the same device; ``with device:`` makes it current by
-        `kapi_runtime.platform.current`, and it has `summary`, whose text is shown.
-        """
+    def devices(self) -> Sequence[Device]:
+        """Return the devices that kernels can run on, best first; each is hashable and equal to others of the same."""
 
     @abstractmethod
-    def default_device(self) -> Any:
+    def default_device(self) -> Device | None:
         """Return the device that is used where nothing says otherwise, or None if there is none."""
 
     @abstractmethod
-    def device(self, source: Any) -> Any:
+    def device(self, source: Any) -> Device | None:
         """Return the `Device` that a native device, or a text such as a part of its name, stands for, or None.
 
         Indices are not asked here: they count the devices of all platforms.
@@ -379,16 +368,16 @@ class Platform(ABC):
         """Return what decides how large work-groups are best made on a `Device`."""
 
     @abstractmethod
-    def default_queue(self, device: Any) -> Any:
+    def default_queue(self, device: Any) -> Queue:
         """Return the queue of a `Device` that arrays which name no queue live on; the same for each call."""
 
     @abstractmethod
-    def new_queue(self, device: Any, in_order: bool, profiling: bool) -> Any:
+    def new_queue(self, device: Any, in_order: bool, profiling: bool) -> Queue:
         """Make a queue of a `Device`; on platforms whose queues are all in order or all timed, that is granted."""
 
     @abstractmethod
-    def external_queue(self, source: Any) -> Any:
-        """Return the queue, as the platform's own class `Queue`, of one that somebody else made; None if it is none.
+    def external_queue(self, source: Any) -> Queue | None:
+        """Return the `Queue` of one that somebody else made; None if it is none.
 
         Parameters
         ----------
@@ -398,7 +387,7 @@ class Platform(ABC):
         """
 
     @abstractmethod
-    def device_of(self, queue: Any) -> Any:
+    def device_of(self, queue: Any) -> Device:
         """Return the `Device` of a queue."""
 
     @abstractmethod
@@ -447,6 +436,31 @@ class Platform(ABC):
         """
 
     @abstractmethod
+    def compile_function(
+        self, function: Callable[..., Any], signature: Any, device_function: bool, target: Target, **options: Any
+    ) -> tuple[bytes, Any]:
+        """Compile a function to code that other programs load, and return it with the type of its result.
+
+        Parameters
+        ----------
+        function : function
+            In the kernel language.
+        signature : sequence of numba.types.Type
+            The type of each parameter.
+        device_function : bool
+            Whether it is exported with plain arguments, to be called, in place of a kernel.
+        target : Target
+            What `target_of` gave.
+        **options
+            "debug", "fastmath" and "opt" of `KernelOptions`.
+
+        Raises
+        ------
+        KernelCompilationError
+            If it cannot be compiled.
+        """
+
+    @abstractmethod
     def write_module(self, module: KernelModule, key: str) -> bytes:
         """Return the bytes of a file of the disk cache; ModuleFileError if the module cannot be kept."""
 
@@ -464,6 +478,8 @@ class Platform(ABC):
             If the driver refuses the module; the message holds its build log.
         LimitError
             If the module needs what the device does not have.
+        ExecutionPlacementError
+            If it was compiled for another platform.
         """
 
     @abstractmethod
@@ -608,7 +624,7 @@ class Platform(ABC):
         """Return an event that is done when these events are; done at once for none.  For launches of no work-item."""
 
     @abstractmethod
-    def host_event(self, event: Any, release: Callable[[], None]) -> HostEventLike:
+    def host_event(self, event: Any, release: Callable[[], None]) -> HostEvent:
         """Return the host's side of a launch, whose `wait` calls `release` once the event is done."""
 
     @abstractmethod
@@ -643,7 +659,38 @@ class Platform(ABC):
             Whether many launches are expected, so that the plan may cost some milliseconds now.
         """
 
-    # -- time
+    # -- marks and time
+
+    @abstractmethod
+    def mark(self, queue: Any, timing: bool) -> tuple[Any, Any]:
+        """Set a mark after all work that was submitted to a `Queue` so far.
+
+        Parameters
+        ----------
+        queue : Queue
+            Where.
+        timing : bool
+            Whether the device takes the time when the mark is passed.
+
+        Returns
+        -------
+        event, timed : object
+            The native event that is done when the mark is passed, and that which has its time, for `elapsed_ns`; None
+            without timing.
+
+        Raises
+        ------
+        LimitError
+            If the device takes no times.
+        """
+
+    @abstractmethod
+    def hold(self, queue: Any, event: Any) -> None:
+        """Let all that kapi and others submit to a `Queue` from now on wait for a native event; the host does not."""
+
+    @abstractmethod
+    def elapsed_ns(self, start: Any, end: Any) -> int:
+        """Return the time between two marks of one device that were timed and are passed, in ns."""
 
     @abstractmethod
     def is_done(self, event: Any) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kapi_sim.errors import ExecutionPlacementError
 
-__all__ = ["placement_error"]
+if TYPE_CHECKING:
+    from kapi_lowering import KernelModule
+
+__all__ = ["other_target_error", "placement_error"]
 
 
 def placement_error(message: str, code: str) -> ExecutionPlacementError:
@@ -30,3 +33,12 @@ def _error_class() -> type[ExecutionPlacementError]:
             {"__doc__": ExecutionPlacementError.__doc__, "__module__": ExecutionPlacementError.__module__},
         )
     return _classes[theirs]
+
+
+def other_target_error(module: KernelModule, platform: str) -> ExecutionPlacementError:
+    """Make the error for a compiled kernel that is given arrays of a platform which it was not compiled for."""
+    return placement_error(
+        f"arrays of kernel `{module.name}` must be of the platform that it was compiled for, by "
+        f"{type(module).__module__.partition('.')[0]}, got arrays of {platform}",
+        "different-platforms",
+    )

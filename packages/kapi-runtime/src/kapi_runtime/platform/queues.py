@@ -13,6 +13,8 @@ from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.shown import shown
 
+_ADDRESS = (int, np.integer, ctypes.c_void_p)
+
 __all__ = ["default_queue", "external_queue", "known_queue", "queue"]
 
 
@@ -83,7 +85,9 @@ def queue(device: Any = None, *, in_order: bool = False, profiling: bool = False
 
 
 def known_queue(source: Any) -> tuple[Platform, Any] | None:
-    """Return the platform and the `Queue` of a queue of any library, or None if it is none."""
+    """Return the platform and the `Queue` of a queue of any library, or None if it is none; no address is one."""
+    if isinstance(source, _ADDRESS):
+        return None
     for platform in installed.platforms():
         found = platform.external_queue(source)
         if found is not None:
@@ -121,7 +125,7 @@ def external_queue(source: Any) -> Any:
     >>> kapi.external_queue(theirs.addressof_ref()) == theirs
     True
     """
-    if isinstance(source, (int, np.integer, ctypes.c_void_p)):
+    if isinstance(source, _ADDRESS):
         # An address says nothing of its platform.
         found = platform_of_device(current_device()).external_queue(source)
     else:

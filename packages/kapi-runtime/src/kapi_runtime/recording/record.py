@@ -143,9 +143,10 @@ def profile_start() -> Recording:
     --------
     >>> import numpy as np
     >>> import kapi_runtime as kapi
-    >>> recording = kapi.profile_start()
+    >>> import kapi_runtime.compat as cuda
+    >>> recording = cuda.profile_start()
     >>> array = kapi.memory.asarray(np.ones(10))
-    >>> kapi.profile_stop() is recording
+    >>> cuda.profile_stop() is recording
     True
     >>> [(entry.kind, entry.nbytes) for entry in recording.entries]
     [('copy', 80)]
@@ -171,8 +172,8 @@ def profile_stop() -> Recording:
 
     Examples
     --------
-    >>> import kapi_runtime as kapi
-    >>> kapi.profile_stop()
+    >>> import kapi_runtime.compat as cuda
+    >>> cuda.profile_stop()
     Traceback (most recent call last):
       ...
     kapi_sim.errors.KernelLaunchError: profiling must be started before it is stopped, got none: call \

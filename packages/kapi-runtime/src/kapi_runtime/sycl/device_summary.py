@@ -5,68 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kapi_runtime.platform.handles import DeviceSummary
 from kapi_runtime.sycl import drivers
 from kapi_runtime.sycl.usable import best_device, usable_devices
 
-__all__ = ["DeviceSummary", "describe_device", "summarize"]
+__all__ = ["DpctlDeviceSummary", "describe_device", "summarize"]
 
 _ASPECT = "has_aspect_"
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceSummary:
-    """What is worth knowing of one device.
-
-    Attributes
-    ----------
-    filter_string : str
-        The name by which dpctl and dpnp select it, such as ``"opencl:cpu:0"``; "" for a sub-device.
-    name, vendor, platform, driver_version : str
-        As the driver says them.
-    backend : str
-        "opencl" or "level_zero".
-    kind : str
-        "cpu", "gpu" or "accelerator".
-    compute_units : int
-        Parallel compute units.
-    max_work_group_size : int
-        Largest work-group, in work-items.
-    max_work_item_sizes : tuple of int
-        Largest work-group along each dimension, in work-items, the fastest dimension last.
-    local_mem_size, global_mem_size, max_mem_alloc_size : int
-        Memory of one work-group, of the device, and the largest single allocation, in bytes.
-    sub_group_sizes : tuple of int
-        Sub-group sizes that kernels may have, in work-items.
-    aspects : tuple of str
-        SYCL's aspects that it has, such as "fp64".
-    found_by : str
-        How its driver came to be loaded.
-    is_default : bool
-        Whether kernels and arrays go to it where nothing says otherwise.
-    """
-
-    filter_string: str
-    name: str
-    vendor: str
-    platform: str
-    driver_version: str
-    backend: str
-    kind: str
-    compute_units: int
-    max_work_group_size: int
-    max_work_item_sizes: tuple[int, ...]
-    local_mem_size: int
-    global_mem_size: int
-    max_mem_alloc_size: int
-    sub_group_sizes: tuple[int, ...]
-    aspects: tuple[str, ...]
-    found_by: str
-    is_default: bool
-
-    @property
-    def has_usm(self) -> bool:
-        """Whether the device has the unified shared memory that arrays live in."""
-        return "usm_device_allocations" in self.aspects and "usm_shared_allocations" in self.aspects
+class DpctlDeviceSummary(DeviceSummary):
+    """What is worth knowing of a device that dpctl knows."""
 
     def __str__(self) -> str:
         kinds = ", ".join(word for word in ("fp64", "fp16", "atomic64") if word in self.aspects)
@@ -86,10 +36,10 @@ class DeviceSummary:
         return "\n".join(lines)
 
 
-def summarize(device: Any) -> DeviceSummary:
+def summarize(device: Any) -> DpctlDeviceSummary:
     """Return the summary of a `dpctl.SyclDevice`, root or sub-device."""
     platform = device.sycl_platform
-    return DeviceSummary(
+    return DpctlDeviceSummary(
         filter_string=_filter_string(device),
         name=device.name.strip(),
         vendor=device.vendor.strip(),

@@ -9,7 +9,7 @@ import dpctl
 
 from kapi_runtime.platform import current
 from kapi_runtime.sycl import drivers
-from kapi_runtime.sycl.device import Device
+from kapi_runtime.sycl.device import DpctlDevice
 from kapi_runtime.sycl.device_summary import describe_device
 from kapi_runtime.sycl.usable import best_device, is_usable, usable_devices
 from kapi_sim.errors import DeviceNotFoundError
@@ -19,13 +19,13 @@ __all__ = ["current_device", "default_device", "device_of", "missing_device_mess
 _INSTALL = 'pip install "kapi-runtime[cpu]"'
 
 
-def default_device() -> Device | None:
+def default_device() -> DpctlDevice | None:
     """Return SYCL's default device if arrays can live on it, otherwise the best that they can, or None."""
     device = best_device(usable_devices())
-    return None if device is None else Device(device)
+    return None if device is None else DpctlDevice(device)
 
 
-def current_device() -> Device:
+def current_device() -> DpctlDevice:
     """Return the current device if it is one of SYCL's, otherwise SYCL's default.
 
     Raises
@@ -34,7 +34,7 @@ def current_device() -> Device:
         If there is none; the message says what was looked for, and where.
     """
     device = current.current()
-    if isinstance(device, Device):
+    if isinstance(device, DpctlDevice):
         return device
     default = default_device()
     if default is None:
@@ -42,20 +42,20 @@ def current_device() -> Device:
     return default
 
 
-def device_of(source: Any) -> Device | None:
+def device_of(source: Any) -> DpctlDevice | None:
     """Return the device that a device, a filter string or a part of a name, in any case, stands for; None if none."""
-    if isinstance(source, Device):
+    if isinstance(source, DpctlDevice):
         return source
     if isinstance(source, dpctl.SyclDevice):
-        return Device(source)
+        return DpctlDevice(source)
     if not isinstance(source, str):
         return None
     try:
-        return Device(source)
+        return DpctlDevice(source)
     except (dpctl.SyclDeviceCreationError, ValueError):
         for device in usable_devices():
             if source.strip() and source.lower() in device.name.lower():
-                return Device(device)
+                return DpctlDevice(device)
     return None
 
 

@@ -24,12 +24,12 @@ from kapi_runtime.platform.interface import (
     Platform,
     Times,
 )
-from kapi_runtime.sycl import discovery, findings, keep_alive, memory, queues
+from kapi_runtime.platform.placement import other_target_error
+from kapi_runtime.sycl import discovery, events, findings, keep_alive, memory, queues
 from kapi_runtime.sycl.copying import copy_array, copy_bytes
-from kapi_runtime.sycl.device import Device
+from kapi_runtime.sycl.device import DpctlDevice
 from kapi_runtime.sycl.device_summary import describe_device
 from kapi_runtime.sycl.dlpack import is_on_sycl_device
-from kapi_runtime.sycl.events import HostEvent, native_events
 from kapi_runtime.sycl.fork import require_no_fork
 from kapi_runtime.sycl.geometry import rounded_range
 from kapi_runtime.sycl.native.submission import DONE
@@ -96,13 +96,13 @@ class SyclPlatform(Platform):
     def require_usable(self) -> None:
         require_no_fork()
 
-    def devices(self) -> list[Device]:
-        return [Device(device) for device in usable_devices()]
+    def devices(self) -> list[DpctlDevice]:
+        return [DpctlDevice(device) for device in usable_devices()]
 
-    def default_device(self) -> Device | None:
+    def default_device(self) -> DpctlDevice | None:
         return discovery.default_device()
 
-    def device(self, source: Any) -> Device | None:
+    def device(self, source: Any) -> DpctlDevice | None:
         return discovery.device_of(source)
 
     def missing_device_message(self) -> str:
@@ -114,17 +114,17 @@ class SyclPlatform(Platform):
     def limits(self, device: Any) -> DeviceLimits:
         return DeviceLimits(device.max_compute_units, device.max_work_group_size, tuple(device.max_work_item_sizes3d))
 
-    def default_queue(self, device: Any) -> queues.Queue:
+    def default_queue(self, device: Any) -> queues.DpctlQueue:
         return queues.default_queue(device)
 
-    def new_queue(self, device: Any, in_order: bool, profiling: bool) -> queues.Queue:
+    def new_queue(self, device: Any, in_order: bool, profiling: bool) -> queues.DpctlQueue:
         return queues.new_queue(device, in_order, profiling)
 
-    def external_queue(self, source: Any) -> queues.Queue | None:
+    def external_queue(self, source: Any) -> queues.DpctlQueue | None:
         return queues.external_queue(source)
 
-    def device_of(self, queue: Any) -> Device:
-        return Device(queue.sycl_device)
+    def device_of(self, queue: Any) -> DpctlDevice:
+        return DpctlDevice(queue.sycl_device)
 
     def describe_queue(self, queue: Any) -> str:
         return queues.describe_queue(queue)
@@ -155,6 +155,14 @@ class SyclPlatform(Platform):
         assert isinstance(target, SpirvTarget)
         return compile_kernel(function, signature, target=target, options=options)
 
+    def compile_function(
+        self, function: Callable[..., Any], signature: Any, device_function: bool, target: Target, **options: Any
+    ) -> tuple[bytes, Any]:
+        import kapi_spirv
+
+        assert isinstance(target, kapi_spirv.SpirvTarget)
+        return kapi_spirv.compile_spirv(function, signature, device_function, target=target, **options)
+
     def write_module(self, module: KernelModule, key: str) -> bytes:
         import kapi_spirv
 
@@ -170,7 +178,8 @@ class SyclPlatform(Platform):
         from kapi_runtime.sycl.program import device_kernel
         from kapi_spirv import SpirvModule
 
-        assert isinstance(module, SpirvModule)
+        if not isinstance(module, SpirvModule):
+            raise other_target_error(module, "SYCL")
         return device_kernel(module, queue)
 
     def checked_code(self, form: str, code: Any, entry: str) -> bytes | str:
@@ -206,8 +215,8 @@ class SyclPlatform(Platform):
             return rounded_range(global_range, cast("DeviceKernel", kernel).compute_units, kernel.max_work_group_size)
         return list(global_range), None if local_range is None else list(local_range)
 
-    def native_events(self, events: Sequence[Any]) -> list[Any]:
-        return native_events(events)
+    def native_events(self, given: Sequence[Any]) -> list[Any]:
+        return events.native_events(given)
 
     def native_arguments(self, queue: Any, arguments: Sequence[NativeArgument]) -> list[Any]:
         return [_native_argument(argument, queue) for argument in arguments]
@@ -235,8 +244,8 @@ class SyclPlatform(Platform):
     def barrier(self, queue: Any, before: Sequence[Any]) -> Any:
         return queue.submit_barrier(list(before)) if before else dpctl.SyclEvent()
 
-    def host_event(self, event: Any, release: Callable[[], None]) -> HostEvent:
-        return HostEvent(event, release)
+    def host_event(self, event: Any, release: Callable[[], None]) -> events.DpctlHostEvent:
+        return events.DpctlHostEvent(event, release)
 
     def make_plan(
         self,
@@ -253,7 +262,16 @@ class SyclPlatform(Platform):
 
         return make_plan(cast("DeviceKernel", kernel), queue, given, packed, global_range, local_range, at_once)
 
-    # -- time
+    # -- marks and time
+
+    def mark(self, queue: Any, timing: bool) -> tuple[Any, Any]:
+        return events.mark(queue, timing)
+
+    def hold(self, queue: Any, event: Any) -> None:
+        events.hold(queue, event)
+
+    def elapsed_ns(self, start: Any, end: Any) -> int:
+        return int(end.profiling_info_end) - int(start.profiling_info_end)
 
     def is_done(self, event: Any) -> bool:
         return bool(event.execution_status == _COMPLETE)

@@ -9,6 +9,7 @@ from typing import Any
 
 from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 
+from kapi_runtime.platform.log import building
 from kapi_runtime.platform.reset import on_reset
 from kapi_runtime.sycl.build_log import build_log
 from kapi_runtime.sycl.device_summary import describe_device
@@ -102,7 +103,8 @@ def device_kernel(module: SpirvModule, queue: Any) -> DeviceKernel:
         if kernel is not None:
             _kernels.move_to_end(key)
             return kernel
-    kernel = _build(module, queue, device)
+    with building(module.name, device, describe_device):
+        kernel = _build(module, queue, device)
     with _lock:
         kernel = _kernels.setdefault(key, kernel)
         while len(_kernels) > _CAPACITY:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import ctypes
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 import dpctl
 import numpy as np
 
-from kapi_runtime.sycl import callbacks, keep_alive
-from kapi_runtime.sycl.device import Device
+from kapi_runtime.platform import callbacks
+from kapi_runtime.platform.handles import Queue
+from kapi_runtime.sycl import keep_alive
+from kapi_runtime.sycl.device import DpctlDevice
 from kapi_runtime.sycl.device_summary import describe_device
 from kapi_runtime.sycl.discovery import current_device
 from kapi_runtime.sycl.waiting import wait_for
-from kapi_sim.errors import KernelLaunchError, LimitError
-from kapi_sim.shown import shown
+from kapi_sim.errors import LimitError
 
 __all__ = [
-    "Queue",
+    "DpctlQueue",
     "default_queue",
     "describe_queue",
     "external_queue",
@@ -32,133 +30,30 @@ __all__ = [
 ]
 
 
-class Queue(dpctl.SyclQueue):  # type: ignore[misc]  # dpctl is Any for mypy
-    """A `dpctl.SyclQueue` that can be waited for without losing Ctrl-C, and calls back.
+class DpctlQueue(Queue, dpctl.SyclQueue):  # type: ignore[misc]  # dpctl is Any for mypy
+    """A `dpctl.SyclQueue` as a `Queue`, equal to the one that it was made from."""
 
-    Everything that takes a dpctl queue takes this one, dpnp's ``sycl_queue=`` too, and it is equal to the
-    `dpctl.SyclQueue` that it was made from.  `queue`, `default_queue` and `external_queue` make it.
-
-    Examples
-    --------
-    >>> import dpnp
-    >>> import kapi_runtime as kapi
-    >>> queue = kapi.queue()
-    >>> ones = dpnp.ones(4, sycl_queue=queue)
-    >>> with queue.auto_synchronize():
-    ...     ones += 1
-    >>> ones.asnumpy()
-    array([2., 2., 2., 2.])
-    """
+    def __init__(self, *given: Any, **named: Any) -> None:
+        """`dpctl.SyclQueue` has done all when it was made."""
 
     @property
-    def device(self) -> Device:
+    def device(self) -> DpctlDevice:
         """The device that the queue's work runs on."""
-        return Device(self.sycl_device)
+        return DpctlDevice(self.sycl_device)
 
     def synchronize(self) -> None:
-        """Wait for all work that was submitted to the queue, and for its callbacks; other threads run meanwhile.
-
-        In a callback, of whatever queue, callbacks are not waited for: it could be for itself.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            At once, if Ctrl-C is pressed in the main thread; the work goes on.
-        """
+        """Wait for all work that was submitted to the queue, and for its callbacks, as `Queue.synchronize` says."""
         wait_for(self)
         callbacks.wait_until_called(self)
         keep_alive.release()
 
-    @contextmanager
-    def auto_synchronize(self) -> Iterator[Queue]:
-        """Synchronize at the end of the ``with`` block, also if it is left by an exception."""
-        try:
-            yield self
-        finally:
-            self.synchronize()
+    submit_barrier = dpctl.SyclQueue.submit_barrier
 
-    def add_callback(self, function: Callable[[Queue, Any, Any], object], arg: Any = None) -> None:
-        """Call ``function(queue, status, arg)`` when all work that was submitted to the queue so far is done.
-
-        The callbacks of one queue are called in the order in which they were added, one at a time, in a thread of
-        the queue's own; those of different queues may be called at the same time.  Work that is submitted later
-        does not wait for the callback.  It may call everything of kapi, dpctl and dpnp, launches and waits included.
-        What it raises is reported by `threading.excepthook`, and ends neither the thread nor later callbacks.
-
-        Parameters
-        ----------
-        function : callable
-            Takes the queue, the status of the work (a `dpctl.event_status_type`), and `arg`.
-        arg : object, optional
-            What the function is to be given.
-
-        Raises
-        ------
-        KernelLaunchError
-            If `function` cannot be called.
-
-        Examples
-        --------
-        >>> import kapi_runtime as kapi
-        >>> queue, called = kapi.queue(), []
-        >>> queue.add_callback(lambda queue, status, arg: called.append((status.name, arg)), "done")
-        >>> queue.synchronize()
-        >>> called
-        [('complete', 'done')]
-        """
-        if not callable(function):
-            raise KernelLaunchError(
-                f"function of add_callback must be callable, got {shown(function)}", code="callback-form"
-            )
-        event = self.submit_barrier()
-        callbacks.call_after(self, event, lambda: function(self, event.execution_status, arg))
-
-    def async_done(self) -> asyncio.Future[Queue]:
-        """Return an awaitable of the running asyncio loop: done when all work submitted so far is.
-
-        It may be cancelled, also together with its task or with the loop; the work goes on.
-
-        Returns
-        -------
-        asyncio.Future
-            Its result is the queue.
-
-        Raises
-        ------
-        RuntimeError
-            If no asyncio loop is running.
-
-        Examples
-        --------
-        >>> import asyncio
-        >>> import kapi_runtime as kapi
-        >>> async def main():
-        ...     return await kapi.default_queue().async_done()
-        >>> asyncio.run(main()) == kapi.default_queue()
-        True
-        """
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Queue] = loop.create_future()
-
-        def finish() -> None:
-            if not future.done():  # it is, if it was cancelled
-                future.set_result(self)
-
-        def call() -> None:
-            try:
-                loop.call_soon_threadsafe(finish)
-            except RuntimeError:
-                if not loop.is_closed():  # nobody is left to be told
-                    raise
-
-        callbacks.call_after(self, self.submit_barrier(), call)
-        return future
-
-    def __repr__(self) -> str:
-        return f"<Queue: {describe_queue(self)}>"
+    def _described(self) -> str:
+        return describe_queue(self)
 
 
-def default_queue(device: Any = None) -> Queue:
+def default_queue(device: Any = None) -> DpctlQueue:
     """Return dpctl's and dpnp's default queue of a device; the same object for the same device, in every thread.
 
     Parameters
@@ -173,29 +68,29 @@ def default_queue(device: Any = None) -> Queue:
         return _wrapped(dpctl.get_device_cached_queue(chosen))
 
 
-def new_queue(device: Any, in_order: bool, profiling: bool) -> Queue:
+def new_queue(device: Any, in_order: bool, profiling: bool) -> DpctlQueue:
     """Make a queue of a device: in the order of submission, and with times, if so wanted."""
     properties = ["in_order"] * bool(in_order) + ["enable_profiling"] * bool(profiling)
     if _is_sub_device(device):
         with _lock:
             context = _context_of_sub_device(device)
-        return Queue(context, device, property=properties)
-    return Queue(device, property=properties)
+        return DpctlQueue(context, device, property=properties)
+    return DpctlQueue(device, property=properties)
 
 
-def external_queue(source: Any) -> Queue | None:
+def external_queue(source: Any) -> DpctlQueue | None:
     """Return the queue that a dpctl queue, a capsule of one, or the address of a ``sycl::queue`` stands for, or None.
 
     A queue at an address is copied, so that the original may be destroyed.
     """
-    if isinstance(source, Queue):
+    if isinstance(source, DpctlQueue):
         return source
     address = getattr(source, "value", None) if isinstance(source, ctypes.c_void_p) else source
     if isinstance(address, (int, np.integer)) and not isinstance(address, bool):
         found = _from_address(int(address)) if 0 < address < 1 << 8 * ctypes.sizeof(ctypes.c_void_p) else None
     else:
         found = None if isinstance(source, type) else queue_of(source)
-    return None if found is None else Queue(found._get_capsule())
+    return None if found is None else DpctlQueue(found._get_capsule())
 
 
 @lru_cache(maxsize=64)
@@ -262,8 +157,8 @@ _lock = threading.RLock()
 
 
 @lru_cache(maxsize=64)
-def _wrapped(queue: Any) -> Queue:
-    return Queue(queue._get_capsule())
+def _wrapped(queue: Any) -> DpctlQueue:
+    return DpctlQueue(queue._get_capsule())
 
 
 def _is_sub_device(device: Any) -> bool:
@@ -277,8 +172,8 @@ def _context_of_sub_device(device: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _default_of_sub_device(device: Any) -> Queue:
-    return Queue(_context_of_sub_device(device), device)
+def _default_of_sub_device(device: Any) -> DpctlQueue:
+    return DpctlQueue(_context_of_sub_device(device), device)
 
 
 def _from_address(address: int) -> Any:

@@ -6,6 +6,7 @@ from kapi_sim.language.names import COMMON_NAMES
 from kapi_sim.language.options import FAST_MATH_FLAGS, KernelOptions
 from kapi_sim.language.table.intrinsics import INTRINSICS, Intrinsic, rows
 from kapi_sim.language.words.atomics import ATOMIC_DTYPES, ATOMIC_KINDS, AtomicRef, atomic_fence
+from kapi_sim.language.words.bits import clz, ctz, mul_hi, popcount, rotate
 from kapi_sim.language.words.convergence import group_barrier
 from kapi_sim.language.words.group_algorithms import (
     all_of_group,
@@ -78,6 +79,8 @@ __all__ = [
     "bit_and",
     "bit_or",
     "bit_xor",
+    "clz",
+    "ctz",
     "exclusive_scan_over_group",
     "group_barrier",
     "group_broadcast",
@@ -87,12 +90,15 @@ __all__ = [
     "logical_or",
     "maximum",
     "minimum",
+    "mul_hi",
     "multiplies",
     "none_of_group",
     "operator_row",
     "permute_group_by_xor",
     "plus",
+    "popcount",
     "reduce_over_group",
+    "rotate",
     "rows",
     "select_from_group",
     "shift_group_left",

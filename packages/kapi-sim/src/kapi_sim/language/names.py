@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kapi_sim.errors import ERRORS
+from kapi_sim.language.table.bit_rows import BIT_ROWS
 from kapi_sim.language.table.group_rows import GROUP_ROWS
 from kapi_sim.language.words.operators import OPERATORS
 
@@ -25,7 +26,9 @@ _LANGUAGE = (
     "device_func",
     "group_barrier",
     "kernel",
+    "random",
     *(row.name for row in GROUP_ROWS),
+    *(row.name for row in BIT_ROWS),
     *(row.name for row in OPERATORS),
 )
 _LAUNCH = ("DEFAULT_LOCAL_SIZE", "call_kernel", "call_kernel_async", "device_context")

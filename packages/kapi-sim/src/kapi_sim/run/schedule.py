@@ -20,9 +20,9 @@ from kapi_sim.language.words.index_space import NdRange, Range
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.views import poison
 from kapi_sim.memory.watchdog import turn_of
+from kapi_sim.progress import follow_launch
 from kapi_sim.run.group_run import GroupRun, end_phase, endless
 from kapi_sim.run.order import Order, Shuffler
-from kapi_sim.run.progress import follow
 from kapi_sim.shown import shown
 
 __all__ = ["Schedule"]
@@ -85,7 +85,7 @@ class Schedule:
         noun, total = (
             ("work-items", space.size) if isinstance(space, Range) else ("work-groups", space.group_range.size)
         )
-        follower = follow(self.function.__name__, noun, total, self._position)
+        follower = follow_launch(self.function.__name__, noun, total, self._position)
         try:
             if isinstance(space, Range):
                 self._run_range(space, shuffler)

@@ -10,9 +10,11 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from .bools import choose_floats, misused_bools
+from .counters import hide_first_zeros
 from .linear_groups import inline_all, linear_groups
 from .negations import hide_negations
 from .powers import name_ldexp
+from .products import name_products
 from .recurrences import break_recurrences
 from .round_trips import keep_round_trips
 from .unswitching import keep_conditions_in_loops
@@ -44,12 +46,12 @@ def prepare(sources: list[str]) -> list[str]:
 
 def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     """Optimised IR as the back end and the drivers take it rightly, and what the back end cannot lower at all."""
-    text = choose_floats(name_ldexp(linear_groups(text)))
+    text = choose_floats(name_products(name_ldexp(linear_groups(text))))
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return text, problems
     text = keep_conditions_in_loops(text)
-    return keep_round_trips(hide_negations(break_recurrences(text))), []
+    return hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text)))), []
 
 
 def emit(machine: Any, text: str) -> bytes:

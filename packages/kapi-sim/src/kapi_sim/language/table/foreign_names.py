@@ -214,6 +214,7 @@ _OPENCL = System(
         "work_group_broadcast": "`kapi.group_broadcast(group, value)`",
         "work_group_reduce_add": _GROUP_SUM,
         "work_group_scan_inclusive_add": _SCAN,
+        "work_group_scan_inclusive_max": "`kapi.inclusive_scan_over_group(group, value, kapi.maximum)`",
         "sub_group_shuffle": _sub_group("select_from_group", "value, lane"),
     },
     {"local.array": _LOCAL_MEMORY, "private.array": _PRIVATE_MEMORY, "atomic.add": _fetch("add")},

@@ -6,9 +6,11 @@ when both worlds have it; tests fail when a row lacks its implementation or its 
 
 from __future__ import annotations
 
+from kapi_sim.language.table.bit_rows import BIT_ROWS
 from kapi_sim.language.table.function_rows import FUNCTION_ROWS
 from kapi_sim.language.table.group_rows import GROUP_ROWS
 from kapi_sim.language.table.memory_rows import MEMORY_ROWS
+from kapi_sim.language.table.random_rows import RANDOM_ROWS
 from kapi_sim.language.table.row import Intrinsic, Parameter
 
 __all__ = ["INTRINSICS", "Intrinsic", "Parameter", "rows"]
@@ -152,6 +154,8 @@ INTRINSICS: tuple[Intrinsic, ...] = (
     ),
     *GROUP_ROWS,
     *MEMORY_ROWS,
+    *BIT_ROWS,
+    *RANDOM_ROWS,
     *FUNCTION_ROWS,
 )
 """All rows, each with a key of its own."""
@@ -163,10 +167,11 @@ def rows(owner: str | None = None, family: str | None = None) -> tuple[Intrinsic
     Parameters
     ----------
     owner : str, optional
-        ``"Item"``, ``"NdItem"``, ``"Group"``, ``"SubGroup"``, ``"AtomicRef"``, ``"math"``, ``"cmath"``,
-        ``"numpy"``; all owners if left out.
+        ``"Item"``, ``"NdItem"``, ``"Group"``, ``"SubGroup"``, ``"AtomicRef"``, ``"random"``, ``"math"``,
+        ``"cmath"``, ``"numpy"``; all owners if left out.
     family : str, optional
-        ``"index"``, ``"convergence"``, ``"group"``, ``"atomic"``, ``"memory"``, ``"math"``; all families if left out.
+        ``"index"``, ``"convergence"``, ``"group"``, ``"atomic"``, ``"memory"``, ``"bits"``, ``"random"``,
+        ``"math"``; all families if left out.
 
     Examples
     --------

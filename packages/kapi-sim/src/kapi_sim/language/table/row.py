@@ -10,7 +10,7 @@ __all__ = ["PARAMETER_WORDS", "RESULT_WORDS", "Intrinsic", "Parameter"]
 Parameter = tuple[str, str, "object | None"]
 """Name, type word, and default (`None`: the argument is required)."""
 
-Family = Literal["index", "convergence", "memory", "group", "atomic", "math"]
+Family = Literal["index", "convergence", "memory", "group", "atomic", "bits", "random", "math"]
 Kind = Literal["method", "property", "function"]
 
 PARAMETER_WORDS: dict[str, str] = {
@@ -21,6 +21,8 @@ PARAMETER_WORDS: dict[str, str] = {
     "number": "a scalar that the operator of the same call takes (`OPERATORS`)",
     "predicate": "a bool; a number counts as true if it is not 0",
     "integer": "an integer, strong or weak",
+    "bits": "an integer, strong or weak, whose type decides how many bits there are",
+    "factor": "an integer; of two, both become the integers of NumPy's common type",
     "uniform integer": "an integer, strong or weak, the same for all work-items of the group",
     "operator": "one of `OPERATORS`, known when the kernel is compiled",
     "group": "a Group or a SubGroup",
@@ -34,6 +36,7 @@ PARAMETER_WORDS: dict[str, str] = {
     "array of element": "an array in any memory, with one axis and the dtype of the AtomicRef's array",
     "shape": "an integer or a tuple of integers of at least 1, known when the kernel is compiled",
     "dtype": "a NumPy dtype or scalar type, or `x.dtype` of an array, known when the kernel is compiled",
+    "float type": "numpy.float32 or numpy.float64, or such an array's `x.dtype`, known when the kernel is compiled",
     "constant bool": "True or False, known when the kernel is compiled",
 }
 """What an argument must be, by the word that the table has for it."""
@@ -48,6 +51,9 @@ RESULT_WORDS: dict[str, str] = {
     "argument float, weak int": "a tuple of the argument's float type and a weak integer",
     "argument float, argument float": "a tuple of two of the argument's float type",
     "NumPy's": "the type that NumPy's function returns, Python numbers alone being its default types",
+    "product": "the common type of both factors, weak if both are",
+    "float type": "the type that `dtype` names, strong",
+    "four words": "a tuple of four uint32",
     "element": "the dtype of the AtomicRef's array",
     "Group": "the work-item's Group",
     "SubGroup": "the work-item's SubGroup",
@@ -66,7 +72,7 @@ class Intrinsic:
     name : str
         As kernels spell it.
     family : str
-        ``"index"``, ``"convergence"``, ``"memory"``, ``"group"``, ``"atomic"`` or ``"math"``.
+        ``"index"``, ``"convergence"``, ``"memory"``, ``"group"``, ``"atomic"``, ``"bits"``, ``"random"`` or ``"math"``.
     owner : str or None
         Class or module that it belongs to; `None` for kapi's own functions and classes.
     kind : str

@@ -9,9 +9,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import kapi_sim
 from kapi_sim.language.table.intrinsics import Intrinsic
-from kapi_types._numba_compat import templates, types
+from kapi_types._numba_compat import from_dtype, templates, types
 from kapi_types.kernel_api import ConstantType
 from kapi_types.kernel_typing.calls.words import ACCEPTED, RETURNED, Call
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem
@@ -57,6 +59,8 @@ def _call(
 
 
 def _type_of_default(default: Any) -> types.Type:
+    if isinstance(default, type):
+        return types.NumberClass(from_dtype(np.dtype(default)))
     return weak_int if type(default) is int else ConstantType(default)
 
 

@@ -9,6 +9,8 @@ import enum
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from kapi_sim import AddressSpace, MemoryOrder, MemoryScope
 from kapi_sim.language.table.intrinsics import Intrinsic
 from kapi_sim.language.words.atomics import ATOMIC_DTYPES
@@ -19,9 +21,9 @@ from kapi_types.kernel_api import AtomicRefType, ConstantType, GroupType, SubGro
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.arrays import element_index
-from kapi_types.kernel_typing.rules.promotion import as_strong, is_scalar
+from kapi_types.kernel_typing.rules.promotion import as_strong, is_scalar, resolve_loop
 from kapi_types.usm.usm_array import UsmArrayType
-from kapi_types.weak import weak_bool, weak_int
+from kapi_types.weak import is_weak, weak_bool, weak_int
 
 __all__ = ["ACCEPTED", "CONSTANT_WORDS", "RETURNED", "Call", "operator_of", "problem_with"]
 
@@ -85,10 +87,36 @@ def _predicate(call: Call, name: str, given: types.Type) -> types.Type:
     raise problem_with(call, "group-predicate", name, "a bool, or a number to be compared with 0", given)
 
 
+_INTEGER_CODES = {"bits": "bits-of-integer", "random": "random-integer"}
+
+
 def _integer(call: Call, name: str, given: types.Type) -> types.Type:
     if isinstance(given, types.Integer):
         return weak_int
-    raise problem_with(call, "group-integer", name, "an integer", given)
+    raise problem_with(call, _INTEGER_CODES.get(call.row.family, "group-integer"), name, "an integer", given)
+
+
+def _bits(call: Call, name: str, given: types.Type) -> types.Type:
+    if isinstance(given, types.Integer):
+        return given
+    raise problem_with(call, "bits-of-integer", name, "an integer", given)
+
+
+def _factor(call: Call, name: str, given: types.Type) -> types.Type:
+    _bits(call, name, given)
+    factors = tuple(call.arguments.values())
+    if not all(isinstance(each, types.Integer) for each in factors):
+        return given  # the other one is the problem, and is told of
+    if all(map(is_weak, factors)):
+        return weak_int
+    loop = resolve_loop(np.multiply, factors)
+    if loop is not None and isinstance(loop.result, types.Integer):
+        return loop.result
+    raise KernelTypeProblem(
+        "bits-of-integer",
+        f"x and y of {call.row.key}() must have a common type of integers, "
+        f"got {' and '.join(map(spell_type, factors))}; convert one",
+    )
 
 
 def operator_of(given: types.Type) -> Operator | None:
@@ -179,6 +207,12 @@ def _dtype(call: Call, name: str, given: types.Type) -> types.Type:
     )
 
 
+def _float_type(call: Call, name: str, given: types.Type) -> types.Type:
+    if isinstance(given, (types.DType, types.NumberClass)) and given.dtype in (types.float32, types.float64):
+        return given
+    raise problem_with(call, "random-dtype", name, "np.float32 or np.float64", given)
+
+
 def _constant_bool(call: Call, name: str, given: types.Type) -> types.Type:
     if isinstance(given, ConstantType) and isinstance(given.value, bool):
         return given
@@ -193,6 +227,8 @@ ACCEPTED: dict[str, _Check] = {
     "predicate": _predicate,
     "integer": _integer,
     "uniform integer": _integer,
+    "bits": _bits,
+    "factor": _factor,
     "operator": _operator,
     "MemoryOrder": _member_of(MemoryOrder),
     "MemoryScope": _member_of(MemoryScope),
@@ -203,6 +239,7 @@ ACCEPTED: dict[str, _Check] = {
     "array of element": _array_of_element,
     "shape": _shape,
     "dtype": _dtype,
+    "float type": _float_type,
     "constant bool": _constant_bool,
 }
 """For a parameter's word, what checks an argument and tells the type that it is converted to."""
@@ -228,7 +265,11 @@ def _private_array(call: Call) -> types.Type:
 RETURNED: dict[str, Callable[[Call], types.Type]] = {
     "none": lambda call: types.none,
     "bool": lambda call: weak_bool,
+    "weak int": lambda call: weak_int,
     "argument": lambda call: call.arguments["x"],
+    "product": lambda call: _factor(call, "x", call.arguments["x"]),
+    "float type": lambda call: call.arguments["dtype"].dtype,
+    "four words": lambda call: types.UniTuple(types.uint32, 4),
     "element": lambda call: call.receiver.dtype,
     "AtomicRef": _atomic_ref,
     "private array": _private_array,

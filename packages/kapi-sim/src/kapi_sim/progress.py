@@ -1,6 +1,6 @@
-"""How far a long launch is: a line on the terminal, from the third second on.
+"""How far long work is: a line on the terminal, from the third second on.
 
-A thread of its own looks, now and then, at where the running launches are, so that kernels run no slower for it.
+A thread of its own looks, now and then, at where the running work is, so that kernels run no slower for it.
 Nothing is written unless standard error is a terminal, and nothing while a launch stands still, as at a
 debugger's prompt.
 """
@@ -10,10 +10,11 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-__all__ = ["Follower", "follow"]
+__all__ = ["Follower", "follow", "follow_launch", "told"]
 
 AFTER = 2.0
 """Seconds of work before anything is shown."""
@@ -26,24 +27,15 @@ _threads: list[threading.Thread] = []
 
 @dataclass(slots=True, eq=False)
 class Follower:
-    """One launch that is followed.
+    """Work that is followed.
 
     Attributes
     ----------
-    kernel : str
-        The kernel's name.
-    noun : str
-        What is counted: ``"work-items"`` or ``"work-groups"``.
-    total : int
-        How many there are.
-    position : callable
-        Returns how many have run, and something that differs if the launch went on.
+    tell : callable
+        Returns how far the work is, in words, and something that differs if it went on.
     """
 
-    kernel: str
-    noun: str
-    total: int
-    position: Callable[[], tuple[int, object]]
+    tell: Callable[[], tuple[str, object]]
     _start: float = field(default_factory=time.monotonic)
     _seen: object = None
     _is_shown: bool = False
@@ -56,20 +48,20 @@ class Follower:
                 _write("\r\x1b[K")
 
     def look(self) -> None:
-        """Show how far the launch is, if it runs for long and goes on."""
+        """Show how far the work is, if it takes long and goes on."""
         seconds = time.monotonic() - self._start
-        done, state = self.position()
+        text, state = self.tell()
         if seconds >= AFTER and state != self._seen:
             self._is_shown = True
-            _write(f"\r\x1b[Kkapi: `{self.kernel}` has run {done} of {self.total} {self.noun} in {seconds:.0f} s")
+            _write(f"\r\x1b[Kkapi: {text}, {seconds:.0f} s")
         self._seen = state
 
 
-def follow(kernel: str, noun: str, total: int, position: Callable[[], tuple[int, object]]) -> Follower | None:
-    """Follow a launch until `Follower.stop` is called; `None` if standard error is no terminal."""
+def follow(tell: Callable[[], tuple[str, object]]) -> Follower | None:
+    """Follow work until `Follower.stop` is called; `None` if standard error is no terminal."""
     if not _is_terminal():
         return None
-    made = Follower(kernel, noun, total, position)
+    made = Follower(tell)
     with _LOOKS:
         if not any(thread.is_alive() for thread in _threads):  # the first, or a process that was forked
             thread = threading.Thread(target=_look_now_and_then, name="kapi-progress", daemon=True)
@@ -81,6 +73,39 @@ def follow(kernel: str, noun: str, total: int, position: Callable[[], tuple[int,
         _running.append(made)
         _LOOKS.notify()
     return made
+
+
+def follow_launch(kernel: str, noun: str, total: int, position: Callable[[], tuple[int, object]]) -> Follower | None:
+    """Follow a launch in the simulator.
+
+    Parameters
+    ----------
+    kernel : str
+        The kernel's name.
+    noun : str
+        What is counted: ``"work-items"`` or ``"work-groups"``.
+    total : int
+        How many there are.
+    position : callable
+        Returns how many have run, and something that differs if the launch went on.
+    """
+
+    def tell() -> tuple[str, object]:
+        done, state = position()
+        return f"`{kernel}` has run {done} of {total} {noun}", state
+
+    return follow(tell)
+
+
+@contextmanager
+def told(text: str) -> Iterator[None]:
+    """Follow what a ``with`` block does, such as ``"compiling kernel `k`"``."""
+    follower = follow(lambda: (text, time.monotonic()))
+    try:
+        yield
+    finally:
+        if follower is not None:
+            follower.stop()
 
 
 def _look_now_and_then() -> None:

@@ -1,8 +1,8 @@
 """Calling Python when the device has done its work: one thread for each queue that has calls outstanding.
 
-A callback of the driver, or a SYCL host task, would need the GIL in a thread of the runtime's, and dead-lock with
-whoever waits for the device while holding it.  Here a Python thread waits for an event, which lets go of the GIL, and
-calls; it ends when nothing is left to call.
+A callback of the driver would need the GIL in a thread of the runtime's, and dead-lock with whoever waits for the
+device while holding it; on CUDA it may not even call the driver.  Here a Python thread waits for an event, which lets
+go of the GIL, and calls; it ends when nothing is left to call.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def call_after(queue: Any, event: Any, function: Callable[[], object]) -> None:
 
     Parameters
     ----------
-    queue : dpctl.SyclQueue
+    queue : Queue
         Whose calls are made one after the other.
-    event : dpctl.SyclEvent
-        What is waited for.
+    event : object
+        What is waited for, by its `wait`.
     function : callable
         Without arguments.  What it raises goes to `threading.excepthook`, and the next call is made all the same.
     """

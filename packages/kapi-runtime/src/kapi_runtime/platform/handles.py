@@ -1,0 +1,355 @@
+"""What users hold of a platform: devices, queues and events of launches, as one class each for all platforms.
+
+A platform's own classes derive from these.  On SYCL they derive from dpctl's as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kapi_runtime.platform import callbacks, current
+from kapi_sim.errors import KernelLaunchError
+from kapi_sim.shown import shown
+
+__all__ = ["Device", "DeviceSummary", "EventStatus", "HostEvent", "Queue"]
+
+
+class EventStatus(enum.Enum):
+    """How far the work of an event is.
+
+    References
+    ----------
+    SYCL 2020, section 4.6.6.1 (`info::event_command_status`).
+    """
+
+    submitted = enum.auto()
+    running = enum.auto()
+    complete = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSummary:
+    """What is worth knowing of one device.
+
+    Attributes
+    ----------
+    filter_string : str
+        The name by which it is selected, such as ``"opencl:cpu:0"`` or ``"cuda:0"``; "" for a sub-device.
+    name, vendor, platform, driver_version : str
+        As the driver says them.
+    backend : str
+        "opencl", "level_zero" or "cuda".
+    kind : str
+        "cpu", "gpu" or "accelerator".
+    compute_units : int
+        Parallel compute units; on CUDA streaming multiprocessors.
+    max_work_group_size : int
+        Largest work-group, in work-items.
+    max_work_item_sizes : tuple of int
+        Largest work-group along each dimension, in work-items, the fastest dimension last.
+    local_mem_size, global_mem_size, max_mem_alloc_size : int
+        Memory of one work-group, of the device, and the largest single allocation, in bytes.
+    sub_group_sizes : tuple of int
+        Sub-group sizes that kernels may have, in work-items.
+    aspects : tuple of str
+        SYCL's words for what it has, such as "fp64".
+    found_by : str
+        How its driver came to be loaded.
+    is_default : bool
+        Whether it is where its platform's kernels and arrays go when nothing says otherwise.
+    """
+
+    filter_string: str
+    name: str
+    vendor: str
+    platform: str
+    driver_version: str
+    backend: str
+    kind: str
+    compute_units: int
+    max_work_group_size: int
+    max_work_item_sizes: tuple[int, ...]
+    local_mem_size: int
+    global_mem_size: int
+    max_mem_alloc_size: int
+    sub_group_sizes: tuple[int, ...]
+    aspects: tuple[str, ...]
+    found_by: str
+    is_default: bool
+
+    @property
+    def has_usm(self) -> bool:
+        """Whether the device has the unified shared memory that arrays live in."""
+        return "usm_device_allocations" in self.aspects and "usm_shared_allocations" in self.aspects
+
+
+class Device:
+    """A device that kernels run on; `devices` lists them, and ``with device:`` makes one current.
+
+    On SYCL it is a `dpctl.SyclDevice` as well, with all attributes of that class.  Everything that takes a dpctl device
+    takes it, dpnp's ``device=`` too.
+
+    Attributes
+    ----------
+    name, filter_string, vendor, driver_version : str
+        The driver's name of it, the name that `select_device` takes, and whose driver of what version it has.
+    max_compute_units : int
+        Parallel compute units; on CUDA streaming multiprocessors.
+    max_work_group_size : int
+        Largest work-group, in work-items.
+    max_work_item_sizes3d : tuple of int
+        The same along each of three dimensions, the fastest last.
+    local_mem_size, global_mem_size, max_mem_alloc_size : int
+        Memory of one work-group, of the device, and the largest single allocation, in bytes.
+    sub_group_sizes : list of int
+        Sub-group sizes that kernels may have, in work-items.
+    has_aspect_fp16, has_aspect_fp64, has_aspect_atomic64, has_aspect_cpu, has_aspect_gpu : bool
+        What it has, and is.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> device = kapi.devices[0]
+    >>> device.max_compute_units >= 1
+    True
+    >>> with device:
+    ...     kapi.devices.current == device
+    True
+    """
+
+    __slots__ = ()
+
+    def __init__(self, *given: object, **named: object) -> None:
+        raise _not_made_so("Device", "take one of `devices`, or `select_device(name)`")
+
+    @property
+    @abstractmethod
+    def summary(self) -> DeviceSummary:
+        """What is worth knowing of it; ``print(device.summary)`` shows it as lines of text."""
+
+    @property
+    @abstractmethod
+    def attributes(self) -> dict[str, Any]:
+        """All that its platform's library tells of it, by the attributes' names, sorted."""
+
+    @abstractmethod
+    def split(self, *compute_units: int, equally: int | None = None) -> list[Any]:
+        """Return sub-devices, each with compute units of its own.
+
+        Parameters
+        ----------
+        *compute_units : int
+            How many units each sub-device gets.
+        equally : int, optional
+            Instead: units of each sub-device; there are as many sub-devices as that gives.
+
+        Returns
+        -------
+        list of Device
+            Each call gives new ones, which equal no earlier ones: keep what you made.
+
+        Raises
+        ------
+        DeviceNotFoundError
+            If the device cannot be split so, as on CUDA none can.
+
+        References
+        ----------
+        SYCL 2020, section 4.6.4.2 (device partitioning).
+        """
+
+    @abstractmethod
+    def _described(self) -> str:
+        """Name it in a few words."""
+
+    def __enter__(self) -> Any:
+        current.enter(self)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        current.leave()
+
+    def __repr__(self) -> str:
+        return f"<Device: {self._described()}>"
+
+
+class Queue:
+    """A queue of a device's work; `queue`, `default_queue` and `external_queue` make it.
+
+    On SYCL it is a `dpctl.SyclQueue` as well: everything that takes one takes it, dpnp's ``sycl_queue=`` too.  On CUDA
+    it is a stream, and CuPy and PyTorch take it by ``__cuda_stream__``.
+
+    Attributes
+    ----------
+    device : Device
+        What its work runs on.
+    is_in_order : bool
+        Whether its work runs in the order of submission, whoever submits it.
+    has_enable_profiling : bool
+        Whether the device takes the times of all its work.
+
+    Examples
+    --------
+    >>> import dpnp
+    >>> import kapi_runtime as kapi
+    >>> queue = kapi.queue()
+    >>> ones = dpnp.ones(4, sycl_queue=queue)
+    >>> with queue.auto_synchronize():
+    ...     ones += 1
+    >>> ones.asnumpy()
+    array([2., 2., 2., 2.])
+    """
+
+    __slots__ = ()
+
+    def __init__(self, *given: object, **named: object) -> None:
+        raise _not_made_so("Queue", "call `queue()`, `default_queue()` or `external_queue(source)`")
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Wait for all work that was submitted to the queue, and for its callbacks; other threads run meanwhile.
+
+        In a callback, of whatever queue, callbacks are not waited for: it could be for itself.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            At once, if Ctrl-C is pressed in the main thread; the work goes on.
+        """
+
+    @abstractmethod
+    def submit_barrier(self, dependent_events: Any = ()) -> Any:
+        """Return an event that is done when these events are; without any, when all earlier work is."""
+
+    @abstractmethod
+    def _described(self) -> str:
+        """Name it in a few words."""
+
+    @contextmanager
+    def auto_synchronize(self) -> Iterator[Any]:
+        """Synchronize at the end of the ``with`` block, also if it is left by an exception."""
+        try:
+            yield self
+        finally:
+            self.synchronize()
+
+    def add_callback(self, function: Callable[[Any, EventStatus, Any], object], arg: Any = None) -> None:
+        """Call ``function(queue, status, arg)`` when all work that was submitted to the queue so far is done.
+
+        The callbacks of one queue are called in the order in which they were added, one at a time, in a thread of
+        the queue's own; those of different queues may be called at the same time.  Work that is submitted later
+        does not wait for the callback.  It may call everything of kapi and of the arrays' library, launches and waits
+        included.  What it raises is reported by `threading.excepthook`, and ends neither the thread nor later
+        callbacks.
+
+        Parameters
+        ----------
+        function : callable
+            Takes the queue, the status of the work, which is `EventStatus.complete`, and `arg`.
+        arg : object, optional
+            What the function is to be given.
+
+        Raises
+        ------
+        KernelLaunchError
+            If `function` cannot be called.
+
+        Examples
+        --------
+        >>> import kapi_runtime as kapi
+        >>> queue, called = kapi.queue(), []
+        >>> queue.add_callback(lambda queue, status, arg: called.append((status.name, arg)), "done")
+        >>> queue.synchronize()
+        >>> called
+        [('complete', 'done')]
+        """
+        if not callable(function):
+            raise KernelLaunchError(
+                f"function of add_callback must be callable, got {shown(function)}", code="callback-form"
+            )
+        callbacks.call_after(self, self.submit_barrier(), lambda: function(self, EventStatus.complete, arg))
+
+    def async_done(self) -> asyncio.Future[Any]:
+        """Return an awaitable of the running asyncio loop: done when all work submitted so far is.
+
+        It may be cancelled, also together with its task or with the loop; the work goes on.
+
+        Returns
+        -------
+        asyncio.Future
+            Its result is the queue.
+
+        Raises
+        ------
+        RuntimeError
+            If no asyncio loop is running.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> import kapi_runtime as kapi
+        >>> async def main():
+        ...     return await kapi.default_queue().async_done()
+        >>> asyncio.run(main()) == kapi.default_queue()
+        True
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+
+        def finish() -> None:
+            if not future.done():  # it is, if it was cancelled
+                future.set_result(self)
+
+        def call() -> None:
+            try:
+                loop.call_soon_threadsafe(finish)
+            except RuntimeError:
+                if not loop.is_closed():  # nobody is left to be told
+                    raise
+
+        callbacks.call_after(self, self.submit_barrier(), call)
+        return future
+
+    def __repr__(self) -> str:
+        return f"<Queue: {self._described()}>"
+
+
+class HostEvent:
+    """The host's side of a launch, the first of the two events that `call_kernel_async` returns.
+
+    It is done when the kernel has run and its arguments are let go.
+
+    Attributes
+    ----------
+    device_event : object
+        The kernel's own event, as the platform's library has it.
+    """
+
+    __slots__ = ()
+
+    device_event: Any
+
+    @abstractmethod
+    def wait(self) -> None:
+        """Wait for the kernel, let go of its arguments, and raise what a work-item met.
+
+        Other threads run meanwhile, and Ctrl-C is heard.
+        """
+
+    @property
+    @abstractmethod
+    def status(self) -> EventStatus:
+        """How far the kernel is; waits for nothing."""
+
+    def __repr__(self) -> str:
+        return f"<HostEvent: {self.status.name}>"
+
+
+def _not_made_so(name: str, way: str) -> KernelLaunchError:
+    return KernelLaunchError(f"a {name} must come from a platform, got a call of the class: {way}", code="handle-made")

@@ -1,0 +1,97 @@
+"""The logger ``kapi``, and the variable ``KAPI_LOG`` that shows what it has to say.
+
+At level INFO it tells which device is used, what is compiled, in how many seconds, and whether the disk cache had it;
+at DEBUG each launch as well.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+
+from kapi_sim.errors import KapiWarning
+
+__all__ = ["LOGGER", "launches", "log_launch", "show"]
+
+_LEVELS = ("debug", "info", "warning", "error")
+
+
+class _Launches:
+    """Whether launches are logged, for the fast path of a launch, which has no time to ask the logger.
+
+    Attributes
+    ----------
+    are_logged : bool
+        As the logger's level was when `refresh` was called last.
+    """
+
+    __slots__ = ("are_logged",)
+
+    def __init__(self) -> None:
+        self.are_logged = False
+
+    def refresh(self) -> None:
+        """Ask the logger, whose level may follow from others'."""
+        self.are_logged = LOGGER.isEnabledFor(logging.DEBUG)
+
+
+class _Logger(logging.Logger):
+    """A logger that passes a change of its level on to the fast path."""
+
+    def setLevel(self, level: int | str) -> None:
+        super().setLevel(level)
+        launches.refresh()
+
+
+def _made() -> logging.Logger:
+    before = logging.getLoggerClass()
+    logging.setLoggerClass(_Logger)
+    try:
+        return logging.getLogger("kapi")
+    finally:
+        logging.setLoggerClass(before)
+
+
+launches = _Launches()
+"""Asked at each launch."""
+LOGGER = _made()
+"""The logger ``kapi``."""
+
+
+def log_launch(kernel: str, space: object, where: str = "") -> None:
+    """Log one launch.
+
+    Parameters
+    ----------
+    kernel : str
+        The kernel's name.
+    space : Range or NdRange
+        Its index space.
+    where : str
+        Added at the end, where the launch is in no device's code.
+    """
+    LOGGER.debug("launch of `%s` over %r%s", kernel, space, where)
+
+
+def show(level: str) -> None:
+    """Write what is logged to standard error, as ``KAPI_LOG`` asks for; nothing for an empty text.
+
+    Parameters
+    ----------
+    level : str
+        ``"debug"``, ``"info"``, ``"warning"`` or ``"error"``.
+    """
+    if not level:
+        return
+    if level.lower() not in _LEVELS:
+        warnings.warn(f"KAPI_LOG must be one of {', '.join(_LEVELS)}, got {level!r}", KapiWarning, stacklevel=3)
+        return
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
+    LOGGER.addHandler(handler)
+    LOGGER.propagate = False  # a program that shows all its logging would show these lines twice
+    LOGGER.setLevel(level.upper())
+
+
+show(os.environ.get("KAPI_LOG", ""))

@@ -1,0 +1,98 @@
+# mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
+# The kernels are written as users write them.
+"""Cases of the bits of integers: every width, signed and unsigned, and Python's integers.
+
+What is expected is read from the digits of numbers in base 2, and from products of Python's integers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.testing.case import Case
+
+__all__ = ["CASES"]
+
+_ROWS = ("clz", "ctz", "popcount", "rotate", "mul_hi")
+_COUNT = 64
+
+
+def _strong(kapi: Any) -> Any:
+    @kapi.kernel
+    def strong(item: kapi.Item, x, y, places, out):
+        i = item.get_id(0)
+        out[0, i] = kapi.clz(x[i])
+        out[1, i] = kapi.ctz(x[i])
+        out[2, i] = kapi.popcount(x[i])
+        out[3, i] = kapi.rotate(x[i], places[i])
+        out[4, i] = kapi.rotate(x[i], -3)
+        out[5, i] = kapi.mul_hi(x[i], y[i])
+        out[6, i] = kapi.mul_hi(x[i], 3)
+
+    return strong
+
+
+def _weak(kapi: Any) -> Any:
+    @kapi.kernel
+    def weak(item: kapi.Item, n, m, places, out):
+        i = item.get_id(0)
+        x, y = int(n[i]), int(m[i])
+        out[0, i] = kapi.clz(x)
+        out[1, i] = kapi.ctz(x)
+        out[2, i] = kapi.popcount(x)
+        out[3, i] = kapi.rotate(x, places[i])
+        out[4, i] = kapi.rotate(n=-3, x=x)
+        out[5, i] = kapi.mul_hi(x, y)
+        out[6, i] = kapi.mul_hi(y=3, x=x)
+
+    return weak
+
+
+def _by_digits(x: int, places: int, width: int) -> list[int]:
+    digits = f"{x % 2**width:0{width}b}"
+    places %= width
+    down = 3 % width
+    return [
+        width - len(digits.lstrip("0")),
+        width - len(digits.rstrip("0")),
+        digits.count("1"),
+        int(digits[places:] + digits[:places], 2),
+        int(digits[width - down :] + digits[: width - down], 2),
+    ]
+
+
+def _case(name: str, dtype: str, kernel: Any) -> Case:
+    width = np.dtype(dtype).itemsize * 8
+
+    def inputs() -> list[Any]:
+        rng = np.random.default_rng(width)
+        ends = np.iinfo(dtype)
+        x, y = rng.integers(ends.min, ends.max, (2, _COUNT), dtype, endpoint=True)
+        special = [0, 1, ends.min, ends.max, ends.max - 1, ends.max // 2 + 1, 0, 5]
+        x[: len(special)] = special
+        y[: len(special)] = special[::-1]
+        x[8 : 8 + width] = np.left_shift(np.ones(width, dtype), np.arange(width).astype(dtype))[: _COUNT - 8]
+        places = rng.integers(-200, 200, _COUNT)
+        places[:4] = [0, width, -width, 1]
+        return [x, y, places, np.zeros((7, _COUNT), dtype)]
+
+    def expected(given: list[Any]) -> dict[int, Any]:
+        x, y = [int(each) for each in given[0]], [int(each) for each in given[1]]
+        rows = [_by_digits(n, int(k), width) for n, k in zip(x, given[2], strict=True)]
+        for row, n, m in zip(rows, x, y, strict=True):
+            row += [n * m >> width, n * 3 >> width]
+        # As many bits as the type has, whatever their sign.
+        return {3: np.array([[each % 2**width for each in row] for row in rows], np.uint64).T.astype(dtype)}
+
+    return Case(f"bits/{name}", kernel, ((_COUNT,),), inputs, expected, covers=_ROWS)
+
+
+CASES: tuple[Case, ...] = (
+    *(
+        _case(dtype, dtype, _strong)
+        for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+    ),
+    _case("python-integers", "int64", _weak),
+)
