@@ -80,9 +80,9 @@ def _culprit(difference: Difference, batch: Batch, wanted: Outcome, device: Outc
     if as_device[False]:
         return "the host agrees with the device: typing or lowering"
     if as_device[True]:
-        return f"the host agrees with the device once the IR is optimised: LLVM's passes ({seen[False][0]!r} before)"
+        return f"the host agrees with the device where it optimises: LLVM's passes ({seen[False][0]!r} without)"
     if as_plain[True]:
-        return "the host agrees with Python: LLVM's SPIR-V back end or the driver"
+        return "the host agrees with Python: what kapi-spirv writes, LLVM's SPIR-V back end, or the driver"
     return f"the host gives a third value: {seen[True][0]!r}, {seen[False][0]!r} unoptimised"
 
 
