@@ -26,7 +26,7 @@ extensions = [
     "kapi_lessons",
     "kapi_tables",
 ]
-exclude_patterns = ["_build", "_extensions"]
+exclude_patterns = ["_build", "_extensions", "live"]
 root_doc = "index"
 
 html_theme = "furo"
