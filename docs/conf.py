@@ -27,7 +27,7 @@ extensions = [
     "kapi_tables",
     "kapi_words",
 ]
-exclude_patterns = ["_build", "_extensions"]
+exclude_patterns = ["_build", "_extensions", "live"]
 root_doc = "index"
 
 html_theme = "furo"
