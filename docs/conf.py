@@ -25,6 +25,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "kapi_lessons",
     "kapi_tables",
+    "kapi_words",
 ]
 exclude_patterns = ["_build", "_extensions", "live"]
 root_doc = "index"
