@@ -262,7 +262,7 @@ def test_iterations_that_meet_in_an_element_lose_nothing(dtype):
 WEIGHTS = np.array([1.0, 2.0, 4.0])
 
 
-def test_a_small_array_from_outside_is_a_constant_of_the_loop(launches, monkeypatch):
+def test_a_small_array_from_outside_is_a_constant_of_the_loop(launches):
     offsets = np.array([10, 20])
 
     @numba.njit(parallel=True)
@@ -271,8 +271,8 @@ def test_a_small_array_from_outside_is_a_constant_of_the_loop(launches, monkeypa
             o[i] = a[i] * WEIGHTS[i % 3] + offsets[i % 2]
 
     a, o = dpnp.arange(9.0), dpnp.zeros(9)
-    for weight in (1.0, 5.0):
-        monkeypatch.setitem(WEIGHTS, 0, weight)
+    for weight in (5.0, 1.0):
+        WEIGHTS[0] = weight
         f(a, o)
         np.testing.assert_array_equal(o.asnumpy(), np.arange(9.0) * np.resize(WEIGHTS, 9) + np.resize(offsets, 9))
     assert len(launches) == 2

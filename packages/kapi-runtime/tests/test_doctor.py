@@ -5,6 +5,7 @@ import dpctl
 import kapi_runtime as kapi
 from kapi_runtime.diagnosis import report as diagnosis
 from kapi_runtime.sycl import drivers, findings
+from kapi_runtime.sycl.native import submission
 
 
 def test_doctor_prints_devices_and_versions_and_finds_nothing_wrong(run_python):
@@ -20,9 +21,23 @@ def test_doctor_prints_devices_and_versions_and_finds_nothing_wrong(run_python):
         "llvmlite",
         "intel-opencl-rt",
         "found by kapi_runtime in the environment's wheels",
+        "launches\n  sycl  native\n",
     ):
         assert word in done.stdout
     assert done.stdout.endswith("problems\n  none\n")
+
+
+def test_doctor_says_why_launches_go_the_slow_way(monkeypatch):
+    assert findings._launches() == "native"
+    monkeypatch.setattr(submission, "_made", [])
+    monkeypatch.setattr(submission, "_have_identities", lambda queue: False)
+    assert findings._launches() == (
+        "plain, the slow way: copies of an event of SYCL's must begin with the same word, and other events with others"
+    )
+    monkeypatch.setattr(submission, "why_not", lambda: "")
+    monkeypatch.setattr(findings, "ordering_problem", lambda queue: "order")
+    monkeypatch.setattr(findings, "learn", lambda array: False)
+    assert "order; dpnp's arrays must be laid out in memory as its headers say, got" in findings._launches()
 
 
 def test_doctor_without_a_device_says_why_with_exit_status_1(run_python):

@@ -23,7 +23,7 @@ _NO_OPTIONS = KernelOptions()
 
 def compile_kernel(
     function: Callable[..., None],
-    signature: Sequence[types.Type],
+    signature: str | Sequence[types.Type],
     *,
     target: PtxTarget | None = None,
     options: KernelOptions = _NO_OPTIONS,
@@ -35,8 +35,9 @@ def compile_kernel(
     ----------
     function : function
         A plain Python function in the kernel language; its first parameter is the Item or NdItem.
-    signature : sequence of numba.types.Type
-        The type of each parameter: `kapi_types.ItemType` or `NdItemType`, then arrays, local memory and scalars.
+    signature : str or sequence of numba.types.Type
+        The type of each parameter: `kapi_types.ItemType` or `NdItemType`, then arrays, local memory and scalars; or a
+        text that `kapi_types.parse_signature` takes.
     target : PtxTarget, optional
         What to compile for; `KAPI_DEFAULT_TARGET` by default.
     options : KernelOptions, optional
@@ -55,16 +56,14 @@ def compile_kernel(
         which ``kapi-ptx[libdevice]`` brings, and that is not installed; or if LLVM cannot make PTX of it.
     LimitError
         If the options ask for sub-groups of another size than 32, or the private arrays are too large.
-    TypeError
+    DtypeError
         If `signature` does not fit the function's parameters.
 
     Examples
     --------
-    >>> from numba import types
-    >>> from kapi_types import ItemType, UsmArrayType
     >>> def double(item, x):
     ...     x[item.get_id(0)] *= 2
-    >>> module = compile_kernel(double, [ItemType(1), UsmArrayType(types.float32, 1, "C")])
+    >>> module = compile_kernel(double, "item1, float32[:]")
     >>> module.parameters[0].kind, module.layout.format
     ('array', '<qQq')
     >>> ".visible .entry kapi_double(" in module.ptx
@@ -78,12 +77,13 @@ def compile_kernel(
 
 def compile_ptx(
     function: Callable[..., object],
-    signature: Sequence[types.Type],
+    signature: str | Sequence[types.Type],
     device_function: bool = False,
     debug: bool = False,
     fastmath: bool | Iterable[str] = False,
     opt: bool = True,
     target: PtxTarget | None = None,
+    lineinfo: bool = False,
 ) -> tuple[bytes, types.Type]:
     """Compile a Python function to PTX, as a kernel or as a function to be linked to other modules.
 
@@ -91,7 +91,7 @@ def compile_ptx(
     ----------
     function : function
         A plain Python function in the kernel language.
-    signature : sequence of numba.types.Type
+    signature : str or sequence of numba.types.Type
         The type of each parameter.
     device_function : bool
         Whether to export the function under its own name, with plain arguments (arrays as pointer, shape, and strides
@@ -104,6 +104,8 @@ def compile_ptx(
         Whether LLVM's optimisation passes run.
     target : PtxTarget, optional
         What to compile for; `KAPI_DEFAULT_TARGET` by default.
+    lineinfo : bool
+        Whether to write the lines of the source into the PTX, for profilers.
 
     Returns
     -------
@@ -116,20 +118,19 @@ def compile_ptx(
     ------
     KernelCompilationError
         As `compile_kernel`; or if a device function is to be compiled in debug mode, which has no launch to raise.
-    TypeError
+    DtypeError
         If `signature` does not fit the function's parameters.
 
     Examples
     --------
-    >>> from numba import types
     >>> def square(x):
     ...     return x * x
-    >>> code, return_type = compile_ptx(square, [types.float32], device_function=True)
+    >>> code, return_type = compile_ptx(square, "float32", device_function=True)
     >>> b".func" in code, return_type
     (True, float32)
     """
     _require_target(target)
-    options = KernelOptions.of(debug=debug, fastmath=fastmath)
+    options = KernelOptions.of(debug=debug, fastmath=fastmath, lineinfo=lineinfo)
     if not device_function:
         module = compile_kernel(function, signature, target=target, options=options, optimise=opt)  # type: ignore[arg-type]
         return module.code, types.none

@@ -22,7 +22,7 @@ _NO_OPTIONS = KernelOptions()
 
 def compile_kernel(
     function: Callable[..., None],
-    signature: Sequence[types.Type],
+    signature: str | Sequence[types.Type],
     *,
     target: SpirvTarget | None = None,
     options: KernelOptions = _NO_OPTIONS,
@@ -34,8 +34,9 @@ def compile_kernel(
     ----------
     function : function
         A plain Python function in the kernel language; its first parameter is the Item or NdItem.
-    signature : sequence of numba.types.Type
-        The type of each parameter: `kapi_types.ItemType` or `NdItemType`, then arrays, local memory and scalars.
+    signature : str or sequence of numba.types.Type
+        The type of each parameter: `kapi_types.ItemType` or `NdItemType`, then arrays, local memory and scalars; or a
+        text that `kapi_types.parse_signature` takes.
     target : SpirvTarget, optional
         What to compile for; `KAPI_DEFAULT_TARGET` by default.
     options : KernelOptions, optional
@@ -54,16 +55,14 @@ def compile_kernel(
         of it.
     LimitError
         If the options ask for sub-groups of a size that the target does not have, or the private arrays are too large.
-    TypeError
+    DtypeError
         If `signature` does not fit the function's parameters.
 
     Examples
     --------
-    >>> from numba import types
-    >>> from kapi_types import ItemType, UsmArrayType
     >>> def double(item, x):
     ...     x[item.get_id(0)] *= 2
-    >>> module = compile_kernel(double, [ItemType(1), UsmArrayType(types.float32, 1, "C")])
+    >>> module = compile_kernel(double, "item1, float32[:]")
     >>> module.parameters[0].kind, module.layout.format
     ('array', '<qQq')
     """
@@ -78,7 +77,7 @@ def compile_kernel(
 
 def compile_spirv(
     function: Callable[..., object],
-    signature: Sequence[types.Type],
+    signature: str | Sequence[types.Type],
     device_function: bool = False,
     debug: bool = False,
     fastmath: bool | Iterable[str] = False,
@@ -91,7 +90,7 @@ def compile_spirv(
     ----------
     function : function
         A plain Python function in the kernel language.
-    signature : sequence of numba.types.Type
+    signature : str or sequence of numba.types.Type
         The type of each parameter.
     device_function : bool
         Whether to export the function under its own name, with plain arguments (arrays as pointer, shape, and strides
@@ -116,15 +115,14 @@ def compile_spirv(
     ------
     KernelCompilationError
         As `compile_kernel`; or if a device function is to be compiled in debug mode, which has no launch to raise.
-    TypeError
+    DtypeError
         If `signature` does not fit the function's parameters.
 
     Examples
     --------
-    >>> from numba import types
     >>> def square(x):
     ...     return x * x
-    >>> code, return_type = compile_spirv(square, [types.float32], device_function=True)
+    >>> code, return_type = compile_spirv(square, "float32", device_function=True)
     >>> code[:4].hex(), return_type
     ('03022307', float32)
     """

@@ -10,6 +10,7 @@ from _kapi_types_hooks import is_installed as is_registered
 from _kapi_types_hooks import remove as unregister
 from kapi_types.arguments import typeof_argument
 from kapi_types.kernel_api import AtomicRefType, GroupType, ItemType, NdItemType, SubGroupType
+from kapi_types.signatures import parse_signature
 from kapi_types.usm.models import SyclObjectModel, UsmArrayModel
 from kapi_types.usm.queue import EventType, QueueType
 from kapi_types.usm.typeof import typeof_usm_array
@@ -49,6 +50,7 @@ __all__ = [
     "is_registered",
     "is_usm_array",
     "is_weak",
+    "parse_signature",
     "register",
     "typeof_argument",
     "typeof_usm_array",

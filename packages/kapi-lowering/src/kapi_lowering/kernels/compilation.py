@@ -15,18 +15,19 @@ from kapi_lowering.kernels.exported_function import build_exported_function
 from kapi_lowering.results.kernel_module import KernelModule
 from kapi_lowering.results.packed import PackedLayout, Parameter
 from kapi_lowering.target import Target
-from kapi_sim.errors import KernelCompilationError, LimitError
+from kapi_sim.errors import DtypeError, KernelCompilationError, LimitError
 from kapi_sim.language import KernelOptions
 from kapi_types import ItemType, NdItemType, UsmArrayType
 from kapi_types.kernel_typing import describe_problems
 from kapi_types.kernel_typing.rules.tuples import tuple_like
+from kapi_types.signatures import parse_signature
 
 __all__ = ["compiled_function", "compiled_kernel"]
 
 
 def compiled_kernel(
     function: Callable[..., None],
-    signature: Sequence[types.Type],
+    signature: str | Sequence[types.Type],
     target: Target,
     options: KernelOptions,
     optimise: bool,
@@ -37,8 +38,9 @@ def compiled_kernel(
     ----------
     function : function
         A plain Python function in the kernel language; its first parameter is the Item or NdItem.
-    signature : sequence of numba.types.Type
-        The type of each parameter: `kapi_types.ItemType` or `NdItemType`, then arrays, local memory and scalars.
+    signature : str or sequence of numba.types.Type
+        The type of each parameter: `kapi_types.ItemType` or `NdItemType`, then arrays, local memory and scalars; or a
+        text that `kapi_types.parse_signature` takes.
     target : Target
         What to compile for.
     options : KernelOptions
@@ -58,15 +60,17 @@ def compiled_kernel(
         of it.
     LimitError
         If the options ask for sub-groups of a size that the target does not have, or the private arrays are too large.
-    TypeError
+    DtypeError
         If `signature` does not fit the function's parameters.
     """
     if not isinstance(options, KernelOptions):
         raise TypeError(f"options must be KernelOptions, got {options!r}: write KernelOptions.of(debug=True)")
     function, args = _checked(function, signature)
     if not args or not isinstance(args[0], (ItemType, NdItemType)):
-        raise TypeError(
-            f"signature must begin with ItemType or NdItemType, got {args[0] if args else 'no type at all'}"
+        raise DtypeError(
+            f"signature must begin with ItemType or NdItemType, as text item1 or nd_item1, got "
+            f"{args[0] if args else 'no type at all'}",
+            code="signature-work-item",
         )
     _require_sub_group_size(function, options, target)
     names = list(inspect.signature(function).parameters)
@@ -79,7 +83,9 @@ def compiled_kernel(
     def finish(lowered: LoweredFunction) -> tuple[PackedLayout, tuple[Parameter, ...]]:
         is_linear = target.needs_linear_groups and lowered.uses_sub_groups and args[0].ndim > 1
         packed = packed_layout(args[0], parameters, bool(lowered.failures), is_linear)
-        build_entry_point(lowered.context, lowered.library, entry_point, lowered.fndesc, args, parameters, packed)
+        build_entry_point(
+            lowered.context, lowered.library, entry_point, lowered.fndesc, args, parameters, packed, _begin(function)
+        )
         return packed, with_writes(parameters, names, lowered.writes)
 
     prepare(target)
@@ -106,7 +112,7 @@ def compiled_kernel(
 
 def compiled_function(
     function: Callable[..., object],
-    signature: Sequence[types.Type],
+    signature: str | Sequence[types.Type],
     target: Target,
     options: KernelOptions,
     optimise: bool,
@@ -122,7 +128,7 @@ def compiled_function(
     names = list(inspect.signature(plain).parameters)
 
     def finish(lowered: LoweredFunction) -> None:
-        build_exported_function(lowered.context, lowered.library, plain.__name__, lowered.fndesc, names)
+        build_exported_function(lowered.context, lowered.library, plain.__name__, lowered.fndesc, names, _begin(plain))
 
     prepare(target)
     with global_compiler_lock:
@@ -130,6 +136,10 @@ def compiled_function(
     emitted = _emitted("function", plain, names, args, lowered.modules, plain.__name__, target, optimise)
     _require_floats(plain, target.floats_of(emitted.code), lowered)
     return emitted.code, lowered.return_type
+
+
+def _begin(function: FunctionType) -> tuple[str, int]:
+    return function.__code__.co_filename, function.__code__.co_firstlineno
 
 
 def _in_kernel(type_: types.Type) -> types.Type:
@@ -140,32 +150,41 @@ def _in_kernel(type_: types.Type) -> types.Type:
 
 
 def _checked(
-    function: Callable[..., object], signature: Sequence[types.Type]
+    function: Callable[..., object], signature: str | Sequence[types.Type]
 ) -> tuple[FunctionType, tuple[types.Type, ...]]:
     if not isinstance(function, FunctionType):
         cure = ": pass its py_func" if isinstance(getattr(function, "py_func", None), FunctionType) else ""
-        raise TypeError(f"function must be a plain Python function, got {type(function).__name__}{cure}")
-    if isinstance(signature, str) or not isinstance(signature, Sequence):
-        raise TypeError(
-            f"signature must be a sequence of Numba types, one for each parameter, got {signature!r}: write a list"
+        raise DtypeError(
+            f"function must be a plain Python function, got {type(function).__name__}{cure}", code="kernel-form"
+        )
+    if isinstance(signature, str):
+        signature = parse_signature(signature)
+    if not isinstance(signature, Sequence):
+        raise DtypeError(
+            "signature must be a sequence of Numba types or a text such as 'item1, float32[:]', one type for each "
+            f"parameter, got {signature!r}",
+            code="signature-form",
         )
     parameters = inspect.signature(function).parameters
     for name, type_ in zip(parameters, signature, strict=False):
         if not isinstance(type_, types.Type):
-            raise TypeError(
+            raise DtypeError(
                 f"signature must be a sequence of Numba types, got {type_!r} for parameter {name!r}: write one such as "
-                "numba.types.float32 or kapi_types.UsmArrayType(numba.types.float32, 1, 'C')"
+                "numba.types.float32 or kapi_types.UsmArrayType(numba.types.float32, 1, 'C')",
+                code="signature-form",
             )
         if isinstance(type_, types.Array) and not isinstance(type_, UsmArrayType):
-            raise TypeError(
+            raise DtypeError(
                 f"arrays in a signature must be of kapi_types.UsmArrayType, got {type_} for parameter {name!r}: write "
-                f"UsmArrayType(numba.types.{type_.dtype}, {type_.ndim}, {type_.layout!r})"
+                f"UsmArrayType(numba.types.{type_.dtype}, {type_.ndim}, {type_.layout!r})",
+                code="signature-form",
             )
     args = tuple(map(_in_kernel, signature))
     if len(args) != len(parameters):
-        raise TypeError(
-            f"signature must have a type for each of {function.__name__}'s {len(parameters)} parameters, "
-            f"got {len(args)}"
+        raise DtypeError(
+            f"signature must have a type for each of {function.__name__}'s {len(parameters)} parameters "
+            f"({', '.join(parameters)}), got {len(args)}",
+            code="signature-count",
         )
     return function, args
 

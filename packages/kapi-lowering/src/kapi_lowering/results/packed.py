@@ -12,6 +12,8 @@ __all__ = ["LINEAR_ROLES", "Field", "PackedLayout", "Parameter"]
 LINEAR_ROLES = ("local_range", "group_range")
 """What the packed argument says of work-groups that are launched as linear ones."""
 
+_OF_ARGUMENTS = ("pointer", "shape", "stride", "value")
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -111,6 +113,14 @@ class PackedLayout:
             text += (f"{padding}x" if padding else "") + each.code
             end = each.offset + struct.calcsize("<" + each.code)
         return text + (f"{self.size - end}x" if self.size > end else "")
+
+    def places(self, parameter: str) -> tuple[Field, ...]:
+        """The fields that an argument fills: pointer, extents and strides of an array, or the parts of a number.
+
+        Those of one argument are next to each other, in the order in which their values are packed.
+        """
+        # A parameter may have the name of what belongs to none, such as `range`.
+        return tuple(each for each in self.fields if each.owner == parameter and each.role in _OF_ARGUMENTS)
 
     def pack(self, values: Sequence[Any]) -> bytes:
         """The bytes of the argument, given the values of its fields in order.

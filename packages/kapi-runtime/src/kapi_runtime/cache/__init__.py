@@ -8,11 +8,11 @@ On unless the environment says otherwise:
 ``KAPI_CACHE_SIZE``    Most megabytes that the folder may hold, 256 by default, ``inf`` for any; oldest uses go first.
 =====================  ============================================================================================
 
-A file is a compiled kernel with its checksum and its key, and is never run as code on the host.  The key, which is the
-file's name as well, is a digest of all that the compilation depends on, see `fingerprint`.  The folder must be its
-owner's alone, and may hold other files, which are left alone (`folder`).  Files appear whole or not at all, so
-that processes may share the folder, be killed, or find the disk full: whatever is wrong with the cache, the kernel is
-compiled, and `info` tells what it was.
+A file is a compiled kernel with its checksum and its key.  The key, which is the file's name as well, is a digest of
+all that the compilation depends on, see `fingerprint`.  One file holds code that runs on the host, that of launches:
+see `kapi_runtime.native`.  The folder must therefore be its owner's alone.  It may hold other files, which are left
+alone (`folder`).  Files appear whole or not at all, so that processes may share the folder, be killed, or find the disk
+full: whatever is wrong with the cache, the kernel is compiled, and `info` tells what it was.
 """
 
 from __future__ import annotations

@@ -35,6 +35,8 @@ class Diagnosis:
         What the search for an OpenCL CPU driver came to.
     problems : tuple of str
         What is wrong, with the way out; empty if nothing is.
+    launches : tuple of (str, str)
+        For each platform with a device, which way repeated launches go: by native code, or the slow way and why.
     """
 
     devices: tuple[Any, ...]
@@ -43,6 +45,7 @@ class Diagnosis:
     settings: tuple[tuple[str, str], ...]
     driver: str
     problems: tuple[str, ...]
+    launches: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         parts = [
@@ -50,6 +53,7 @@ class Diagnosis:
             _section("left out", "\n".join(self.left_out)),
             _section("versions", _columns(self.versions)),
             _section("environment", _columns((("driver search", self.driver), *self.settings))),
+            _section("launches", _columns(self.launches)),
             _section("problems", "\n".join(self.problems) or "none"),
         ]
         return "\n\n".join(part for part in parts if part)
@@ -74,6 +78,7 @@ def diagnose() -> Diagnosis:
         problems=tuple(problem for each in found for problem in each.problems)
         if there
         else (str(installed.nothing_installed()),),
+        launches=tuple((each.name, its.launches) for each, its in zip(there, found, strict=True) if its.launches),
     )
 
 
@@ -144,5 +149,5 @@ def _section(title: str, text: str) -> str:
 
 
 def _columns(rows: tuple[tuple[str, str], ...]) -> str:
-    width = max(len(name) for name, _ in rows)
+    width = max((len(name) for name, _ in rows), default=0)
     return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)

@@ -186,6 +186,7 @@ def kernel(
     *,
     debug: bool = ...,
     boundscheck: bool = ...,
+    lineinfo: bool = ...,
     fastmath: bool | Iterable[str] = ...,
     inline: Literal["always", "never"] = ...,
     work_group_size: int | tuple[int, ...] | None = ...,
@@ -200,8 +201,8 @@ def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> An
     function : function
         A plain Python function.
     **options
-        Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `fastmath`,
-        `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`.
+        Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `lineinfo`,
+        `fastmath`, `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`.
 
     Returns
     -------

@@ -10,15 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from kapi_sim import DtypeError, KernelCompilationError
+from kapi_sim.language.signatures import parameter_type
 from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.words.memory import is_kernel_dtype
 from kapi_sim.shown import shown
 
 __all__ = ["WORDS", "Parameter", "Parameters", "described", "parsed_parameters", "scalar_argument"]
 
 WORDS = {"array": "a USM array", "scalar": "a number", "local": "a LocalAccessor"}
-# Structures have no size that both sides would agree on.
-_DTYPES = frozenset(map(np.dtype, ("?", *"bBhHiIqQefdFD")))
-
 Parameters = Mapping[str, Any] | Sequence[tuple[str, Any]]
 
 
@@ -57,23 +56,34 @@ def parsed_parameters(entry: str, parameters: Parameters) -> tuple[Parameter, ..
                 f"name of a parameter of kernel `{entry}` must be an identifier of its own, got {shown(name)}",
                 code="parameter-name",
             )
-        words = given.split() if isinstance(given, str) else [given]
-        kind: Literal["array", "scalar", "local"] = "scalar"
-        text = words[-1] if words else ""
-        if isinstance(text, str) and text.endswith("[:]"):
-            kind, text = ("local" if words[:-1] == ["local"] else "array"), text[:-3]
-        try:
-            dtype = np.dtype(text)
-            if len(words) != (2 if kind == "local" else 1) or text in (None, []) or dtype not in _DTYPES:
-                raise TypeError
-            parsed.append(Parameter(name, kind, dtype))
-        except TypeError as error:
+        parameter = _parsed(str(name), given)
+        if parameter is None:
             raise KernelCompilationError(
                 f"parameter `{name}` of kernel `{entry}` must be a dtype, such as 'float32', an array 'float32[:]' or "
                 f"local memory 'local float32[:]', got {shown(given)}",
                 code="parameter-types",
-            ) from error
+            )
+        parsed.append(parameter)
     return tuple(parsed)
+
+
+def _parsed(name: str, given: Any) -> Parameter | None:
+    """Return a parameter by its text or dtype; None for others, of which pointers have no axes but one."""
+    if not isinstance(given, str):
+        try:
+            # Structures have no size that both sides would agree on.
+            dtype = np.dtype(given) if given not in (None, []) else None
+        except TypeError:
+            return None
+        return None if dtype is None or not is_kernel_dtype(dtype) else Parameter(name, "scalar", dtype)
+    try:
+        found = parameter_type(given)
+    except KernelCompilationError:
+        return None
+    if found.dtype is None or found.ndim > 1 or found.layout != "C" or found.is_readonly or found.extents is not None:
+        return None
+    kinds: dict[str, Literal["array", "scalar", "local"]] = {"array": "array", "scalar": "scalar", "local": "local"}
+    return Parameter(name, kinds[found.kind], found.dtype)
 
 
 def scalar_argument(where: str, dtype: np.dtype[Any], value: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from kapi_lowering import KernelModule
 from kapi_runtime.launch.arguments import Arguments
 from kapi_sim import KernelLaunchError
-from kapi_sim.language.usm_fields import OVERLAPPING, ArrayFields
+from kapi_sim.language.usm_fields import OVERLAPPING, ArrayFields, is_same_view, may_share
 
 __all__ = ["require_apart"]
 
@@ -47,7 +47,7 @@ def require_apart(module: KernelModule, arguments: Arguments) -> None:
                 f"argument `{name}` of kernel `{module.name}` must be {OVERLAPPING}", code="argument-overlaps-itself"
             )
     for (first, a, writes_first, a_span), (second, b, writes_second, b_span) in combinations(arrays, 2):
-        if not (writes_first or writes_second) or a_span[0] >= b_span[1] or b_span[0] >= a_span[1]:
+        if not ((writes_first or writes_second) and may_share(*a_span, *b_span)):
             continue
         if _is_same_view(a, b) or not _shares_memory(a, b):
             continue
@@ -65,7 +65,10 @@ def require_apart(module: KernelModule, arguments: Arguments) -> None:
 
 
 def _is_same_view(a: ArrayFields, b: ArrayFields) -> bool:
-    return (a.pointer, a.shape, a.strides, a.dtype.itemsize) == (b.pointer, b.shape, b.strides, b.dtype.itemsize)
+    rank = len(a.shape)
+    if (rank, a.dtype.itemsize) != (len(b.shape), b.dtype.itemsize):
+        return False
+    return is_same_view(a.pointer, a.shape, a.strides, b.pointer, b.shape, b.strides, rank)
 
 
 def _shares_memory(a: ArrayFields, b: ArrayFields) -> bool:

@@ -248,6 +248,8 @@ class Findings:
         What the search for a driver came to.
     problems : tuple of str
         What is wrong, with the way out; empty if nothing is.
+    launches : str
+        Which way repeated launches go, and why if it is the slow one; empty without a device.
     """
 
     devices: tuple[DeviceSummary, ...]
@@ -255,6 +257,7 @@ class Findings:
     settings: tuple[tuple[str, str], ...]
     driver: str
     problems: tuple[str, ...]
+    launches: str = ""
 
 
 class Platform(ABC):

@@ -14,9 +14,13 @@ from kapi_runtime.platform.interface import Findings
 from kapi_runtime.sycl import drivers
 from kapi_runtime.sycl.device_summary import describe_device, summarize
 from kapi_runtime.sycl.discovery import missing_device_message
+from kapi_runtime.sycl.native import submission
+from kapi_runtime.sycl.native.chain import ordering_problem
 from kapi_runtime.sycl.opencl import OpenclError, opencl_device
 from kapi_runtime.sycl.queues import default_queue
 from kapi_runtime.sycl.usable import is_usable, usable_devices
+from kapi_runtime.sycl.usm_array import has_dpnp
+from kapi_sim.language.usm_structures import learn
 
 __all__ = ["findings", "versions"]
 
@@ -40,6 +44,7 @@ def findings() -> Findings:
         settings=tuple((name, os.environ[name]) for name in _SETTINGS if name in os.environ),
         driver=found.summary,
         problems=tuple(problems),
+        launches=_launches() if devices and not problems else "",
     )
 
 
@@ -85,6 +90,27 @@ def _trial() -> list[str]:
     except Exception as error:
         return [f"the default device must allocate and copy memory, got {type(error).__name__}: {error}", *_bad_path()]
     return []
+
+
+def _launches() -> str:
+    """Which way repeated launches go: the checks of the native one, in the order in which a launch meets them."""
+    reasons = [submission.why_not() or ordering_problem(default_queue()), *_array_problems()]
+    told = "; ".join(filter(None, reasons))
+    return f"plain, the slow way: {told}" if told else "native"
+
+
+def _array_problems() -> list[str]:
+    if not has_dpnp():
+        return []
+    try:
+        import dpnp
+
+        is_known = learn(dpnp.empty(1, sycl_queue=default_queue()))
+    except Exception as error:  # whatever it is, launches of other arrays need no dpnp
+        return [f"dpnp must make arrays, got {type(error).__name__}: {error}"]
+    if is_known:
+        return []
+    return [f"dpnp's arrays must be laid out in memory as its headers say, got {dpnp.__version__} with others"]
 
 
 def _bad_path() -> list[str]:

@@ -1,9 +1,9 @@
 """What a repeated launch needs, worked out by the first: one kernel, index space, queue and list of argument types.
 
-A plan is memory as `plan_layout` says: where each argument goes in the packed one, and what it must be.  Other values,
-shapes and arrays of the same types are packed by the same plan; whatever differs otherwise, or is not known here, goes
-the long way in `launch`, which raises the errors, and makes another plan.  So do arrays that overlap without being one
-view, of which the kernel writes one.
+A plan is memory as `native.structures` says: where each argument goes in the packed one, and what it must be.  Other
+values, shapes and arrays of the same types are packed by the same plan.  Whatever differs otherwise, or is not known
+here, goes the long way in `launch`, which raises the errors, and makes another plan.  So do arrays that overlap without
+being one view, of which the kernel writes one.
 
 Before a plan is used, it packs the arguments that it was made for, and the bytes must be those that the long way gave:
 that, and a look at the arrays' own attributes, shows that the structs of dpnp and NumPy are what they are taken for.
@@ -19,10 +19,9 @@ from kapi_runtime.platform.host_place import place_of_host_arrays
 from kapi_runtime.sycl import keep_alive
 from kapi_runtime.sycl.events import DpctlHostEvent, native_events
 from kapi_runtime.sycl.keep_alive import TIDY_AFTER
-from kapi_runtime.sycl.native import plan_layout as layout
 from kapi_runtime.sycl.native.chain import chain_of, managers
-from kapi_runtime.sycl.native.plan_layout import KEPT
-from kapi_runtime.sycl.native.plan_rows import pair_rows, plan_rows
+from kapi_runtime.sycl.native.rows import pair_rows, plan_rows
+from kapi_runtime.sycl.native.structures import KEPT, Launch, Pair, Row
 from kapi_runtime.sycl.native.submission import Submission, submission
 from kapi_runtime.sycl.program import DeviceKernel
 from kapi_runtime.sycl.waiting import Pace
@@ -33,7 +32,6 @@ __all__ = ["Plan", "make_plan"]
 
 _RAW, _LOCAL = 13, 11  # dpctl's numbers of the kinds of arguments
 _UINT64 = 7  # dpctl's number of the element type of local memory
-_WORD = ctypes.c_int64
 
 
 class Plan:
@@ -75,7 +73,7 @@ class Plan:
         queue: Any,
         kernel: DeviceKernel,
         given: tuple[Any, ...],
-        words: dict[str, int],
+        words: Launch,
         kept: Any,
         packed: bytes,
         made: Submission,
@@ -96,22 +94,16 @@ class Plan:
         self._pack, self._send, self._launch = made.pack, made.send, made.launch
         self._packed = (ctypes.c_char * len(packed)).from_buffer_copy(packed)
         local = [_local_memory(accessor) for _, accessor in self._accessors]
-        native = (ctypes.c_void_p * (1 + len(local)))(None, *map(ctypes.addressof, local))
+        values = (ctypes.c_void_p * (1 + len(local)))(None, *map(ctypes.addressof, local))
         types = (ctypes.c_int * (1 + len(local)))(_RAW, *([_LOCAL] * len(local)))
-        words = words | {
-            "packed": ctypes.addressof(self._packed),
-            "packed_size": len(packed),
-            "native": ctypes.addressof(native),
-            "native_types": ctypes.addressof(types),
-            "natives": len(native),
-            "host_event": id(DpctlHostEvent),
-            "release": id(keep_alive.release),
-            "pace": id(self.pace),
-        }
-        block = (_WORD * len(layout.PLAN_WORDS))(*(words.get(name, 0) for name in layout.PLAN_WORDS))
-        self.address = ctypes.addressof(block)
+        words.world = made.world
+        words.packed, words.packed_size = ctypes.addressof(self._packed), len(packed)
+        words.values, words.value_types = ctypes.addressof(values), ctypes.addressof(types)
+        words.value_count = len(values)
+        words.host_event, words.release, words.pace = id(DpctlHostEvent), id(keep_alive.release), id(self.pace)
+        self.address = ctypes.addressof(words)
         # The types, too: another one could be at the address of one that is gone.
-        self._kept = (block, kept, native, types, local, _types(given))
+        self._kept = (words, kept, values, types, local, _types(given))
 
     def suits(self, given: Sequence[Any]) -> bool:
         """Whether local memory, named tuples, and where a launch without arrays goes are what the plan was made for."""
@@ -222,28 +214,29 @@ def make_plan(
     rows = None if made is None else plan_rows(kernel.module, given)
     if made is None or slots is None or rows is None:
         return None
-    pairs = pair_rows(kernel.module, rows)
-    table = _table(rows, layout.ARGUMENT_WORDS)
-    pair_table = _table(pairs, layout.PAIR_WORDS)
-    objects = (_WORD * (1 + len(rows)))()
-    ranges = (_WORD * (2 * max(1, len(rows))))()
-    words = {
-        "given_count": len(given),
-        "arguments": len(rows),
-        "table": ctypes.addressof(table),
-        "objects": ctypes.addressof(objects),
-        "ranges": ctypes.addressof(ranges),
-        "pairs": len(pairs),
-        "pair_table": ctypes.addressof(pair_table),
-        "queue": id(queue),
-        "queue_ref": queue.addressof_ref(),
-        "kernel_ref": kernel.sycl_kernel.addressof_ref(),
-        "has_local_range": local_range is not None,
-        "dimensions": len(global_range),
-    } | slots
-    for name, extents in (("global_range", global_range), ("local_range", local_range or ())):
-        words |= {name + ("", "_1", "_2")[i]: extent for i, extent in enumerate(extents)}
-    plan = Plan(queue, kernel, given, words, (table, pair_table, objects, ranges), packed, made)
+    table = (Row * len(rows))(*rows)
+    strides = [(ctypes.c_ssize_t * max(1, row.rank))() for row in table]
+    for row, room in zip(table, strides, strict=True):
+        row.strides = ctypes.addressof(room)
+    pairs = pair_rows(kernel.module, list(table))
+    pair_table = (Pair * len(pairs))(*pairs)
+    holders = (ctypes.c_void_p * (1 + len(rows)))()
+    ranges = [(ctypes.c_size_t * 3)(*extents) for extents in (global_range, local_range or ())]
+    words = Launch(
+        given_count=len(given),
+        row_count=len(rows),
+        rows=ctypes.addressof(table),
+        holders=ctypes.addressof(holders),
+        pair_count=len(pairs),
+        pairs=ctypes.addressof(pair_table),
+        queue=queue.addressof_ref(),
+        kernel=kernel.sycl_kernel.addressof_ref(),
+        dimensions=len(global_range),
+        global_range=ctypes.addressof(ranges[0]),
+        local_range=None if local_range is None else ctypes.addressof(ranges[1]),
+        **slots,
+    )
+    plan = Plan(queue, kernel, given, words, (table, strides, pair_table, holders, ranges), packed, made)
     return plan if plan.pack(given) and plan.packed == packed else None
 
 
@@ -257,18 +250,13 @@ def _native(before: list[Any]) -> list[Any] | None:
 
 def _slots() -> dict[str, int] | None:
     """Where a host event holds what it is made of, or None if it holds it elsewhere."""
-    held = {"device_event": object(), "release": object(), "pace": object()}
+    held = {"event": object(), "release": object(), "pace": object()}
     event = DpctlHostEvent(*held.values())  # type: ignore[arg-type]  # looked at alone
     words = {
         ctypes.c_size_t.from_address(id(event) + at).value: at for at in range(16, DpctlHostEvent.__basicsize__, 8)
     }
     slots = {f"{name}_offset": words.get(id(value), 0) for name, value in held.items()}
     return slots if all(slots.values()) else None
-
-
-def _table(rows: Sequence[dict[str, int]], words: Sequence[str]) -> Any:
-    flat = [row[name] for row in rows for name in words]
-    return (_WORD * max(1, len(flat)))(*flat)
 
 
 def _leaves(given: Sequence[Any]) -> Iterator[Any]:

@@ -7,6 +7,7 @@ The protocol is `__sycl_usm_array_interface__`, version 1, as dpctl documents it
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +18,13 @@ __all__ = [
     "ArrayFields",
     "array_fields",
     "c_strides",
+    "is_masked",
+    "is_same_view",
     "is_usm_array",
     "is_usm_array_class",
+    "may_share",
     "overlaps_itself",
+    "span",
 ]
 
 _PROTOCOL = "__sycl_usm_array_interface__"
@@ -77,13 +82,7 @@ class ArrayFields:
     @property
     def span(self) -> tuple[int, int]:
         """The lowest address of an element, and the end of the highest, in bytes; equal where there is none."""
-        low = high = self.pointer
-        if 0 in self.shape:
-            return low, low
-        for extent, stride in zip(self.shape, self.strides, strict=True):
-            reach = (extent - 1) * stride * self.dtype.itemsize
-            low, high = low + min(reach, 0), high + max(reach, 0)
-        return low, high + self.dtype.itemsize
+        return span(self.pointer, self.shape, self.strides, len(self.shape), self.dtype.itemsize)
 
 
 def is_usm_array(value: object) -> bool:
@@ -142,12 +141,54 @@ def array_fields(value: Any) -> ArrayFields:
     )
 
 
+def is_masked(value: object) -> bool:
+    """Whether `value` is a masked array; imports no `numpy.ma`, which takes as long as many launches."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(value, masked.MaskedArray)
+
+
 def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the strides, in elements, of an array of this shape whose last axis is the fastest and has no gaps."""
     strides = [1] * len(shape)
     for axis in range(len(shape) - 1, 0, -1):
         strides[axis - 1] = strides[axis] * shape[axis]
     return tuple(strides)
+
+
+def span(pointer: int, shape: Any, strides: Any, rank: int, itemsize: int) -> tuple[int, int]:
+    """Return the lowest address of an element, and the end of the highest, in bytes; equal where there is none.
+
+    This and the next two are the rule of which arrays may be given to one launch.  Launches in native code compile
+    them as they stand here, so `shape` and `strides` are anything that has an integer for each axis.
+    """
+    low = pointer
+    high = pointer + itemsize
+    for axis in range(rank):
+        if shape[axis] == 0:
+            return pointer, pointer
+        reach = (shape[axis] - 1) * strides[axis] * itemsize
+        if reach < 0:
+            low += reach
+        else:
+            high += reach
+    return low, high
+
+
+def may_share(low: int, high: int, other_low: int, other_high: int) -> bool:
+    """Return whether two arrays may have a byte in common, by their spans; one without elements shares none."""
+    return low < other_high and other_low < high and low < high and other_low < other_high
+
+
+def is_same_view(
+    pointer: int, shape: Any, strides: Any, other_pointer: int, other_shape: Any, other_strides: Any, rank: int
+) -> bool:
+    """Return whether an index means the same element in two arrays of one rank and one size of elements."""
+    if pointer != other_pointer:
+        return False
+    for axis in range(rank):
+        if shape[axis] != other_shape[axis] or strides[axis] != other_strides[axis]:
+            return False
+    return True
 
 
 def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:

@@ -1,8 +1,8 @@
 """Between Python and compiled host functions: USM arrays, queues and events.
 
-An array is read from its structure where its class has the known layout (`kapi_types.usm.struct_layout`), else by its
-protocol (`kapi_types.usm.views.host_fields`). Either way the compiled function holds a counted reference to the array
-object, and it gets the same object back where it returns the array as it came.
+An array is read from its structure where its class has the known layout (`kapi_sim.language.usm_structures`), else by
+its protocol (`kapi_types.usm.views.host_fields`). Either way the compiled function holds a counted reference to the
+array object, and it gets the same object back where it returns the array as it came.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any
 
 from numba.extending import NativeValue, box, unbox
 
+from kapi_sim.language.usm_structures import C_CONTIGUOUS, DpnpArray, Object, UsmArray, class_addresses
 from kapi_types._numba_compat import as_dtype, cgutils
-from kapi_types.usm import struct_layout, views
+from kapi_types.usm import views
 from kapi_types.usm.models import UsmArrayModel
 from kapi_types.usm.queue import EventType, QueueType, SyclObjectType
 from kapi_types.usm.usm_array import UsmArrayType
@@ -23,7 +24,7 @@ __all__ = ["python_function"]
 
 
 class _ClassAddresses(int):
-    """Where `struct_layout.class_addresses` is in this process: pickled with compiled code, by name."""
+    """Where `class_addresses` is in this process: pickled with compiled code, by name."""
 
     def __reduce__(self) -> tuple[Callable[[], Any], tuple[()]]:
         return _class_addresses, ()
@@ -35,7 +36,7 @@ class _ClassAddresses(int):
         return self is other
 
 
-_here = _ClassAddresses(ctypes.addressof(struct_layout.class_addresses))
+_here = _ClassAddresses(ctypes.addressof(class_addresses))
 
 
 def _class_addresses() -> _ClassAddresses:
@@ -142,11 +143,11 @@ def _struct(obj: Any, c: Any) -> Any:
     pyapi.decref(number)
     wrapper, array = (builder.load(cgutils.gep(builder, addresses, position)) for position in (0, 1))
     start = builder.bitcast(obj, cgutils.voidptr_t)
-    cls = _load(builder, start, struct_layout.OBJECT_TYPE, cgutils.voidptr_t)
+    cls = _load(builder, start, Object.type, cgutils.voidptr_t)
     result = cgutils.alloca_once_value(builder, cgutils.get_null_value(cgutils.voidptr_t))
     with builder.if_then(builder.icmp_unsigned("==", cls, wrapper)):
-        inner = _load(builder, start, struct_layout.INNER, cgutils.voidptr_t)
-        inner_class = _load(builder, inner, struct_layout.OBJECT_TYPE, cgutils.voidptr_t)
+        inner = _load(builder, start, DpnpArray.inner, cgutils.voidptr_t)
+        inner_class = _load(builder, inner, Object.type, cgutils.voidptr_t)
         with builder.if_then(builder.icmp_unsigned("==", inner_class, array), likely=True):
             builder.store(inner, result)
     with builder.if_then(builder.icmp_unsigned("==", cls, array)):
@@ -154,8 +155,8 @@ def _struct(obj: Any, c: Any) -> Any:
     return builder.load(result)
 
 
-def _load(builder: Any, start: Any, offset: int, type_: Any) -> Any:
-    return builder.load(cgutils.pointer_add(builder, start, offset, type_.as_pointer()))
+def _load(builder: Any, start: Any, field: Any, type_: Any) -> Any:
+    return builder.load(cgutils.pointer_add(builder, start, field.offset, type_.as_pointer()))
 
 
 class _Array:
@@ -185,13 +186,13 @@ class _Array:
         """Fill in from an array structure."""
         builder, rank = self.builder, self.type.ndim
         numbers = cgutils.intp_t.as_pointer()
-        lengths = _load(builder, struct, struct_layout.SHAPE, numbers)
+        lengths = _load(builder, struct, UsmArray.shape, numbers)
         shape = [builder.load(cgutils.gep(builder, lengths, axis)) for axis in range(rank)]
         if self.type.layout == "A":
             strides = self._strides_of(struct, shape)
         else:
             strides = self._dense(shape, self.type.layout)
-        self.fill(_load(builder, struct, struct_layout.DATA, cgutils.voidptr_t), shape, strides)
+        self.fill(_load(builder, struct, UsmArray.data, cgutils.voidptr_t), shape, strides)
 
     def read_numbers(self, numbers: Any) -> None:
         """Fill in from the tuple of `views.host_fields`."""
@@ -210,8 +211,8 @@ class _Array:
     def equals_struct(self, struct: Any) -> Any:
         """Whether an array structure is of the same memory: not of a part of it, nor of other elements."""
         builder = self.builder
-        number = _load(builder, struct, struct_layout.TYPE_NUMBER, cgutils.int32_t)
-        rank = _load(builder, struct, struct_layout.RANK, cgutils.int32_t)
+        number = _load(builder, struct, UsmArray.element, cgutils.int32_t)
+        rank = _load(builder, struct, UsmArray.rank, cgutils.int32_t)
         dtype = as_dtype(self.type.dtype)
         result = builder.and_(
             builder.icmp_signed("==", number, cgutils.int32_t(dtype.num)),
@@ -235,9 +236,9 @@ class _Array:
     def _strides_of(self, struct: Any, shape: list[Any]) -> list[Any]:
         """The strides that the structure has, or those that its flags imply."""
         builder = self.builder
-        stored = _load(builder, struct, struct_layout.STRIDES, cgutils.intp_t.as_pointer())
-        flags = _load(builder, struct, struct_layout.FLAGS, cgutils.int32_t)
-        c_bit = builder.and_(flags, cgutils.int32_t(struct_layout.C_CONTIGUOUS))
+        stored = _load(builder, struct, UsmArray.strides, cgutils.intp_t.as_pointer())
+        flags = _load(builder, struct, UsmArray.flags, cgutils.int32_t)
+        c_bit = builder.and_(flags, cgutils.int32_t(C_CONTIGUOUS))
         is_c = builder.icmp_unsigned("!=", c_bit, cgutils.int32_t(0))
         implied = [
             builder.select(is_c, dense_c, dense_f)

@@ -8,9 +8,9 @@ from typing import Any
 import kapi_types.usm.attributes
 import kapi_types.usm.boxing  # noqa: F401  a type that Numba is told of can be compiled with
 from _kapi_types_hooks import quick_classes
+from kapi_sim.language.usm_structures import learn, struct_key
 from kapi_types._numba_compat import Purpose, errors
 from kapi_types.usm.queue import SyclObjectType, sycl_object_type
-from kapi_types.usm.struct_layout import learn, struct_key
 from kapi_types.usm.usm_array import UsmArrayType, array_fields, array_type, is_usm_array, is_usm_array_class, usm_kind
 
 __all__ = ["typeof_usm_array", "typeof_usm_value"]

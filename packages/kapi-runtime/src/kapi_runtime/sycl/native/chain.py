@@ -21,14 +21,15 @@ from types import FunctionType
 from typing import Any
 from weakref import WeakSet
 
+import dpctl
 from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime.sycl import keep_alive
 from kapi_runtime.sycl.fork import require_no_fork
-from kapi_runtime.sycl.native.plan_layout import KEEPER
+from kapi_runtime.sycl.native.structures import KEEPER
 from kapi_runtime.sycl.native.submission import ADD_EVENTS, DONE, GET_EVENTS, submission
 
-__all__ = ["chain_of", "managers"]
+__all__ = ["chain_of", "managers", "ordering_problem"]
 
 _STATE, _CHAIN = "_state", "kapi_chain"
 
@@ -77,6 +78,14 @@ def chain_of(queue: Any) -> list[Any] | None:
             _known.add(manager)
             keep_alive.hold_chain(queue, chain)
     return chain
+
+
+def ordering_problem(queue: Any) -> str:
+    """Return why launches on a queue are ordered by dpctl alone, which is slow; empty if nothing speaks for that."""
+    manager = SequentialOrderManager[queue]
+    if hasattr(manager, _CHAIN) or _is_native(vars(manager).get(_STATE)):
+        return ""
+    return f"dpctl's order manager must be as it was in dpctl 0.22, got {dpctl.__version__} with another"
 
 
 def _prepare(manager: Any, class_: type, keeper: Any) -> None:

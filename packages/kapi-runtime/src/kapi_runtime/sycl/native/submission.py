@@ -1,29 +1,31 @@
-"""Builtin functions that pack and submit a launch in well under a microsecond of their own, made by LLVM at run time.
+"""The native functions of a launch, and whether they can be had in this process.
 
-Nothing is built or shipped for it: llvmlite, which the compiler needs anyway, compiles `submission_code` for this
-processor, and CPython makes builtin functions of the result.  Importing llvmlite takes longer than many launches, so
-that a process that gets its kernels from the cache does without until it has launched often.
+They are compiled once on a machine, and taken from the disk cache by later processes.  Either takes longer than many
+launches, so that a process does without until it has launched often, unless what it takes is there already.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import platform
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import dpctl
 from dpctl import _sycl_event
+from dpctl.memory import _memory
 
+from kapi_runtime.native.loading import NativeLibrary, address_of, capsule_address, python_addresses
 from kapi_runtime.platform.whole import done_whole
-from kapi_runtime.sycl.native.submission_code import submission_code
+from kapi_runtime.sycl.native.structures import MAX_EVENTS, World
+from kapi_sim.language.usm_structures import Object
 
-__all__ = ["ADD_EVENTS", "DONE", "GET_EVENTS", "Submission", "submission"]
+__all__ = ["ADD_EVENTS", "DONE", "GET_EVENTS", "Submission", "submission", "why_not"]
 
 DONE = dpctl.SyclEvent()
 """The host's part of a launch, as dpctl's bookkeeping sees it: over at once, as `keep_alive` holds the arguments."""
@@ -31,13 +33,20 @@ DONE = dpctl.SyclEvent()
 GET_EVENTS, ADD_EVENTS = "get_submitted_events", "add_to_both_events"
 """Methods of the native keeper of the events in dpctl's order manager of a queue."""
 
-_LAUNCHES_WITHOUT = 100
-_FASTCALL = 0x80
+_LAUNCHES_WITHOUT, _LAUNCHES_UNCOMPILED = 100, 500  # before llvmlite is imported, and before Numba compiles
+_MODULE = "kapi_runtime.sycl.native.launching"
+_SOURCES = (
+    "kapi_runtime.sycl.native.structures",
+    "kapi_runtime.sycl.native.packing",
+    "kapi_runtime.sycl.native.ordering",
+    "kapi_sim.language.usm_fields",
+    "kapi_sim.language.usm_structures",
+)
 _PYTHON = (
     "PyBool_FromLong",
+    "PyFloat_AsDouble",
     "PyGC_Disable",
     "PyGC_Enable",
-    "PyFloat_AsDouble",
     "PyList_Append",
     "PyList_GetItem",
     "PyList_SetItem",
@@ -47,7 +56,8 @@ _PYTHON = (
     "PyLong_AsVoidPtr",
     "PyObject_VectorcallMethod",
     "PyTuple_GetItem",
-    "PyTuple_Pack",
+    "PyTuple_New",
+    "PyTuple_SetItem",
     "PyTuple_Size",
     "PyType_GenericAlloc",
     "Py_DecRef",
@@ -60,6 +70,12 @@ _DPCTL = (
     "DPCTLQueue_SubmitRange",
     "DPCTLRawKernelArg_Create",
     "DPCTLRawKernelArg_Delete",
+)
+_LIBRARIES = ("libDPCTLSyclInterface.so", "DPCTLSyclInterface.dll")
+_PUBLISHED = (
+    (_memory, "Memory_GetQueueRef"),
+    (_sycl_event, "SyclEvent_GetEventRef"),
+    (_sycl_event, "SyclEvent_Make"),
 )
 
 
@@ -79,27 +95,26 @@ class Submission:
         ``pack(plan, arguments)``: packs, and says whether the arguments are the plan's.
     send : callable
         ``send(plan, owners, chain, more_events)``: submits what was packed.
+    world : int
+        Address of what they share.
     """
 
     hand_over: Callable[[list[Any]], None]
     launch: Callable[[int, tuple[Any, ...], Any, list[Any], list[Any]], Any]
     pack: Callable[[int, tuple[Any, ...]], bool]
     send: Callable[[int, Any, list[Any], list[Any]], Any]
+    world: int
 
 
-class _MethodDefinition(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    ]
+class UnlikeError(Exception):
+    """Something is not what native code takes it for; the message says what."""
 
 
 _lock = threading.Lock()
 _made: list[Submission | None] = []
-_kept: list[Any] = []
+_reason = ""
 _asked = 0
+_kept: list[Any] = []
 
 
 def submission(at_once: bool = False) -> Submission | None:
@@ -114,33 +129,70 @@ def submission(at_once: bool = False) -> Submission | None:
     if _made:
         return _made[0]
     _asked += 1
-    if not at_once and "llvmlite.binding" not in sys.modules and _asked <= _LAUNCHES_WITHOUT:
+    if not at_once and not _is_worth_it():
         return None
     return done_whole(_made_once)
 
 
+def why_not() -> str:
+    """Return why launches go the plain way; an empty text if they go the native way, once there are enough of them.
+
+    What is compiled or loaded for it is left alone: the checks before it are made.
+    """
+    if _made:
+        return _reason
+    try:
+        _require_known()
+        _library()
+    except UnlikeError as error:
+        return str(error)
+    return ""
+
+
+def _is_worth_it() -> bool:
+    """Whether there were as many launches as it takes time to load the code, or to compile it."""
+    if _asked <= _LAUNCHES_WITHOUT and "llvmlite.binding" not in sys.modules:
+        return False
+    return _asked > _LAUNCHES_UNCOMPILED or _is_kept()
+
+
+@functools.cache
+def _is_kept() -> bool:
+    """Whether the disk cache has the code."""
+    try:
+        return _library().is_kept
+    except UnlikeError:
+        return True  # there is nothing to wait for
+
+
 def _made_once() -> Submission | None:
+    global _reason
     with _lock:
         if not _made:
-            _made.append(_make() if _is_as_known() else None)
+            try:
+                _require_known()
+                _made.append(_make())
+            except Exception as error:  # whatever it is, the plain way gives the same results
+                _reason = str(error) if isinstance(error, UnlikeError) else f"{type(error).__name__}: {error}"
+                _made.append(None)
     return _made[0]
 
 
-def _is_as_known() -> bool:
-    """Whether objects of this interpreter and of dpctl begin as the code expects."""
-    event, queue = dpctl.SyclEvent(), None
+def _require_known() -> None:
+    """Raise unless the objects of this interpreter and of dpctl begin as the code expects."""
+    if platform.python_implementation() != "CPython":
+        raise UnlikeError(f"Python must be CPython, got {platform.python_implementation()}")
+    if not object.__basicsize__ == ctypes.sizeof(Object) == 16:
+        raise UnlikeError(f"objects must begin with two words of 64 bits, got {object.__basicsize__} bytes")
+    event = dpctl.SyclEvent()
+    if Object.from_address(id(event)).type != id(type(event)):
+        raise UnlikeError("the second word of an object must be its class, got another one")
     try:
         queue = dpctl.SyclQueue()
-    except dpctl.SyclQueueCreationError:
-        return False
-    return (
-        platform.python_implementation() == "CPython"
-        and object.__basicsize__ == 2 * ctypes.sizeof(ctypes.c_void_p) == 16
-        and ctypes.c_size_t.from_address(id(event) + 8).value == id(type(event))
-        and ctypes.c_size_t.from_address(id(event) + 16).value == event.addressof_ref()
-        and ctypes.c_size_t.from_address(id(queue) + 16).value == queue.addressof_ref()
-        and _have_identities(queue)
-    )
+    except dpctl.SyclQueueCreationError as error:
+        raise UnlikeError("SYCL must have a default queue, got none") from error
+    if not _have_identities(queue):
+        raise UnlikeError("copies of an event of SYCL's must begin with the same word, and other events with others")
 
 
 def _have_identities(queue: Any) -> bool:
@@ -151,53 +203,45 @@ def _have_identities(queue: Any) -> bool:
     return words[0] == words[1] != words[2]
 
 
-def _make() -> Submission | None:
-    library = _library()
-    if library is None:
-        return None
-    addresses = {name: _address(getattr(ctypes.pythonapi, name)) for name in _PYTHON}
-    addresses |= {name: _address(getattr(library, name)) for name in _DPCTL}
-    addresses["SyclEvent_Make"] = _capsule_pointer(_sycl_event.__pyx_capi__["SyclEvent_Make"])
-    objects = {"NONE": None, "DONE": DONE, "GET_EVENTS": GET_EVENTS, "ADD_EVENTS": ADD_EVENTS}
-    llvm = import_module("llvmlite.binding")
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(submission_code(addresses, {name: id(value) for name, value in objects.items()}))
-    module.verify()
-    machine = llvm.Target.from_default_triple().create_target_machine(opt=2)
-    engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    _kept.append(engine)
-    return Submission(
-        *(_builtin(name, engine.get_function_address(name)) for name in ("hand_over", "launch", "pack", "send"))
+def _make() -> Submission:
+    references = (ctypes.c_void_p * MAX_EVENTS)()
+    call, overflow = (ctypes.c_void_p * 3)(), (ctypes.c_ssize_t * 1)()
+    world = World(
+        none=id(None),
+        done=id(DONE),
+        get_events=id(GET_EVENTS),
+        add_events=id(ADD_EVENTS),
+        references=ctypes.addressof(references),
+        call=ctypes.addressof(call),
+        overflow=ctypes.addressof(overflow),
     )
+    address = ctypes.addressof(world)
+    library = _library()
+    hand_over, launch, pack, send = library.load(("hand_over", "launch", "pack", "send"), address)
+    _kept.extend((references, call, overflow, world, library))
+    return Submission(hand_over, launch, pack, send, address)
 
 
-def _library() -> Any:
+def _library() -> NativeLibrary:
+    functions = python_addresses(_PYTHON)
+    interface = _interface()
+    for name in _DPCTL:
+        try:
+            functions[name] = address_of(getattr(interface, name))
+        except AttributeError:
+            raise UnlikeError(f"dpctl must have the C function {name}, got {dpctl.__version__} without it") from None
+    for module, name in _PUBLISHED:
+        capsule = getattr(module, "__pyx_capi__", {}).get(name)
+        if capsule is None:
+            raise UnlikeError(f"dpctl must publish the function {name}, got {dpctl.__version__} without it")
+        functions[name] = capsule_address(capsule)
+    return NativeLibrary(_MODULE, _SOURCES, functions)
+
+
+def _interface() -> Any:
     """Return dpctl's C interface, of which this process has loaded one already."""
     folder = Path(dpctl.__file__).parent
-    for name in ("libDPCTLSyclInterface.so", "DPCTLSyclInterface.dll"):
+    for name in _LIBRARIES:
         if (folder / name).exists():
             return ctypes.CDLL(str(folder / name))
-    return None
-
-
-def _builtin(name: str, address: int) -> Any:
-    definition = _MethodDefinition(name.encode(), address, _FASTCALL, None)
-    _kept.append(definition)
-    make = _python("PyCFunction_NewEx", ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-    return make(ctypes.addressof(definition), None, None)
-
-
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-def _capsule_pointer(capsule: Any) -> int:
-    name = _python("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)(capsule)
-    return int(_python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(capsule, name) or 0)
-
-
-def _python(name: str, result: Any, *parameters: Any) -> Any:
-    """A function of Python's C interface, as an object of our own: others set the types of the shared one."""
-    return ctypes.PYFUNCTYPE(result, *parameters)((name, ctypes.pythonapi))
+    raise UnlikeError(f"dpctl must have one of the libraries {', '.join(_LIBRARIES)}, got {folder} without them")

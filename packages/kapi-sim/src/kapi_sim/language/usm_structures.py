@@ -1,52 +1,73 @@
-"""Where dpnp's array type holds what in memory, so that compiled code reads an array without a call.
+"""The objects of CPython, dpctl and dpnp in memory, said once for all who read them without a call.
 
-The array type that dpnp wraps has no C functions; its structure is what there is. It is used for the classes at hand
-only after views of one of their arrays have shown that each field is where it is expected; any other class, or the
-same class of a version that moved a field, is read by its protocol.
+Each structure is written as the C header that ships with the library declares it, so that C's rules place its fields.
+What the libraries publish a C function for is not here: it is asked.
 
-Fields of an array, in bytes from the object's address:
-
-| offset | type | field |
-|---|---|---|
-| 24 | void * | address of element (0, ..., 0) |
-| 32 | int | rank |
-| 40 | intp * | shape |
-| 48 | intp * | strides in elements; NULL where the flags imply them |
-| 56 | int | NumPy's number of the element type |
-| 60 | int | flags: 1 C-contiguous, 2 F-contiguous, 4 writable |
-
-dpnp's own class holds nothing but a pointer to such an array, 16 bytes from its address.
+dpnp publishes no C function for its arrays.  Their structure is used for the classes at hand only after views of one of
+their arrays have shown that each field is where it is expected.  Any other class, or the same class of a version that
+moved a field, is read by its protocol.
 """
 
 from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any
+from typing import Any, ClassVar
 
 __all__ = [
     "C_CONTIGUOUS",
-    "DATA",
-    "FLAGS",
-    "INNER",
-    "OBJECT_TYPE",
-    "RANK",
-    "SHAPE",
-    "STRIDES",
-    "TYPE_NUMBER",
+    "F_CONTIGUOUS",
+    "WRITABLE",
+    "DpnpArray",
+    "Object",
+    "Scalar",
+    "UsmArray",
     "class_addresses",
+    "inner_array",
     "learn",
     "struct_key",
 ]
 
-OBJECT_TYPE = ctypes.sizeof(ctypes.c_ssize_t)
-"""Offset of an object's class."""
-INNER = 16
-"""Offset of the wrapped array in dpnp's own class."""
-DATA, RANK, SHAPE, STRIDES, TYPE_NUMBER, FLAGS = 24, 32, 40, 48, 56, 60
-C_CONTIGUOUS, F_CONTIGUOUS, WRITABLE = 1, 2, 4
+Fields = tuple[tuple[str, Any], ...]
 
-_SIZE, _WRAPPER_SIZE = 88, 24
+
+class Object(ctypes.Structure):
+    """What each object begins with: `PyObject` of CPython's ``object.h``."""
+
+    _fields_: ClassVar[Fields] = (("references", ctypes.c_ssize_t), ("type", ctypes.c_void_p))
+
+
+class Scalar(Object):
+    """A number of NumPy, `PyDoubleScalarObject` and its like of its ``arrayscalars.h``; a complex number of Python."""
+
+    _fields_: ClassVar[Fields] = (("value", ctypes.c_uint64),)  # of any size; this is where it begins
+
+
+class UsmArray(Object):
+    """The array that dpnp wraps: `PyUSMArrayObject` of dpnp's ``_usmarray.h``."""
+
+    _fields_: ClassVar[Fields] = (
+        ("methods", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),  # address of element (0, ..., 0)
+        ("rank", ctypes.c_int),
+        ("shape", ctypes.c_void_p),  # of `rank` words
+        ("strides", ctypes.c_void_p),  # as many, in elements; null where the flags imply them
+        ("element", ctypes.c_int),  # NumPy's number of the type
+        ("flags", ctypes.c_int),
+        ("base", ctypes.c_void_p),  # the `dpctl.memory` object
+        ("namespace", ctypes.c_void_p),
+        ("weak_references", ctypes.c_void_p),
+    )
+
+
+class DpnpArray(Object):
+    """dpnp's own array, a class of Python with one slot."""
+
+    _fields_: ClassVar[Fields] = (("inner", ctypes.c_void_p),)
+
+
+C_CONTIGUOUS, F_CONTIGUOUS, WRITABLE = 1, 2, 4
+"""Flags of a `UsmArray`, as dpnp's ``_usmarray.h`` has them."""
 
 class_addresses = (ctypes.c_void_p * 2)()
 """Addresses of the classes whose layout is known, dpnp's wrapper and the array type; null where none is."""
@@ -76,7 +97,15 @@ def struct_key(value: Any) -> tuple[int, int, type] | None:
         value = value._array_obj
     elif cls is not _inner:
         return None
-    return _two_ints(id(value) + TYPE_NUMBER).value, value.ndim, type(value.usm_data)
+    return _two_ints(id(value) + UsmArray.element.offset).value, value.ndim, type(value.usm_data)
+
+
+def inner_array(value: Any) -> Any:
+    """Return the array whose structure tells what `value` is, or None if its class is not one that is known."""
+    if not learn(value):
+        return None
+    inner: Any = value
+    return inner._array_obj if type(value) is _wrapper else inner
 
 
 def learn(value: Any) -> bool:
@@ -116,11 +145,13 @@ def learn(value: Any) -> bool:
 
 def _is_laid_out(cls: type, inner: Any, value: Any) -> bool:
     array = type(inner)
-    if array.__name__ != "usm_ndarray" or array.__basicsize__ != _SIZE or sys.maxsize != 2**63 - 1:
+    if array.__name__ != "usm_ndarray" or array.__basicsize__ != ctypes.sizeof(UsmArray) or sys.maxsize != 2**63 - 1:
         return False
-    if inner is not value and (cls.__basicsize__ != _WRAPPER_SIZE or _pointer(value, INNER) != id(inner)):
+    if inner is not value and (
+        cls.__basicsize__ != ctypes.sizeof(DpnpArray) or DpnpArray.from_address(id(value)).inner != id(inner)
+    ):
         return False
-    if object.__basicsize__ != 16 or _pointer(inner, OBJECT_TYPE) != id(array):
+    if object.__basicsize__ != ctypes.sizeof(Object) or Object.from_address(id(inner)).type != id(array):
         return False
     return all(map(_fields_agree, (inner, *_probes(inner))))
 
@@ -145,27 +176,19 @@ def _probes(inner: Any) -> list[Any]:
 
 def _fields_agree(array: Any) -> bool:
     """Whether the structure says what the attributes say. Pointers are followed only once the numbers are right."""
-    rank = ctypes.c_int.from_address(id(array) + RANK).value
-    if rank != array.ndim or (_pointer(array, DATA) or 0) != array._pointer:
+    struct, flags = UsmArray.from_address(id(array)), array.flags
+    if struct.rank != array.ndim or (struct.data or 0) != array._pointer or struct.base != id(array.usm_data):
         return False
-    flags = array.flags
     number = C_CONTIGUOUS * flags.c_contiguous | F_CONTIGUOUS * flags.f_contiguous | WRITABLE * flags.writable
-    kind_of_memory = (
-        ctypes.c_int.from_address(id(array) + TYPE_NUMBER).value,
-        ctypes.c_int.from_address(id(array) + FLAGS).value,
-    )
-    if kind_of_memory != (array.dtype.num, number):
+    if (struct.element, struct.flags) != (array.dtype.num, number):
         return False
-    if rank == 0:
+    if struct.rank == 0:
         return True
-    shape, strides = _pointer(array, SHAPE), _pointer(array, STRIDES)
-    if _integers(shape, rank) != array.shape:
+    if _integers(struct.shape, struct.rank) != array.shape:
         return False
-    return _integers(strides, rank) == array.strides if strides else bool(number & (C_CONTIGUOUS | F_CONTIGUOUS))
-
-
-def _pointer(value: Any, offset: int) -> int | None:
-    return ctypes.c_void_p.from_address(id(value) + offset).value
+    if struct.strides:
+        return bool(_integers(struct.strides, struct.rank) == array.strides)
+    return bool(number & (C_CONTIGUOUS | F_CONTIGUOUS))
 
 
 def _integers(address: int | None, count: int) -> tuple[int, ...]:

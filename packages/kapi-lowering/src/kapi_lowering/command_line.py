@@ -1,0 +1,153 @@
+"""The command line of a code generator: a kernel in a file and a signature in, a file of code out."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FunctionType
+from typing import Any, Protocol
+
+from kapi_lowering.results.kernel_module import KernelModule
+from kapi_lowering.target import Target
+from kapi_sim.errors import KapiError, KernelCompilationError
+from kapi_sim.language import KernelOptions
+from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.launchable import Launchable
+
+__all__ = ["Generator", "run"]
+
+
+_NAME = "__kapi_file__"
+"""Of the file's module, which may have the name of another one."""
+
+
+class CompileKernel(Protocol):
+    """`compile_kernel` of a code generator."""
+
+    def __call__(
+        self, function: Callable[..., None], signature: str, *, target: Any, options: KernelOptions
+    ) -> KernelModule: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """What a code generator adds.
+
+    Attributes
+    ----------
+    package : str
+        Its name, after ``python -m``.
+    language : str
+        What it writes, such as ``"SPIR-V"``.
+    suffix : str
+        The ending of its files.
+    add_options : callable
+        Adds what is asked of a target to a parser.
+    make_target : callable
+        Makes a target of the options that were given; raises ValueError where they make none.
+    compile_kernel : callable
+        The package's own.
+    """
+
+    package: str
+    language: str
+    suffix: str
+    add_options: Callable[[argparse.ArgumentParser], object]
+    make_target: Callable[[argparse.Namespace], Target]
+    compile_kernel: CompileKernel
+
+
+def run(generator: Generator, arguments: Sequence[str] | None = None) -> int:
+    """Compile as the command line says, and return the exit status: 1 if the kernel cannot be compiled.
+
+    Parameters
+    ----------
+    generator : Generator
+        What compiles.
+    arguments : sequence of str, optional
+        As after ``python -m kapi_spirv``; those of the program if left out.
+    """
+    parser = _parser(generator)
+    given = parser.parse_args(arguments)
+    try:
+        target = generator.make_target(given)
+    except ValueError as error:
+        parser.error(str(error))
+    try:
+        function, options = _found(given.kernel)
+        chosen = {name: getattr(given, name) for name in ("debug", "boundscheck", "fastmath") if getattr(given, name)}
+        if chosen:
+            options = replace(options, **chosen)
+        module = generator.compile_kernel(function, given.signature, target=target, options=options)
+    except KapiError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    output = given.output or Path(f"{module.name}{generator.suffix}")
+    try:
+        output.write_bytes(module.code)
+    except OSError as error:
+        parser.error(f"{output} cannot be written: {error}")
+    print(f"{output}: {module.summary()}")
+    return 0
+
+
+def _parser(generator: Generator) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {generator.package}",
+        description=f"Compile a kernel to {generator.language}. Needs no device.",
+        epilog="The file is imported, so a program in it belongs under `if __name__ == '__main__':`.",
+    )
+    parser.add_argument("kernel", metavar="FILE.py:KERNEL", help="the file, and the name of a kernel or function in it")
+    parser.add_argument(
+        "-s",
+        "--signature",
+        required=True,
+        help='a type for each parameter: "item1, float32, float32[:]"; nd_item2 for work-groups, "strided f8[:, :]" '
+        'for an array with steps, "local float32[64]" for local memory',
+    )
+    parser.add_argument("-o", "--output", type=Path, help=f"the file to write; KERNEL{generator.suffix} if left out")
+    parser.add_argument("--debug", action="store_true", help="compile asserts, raises and checks of indices in")
+    parser.add_argument("--boundscheck", action="store_true", help="compile checks of indices in")
+    parser.add_argument("--fastmath", action="store_true", help="let floats be reassociated and contracted")
+    generator.add_options(parser)
+    return parser
+
+
+def _found(place: str) -> tuple[FunctionType, KernelOptions]:
+    """Return the function that ``file.py:name`` names, and the options of the kernel that it is."""
+    file, _, name = place.rpartition(":")
+    path = Path(file)
+    if not file or not path.is_file():
+        raise KernelCompilationError(
+            f"the kernel must be given as FILE.py:KERNEL, with a file that is there, got {place!r}",
+            code="kernel-absent",
+        )
+    names = _imported(path)
+    kernel = names.get(name)
+    options = kernel.options if isinstance(kernel, Launchable) else KernelOptions()
+    function = kernel.py_func if isinstance(kernel, (Launchable, DeviceFunction)) else kernel
+    if not isinstance(function, FunctionType):
+        known = [key for key, value in names.items() if isinstance(value, Launchable)]
+        others = [key for key, value in names.items() if isinstance(value, FunctionType) and not key.startswith("_")]
+        raise KernelCompilationError(
+            f"{path} must have a kernel or function {name!r}, got a file with "
+            f"{', '.join(known or others) or 'none at all'}",
+            code="kernel-absent",
+        )
+    return function, options
+
+
+def _imported(path: Path) -> dict[str, Any]:
+    """Import a file as a module, with its folder on the path as for a program."""
+    specification = importlib.util.spec_from_file_location(_NAME, path.resolve())
+    if specification is None or specification.loader is None:
+        raise KernelCompilationError(f"{path} must be a Python file, which ends in .py", code="kernel-absent")
+    module = importlib.util.module_from_spec(specification)
+    sys.path.insert(0, str(path.resolve().parent))
+    sys.modules[_NAME] = module
+    specification.loader.exec_module(module)
+    return vars(module)

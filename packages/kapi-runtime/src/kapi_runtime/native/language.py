@@ -1,0 +1,80 @@
+"""What native functions are written in beside Python: structures at addresses, words, and C functions.
+
+All values are integers of 64 bits, addresses too.  A module of native functions imports this one, and is itself
+imported by nobody but `compilation`, for it brings Numba.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from kapi_runtime._numba_compat import ExternalFunction, NativeCompiler, Record, intrinsic, njit, types
+
+__all__ = ["address", "at", "c_function", "double", "int32", "native", "octets", "reals", "uint8", "words"]
+
+address = types.intp
+"""The type of addresses, sizes and all other words."""
+
+double, int32, uint8 = types.float64, types.int32, types.uint8
+
+_FIELDS = {
+    ctypes.c_void_p: address,
+    ctypes.c_ssize_t: address,
+    ctypes.c_size_t: address,
+    ctypes.c_uint64: address,
+    ctypes.c_int: int32,
+    ctypes.c_char: uint8,
+}
+
+
+def native(function: Callable[..., Any]) -> Any:
+    """Make a function one that native functions call, or an entry point; it raises nothing.
+
+    An entry point has CPython's fast calling convention, ``PyObject *f(PyObject *self, PyObject *const *arguments,
+    Py_ssize_t count)``, is called with the GIL held, and holds it all along.
+    """
+    options = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return njit(function, pipeline_class=NativeCompiler, **options)
+
+
+def at(structure: type[ctypes.Structure]) -> Any:
+    """Return the function that takes an address for that of a structure, whose fields can then be read and set."""
+    fields = []
+    for each in reversed(structure.__mro__):
+        for name, kind in vars(each).get("_fields_", ()):
+            fields.append((name, {"type": _FIELDS[kind], "offset": getattr(structure, name).offset}))
+    record = Record(fields, ctypes.sizeof(structure), aligned=True)
+
+    @intrinsic
+    def at_address(_: Any, number: Any) -> Any:
+        return record(address), _reinterpreted(record)
+
+    return at_address
+
+
+def elements(kind: Any) -> Any:
+    """Return the function that takes an address for that of elements: ``it(start)[index]``, read or set."""
+    pointer = types.CPointer(kind)
+
+    @intrinsic
+    def at_address(_: Any, number: Any) -> Any:
+        return pointer(address), _reinterpreted(pointer)
+
+    return at_address
+
+
+words, reals, octets = elements(address), elements(double), elements(uint8)
+
+
+def c_function(name: str, result: Any, *parameters: Any) -> Any:
+    """Return the C function of a name, which `loading` is told the address of."""
+    return ExternalFunction(name, result(*parameters))
+
+
+def _reinterpreted(kind: Any) -> Callable[..., Any]:
+    def generate(context: Any, builder: Any, _: Any, values: Any) -> Any:
+        return builder.inttoptr(values[0], context.get_value_type(kind))
+
+    return generate
