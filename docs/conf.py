@@ -26,6 +26,7 @@ extensions = [
     "kapi_lessons",
     "kapi_notebooks",
     "kapi_tables",
+    "kapi_words",
 ]
 exclude_patterns = ["_build", "_extensions", "live"]
 root_doc = "index"
