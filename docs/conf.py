@@ -25,8 +25,9 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "kapi_lessons",
     "kapi_tables",
+    "kapi_words",
 ]
-exclude_patterns = ["_build", "_extensions"]
+exclude_patterns = ["_build", "_extensions", "live"]
 root_doc = "index"
 
 html_theme = "furo"
