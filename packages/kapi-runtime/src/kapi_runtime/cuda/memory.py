@@ -166,7 +166,7 @@ def kind_of(array: Any) -> Kind:
         return array.usm_type
     if not hasattr(type(array), "__dlpack_device__"):
         return "device"
-    kinds: dict[int, Kind] = {dlpack.CUDA_HOST: "host", dlpack.CUDA_MANAGED: "shared"}
+    kinds: dict[int | None, Kind] = {dlpack.CUDA_HOST: "host", dlpack.CUDA_MANAGED: "shared"}
     return kinds.get(dlpack.device_kind(array), "device")
 
 
