@@ -23,7 +23,7 @@ _DTYPES = (
 def _values(dtype: str) -> np.ndarray[Any, Any]:
     kind = np.dtype(dtype)
     if kind.kind == "b":
-        return np.arange(7) % 3 == 1
+        return np.array([False, True, False, False, True, True, False])
     if kind.kind in "iu":
         ends = np.iinfo(kind)
         return np.array([ends.min, ends.max, 0, 1, ends.max // 3, ends.min // 5, 7], kind)
