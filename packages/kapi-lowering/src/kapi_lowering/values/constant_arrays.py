@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils
@@ -24,7 +23,7 @@ _BYTE = ir.IntType(8)
 
 
 @registry.lower_constant(UsmArrayType)
-def _array(context: Any, builder: ir.IRBuilder, type_: UsmArrayType, value: np.ndarray[Any, Any]) -> ir.Value:
+def _array(context: Any, builder: ir.IRBuilder, type_: UsmArrayType, value: Any) -> ir.Value:
     elements = [context.get_constant_generic(builder, type_.dtype, each) for each in value.ravel().tolist()]
     element = context.get_data_type(type_.dtype)
     held = ir.ArrayType(element, len(elements))
