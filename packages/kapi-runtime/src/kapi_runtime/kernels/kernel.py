@@ -14,10 +14,10 @@ from kapi_runtime.kernels.controls import note_launch, open_reports
 from kapi_runtime.kernels.launchables import DeviceLaunchable
 from kapi_runtime.kernels.pickling import reduced
 from kapi_runtime.launch.arguments import read_arguments
-from kapi_runtime.launch.events import listed_events
 from kapi_runtime.launch.plans import PlanTable
 from kapi_runtime.launch.preparation import Prepared, compiled, prepare
 from kapi_runtime.platform import recorder
+from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_place import place_of_host_arrays
 from kapi_runtime.platform.interface import BuiltKernel, Platform
