@@ -279,3 +279,41 @@ body = "double x = -0.6 * (i + 1 - n / 64); o[i] = 1.0 / (double)(int)x;"
 print(run(body, 1)[0])
 """
     observe("sign of zero through an integer", outcome(in_opencl_c(code), "inf\n"))
+
+
+COUNTED = {
+    "one turn of a loop from zero": (
+        "int x = (int)(i - n / 8); uint k = 0; do { k = k + 1; } while ((int)k <= x); o[i] = k;"
+    ),
+    "sum over one turn of a loop from zero": (
+        "int x = (int)(i - n / 8); uint k = 0, t = 0; do { k = k + 1; t += k; } while ((int)k <= x); o[i] = t;"
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", COUNTED)
+def test_driver_is_asked_for_loops_that_end_in_their_first_turn(fault, observe):
+    """`kapi_spirv.emission.counters`."""
+    observe(fault, outcome(in_opencl_c(f"print(run({COUNTED[fault]!r}, 1)[0])"), "1.0\n"))
+
+
+@pytest.mark.parametrize("items", [1, 5, 40])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_kernel_leaves_a_loop_in_its_first_turn(dtype, items):
+    @kapi.kernel
+    def counted(item: kapi.Item, last, out):
+        i = item.get_id(0)
+        k, total = last.dtype.type(0), out.dtype.type(0)
+        while True:
+            k += last.dtype.type(1)
+            total += k
+            if k > last[i]:
+                break
+        out[0, i] = k
+        out[1, i] = total
+
+    last = np.arange(items) - 8
+    out = dpnp.zeros((2, items), dtype="int64")
+    kapi.call_kernel(counted, kapi.Range(items), dpnp.asarray(last.astype(dtype)), out)
+    turns = np.maximum(last + 1, 1)
+    np.testing.assert_array_equal(out.asnumpy(), np.stack([turns, turns * (turns + 1) // 2]))

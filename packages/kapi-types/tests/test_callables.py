@@ -43,7 +43,10 @@ WRONG = {
     "atomics on int16": ("kapi.AtomicRef(h, 0)", "atomic-ref"),
     "index of too many axes": ("kapi.AtomicRef(a, (0, 1))", "atomic-index"),
     "order that is a number": ("kapi.AtomicRef(a, 0, 1)", "no-enum-member"),
-    "local memory without its address space": ("kapi.AtomicRef(tile, (0, 1))", "atomic-address-space"),
+    "local memory called global": (
+        "kapi.AtomicRef(tile, (0, 1), address_space=kapi.AddressSpace.GLOBAL)",
+        "atomic-address-space",
+    ),
     "global memory called local": (
         "kapi.AtomicRef(a, 0, address_space=kapi.AddressSpace.LOCAL)",
         "atomic-address-space",
@@ -96,6 +99,15 @@ def test_wrong_call_is_told(infer, case):
         inferred(infer, line)
     (problem,) = caught.value.problems
     assert (problem.line, problem.code) == (3, code)
+
+
+def test_an_atomic_is_of_the_memory_that_its_array_is_in(infer):
+    """Its address space may be left out, or named rightly."""
+    named = ("", ", address_space=kapi.AddressSpace.LOCAL", ", address_space=kapi.AddressSpace.GENERIC")
+    for space in named:
+        found = inferred(infer, f"x = kapi.AtomicRef(tile, (0, 1){space})")["x"]
+        assert found.array.address_space is AddressSpace.LOCAL
+    assert inferred(infer, "x = kapi.AtomicRef(a, 0)")["x"].array.address_space is AddressSpace.GLOBAL
 
 
 @pytest.mark.parametrize("order", list(MemoryOrder))

@@ -75,6 +75,7 @@ def kernel(
     *,
     debug: bool = ...,
     boundscheck: bool = ...,
+    lineinfo: bool = ...,
     fastmath: bool | Iterable[str] = ...,
     inline: Literal["always", "never"] = ...,
     work_group_size: int | tuple[int, ...] | None = ...,
@@ -89,8 +90,8 @@ def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> An
     function : function
         A plain Python function.
     **options
-        Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `fastmath`,
-        `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`. The simulator keeps to
+        Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `lineinfo`,
+        `fastmath`, `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`. The simulator keeps to
         what they say of launches, checks indices where they ask for it, and has no use for the others.
 
     Returns
@@ -107,7 +108,7 @@ def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> An
     return decorate(Kernel, function, options)
 
 
-def call_kernel(kernel: Kernel, index_space: Range | NdRange, *args: Any) -> None:
+def call_kernel(kernel: Kernel, index_space: Range | NdRange, /, *args: Any, **named: Any) -> None:
     """Run `kernel` once for each work-item of `index_space`, and wait.
 
     Parameters
@@ -118,6 +119,8 @@ def call_kernel(kernel: Kernel, index_space: Range | NdRange, *args: Any) -> Non
         The work-items; an NdRange for a kernel that uses work-groups.
     *args : numpy.ndarray or number or tuple or LocalAccessor
         One for each parameter after the work-item.
+    **named
+        Those that are given by the names of the kernel's parameters.
 
     Raises
     ------
@@ -131,7 +134,7 @@ def call_kernel(kernel: Kernel, index_space: Range | NdRange, *args: Any) -> Non
     try:
         require_kernel(kernel, Kernel)
         require_index_space(index_space)
-        kernel.run(index_space, args)
+        kernel.run(index_space, kernel.placed(args, named) if named else args)
     except Exception as error:
         shorten(error, isinstance(error, KapiError))
         raise
@@ -150,7 +153,7 @@ class Event:
 
 
 def call_kernel_async(
-    kernel: Kernel, index_space: Range | NdRange, dependent_events: Iterable[Any], *args: Any
+    kernel: Kernel, index_space: Range | NdRange, dependent_events: Iterable[Any], /, *args: Any, **named: Any
 ) -> tuple[Event, Event]:
     """Run `kernel` after `dependent_events`, and return events to wait for.
 
@@ -162,7 +165,7 @@ def call_kernel_async(
         The work-items.
     dependent_events : iterable of Event
         Launches that must be done before.
-    *args
+    *args, **named
         As for `call_kernel`.
 
     Returns
@@ -178,7 +181,7 @@ def call_kernel_async(
     try:
         require_kernel(kernel, Kernel)
         require_index_space(index_space)
-        return kernel.submit(index_space, dependent_events, args)
+        return kernel.submit(index_space, dependent_events, kernel.placed(args, named) if named else args)
     except Exception as error:
         shorten(error, isinstance(error, KapiError))
         raise

@@ -1,0 +1,78 @@
+"""A wrong number of turns of Intel's OpenCL CPU compiler, avoided: counters from zero, compared after their step."""
+
+from __future__ import annotations
+
+import re
+
+from .functions import INCOMING, NAME, Function, bounds
+
+__all__ = ["hide_first_zeros"]
+
+_PHI = re.compile(r"^phi (i8|i16|i32|i64) ")
+_COMPARED = re.compile(r"^icmp (?:samesign )?(sgt|sge|slt|sle) \S+ (\S+), (\S+)$")
+_SIZE = "declare spir_func i64 @_Z15get_global_sizej(i32) nounwind memory(none)"
+
+
+def hide_first_zeros(text: str) -> str:
+    """LLVM IR text in which no counter begins with a zero that is seen, if what follows it may be beyond the last one.
+
+    Intel's OpenCL CPU compiler (2026.2) lets ``do { k = k + 1; } while (k <= x);`` run 2**32 or 2**64 times if `k`
+    begins with 0, may wrap, and `x` is negative: one turn is right. It does so from OpenCL C as well. The counter
+    begins with a zero that the compiler cannot know to be one. Remove this when `test_driver_limits` says that the
+    driver is mended.
+    """
+    lines = text.split("\n")
+    added: dict[int, list[str]] = {}
+    for first, last in bounds(lines):
+        types = _hide(Function(lines, first, last))
+        if types:
+            entry = next(number for number in range(first + 1, last) if lines[number].startswith("  "))
+            added[entry] = [
+                "  %kapi.first.size = call spir_func i64 @_Z15get_global_sizej(i32 0)",
+                "  %kapi.first.i64 = ashr i64 %kapi.first.size, 63",
+                *(f"  %kapi.first.{each} = trunc i64 %kapi.first.i64 to {each}" for each in sorted(types - {"i64"})),
+            ]
+    if not added:
+        return text
+    result: list[str] = []
+    for number, line in enumerate(lines):
+        result += [*added.get(number, []), line]
+    if not any(line.startswith("declare") and "@_Z15get_global_sizej(" in line for line in lines):
+        result.append(_SIZE)
+    return "\n".join(result)
+
+
+def _hide(function: Function) -> set[str]:
+    """Change the first values of a function's counters; the types of those that were changed."""
+    types: set[str] = set()
+    beyond = {each for _block, made in function.made.values() for each in _after_a_step(function, made)}
+    for numbers in function.blocks.values():
+        for number in numbers:
+            name, _, made = function.lines[number].strip().partition(" = ")
+            phi = _PHI.match(made)
+            if phi is None:
+                continue
+            incoming = INCOMING.findall(made)
+            steps = {value for value, _ in incoming if value in beyond}
+            if not any(function.made[each][1] == f"add {phi.group(1)} {name}, 1" for each in steps):
+                continue
+            hidden = made.replace("[ 0, ", f"[ %kapi.first.{phi.group(1)}, ")
+            if hidden != made:
+                function.lines[number] = f"  {name} = {hidden}"
+                types.add(phi.group(1))
+    return types
+
+
+def _after_a_step(function: Function, made: str) -> list[str]:
+    """The value that an operation asks about, whether it is beyond another one that is no constant."""
+    found = _COMPARED.match(made)
+    if found is None:
+        return []
+    word, one, other = found.groups()
+    if word in ("slt", "sge"):
+        one, other = other, one
+    if not all(map(NAME.fullmatch, (one, other))):
+        return []
+    # `k < x + 1` is `k <= x` to a compiler that knows that x + 1 does not wrap.
+    is_next = [each for each in (one, other) if " nsw " in f" {function.made.get(each, ('', ''))[1]}"]
+    return [one, other] if is_next else [one]
