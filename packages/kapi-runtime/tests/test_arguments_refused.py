@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_sim.testing.reports import raises
 
 
 @kapi.kernel
@@ -34,11 +33,6 @@ def test_what_is_no_argument_is_named(value, words):
             add[1](value, *others)
 
 
-<<<<<<< HEAD
-def test_arguments_have_no_names():
-    with raises(kapi.KernelLaunchError, "argument-by-name", words=False):
-        add[1](dpnp.zeros(1), target=dpnp.zeros(1))
-=======
 def test_arguments_may_have_names():
     source, target = dpnp.ones(3), dpnp.zeros(3)
     kapi.call_kernel(add, kapi.Range(3), target=target, source=source)
@@ -48,7 +42,6 @@ def test_arguments_may_have_names():
     assert target.asnumpy().tolist() == [4] * 3
     with pytest.raises(kapi.KernelLaunchError, match="must be given once, got it by its place and by its name"):
         add[1](source, target, target=target)
->>>>>>> main
 
 
 def test_view_that_overlaps_itself_is_refused_where_it_is_written():

@@ -334,7 +334,7 @@ BIG_INDEX = 3
         (attribute_of_a_number, 1, "int32 has no 'nothing' in a kernel"),
         (slice_of_an_array, 1, "a kernel stores to one element at a time, got a store to a slice"),
         (index_by_a_float, 1, "index must be made of integers, got float64"),
-        (too_many_indices, 1, "index must have 1 integers, one for each axis, got 2"),
+        (too_many_indices, 1, "index must have 1 integer, one for each axis, got 2"),
         (array_as_element, 1, "an element of a int32 array of rank 1 must be a number, got float32 array of rank 2"),
         (
             operator_on_arrays,

@@ -173,17 +173,7 @@ class ConfiguredKernel:
         self.index_space = index_space
 
     def __call__(self, *args: Any, **named: Any) -> None:
-<<<<<<< HEAD
-        """Launch with these arguments and wait."""
-        if named:
-            raise KernelLaunchError(
-                f"arguments of kernel `{self.kernel.__name__}` must be positional, got {', '.join(named)} "
-                "by name: leave the names out",
-                code="argument-by-name",
-            )
-=======
         """Launch with these arguments, by place or by name, and wait."""
->>>>>>> main
         try:
             self.kernel.run(self.index_space, self.kernel.placed(args, named) if named else args)
         except Exception as error:

@@ -133,11 +133,7 @@ def describe_value(value: object) -> Finding:
             "from outside, with elements, and of the numbers that it has",
         )
     if type(value).__name__ == "ndarray":
-<<<<<<< HEAD
-        return Finding("outside-array", "is an array from outside of the kernel: pass it as an argument")
-=======
-        return Finding("outside-array", "is an array of a device; make it an argument of the kernel")
->>>>>>> main
+        return Finding("outside-array", "is an array of a device: pass it as an argument of the kernel")
     if hasattr(type(value), "__sycl_usm_array_interface__"):
         return Finding("outside-array", "is an array from outside of the kernel: pass it as an argument")
     if value is Ellipsis:

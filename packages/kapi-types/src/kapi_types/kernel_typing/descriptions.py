@@ -130,9 +130,8 @@ def _describe_indexing(args: tuple[types.Type, ...]) -> Finding:
                 "a kernel stores to one element at a time, got a store to a slice: write a loop over its elements",
             )
         if len(indices) != container.ndim:
-            return Finding(
-                "too-many-indices", f"index must have {container.ndim} integers, one for each axis, got {len(indices)}"
-            )
+            count = f"{container.ndim} integer{'s' * (container.ndim != 1)}"
+            return Finding("too-many-indices", f"index must have {count}, one for each axis, got {len(indices)}")
         if not all(isinstance(each, types.Integer) for each in indices):
             return Finding(
                 "index-type", f"index must be made of integers, got {', '.join(spell_type(each) for each in indices)}"
