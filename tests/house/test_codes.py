@@ -22,7 +22,7 @@ MAKERS = (
 """Calls that are given a code beside the errors themselves."""
 WITHOUT_TEST = frozenset(
     """
-    arguments-overlap array-without-queue arrays-mixed assert-failed atomic-of-private callback-form
+    arguments-overlap array-without-queue arrays-mixed assert-failed callback-form
     compiled-for-other-arguments compiled-for-other-space context-not-last copy-order copy-unlike
     copy-without-array debug-of-device-function device-lacks device-without-times dlpack-capsule
     dlpack-elements dpnp-broken driver-file entry-name failure-record helper-lost memory-shape module-file-changed

@@ -82,8 +82,8 @@ WRONG = {
         "kapi.AtomicRef(a, 0, 1)",
         "memory_order of AtomicRef() must be a member of MemoryOrder itself, got Python int; write MemoryOrder.RELAXED",
     ),
-    "local memory without its address space": (
-        "kapi.AtomicRef(tile, (0, 1))",
+    "local memory called global": (
+        "kapi.AtomicRef(tile, (0, 1), address_space=kapi.AddressSpace.GLOBAL)",
         "address_space of AtomicRef() must be AddressSpace.LOCAL, where ref is, got AddressSpace.GLOBAL",
     ),
     "global memory called local": (
@@ -190,6 +190,15 @@ def test_wrong_call_is_told(infer, case):
     (problem,) = caught.value.problems
     assert problem.line == 3
     assert text in problem.text
+
+
+def test_an_atomic_is_of_the_memory_that_its_array_is_in(infer):
+    """Its address space may be left out, or named rightly."""
+    named = ("", ", address_space=kapi.AddressSpace.LOCAL", ", address_space=kapi.AddressSpace.GENERIC")
+    for space in named:
+        found = inferred(infer, f"x = kapi.AtomicRef(tile, (0, 1){space})")["x"]
+        assert found.array.address_space is AddressSpace.LOCAL
+    assert inferred(infer, "x = kapi.AtomicRef(a, 0)")["x"].array.address_space is AddressSpace.GLOBAL
 
 
 @pytest.mark.parametrize("order", list(MemoryOrder))
