@@ -133,7 +133,7 @@ class _WrittenOut(ast.NodeTransformer):
 def write_out_attributes(tree: ast.FunctionDef, function: Callable[..., Any]) -> ast.FunctionDef:
     """Return `tree` with each ``getattr(x, "name")`` written as ``x.name``."""
     is_python_s = resolve(function, ("getattr",)) is getattr and "getattr" not in bound_names(tree)
-    return _WrittenOut().visit(tree) if is_python_s else tree  # type: ignore[no-any-return]
+    return _WrittenOut().visit(tree) if is_python_s else tree
 
 
 def bound_names(function: ast.FunctionDef | ast.Lambda) -> set[str]:
