@@ -250,7 +250,7 @@ class _Compilation:
                 ", which calls ".join(f"{each.__name__}()" for each in (*between, function)) if between else "itself"
             )
             code = function.__code__
-            text = f"{function.__name__}() calls {calls}; the kernel language has no recursion, as SYCL has none: "
+            text = f"{function.__name__}() calls {calls}, and kernels have no recursion: "
             self._problems.append(
                 KernelProblem("recursion", code.co_filename, code.co_firstlineno, f"{text}write a loop")
             )
@@ -325,8 +325,8 @@ class _Compilation:
             if tree is not None and not is_source_of(tree, function):
                 tree, code = None, function.__code__
                 text = (
-                    f"the source of `{function.__name__}` must be what the function was made of, got another text: "
-                    "the file has been changed since; import it anew, or start the program again"
+                    f"the file of `{function.__name__}` has changed since the function was defined: "
+                    "import it again, or restart the program"
                 )
                 self._problems.append(KernelProblem("source-changed", code.co_filename, code.co_firstlineno, text))
             self._trees[id(function)] = tree
