@@ -287,6 +287,28 @@ def browser(session: nox.Session) -> None:
     run_tests(session, ROOT / "tests" / "browser", *session.posargs, env={browsers.VARIABLE: path})
 
 
+@nox.session(name="docs-live")
+def docs_live(session: nox.Session) -> None:
+    """The documentation with Python for the reader's browser, from npm: lessons run in their pages; Node, Chromium."""
+    path = browsers.find()
+    if path is None:
+        session.error(browsers.HOW_TO_GET_ONE)
+    install(session, "--group", "docs", "--group", "live")
+    shutil.rmtree("docs/gallery", ignore_errors=True)
+    wheel = next(wheels(session).parent.glob("kapi_sim-*.whl"))
+    python = ROOT / ".nox" / "live"
+    session.run("python", "tools/live.py", str(python), str(wheel))
+    target = "docs/_build/live"
+    shutil.rmtree(target, ignore_errors=True)
+    session.run("sphinx-build", "--fail-on-warning", "-D", f"kapi_live={python}", "docs", target)
+    run_tests(
+        session,
+        ROOT / "tests" / "live",
+        *session.posargs,
+        env={browsers.VARIABLE: path, "KAPI_PAGES": str(ROOT / target)},
+    )
+
+
 @nox.session
 def bench(session: nox.Session) -> None:
     """The benchmarks: times against the peers, as a table (arguments after -- go to benchmarks/run.py)."""

@@ -53,6 +53,15 @@ CASES: dict[str, tuple[str, str, str]] = {
     "a tuple": ("G = (1, 2)", "G = (2, 1)", "x * 10 + G[0]"),
     "a nested tuple": ("G = ((1, 2), 3)", "G = ((1, 4), 3)", "x + G[0][1]"),
     "a tuple gets longer": ("G = (1, 2)", "G = (1, 2, 3)", "x + len(G)"),
+    "an array": ("G = np.array([2.0, 5.0])", "G = np.array([2.0, 7.0])", "x * G[1]"),
+    "an element of an array": ("G = np.array([2, 5])", "G[1] = 7", "x * G[1]"),
+    "a zero's sign in an array": ("G = np.zeros(2)", "G[0] = -0.0", "math.copysign(1.0, G[0])"),
+    "an array's dtype": ("G = np.ones(2, np.int32) * 2**30", "G = G.astype(np.int64)", "G[0] * np.int32(4) / 2"),
+    "an array's dtype in place": ("G = np.ones(2, np.int32)", "G.dtype = np.float32", "x + G[0] * 2.0**149"),
+    "an array's shape": ("G = np.arange(6.0)", "G = G.reshape(6, 1)[:3]", "x + len(G)"),
+    "an array becomes a tuple": ("G = np.array([2.0, 5.0])", "G = (2.0, 7.0)", "x * G[1]"),
+    "a module's array": (_IN_MODULE + "M.v = np.arange(3.0)", "M.v[1] = 6", "x * M.v[1]"),
+    "an object's array": ("import types\nO = types.SimpleNamespace(v=np.arange(3.0))", "O.v += 1", "x * O.v[1]"),
     "a dtype": ("G = np.float32", "G = np.float64", "G(0.1)"),
     "a name of Python's own": ("", "def abs(x):\n    return x + 50", "abs(x)"),
     "a name of Python's own comes back": ("def abs(x):\n    return x + 50", "del abs", "abs(-x)"),
@@ -78,6 +87,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "a module's function": (
         _IN_MODULE + "def one(x):\n    return x + 1\nM.f = one", "def two(x):\n    return x + 2\nM.f = two", "M.f(x)"
     ),
+    "an attribute by getattr": ("class C:\n    v = 2", "C.v = 3", "x * getattr(C, 'v')"),
     "a class's attribute": ("class C:\n    v = 2", "C.v = 3", "x * C.v"),
     "a base class's attribute": ("class B:\n    v = 2\nclass C(B):\n    pass", "B.v = 3", "x * C.v"),
     "an attribute hides a base class's": ("class B:\n    v = 2\nclass C(B):\n    pass", "C.v = 3", "x * C.v"),

@@ -122,6 +122,8 @@ _LANGUAGE = {
     "operator-unknown": "a kernel uses an operator that kernels do not have",
     "outer-variable-changed": "a local function changes a variable of the function around it",
     "outside-array": "a kernel takes an array from outside, which must be an argument",
+    "outside-array-stored": "a kernel stores to an array that it takes from outside",
+    "outside-array-too-large": "an array that a kernel takes from outside has more bytes than a constant may have",
     "outside-collection": "a kernel takes a list, dict or set from outside",
     "outside-object": "a kernel takes an object from outside that is no constant",
     "outside-text": "a kernel takes a text from outside",
@@ -175,9 +177,9 @@ _DEFINITIONS = {
 }
 
 _LAUNCHES = {
-    "argument-by-name": "an argument of a launch is given by name",
     "argument-count": "a kernel is launched with too few or too many arguments",
-    "argument-unknown": "a bound launch has no argument of this name",
+    "argument-twice": "an argument of a launch is given by its place and by its name",
+    "argument-unknown": "a launch has no argument of this name",
     "compiled-for-other-arguments": "a compiled kernel is launched with arguments of other types or names",
     "compiled-for-other-space": "a compiled kernel is launched over another kind of index space",
     "dependent-events": "dependent_events is no iterable of events",
@@ -253,6 +255,7 @@ _HOST = {
     "callback-form": "a callback is no function",
     "context-not-last": "a context is left that was not entered last",
     "copy-order": "a copy is asked for in an order of elements that it does not have",
+    "copy-overlap": "a copy that nobody waits for is between arrays that share memory",
     "copy-to-read-only": "the target of a copy is read-only",
     "copy-unlike": "source and target of a copy differ in shape or type, or are not contiguous",
     "copy-without-array": "source or target of a copy is no array",
@@ -268,6 +271,7 @@ _HOST = {
     "no-queue": "what is to be a queue is none",
     "profiling-running": "profiling is started twice",
     "profiling-stopped": "profiling is stopped before it is started",
+    "view-of-device-memory": "a NumPy view is asked of memory that the host cannot read",
 }
 
 _PRECOMPILED = {

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.language.table.other_names import numpys_own
 from kapi_types._numba_compat import templates, types
@@ -81,7 +82,7 @@ class TableFunctionType(types.Callable, types.Opaque):
             given = ", ".join(map(spell_type, args))
             raise KernelTypeProblem(
                 "call-arguments",
-                f"{self.row.key}() must be called with arguments that it has in a kernel, got ({given})",
+                f"{self.row.key}() does not take these arguments in a kernel: ({given})",
             )
         if isinstance(plan.implementation, FunctionType):
             context.type_device_function(plan.implementation, plan.loop.operands)
@@ -158,8 +159,8 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
         if not all(isinstance(arg, (types.Integer, types.Boolean)) for arg in whole):
             return None
         if not floats or (isinstance(floats[0], (types.Integer, types.Boolean)) and row.returns == "weak int"):
-            # Of numbers that weak ints cannot hold, divisors may be ones that they can.
-            is_exact = row.name in ("gcd", "lcm")
+            # Of numbers that weak ints cannot hold, divisors may be ones that they can, and roots are.
+            is_exact = row.name in ("gcd", "lcm", "isqrt")
             return Loop(tuple(arg if is_exact and arg == types.uint64 else weak_int for arg in args), weak_int)
     is_complex = "complex" in words
     if not is_complex and not all(map(is_real, floats)):
@@ -167,7 +168,11 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
     real = _common_float(floats)
     operand = complex_of(real) if is_complex else real
     part = operand.underlying_float if isinstance(operand, types.Complex) else operand
-    operands = tuple(weak_int if word == "integer" else operand for word in words)
+    # An exponent that a weak int cannot hold is a large one, and no negative one.
+    exponents = {types.uint64: types.uint64}
+    operands = tuple(
+        exponents.get(arg, weak_int) if word == "integer" else operand for arg, word in zip(args, words, strict=True)
+    )
     result = {
         "argument float": part,
         "argument complex": complex_of(part),
@@ -263,7 +268,7 @@ def _of_half(function: FunctionType) -> FunctionType:
     return narrowed  # type: ignore[return-value]  # a function, whatever else is callable
 
 
-_TYPES = {getattr(_MODULES[owner], row.name): TableFunctionType(row) for owner in _MODULES for row in rows(owner)}
+_TYPES = {attribute_of(_MODULES[owner], row.name): TableFunctionType(row) for owner in _MODULES for row in rows(owner)}
 _TYPES[ilogb] = TableFunctionType(
     Intrinsic("ilogb", "math", "library", "function", (("x", "float", None),), "weak int", "binary exponent",
               "4.17.5", "OpenCL.std ilogb")
