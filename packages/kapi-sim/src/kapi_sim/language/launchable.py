@@ -242,7 +242,7 @@ class BoundLaunch:
         for name in arguments:
             if name not in self._names:
                 raise KernelLaunchError(
-                    f"arguments to replace must be some of {', '.join(self._names)}, the parameters of kernel "
+                    f"arguments to replace must be parameters of the kernel ({', '.join(self._names)}), which is "
                     f"`{self.kernel.__name__}`, got {name}",
                     code="argument-unknown",
                 )

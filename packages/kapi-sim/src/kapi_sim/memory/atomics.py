@@ -153,7 +153,7 @@ class WatchedAtomicRef:
         array = self._view.array
         if getattr(expected, "dtype", None) != array.dtype or getattr(expected, "ndim", 0) != 1:
             raise DtypeError(
-                f"expected of compare_exchange must be an array of one axis and of dtype {array.dtype}, "
+                f"expected of compare_exchange must be a one-dimensional array of dtype {array.dtype}, "
                 f"got {shown(expected)}: make it with kapi.PrivateArray(1, {self._view.name}.dtype)",
                 code="atomic-expected",
             )
