@@ -86,7 +86,6 @@ def answer(options: argparse.Namespace, word: str, name: str, variant: str) -> d
 def run(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
     """Run one variant over dpnp arrays, and the NumPy program."""
     import dpnp
-    import numpy as np
 
     import kapi_numba_offload
 

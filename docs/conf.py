@@ -24,9 +24,11 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "kapi_lessons",
+    "kapi_notebooks",
     "kapi_tables",
+    "kapi_words",
 ]
-exclude_patterns = ["_build", "_extensions"]
+exclude_patterns = ["_build", "_extensions", "live"]
 root_doc = "index"
 
 html_theme = "furo"

@@ -5,15 +5,19 @@
 - ``{kapi-picture} CAPTION`` shows the program that is its content, the report that ends it, if any, and the picture of
   its launches.
 
-They run when the page is built, so a reader sees what comes.
+They run when the page is built, so a reader sees what comes.  Where the setting ``kapi_live`` names a folder that
+`tools/live.py` has filled, each exercise has an editor and a button that runs it in the reader's browser.
 """
 
 from __future__ import annotations
 
 import inspect
 import os
+import re
 import runpy
+import shutil
 import tempfile
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +50,7 @@ class KapiExercise(SphinxDirective):
             nodes.literal_block(text=_report(check, wrong), language="text"),
             *_picture(check, wrong, "What each work-item does. What the report is about is ringed."),
             *self._download(file),
+            _raw(_editor(file) if self.config.kapi_live else _NOT_LIVE),
             _raw('<details class="kapi-answer"><summary>The answer</summary>'),
             _code(right),
             *_picture(check, right, "The right kernel. A dark wall is a barrier."),
@@ -57,7 +62,8 @@ class KapiExercise(SphinxDirective):
         path = os.path.relpath(file, Path(self.env.doc2path(self.env.docname)).parent)
         text = (
             f"Mend it: {{download}}`{file.name} <{path}>` prints this report until `wrong` is right, and then says so; "
-            f"`python -m kapi_sim exercise {int(file.stem[2:4])}` writes it to your folder."
+            f"`python -m kapi_sim exercise {int(file.stem[2:4])}` writes it to your folder. The lesson is there as a "
+            f"{{download}}`notebook </notebooks/{Path(self.env.docname).name}.ipynb>`, too."
         )
         container = nodes.container()
         source = self.get_source_info()[0]
@@ -88,6 +94,37 @@ class KapiPicture(SphinxDirective):
                     nodes.literal_block(text=report, language="text"),
                 ]
         return [*shown, _figure(trace, self.arguments[0])]
+
+
+_NOT_LIVE = (
+    '<details class="kapi-answer"><summary>Run it in this page</summary><p>These pages were built without Python for '
+    "the browser. <code>python3 noxfile.py -s docs-live</code> builds them with it, into "
+    "<code>docs/_build/live</code>; <code>python3 -m http.server -d docs/_build/live</code> shows them.</p></details>"
+)
+_EDITOR = """<section class="kapi-live" data-exercise="{number}">
+<textarea rows="{rows}" spellcheck="false" autocapitalize="off"
+aria-label="The kernel of exercise {number}">{text}</textarea>
+<p><button class="kapi-run">Run</button> <button class="kapi-stop" hidden>Stop</button>
+<button class="kapi-reset">Begin again</button> <span role="status"></span></p>
+<pre hidden></pre><iframe hidden title="What each work-item did"></iframe></section>"""
+
+
+def _editor(file: Path) -> str:
+    """The kernel to mend, which can be changed and run in the page; the exercise itself has the check."""
+    program = file.read_text("utf-8")
+    kernel = program[program.index("import numpy") : program.index("def check(")].rstrip()
+    kernel = re.sub("^from kapi_sim.exercises .*\n", "", kernel, flags=re.MULTILINE)
+    number = int(file.stem[2:4])
+    return _EDITOR.format(number=number, rows=kernel.count("\n") + 2, text=escape(kernel))
+
+
+def _add_live_files(app: Sphinx) -> None:
+    """Hand out the scripts, and Python itself; the pages of the lessons load them when a reader runs something."""
+    if app.config.kapi_live:
+        target = Path(app.outdir, "_static", "live")
+        shutil.copytree(Path(app.srcdir, "live"), target, dirs_exist_ok=True)
+        shutil.copytree(app.config.kapi_live, target / "python", dirs_exist_ok=True)
+        app.add_js_file("live/page.js", loading_method="defer")
 
 
 def _report(check: Any, kernel: Any) -> str:
@@ -134,4 +171,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.add_directive("kapi-exercise", KapiExercise)
     app.add_directive("kapi-picture", KapiPicture)
+    app.add_config_value("kapi_live", "", "env", [str])
+    app.connect("builder-inited", _add_live_files)
     return {"parallel_read_safe": False}

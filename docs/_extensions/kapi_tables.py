@@ -1,22 +1,17 @@
 """Tables that are made from the sources: ``{kapi-table} NAME`` prints what the packages know of themselves.
 
-- ``intrinsics FAMILY``: the rows of the table of intrinsics of one family
-- ``functions OWNER``: those of `math`, `cmath` or `numpy`, how a device has them, and how many cases check both worlds
-- ``operators``: the operators of group algorithms
 - ``errors``: each error, its builtin base, and what happened
-- ``numpy-functions``: what becomes of each NumPy function in a function that is offloaded
 - ``fallback-reasons``: why something runs on the host all the same
 - ``numba-cuda-works`` and ``numba-cuda-refused``: what of numba.cuda the simulator has, and what not and why
 - ``versions``: what each package depends on, from its pyproject
 
 ``{kapi-error} NAME`` prints cause and cure of one error, and ``{kapi-codes}`` each code with its cause, as an anchor of
-the page.
+the page.  ``{kapi-numpy-functions}`` lists NumPy's functions by what becomes of them when a function is offloaded.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,57 +22,11 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import kapi_numba_offload
-import kapi_sim.language
 from kapi_sim.codes import FAMILIES
 from kapi_sim.errors import ERRORS
 from kapi_sim.numba_cuda.support import REFUSED, WORKS
-from kapi_sim.testing.conformance import CASES
 
 PACKAGES = Path(__file__).parents[2] / "packages"
-
-
-def intrinsics(family: str) -> tuple[Sequence[str], list[Sequence[str]]]:
-    """All rows of one family of the language."""
-    found = kapi_sim.language.rows(family=family)
-    if not found:
-        raise ValueError(f"family must be one of the table's, got {family!r}")
-    heads = ["name", "meaning", "gives", "SYCL 2020", "SPIR-V"]
-    cells = []
-    for row in found:
-        names = ", ".join(
-            name if default is None else f"{name}={getattr(default, '__name__', default)}"
-            for name, _, default in row.parameters
-        )
-        call = row.key if row.kind == "property" else f"{row.key}({names})"
-        cells.append([f"`{call}`", row.meaning, row.returns, row.sycl, row.spirv])
-    return heads, cells
-
-
-def functions(owner: str) -> tuple[Sequence[str], list[Sequence[str]]]:
-    """The functions of one module, each with its status in both worlds."""
-    checked = Counter(key for case in CASES for key in case.covers)
-    has_ulp = owner != "cmath"
-    cells = []
-    for row in kapi_sim.language.rows(owner):
-        first, *others = row.parameters
-        names = first[0] + "".join(f", {name}" if default is None else f"[, {name}]" for name, _, default in others)
-        how = row.spirv.removeprefix("OpenCL.std ")
-        device = "composed" if how == "composed" else f"`{how}`"
-        ulp = ["" if row.ulp is None else f"{row.ulp:g}"] if has_ulp else []
-        cells.append([f"`{row.name}({names})`", row.meaning, row.returns, device, str(checked[row.key]), *ulp])
-    return ["function", "meaning", "gives", "on a device", "cases", *(["ulp (float32)"] if has_ulp else [])], cells
-
-
-def _shown(default: object) -> object:
-    return f"np.{default.__name__}" if isinstance(default, type) else default
-
-
-def operators() -> tuple[Sequence[str], list[Sequence[str]]]:
-    """The operators of reductions and scans."""
-    return ["operator", "identity", "for"], [
-        [f"`{row.name}`", f"`{row.identity}`", ", ".join(row.kinds) if not isinstance(row.kinds, str) else row.kinds]
-        for row in kapi_sim.language.OPERATORS
-    ]
 
 
 def errors() -> tuple[Sequence[str], list[Sequence[str]]]:
@@ -89,16 +38,6 @@ def errors() -> tuple[Sequence[str], list[Sequence[str]]]:
 
 def _to_section(error: str) -> str:
     return f"[{error}](#{error.lower()})"
-
-
-def numpy_functions() -> tuple[Sequence[str], list[Sequence[str]]]:
-    """NumPy's functions by what becomes of them."""
-    found: dict[str, list[str]] = {status: [] for status in kapi_numba_offload.STATUSES}
-    for name in kapi_numba_offload.numpy_functions():
-        found[kapi_numba_offload.status(name)].append(f"`{name}`")
-    return ["status", "meaning", "functions"], [
-        [status, meaning, " ".join(found[status])] for status, meaning in kapi_numba_offload.STATUSES.items()
-    ]
 
 
 def fallback_reasons() -> tuple[Sequence[str], list[Sequence[str]]]:
@@ -134,11 +73,7 @@ def versions() -> tuple[Sequence[str], list[Sequence[str]]]:
 
 
 TABLES: dict[str, Callable[..., tuple[Sequence[str], list[Sequence[str]]]]] = {
-    "intrinsics": intrinsics,
-    "functions": functions,
-    "operators": operators,
     "errors": errors,
-    "numpy-functions": numpy_functions,
     "fallback-reasons": fallback_reasons,
     "numba-cuda-works": numba_cuda_works,
     "numba-cuda-refused": numba_cuda_refused,
@@ -186,6 +121,20 @@ class KapiCodes(SphinxDirective):
         return found
 
 
+class KapiNumpyFunctions(SphinxDirective):
+    """``{kapi-numpy-functions}``."""
+
+    def run(self) -> list[nodes.Node]:
+        """List the functions of each status; the names fill lines, so that a phone shows them too."""
+        found: dict[str, list[str]] = {status: [] for status in kapi_numba_offload.STATUSES}
+        for name in kapi_numba_offload.numpy_functions():
+            found[kapi_numba_offload.status(name)].append(f"`{name}`")
+        lines: list[str] = []
+        for status, meaning in kapi_numba_offload.STATUSES.items():
+            lines += [f"{status}", f": {meaning[0].upper()}{meaning[1:]}.", "", f"  {' '.join(found[status])}", ""]
+        return _parsed(self, lines)
+
+
 def _parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
     """The nodes that the page's own parser makes of these lines."""
     container = nodes.container()
@@ -202,4 +151,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("kapi-table", KapiTable)
     app.add_directive("kapi-error", KapiError)
     app.add_directive("kapi-codes", KapiCodes)
+    app.add_directive("kapi-numpy-functions", KapiNumpyFunctions)
     return {"parallel_read_safe": True}

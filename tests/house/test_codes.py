@@ -23,7 +23,7 @@ MAKERS = (
 WITHOUT_TEST = frozenset(
     """
     arguments-overlap array-without-queue assert-failed atomic-of-private callback-form
-    compiled-for-other-arguments compiled-for-other-space context-not-last copy-order copy-to-read-only copy-unlike
+    compiled-for-other-arguments compiled-for-other-space context-not-last copy-order copy-unlike
     copy-without-array debug-of-device-function device-lacks device-without-times dlpack-capsule
     dlpack-elements dpnp-broken driver-file entry-name failure-record helper-lost memory-shape module-file-changed
     module-file-format module-file-part module-file-too-large negative-exponent no-array

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import platform
+import sys
 from pathlib import Path
 
 import pytest
 
 INSTRUCTION_SET = os.environ.get("CL_CONFIG_CPU_TARGET_ARCH", "default")
 SEEN: dict[str, str] = {}
+
+
+HOST_TARGET = Path(__file__).parents[2] / "packages/kapi-lowering/tests/host_target"
+"""A third opinion on what a device computes: the target of kapi-lowering's own tests."""
+
+if "host_target" not in sys.modules:
+    _specification = importlib.util.spec_from_file_location("host_target", HOST_TARGET / "__init__.py")
+    _package = importlib.util.module_from_spec(_specification)
+    sys.modules["host_target"] = _package
+    _specification.loader.exec_module(_package)
 
 
 @pytest.fixture

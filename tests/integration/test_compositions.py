@@ -25,7 +25,6 @@ def beside(name: str) -> Any:
     return package
 
 
-beside("host_jit")
 compositions = beside("compositions")
 running = sys.modules["compositions.running"]
 

@@ -155,7 +155,7 @@ HOLDS = {
     "array.copy_to_device(other)": lambda b, r: (b.target.asnumpy() == b.values).all(),
     "cuda.device_array(8)": lambda b, r: is_array(r, "device"),
     "cuda.device_array_like(array)": lambda b, r: (r.shape, r.dtype, r.sycl_queue) == ((8,), b.array.dtype, b.queue),
-    "cuda.pinned_array(8)": lambda b, r: is_array(r, "host"),
+    "cuda.pinned_array(8)": lambda b, r: type(r) is np.ndarray and r.shape == (8,),
     "cuda.mapped_array(8)": lambda b, r: is_array(r, "host"),
     "cuda.managed_array(8)": lambda b, r: is_array(r, "shared"),
     "__cuda_array_interface__": lambda b, r: r["shape"] == (8,),

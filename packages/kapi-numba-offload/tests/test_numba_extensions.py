@@ -6,12 +6,12 @@ import dpnp
 import numba
 import numpy as np
 import pytest
-from kapi_sim.testing.reports import raises
 from numba.extending import overload
 
 from kapi_numba_offload import OffloadFallbackWarning
 from kapi_numba_offload.run.launching import launches
 from kapi_sim.errors import KernelCompilationError
+from kapi_sim.testing.reports import raises
 from kapi_types import UsmArrayType
 
 

@@ -65,7 +65,9 @@ def test_conformance_kernels_assemble_for_other_architectures(assemble, family, 
 
 
 @pytest.mark.nightly(one_in=8)
-@pytest.mark.parametrize("options", [{"debug": True}, {"inline": "never"}, {"fastmath": True}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"debug": True}, {"inline": "never"}, {"fastmath": True}, {"lineinfo": True}], ids=str
+)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_conformance_kernels_assemble_whatever_the_options(assemble, family, options):
     target = PtxTarget(80)

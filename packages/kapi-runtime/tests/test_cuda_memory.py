@@ -152,3 +152,94 @@ def test_device_that_reads_the_host_s_memory_needs_no_copy(gpu):
         double[kapi.Range(10)](x, y)
     assert not [name for name in gpu.names() if name.startswith("cuMemcpy")]
     assert len(gpu.launches) == 1
+
+
+@pytest.mark.parametrize("kind", ["shared", "host"])
+def test_view_is_the_same_memory_and_keeps_it(gpu, queue, kind):
+    array = getattr(kapi.memory, f"{kind}_array")((3, 4), "int16", queue=queue, fill=1)
+    gpu.calls.clear()
+    seen = kapi.memory.view(array[:, 1:].T)
+    assert "cuEventRecord" in gpu.names()  # its queue is waited for
+    assert seen.ctypes.data == array.__cuda_array_interface__["data"][0] + 2
+    assert (seen.shape, seen.strides, seen.dtype) == ((3, 3), (2, 8), np.int16)
+    seen[0, 0] = 7
+    assert array.asnumpy()[0, 1] == 7
+    address = seen.ctypes.data - 2
+    del array
+    gc.collect()
+    assert address in gpu.memory
+    del seen
+    gc.collect()
+    assert address not in gpu.memory
+
+
+def test_view_of_device_memory_is_refused(lib, queue):
+    for array in (kapi.memory.device_array(3, queue=queue), lib.array(np.zeros(3))):
+        with pytest.raises(kapi.ExecutionPlacementError) as refused:
+            kapi.memory.view(array)
+        assert refused.value.code == "view-of-device-memory"
+
+
+def test_copy_with_events_is_submitted_after_them_and_not_waited_for(gpu, lib, queue):
+    other = kapi.queue("cuda:0")
+    pinned = kapi.memory.view(kapi.memory.host_array(6, queue=queue, fill=2))
+    target, back = kapi.memory.device_array(6, queue=queue), np.zeros(6)
+    mark = kapi.Event(timing=False)
+    mark.record(other)
+    gpu.calls.clear()
+    gpu.pending = True
+    copied = kapi.memory.copy(pinned, target, depends=[mark])
+    again = kapi.memory.copy(target, back, depends=[copied])
+    gpu.pending = False
+    assert isinstance(copied, kapi.HostEvent)
+    at = {"cuStreamWaitEvent": 0, "cuMemcpyHtoDAsync": -1, "cuMemcpyDtoHAsync": -1, "cuEventRecord": -1}
+    calls = [(name, given[at[name]]) for name, given in gpu.calls if name in at]
+    assert [name for name, _ in calls] == [
+        *("cuStreamWaitEvent", "cuMemcpyHtoDAsync", "cuEventRecord"),
+        *("cuStreamWaitEvent", "cuMemcpyDtoHAsync", "cuEventRecord"),
+    ]
+    assert {handle for _, handle in calls} == {queue.handle}
+    again.wait()
+    assert (back == 2).all()
+    double[kapi.Range(6)](lib.array(np.zeros(6)), lib.array(np.zeros(6)))
+
+
+def test_copy_between_streams_is_ordered_on_both(gpu, queue):
+    other = kapi.queue("cuda:0")
+    source, target = kapi.memory.device_array(6, queue=other, fill=3), kapi.memory.device_array(6, queue=queue)
+    gpu.calls.clear()
+    kapi.memory.copy(source, target, depends=[])
+    waits = [given[0] for name, given in gpu.calls if name == "cuStreamWaitEvent"]
+    names = gpu.names()
+    assert waits == [queue.handle, other.handle]
+    assert names.index("cuStreamWaitEvent") < names.index("cuMemcpyAsync")
+    assert (target.asnumpy() == 3).all()
+
+
+def test_copy_that_overlaps_or_writes_what_is_read_only_is_refused(gpu, queue):
+    shared = kapi.memory.shared_array(8, queue=queue, fill=1)
+    seen = kapi.memory.view(shared)
+    for source, target in ((shared[:6], shared[2:]), (seen[:6], shared[2:])):
+        with pytest.raises(kapi.KernelLaunchError) as refused:
+            kapi.memory.copy(source, target, depends=[])
+        assert refused.value.code == "copy-overlap"
+    seen[:] = np.arange(8)
+    kapi.memory.copy(seen[:6], shared[2:])
+    assert seen.tolist() == [0, 1, 0, 1, 2, 3, 4, 5]
+    seen.flags.writeable = False
+    with pytest.raises(kapi.DtypeError):
+        kapi.memory.copy(shared, seen, depends=[])
+
+
+def test_copy_s_arrays_stay_alive_until_it_is_done(gpu, queue):
+    target = kapi.memory.device_array(6, queue=queue)
+    address = target.__cuda_array_interface__["data"][0]
+    gpu.pending = True
+    copied = kapi.memory.copy(np.ones(6), target, depends=[])
+    del target
+    gc.collect()
+    assert address in gpu.memory
+    gpu.pending = False
+    copied.wait()
+    gc.collect()
+    assert address not in gpu.memory

@@ -152,3 +152,16 @@ def test_kernel_that_was_compiled_before_is_read_from_the_disk(gpu, lib):
         kernel[kapi.Range(10)](lib.array(np.zeros(10)))
     assert (len(first.modules._from_disk), len(again.modules._from_disk)) == (0, 1)
     assert [launch.entry for launch in gpu.launches] == ["kapi_fill"] * 2
+
+
+def test_lines_are_kept_by_the_assembler_where_they_are_asked_for(gpu, lib):
+    x = lib.array(np.zeros(10))
+
+    def options():
+        return [[option.name for option in given[1]] for name, given in gpu.calls if name == "cuLinkCreate"]
+
+    fill[kapi.Range(10)](x)
+    assert "CU_JIT_GENERATE_LINE_INFO" not in options()[-1]
+    kapi.kernel(lineinfo=True)(fill.py_func)[kapi.Range(10)](x)
+    assert len(options()) == 2  # the options are part of the key
+    assert "CU_JIT_GENERATE_LINE_INFO" in options()[-1]

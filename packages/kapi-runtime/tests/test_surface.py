@@ -76,7 +76,7 @@ def test_host_api_imports_no_numba_and_no_compiler(run_python, module):
 def test_diagnosis_imports_no_numba(run_python):
     done = run_python(
         "import sys; from kapi_runtime.diagnosis.report import diagnose; diagnose()\n"
-        "print([n for n in ('numba', 'llvmlite', 'kapi_spirv', 'dpnp') if n in sys.modules])"
+        "print([n for n in ('numba', 'llvmlite', 'kapi_spirv') if n in sys.modules])"
     )
     assert done.stdout.strip() == "[]", done.stderr
 

@@ -27,6 +27,7 @@ def test_options_are_a_value():
     [
         ({"debug": 1}, "option-bool"),
         ({"boundscheck": None}, "option-bool"),
+        ({"lineinfo": "yes"}, "option-bool"),
         ({"fastmath": "nnan"}, "option-fastmath"),
         ({"fastmath": 3}, "option-fastmath"),
         ({"fastmath": {"fast"}}, "option-fastmath"),

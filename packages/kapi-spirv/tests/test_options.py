@@ -295,3 +295,12 @@ def test_compiler_works_after_a_fork():
     assert os.waitpid(child, 0)[1] == 0
     assert os.read(reading, 10) == b"same"
     os.close(reading)
+
+
+def test_line_information_is_not_there_and_harms_nothing():
+    """LLVM's SPIR-V back end drops lines; see `test_backend_limits`."""
+    plain, lined = (
+        compile_kernel(horner, [ItemType(1), F4], options=KernelOptions(lineinfo=on)) for on in (False, True)
+    )
+    assert lined.code == plain.code
+    assert "!dbg" not in lined.llvm_ir

@@ -15,7 +15,7 @@ from typing import Any
 
 import dpnp
 import numpy as np
-from host_jit import HostKernel, NotOnHost
+from host_target import NotOnHost, host_kernel
 
 import kapi_runtime
 import kapi_sim
@@ -193,14 +193,13 @@ class Batch:
         return "\n".join(lines) + "\n", parameters, statements_of
 
     def run_on_host(self, wanted: Outcome, optimised: bool = True) -> Outcome:
-        """Run what was compiled for the device on the host, by the IR that its SPIR-V was made of."""
+        """Run the kernels that ran on the device on the host, compiled for it by what all targets share."""
         outcome = Outcome()
         for kernel, part in self.launched:
             _, parameters, _ = self.written(part, is_guarded=False)
             given = self._given(part, parameters, wanted)
-            (module,) = kernel.modules.values()
             try:
-                HostKernel(module, optimised)((ITEMS,), *given.values())
+                host_kernel(kernel.py_func, 1, [*given.values()], kernel.options, optimised)((ITEMS,), *given.values())
             except NotOnHost as error:
                 outcome.refused |= dict.fromkeys(part, str(error))
                 continue

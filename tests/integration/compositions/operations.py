@@ -51,12 +51,12 @@ class Operation:
     @property
     def gives_an_operand(self) -> bool:
         """Whether the result is one of the operands, so that its type in Python depends on the values."""
-        return bool(self.plain)
+        return bool(self.plain) and self.plain != _REAL_POWER
 
     @property
     def may_turn_zero(self) -> bool:
         """Whether the sign of a zero is not defined: of two zeros either one is the larger."""
-        return self.name.removeprefix("np.") in ("maximum", "minimum", "fmax", "fmin", "clip")
+        return self.name.removeprefix("np.") in ("maximum", "minimum", "fmax", "fmin", "clip", "min", "max")
 
     @property
     def reads_sign(self) -> bool:

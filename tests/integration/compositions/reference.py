@@ -89,7 +89,9 @@ def _reciprocal(x: Any) -> Any:
 
 
 def _real_power(x: Any, y: Any) -> Any:
-    """Python's power, but that real numbers have no complex one."""
+    """Python's power, but that real numbers have no complex one, and an integer no negative one."""
+    if isinstance(x, int) and isinstance(y, int) and y < 0:
+        raise ValueError("an integer to a negative power")
     power = x**y
     if type(power) is complex and complex not in (type(x), type(y)):
         raise ValueError("a negative float to the power of a fraction is complex")
@@ -97,9 +99,9 @@ def _real_power(x: Any, y: Any) -> Any:
 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
-    """NumPy's, but that Python's ints beyond an integer's range are bounds where the result is none."""
+    """NumPy's, but that Python's ints at and beyond an integer's ends are bounds where the result is no integer."""
     x = np.asarray(x)[()]
-    is_whole = all(isinstance(each, (int, np.integer)) for each in (x, low, high))
+    is_whole = np.result_type(x, low, high).kind in "biu"
     return np.clip(x, low, high) if is_whole else _BOUNDED(x, low, high)
 
 
@@ -208,8 +210,14 @@ def _math() -> _Module:
             functions[row.name] = _of_two(row.name)
         else:
             functions[row.name] = _of_whole(getattr(math, row.name)) if "integer" in words else getattr(math, row.name)
+    # Python asks NumPy's integers for a float first, which cannot hold all of them.
+    functions |= {name: _whole(functions[name]) for name in ("floor", "ceil")}
     functions["trunc"] = _truncated
     return _Module(**functions)
+
+
+def _whole(function: Any) -> Any:
+    return lambda x: int(x) if isinstance(x, (int, np.integer)) else function(x)
 
 
 def _truncated(x: Any) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
     from llvmlite import ir
@@ -90,9 +90,13 @@ class Target(ABC):
         Whether they have atomics on 64-bit integers.
     sub_group_sizes : tuple of int
         Sizes that the sub-groups of a kernel can be made to have, in work-items; empty where they are not known.
+    keeps_lines : bool
+        Whether the back end writes the lines of the source into code; for the option `lineinfo`.
     """
 
     __slots__ = ()
+
+    keeps_lines: ClassVar[bool] = False
 
     has_fp64: bool
     has_fp16: bool

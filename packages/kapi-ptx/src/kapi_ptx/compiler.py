@@ -83,6 +83,7 @@ def compile_ptx(
     fastmath: bool | Iterable[str] = False,
     opt: bool = True,
     target: PtxTarget | None = None,
+    lineinfo: bool = False,
 ) -> tuple[bytes, types.Type]:
     """Compile a Python function to PTX, as a kernel or as a function to be linked to other modules.
 
@@ -103,6 +104,8 @@ def compile_ptx(
         Whether LLVM's optimisation passes run.
     target : PtxTarget, optional
         What to compile for; `KAPI_DEFAULT_TARGET` by default.
+    lineinfo : bool
+        Whether to write the lines of the source into the PTX, for profilers.
 
     Returns
     -------
@@ -127,7 +130,7 @@ def compile_ptx(
     (True, float32)
     """
     _require_target(target)
-    options = KernelOptions.of(debug=debug, fastmath=fastmath)
+    options = KernelOptions.of(debug=debug, fastmath=fastmath, lineinfo=lineinfo)
     if not device_function:
         module = compile_kernel(function, signature, target=target, options=options, optimise=opt)  # type: ignore[arg-type]
         return module.code, types.none

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from kapi_lowering.target import (
     AtomicUpdate,
@@ -102,6 +102,7 @@ class PtxTarget(Target):
     has_fp16: bool = True
     has_atomic64: bool = True
     sub_group_sizes: tuple[int, ...] = (WARP_SIZE,)
+    keeps_lines: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if type(self.sm) is not int or self.sm not in ARCHITECTURES:

@@ -21,7 +21,8 @@ numba.cuda's                                kapi's
 ``profile_start``, ``profile_stop``         `kapi_runtime.profiling`
 ``to_device``                               `kapi_runtime.memory.asarray`
 ``device_array``, ``device_array_like``     `kapi_runtime.memory.device_array`, `kapi_runtime.memory.like`
-``pinned_array``, ``mapped_array``          `kapi_runtime.memory.host_array`
+``pinned_array``                            `kapi_runtime.memory.view` of a ``memory.host_array``
+``mapped_array``                            `kapi_runtime.memory.host_array`
 ``managed_array``                           `kapi_runtime.memory.shared_array`
 ``compile_for_current_device``              ``kapi_spirv.compile_spirv``, ``kapi_ptx.compile_ptx``
 ==========================================  =============================================================
@@ -33,6 +34,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from kapi_runtime import memory
 from kapi_runtime.diagnosis.report import detect
@@ -227,8 +230,30 @@ def device_array_like(array: Any, stream: Any = 0) -> Any:
     return device_array(tuple(array.shape), array.dtype, stream=stream)
 
 
-def pinned_array(shape: int | tuple[int, ...], dtype: Any = "float64") -> Any:
-    """Return a new array in pinned memory of the host, which the device reads as well.
+def pinned_array(shape: int | tuple[int, ...], dtype: Any = "float64") -> np.ndarray[Any, Any]:
+    """Return a new NumPy array in pinned memory of the host, from and to which copies run beside other work.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Its shape.
+    dtype : dtype
+        Type of its elements.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    UsmAllocationError
+        If there is not so much memory.
+    """
+    return memory.view(memory.host_array(shape, dtype))
+
+
+def mapped_array(shape: int | tuple[int, ...], dtype: Any = "float64") -> Any:
+    """Return a new array in pinned memory of the host, which kernels use.
 
     Parameters
     ----------
@@ -247,9 +272,6 @@ def pinned_array(shape: int | tuple[int, ...], dtype: Any = "float64") -> Any:
         If there is not so much memory.
     """
     return memory.host_array(shape, dtype)
-
-
-mapped_array = pinned_array
 
 
 def managed_array(shape: int | tuple[int, ...], dtype: Any = "float64") -> Any:

@@ -20,18 +20,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
+from kapi_runtime.platform import copies
 from kapi_runtime.platform.devices import current_device, platform_of_device
+from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.installed import platform_of_array
 from kapi_runtime.platform.interface import MemoryKind, Platform
 from kapi_runtime.platform.queues import known_queue
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, KernelLaunchError, LimitError
 from kapi_sim.shown import shown
 
-__all__ = ["asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array"]
+__all__ = ["asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array", "view"]
 
 
 def device_array(shape: int | tuple[int, ...], dtype: Any = "float64", *, queue: Any = None, fill: Any = None) -> Any:
@@ -222,18 +224,47 @@ def asnumpy(array: Any) -> np.ndarray[Any, Any]:
     return np.array(array)
 
 
-def copy(source: Any, target: Any) -> None:
-    """Copy the elements of one array to another of the same shape and type, either of them on the host; waits.
+@overload
+def copy(source: Any, target: Any) -> None: ...
+
+
+@overload
+def copy(source: Any, target: Any, *, depends: Iterable[Any]) -> HostEvent: ...
+
+
+def copy(source: Any, target: Any, *, depends: Iterable[Any] | None = None) -> HostEvent | None:
+    """Copy the elements of one array to another of the same shape and type, either of them on the host.
+
+    Without `depends` the host waits for it.  With it, an empty list included, the copy is only submitted.  It is
+    ordered as a launch: after all earlier work on the queues of both arrays, and before all later work there.  What it
+    uses is kept alive until it is done.
 
     Parameters
     ----------
-    source, target : USM array or numpy.ndarray
+    source, target : array of a device or numpy.ndarray
         C-contiguous; may be on different devices.
+    depends : iterable of events, optional
+        What it waits for besides: events of launches and of copies, `Event` marks.
+
+    Returns
+    -------
+    HostEvent or None
+        With `depends`: done when the elements are there; launches take it among their events.
 
     Raises
     ------
     DtypeError
         If shapes or types differ, one is not contiguous, or the target is read-only.
+    KernelLaunchError
+        With `depends`: if the arrays overlap, or it holds something else than events.
+    ExecutionPlacementError
+        With `depends`: if both are on the host, or in two SYCL contexts.
+
+    Notes
+    -----
+    Until the event is done, a NumPy array is the device's: leave the target unread, and the source unchanged.  A driver
+    copies while other work runs only from and to pinned memory: `view` of a `host_array` is such a NumPy array.  For
+    other memory the host may wait in here.
 
     Examples
     --------
@@ -242,6 +273,11 @@ def copy(source: Any, target: Any) -> None:
     >>> target = kapi.memory.device_array(3, "int32")
     >>> kapi.memory.copy(np.array([1, 2, 3], "int32"), target)
     >>> target
+    array([1, 2, 3], dtype=int32)
+    >>> back = np.empty(3, "int32")
+    >>> copied = kapi.memory.copy(target, back, depends=[])
+    >>> copied.wait()
+    >>> back
     array([1, 2, 3], dtype=int32)
     """
     for array in (source, target):
@@ -260,12 +296,72 @@ def copy(source: Any, target: Any) -> None:
         raise DtypeError(
             "target of a copy must be writable, got a read-only array: copy to another one", code="copy-to-read-only"
         )
-    if isinstance(source, np.ndarray) and isinstance(target, np.ndarray):
+    on_devices = [each for each in (source, target) if not isinstance(each, np.ndarray)]
+    if not on_devices:
+        if depends is not None:
+            raise ExecutionPlacementError(
+                "source or target of a copy with `depends` must be on a device, got two arrays of the host: leave "
+                "`depends` out",
+                code="array-on-host",
+            )
         target[...] = source
-        return
-    platform = _common([each for each in (source, target) if not isinstance(each, np.ndarray)])
-    assert platform is not None  # one of them at least is no NumPy array
-    platform.copy_array(source, target)
+        return None
+    platform = _common(on_devices)
+    assert platform is not None  # there are some
+    if depends is not None:
+        return copies.submit_copy(platform, source, target, depends)
+    if copies.is_overlapping(platform, source, target):
+        source = asnumpy(source)
+    if isinstance(source, np.ndarray) and isinstance(target, np.ndarray):  # a view of memory that both share
+        target[...] = source
+    else:
+        platform.copy_array(source, target)
+    return None
+
+
+def view(array: Any) -> np.ndarray[Any, Any]:
+    """Return a NumPy array of the memory of an array that the host reads, without a copy.
+
+    It waits for the work of the array's queue first.  The memory lives as long as the view.
+
+    Parameters
+    ----------
+    array : array of a device
+        In shared or host memory.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of the same shape, strides and type; read-only where the array is.
+
+    Raises
+    ------
+    ExecutionPlacementError
+        If it is in the device's own memory.
+
+    Notes
+    -----
+    Nothing orders what you do with it after work that is submitted later.  Wait for that work, and call `view` anew or
+    `synchronize()` the queue, before you read or write again.
+
+    Examples
+    --------
+    >>> import kapi_runtime as kapi
+    >>> shared = kapi.memory.shared_array(3, "int32", fill=1)
+    >>> seen = kapi.memory.view(shared)
+    >>> seen[1] = 5
+    >>> shared
+    array([1, 5, 1], dtype=int32)
+    """
+    if isinstance(array, np.ndarray):
+        return array
+    platform = _platform_of(array)
+    if platform is None:
+        raise ExecutionPlacementError(
+            f"array must be one of a device, got {shown(array)}: NumPy's own `asarray` makes an array of other values",
+            code="array-on-host",
+        )
+    return copies.view_of(platform, array)
 
 
 def _new(shape: Any, dtype: Any, kind: MemoryKind, queue: Any, fill: Any) -> Any:

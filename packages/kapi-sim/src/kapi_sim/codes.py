@@ -253,6 +253,7 @@ _HOST = {
     "callback-form": "a callback is no function",
     "context-not-last": "a context is left that was not entered last",
     "copy-order": "a copy is asked for in an order of elements that it does not have",
+    "copy-overlap": "a copy that nobody waits for is between arrays that share memory",
     "copy-to-read-only": "the target of a copy is read-only",
     "copy-unlike": "source and target of a copy differ in shape or type, or are not contiguous",
     "copy-without-array": "source or target of a copy is no array",
@@ -268,6 +269,7 @@ _HOST = {
     "no-queue": "what is to be a queue is none",
     "profiling-running": "profiling is started twice",
     "profiling-stopped": "profiling is stopped before it is started",
+    "view-of-device-memory": "a NumPy view is asked of memory that the host cannot read",
 }
 
 _PRECOMPILED = {

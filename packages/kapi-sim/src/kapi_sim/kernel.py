@@ -75,6 +75,7 @@ def kernel(
     *,
     debug: bool = ...,
     boundscheck: bool = ...,
+    lineinfo: bool = ...,
     fastmath: bool | Iterable[str] = ...,
     inline: Literal["always", "never"] = ...,
     work_group_size: int | tuple[int, ...] | None = ...,
@@ -89,8 +90,8 @@ def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> An
     function : function
         A plain Python function.
     **options
-        Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `fastmath`,
-        `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`. The simulator keeps to
+        Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `lineinfo`,
+        `fastmath`, `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`. The simulator keeps to
         what they say of launches, checks indices where they ask for it, and has no use for the others.
 
     Returns

@@ -89,8 +89,10 @@ def _same(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
 def _ldexp(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     value, exponent = args
     exponent = convert(builder, exponent, sig.args[1], types.int64)
-    for symbol, limit in (("<", -_LARGEST_EXPONENT), (">", _LARGEST_EXPONENT)):
-        exponent = builder.select(builder.icmp_signed(symbol, exponent, I64(limit)), I64(limit), exponent)
+    is_signed = sig.args[1].signed
+    compare = builder.icmp_signed if is_signed else builder.icmp_unsigned
+    for symbol, limit in (("<", -_LARGEST_EXPONENT), (">", _LARGEST_EXPONENT))[not is_signed :]:
+        exponent = builder.select(compare(symbol, exponent, I64(limit)), I64(limit), exponent)
     wide = convert(builder, value, sig.args[0], types.float32) if sig.args[0] == types.float16 else value
     scaled = context.kernel_target.library_call(builder, "ldexp", wide.type, [wide, builder.trunc(exponent, I32)])
     return builder.fptrunc(scaled, value.type) if wide is not value else scaled

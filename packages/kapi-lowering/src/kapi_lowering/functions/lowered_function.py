@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from kapi_lowering._numba_compat import Lower, NativeLowering, numba_ir, register_pass, types
 from kapi_lowering.functions.codegen import KernelLibrary
 from kapi_lowering.functions.context import KernelTargetContext
+from kapi_lowering.functions.line_info import FunctionLines, function_lines
 from kapi_lowering.results.failures import Failure, Site
 from kapi_lowering.target import Target
 from kapi_sim.errors import KernelCompilationError, KernelProblem, LimitError
@@ -203,11 +204,22 @@ class _LoweringCompiler(KernelCompiler):
 
 
 class _KernelLower(Lower):
-    """Tells the target context the place of each statement, for the failures that it may have."""
+    """Tells the target context the place of each statement, for what may fail there, and the code its line."""
+
+    _lines: FunctionLines | None = None
+
+    def lower_function_body(self) -> Any:
+        """Lower all statements."""
+        first = self.func_ir.loc
+        name = self.func_ir.func_id.func_name
+        self._lines = function_lines(self.context, self.builder.function, name, first.filename, first.line)
+        return super().lower_function_body()
 
     def lower_inst(self, inst: Any) -> None:
         """Lower one statement."""
         self.context.site = Site(self.loc.filename, self.loc.line, _subject(inst))
+        if self._lines is not None:
+            self.builder.debug_metadata = self._lines.at(self.loc.line)
         super().lower_inst(inst)
 
 

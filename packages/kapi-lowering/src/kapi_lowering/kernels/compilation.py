@@ -83,7 +83,9 @@ def compiled_kernel(
     def finish(lowered: LoweredFunction) -> tuple[PackedLayout, tuple[Parameter, ...]]:
         is_linear = target.needs_linear_groups and lowered.uses_sub_groups and args[0].ndim > 1
         packed = packed_layout(args[0], parameters, bool(lowered.failures), is_linear)
-        build_entry_point(lowered.context, lowered.library, entry_point, lowered.fndesc, args, parameters, packed)
+        build_entry_point(
+            lowered.context, lowered.library, entry_point, lowered.fndesc, args, parameters, packed, _begin(function)
+        )
         return packed, with_writes(parameters, names, lowered.writes)
 
     prepare(target)
@@ -126,7 +128,7 @@ def compiled_function(
     names = list(inspect.signature(plain).parameters)
 
     def finish(lowered: LoweredFunction) -> None:
-        build_exported_function(lowered.context, lowered.library, plain.__name__, lowered.fndesc, names)
+        build_exported_function(lowered.context, lowered.library, plain.__name__, lowered.fndesc, names, _begin(plain))
 
     prepare(target)
     with global_compiler_lock:
@@ -134,6 +136,10 @@ def compiled_function(
     emitted = _emitted("function", plain, names, args, lowered.modules, plain.__name__, target, optimise)
     _require_floats(plain, target.floats_of(emitted.code), lowered)
     return emitted.code, lowered.return_type
+
+
+def _begin(function: FunctionType) -> tuple[str, int]:
+    return function.__code__.co_filename, function.__code__.co_firstlineno
 
 
 def _in_kernel(type_: types.Type) -> types.Type:

@@ -13,6 +13,7 @@ from kapi_lowering._numba_compat import FIRST_USEREXC, cgutils, types
 from kapi_lowering.functions.calling_convention import DETAILS
 from kapi_lowering.functions.codegen import KernelLibrary
 from kapi_lowering.functions.context import KernelTargetContext
+from kapi_lowering.functions.line_info import function_lines
 from kapi_lowering.llvm_calls import I32, I64
 from kapi_lowering.results.packed import LINEAR_ROLES, PackedLayout, Parameter
 from kapi_lowering.target import LocalMemory, Target
@@ -137,6 +138,7 @@ def build_entry_point(
     args: Sequence[types.Type],
     parameters: Sequence[Parameter],
     layout: PackedLayout,
+    place: tuple[str, int],
 ) -> None:
     """Add to `library` the entry point `name`, which calls the lowered kernel for each work-item of the range.
 
@@ -154,6 +156,8 @@ def build_entry_point(
         Types of all its parameters, the index space's first.
     parameters, layout : sequence of Parameter, PackedLayout
         What the packed argument holds.
+    place : tuple of str and int
+        The file and the line in which the kernel begins.
     """
     module = context.create_module(f"{name}.entry")
     struct = ir.LiteralStructType(_members(context, parameters, layout))
@@ -167,6 +171,8 @@ def build_entry_point(
     for attribute in target.function_attributes:
         function.attributes.add(attribute)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
+    if lines := function_lines(context, function, name, *place):
+        builder.debug_metadata = lines.at(place[1])
 
     fields = _FieldReader(builder, packed)
     index_value = context.get_dummy_value()

@@ -10,13 +10,19 @@ from llvmlite import ir
 from kapi_lowering._numba_compat import types
 from kapi_lowering.functions.codegen import KernelLibrary
 from kapi_lowering.functions.context import KernelTargetContext
+from kapi_lowering.functions.line_info import function_lines
 from kapi_lowering.values.conversion import convert
 
 __all__ = ["build_exported_function"]
 
 
 def build_exported_function(
-    context: KernelTargetContext, library: KernelLibrary, name: str, lowered: Any, names: Sequence[str]
+    context: KernelTargetContext,
+    library: KernelLibrary,
+    name: str,
+    lowered: Any,
+    names: Sequence[str],
+    place: tuple[str, int],
 ) -> None:
     """Add to `library` a function `name` that calls the lowered one: plain arguments in, its value out.
 
@@ -32,6 +38,8 @@ def build_exported_function(
         The lowered function.
     names : sequence of str
         Its parameters.
+    place : tuple of str and int
+        The file and the line in which it begins.
     """
     module = context.create_module(f"{name}.export")
     packer = context.get_arg_packer(lowered.argtypes)
@@ -42,6 +50,8 @@ def build_exported_function(
         function.attributes.add(attribute)
     packer.assign_names(function.args, list(names))
     builder = ir.IRBuilder(function.append_basic_block("entry"))
+    if lines := function_lines(context, function, name, *place):
+        builder.debug_metadata = lines.at(place[1])
     callee = context.declare_function(module, lowered)
     values = packer.from_arguments(builder, function.args)
     _status, value = context.call_conv.call_function(builder, callee, lowered.restype, lowered.argtypes, values)

@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, types
-from kapi_lowering.llvm_calls import I64, call_intrinsic
+from kapi_lowering.llvm_calls import I64, call_declared, call_intrinsic
 from kapi_lowering.values.complex_parts import join, split
 from kapi_types.kernel_api import ConstantType
 from kapi_types.kernel_typing.rules.conversions import PYTHON_CONVERSIONS
@@ -61,25 +61,10 @@ def _to_integer(builder: ir.IRBuilder, value: ir.Value, source: types.Type, targ
 
 
 def _saturate(builder: ir.IRBuilder, value: ir.Value, wanted: ir.IntType, signed: bool) -> ir.Value:
-    """The float's integer part, or the end of the range that it lies beyond."""
-    bits = wanted.width - signed
-    lowest, highest = (-(2**bits) if signed else 0), 2**bits - 1
-    # 2**bits is exact in every float type, or infinite in the narrow ones, where it is never reached.
-    above = builder.fcmp_ordered(">=", value, _limit(value.type, 2.0**bits))
-    below = builder.fcmp_ordered("<=", value, _limit(value.type, float(lowest)))
-    is_nan = builder.fcmp_unordered("uno", value, value)
-    outside = builder.or_(builder.or_(above, below), is_nan)
-    inside = builder.select(outside, value.type(0.0), value)
-    number = (builder.fptosi if signed else builder.fptoui)(inside, wanted)
-    number = builder.select(above, wanted(highest), number)
-    return builder.select(below, wanted(lowest), number)
-
-
-def _limit(type_: ir.Type, limit: float) -> ir.Constant:
-    largest = {"half": 65504.0, "float": 3.4028234663852886e38}.get(str(type_))
-    if largest is not None and abs(limit) > largest:
-        return type_(float("inf") if limit > 0 else float("-inf"))
-    return type_(limit)
+    """The float's integer part, or the end of the range that it lies beyond; targets choose its instructions."""
+    width = {"half": 16, "float": 32, "double": 64}[str(value.type)]
+    name = f"llvm.fpto{'s' if signed else 'u'}i.sat.i{wanted.width}.f{width}"
+    return call_declared(builder, name, wanted, [value])
 
 
 def _to_float(builder: ir.IRBuilder, value: ir.Value, source: types.Type, target: types.Type) -> ir.Value:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from kapi_runtime.cuda import driver
 from kapi_runtime.cuda.devices import CudaDevice, describe_device
-from kapi_runtime.cuda.events import recorded_event
+from kapi_runtime.cuda.events import CudaEvent, recorded_event, wait_on_stream
 from kapi_runtime.cuda.queues import CudaQueue
 from kapi_sim.errors import UsmAllocationError
+from kapi_sim.language.usm_fields import ArrayFields
 
-__all__ = ["CudaMemory", "copy_from_device", "copy_to_device", "copy_within_device"]
+__all__ = ["CudaMemory", "copy_from_device", "copy_to_device", "copy_within_device", "submit_copy"]
 
 Kind = Literal["device", "shared", "host"]
 
@@ -97,6 +99,20 @@ def copy_from_device(queue: CudaQueue, target: np.ndarray[Any, Any], pointer: in
 def copy_within_device(queue: CudaQueue, target: int, source: int, nbytes: int) -> None:
     """Copy between addresses of devices, which may be two, after the queue's earlier work, and wait."""
     _copied(queue, "cuMemcpyAsync", target, source, nbytes)
+
+
+def submit_copy(
+    queue: CudaQueue, target: ArrayFields, source: ArrayFields, nbytes: int, before: Sequence[CudaEvent]
+) -> CudaEvent:
+    """Submit a copy between two contiguous arrays, of a device or of the host, after these events; return its event."""
+    name = "cuMemcpyHtoDAsync" if source.owner is None else "cuMemcpyDtoHAsync"
+    if None not in (source.owner, target.owner):
+        name = "cuMemcpyAsync"
+    for event in before:
+        wait_on_stream(queue.device, queue.handle, event)
+    with queue.device.entered():
+        driver.call(name, target.pointer, source.pointer, nbytes, queue.handle)
+    return recorded_event(queue.device, queue.handle)
 
 
 def _copied(queue: CudaQueue, name: str, target: int, source: int, nbytes: int) -> None:

@@ -11,13 +11,13 @@ from kapi_runtime.cuda.allocations import Kind
 from kapi_runtime.cuda.arrays import library_of
 from kapi_runtime.cuda.cuda_array import CudaArray, array_of_fields, new_cuda_array
 from kapi_runtime.cuda.queues import CudaQueue, describe_queue, queue_of_stream
-from kapi_runtime.platform import recorder
+from kapi_runtime.platform import dlpack, recorder
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, LimitError
 from kapi_sim.shown import shown
 
-__all__ = ["asarray", "copy_array", "like", "new", "to_host"]
+__all__ = ["asarray", "copy_array", "kind_of", "like", "new", "to_host"]
 
 
 def new(
@@ -158,6 +158,16 @@ def like(arrays: Sequence[Any], shape: Any, dtype: Any) -> CudaArray:
         dtype = np.result_type(*(array.dtype for array in found))
     extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     return new(extents, np.dtype(dtype), kind, found[0].queue, found[0]._kapi_is_on_queue, None)
+
+
+def kind_of(array: Any) -> Kind:
+    """Return where the memory of an array is; another library's tells it by DLPack."""
+    if isinstance(array, CudaArray):
+        return array.usm_type
+    if not hasattr(type(array), "__dlpack_device__"):
+        return "device"
+    kinds: dict[int | None, Kind] = {dlpack.CUDA_HOST: "host", dlpack.CUDA_MANAGED: "shared"}
+    return kinds.get(dlpack.device_kind(array), "device")
 
 
 def queue_named(queue: Any) -> CudaQueue | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 import kapi_ptx
 from kapi_runtime.cuda import driver, findings, foreign, keep_alive, memory, programs, queues, submission, timing
-from kapi_runtime.cuda.allocations import CudaMemory, copy_from_device, copy_to_device
+from kapi_runtime.cuda.allocations import CudaMemory, copy_from_device, copy_to_device, submit_copy
 from kapi_runtime.cuda.arrays import cuda_fields
 from kapi_runtime.cuda.devices import CudaDevice, all_devices, describe_device
 from kapi_runtime.cuda.events import CudaEvent, recorded_event, wait_on_stream
@@ -297,6 +297,17 @@ class CudaPlatform(Platform):
 
     def copy_array(self, source: Any, target: Any) -> None:
         memory.copy_array(self, source, target)
+
+    def submit_copy(
+        self, queue: Any, target: ArrayFields, source: ArrayFields, nbytes: int, before: Sequence[Any]
+    ) -> CudaEvent:
+        return submit_copy(queue, target, source, nbytes, before)
+
+    def require_reach(self, queue: Any, other: Any) -> None:
+        """Nothing: the driver copies between all its devices."""
+
+    def memory_kind(self, array: Any) -> MemoryKind:
+        return memory.kind_of(array)
 
     def array_like(self, arrays: Sequence[Any], shape: Any, dtype: Any) -> Any:
         return memory.like(arrays, shape, dtype)

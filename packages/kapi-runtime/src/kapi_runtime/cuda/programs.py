@@ -23,6 +23,7 @@ _CAPACITY = 512
 _LOG_BYTES = 16 * 1024
 
 _STATIC_SHARED = 48 * 1024  # more shared memory than this must be asked for by an attribute of the function
+_LINE = b"\t.loc\t"
 _REGISTER_STEP = 8  # registers are given to a work-item by so many
 
 _lock = threading.Lock()
@@ -290,6 +291,8 @@ def _assembled(name: str, code: bytes, device: CudaDevice, max_registers: int | 
     ]
     if max_registers is not None:
         options.append((bound.CUjit_option.CU_JIT_MAX_REGISTERS, max_registers))
+    if _LINE in code:  # `lineinfo=True`: the assembler drops the lines of PTX unless it is told to keep them
+        options.append((bound.CUjit_option.CU_JIT_GENERATE_LINE_INFO, 1))
     names: Sequence[Any] = [option for option, _ in options]
     state = driver.call("cuLinkCreate", len(options), names, [value for _, value in options])
     try:

@@ -14,10 +14,10 @@ from kapi_runtime.kernels.controls import note_launch, open_reports
 from kapi_runtime.kernels.launchables import DeviceLaunchable
 from kapi_runtime.kernels.pickling import reduced
 from kapi_runtime.launch.arguments import read_arguments
-from kapi_runtime.launch.events import listed_events
 from kapi_runtime.launch.plans import PlanTable
 from kapi_runtime.launch.preparation import Prepared, compiled, prepare
 from kapi_runtime.platform import recorder
+from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_place import place_of_host_arrays
 from kapi_runtime.platform.interface import BuiltKernel, Platform
@@ -186,6 +186,7 @@ def kernel(
     *,
     debug: bool = ...,
     boundscheck: bool = ...,
+    lineinfo: bool = ...,
     fastmath: bool | Iterable[str] = ...,
     inline: Literal["always", "never"] = ...,
     work_group_size: int | tuple[int, ...] | None = ...,
@@ -200,8 +201,8 @@ def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> An
     function : function
         A plain Python function.
     **options
-        Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `fastmath`,
-        `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`.
+        Those of `kapi_sim.language.KernelOptions`, as in ``@kernel(debug=True)``: `debug`, `boundscheck`, `lineinfo`,
+        `fastmath`, `inline`, `work_group_size`, `max_work_group_size`, `sub_group_size`.
 
     Returns
     -------

@@ -8,8 +8,8 @@ from typing import Any
 from kapi_lowering import KernelModule
 from kapi_runtime.kernels.launchables import DeviceLaunchable, stand_in
 from kapi_runtime.launch.arguments import Arguments, read_arguments
-from kapi_runtime.launch.events import listed_events
 from kapi_runtime.launch.preparation import compiled, prepare
+from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_place import place_of_host_arrays
 from kapi_runtime.platform.interface import BuiltKernel, Platform

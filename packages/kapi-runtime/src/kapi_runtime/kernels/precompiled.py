@@ -15,9 +15,9 @@ from kapi_runtime.kernels.launchables import DeviceLaunchable, stand_in
 from kapi_runtime.kernels.module_kernels import ModuleKernel
 from kapi_runtime.kernels.parameters import WORDS, Parameter, Parameters, described, parsed_parameters, scalar_argument
 from kapi_runtime.launch.arguments import Arguments, read_arguments
-from kapi_runtime.launch.events import listed_events
 from kapi_runtime.launch.preparation import Made, prepare
 from kapi_runtime.platform import installed, reset
+from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_place import place_of_host_arrays
 from kapi_runtime.platform.interface import BuiltKernel, ForeignCode, NativeArgument, Platform

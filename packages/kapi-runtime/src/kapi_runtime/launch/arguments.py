@@ -17,7 +17,7 @@ from kapi_runtime.platform.installed import nothing_installed, platform_of_array
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim import DtypeError, LocalAccessor
-from kapi_sim.language.usm_fields import ArrayFields
+from kapi_sim.language.usm_fields import ArrayFields, is_masked
 
 __all__ = ["Arguments", "packed_arguments", "placed", "read_arguments", "with_address"]
 
@@ -247,7 +247,7 @@ _UNKNOWN = (type(None), str, bytes, list, dict, set, np.matrix)
 
 def _require_kind(kernel: str, name: str, value: Any) -> None:
     """Raise for what is no argument on any device, whatever else there is."""
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         raise DtypeError(
             f"argument `{name}` of kernel `{kernel}` must be an array without a mask, which kernels would not see, "
             f"got a MaskedArray: pass `{name}.data`, or `{name}.filled(value)`",

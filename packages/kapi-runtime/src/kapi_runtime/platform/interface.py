@@ -799,6 +799,32 @@ class Platform(ABC):
         """Copy one array to another of the same shape and type, one of them at least of this platform, and wait."""
 
     @abstractmethod
+    def submit_copy(
+        self, queue: Any, target: ArrayFields, source: ArrayFields, nbytes: int, before: Sequence[Any]
+    ) -> Any:
+        """Submit a copy of bytes after these native events, which are all that it waits for, and return its event.
+
+        Parameters
+        ----------
+        queue : object
+            Where to.
+        target, source : ArrayFields
+            Contiguous arrays; those of the host have no owner.
+        nbytes : int
+            At least 1.
+        before : sequence
+            Native events.
+        """
+
+    @abstractmethod
+    def require_reach(self, queue: Any, other: Any) -> None:
+        """Raise ExecutionPlacementError if work of a queue cannot use memory that belongs to the other's device."""
+
+    @abstractmethod
+    def memory_kind(self, array: Any) -> MemoryKind:
+        """Return where the memory of an array of this platform is."""
+
+    @abstractmethod
     def array_like(self, arrays: Sequence[Any], shape: Any, dtype: Any) -> Any:
         """Return a new array for the result of an operation on arrays, as `kapi_runtime.memory.like` says."""
 

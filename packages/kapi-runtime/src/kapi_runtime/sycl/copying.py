@@ -23,7 +23,7 @@ def copy_array(target: Any, source: Any, name: str) -> None:
     Parameters
     ----------
     target, source : USM array or numpy.ndarray
-        C-contiguous, of one shape and one type; one of them at least in USM.
+        C-contiguous, of one shape and one type, without memory in common; one of them at least in USM.
     name : str
         From where to where, for the record.
     """
@@ -39,8 +39,6 @@ def copy_array(target: Any, source: Any, name: str) -> None:
             return
     if source.nbytes == 0:  # there may be no memory to point to
         return
-    if _overlap(source, target):  # the runtime refuses to copy between them
-        source = source.copy()
     to, of = (_bytes_of(each) for each in (target, source))
     copy_bytes(queue, to, of, source.nbytes, name, SequentialOrderManager[queue].submitted_events)
 
@@ -74,14 +72,6 @@ def copy_bytes(queue: Any, target: Any, source: Any, nbytes: int, name: str, dep
     else:
         platform = named("sycl", "copies")
         wait_for(recorder.submit(platform, queue, depends, run, kind="copy", name=name, nbytes=nbytes))
-
-
-def _overlap(source: Any, target: Any) -> bool:
-    """Whether two contiguous arrays have bytes in common."""
-    if isinstance(source, np.ndarray) or isinstance(target, np.ndarray):
-        return False
-    start, other = (as_usm_memory(array)._pointer for array in (source, target))
-    return bool(abs(start - other) < source.nbytes)
 
 
 def _bytes_of(array: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Sequence
 from types import ModuleType
@@ -18,6 +19,7 @@ from kapi_runtime.sycl.usm_array import (
     UsmType,
     coerced_kind,
     has_dpnp,
+    memory_at,
     memory_of,
     new_usm_array,
     shared_array_of,
@@ -25,8 +27,9 @@ from kapi_runtime.sycl.usm_array import (
 )
 from kapi_runtime.sycl.waiting import wait_for
 from kapi_sim.errors import DriverError, ExecutionPlacementError, UsmAllocationError
+from kapi_sim.language.usm_fields import ArrayFields
 
-__all__ = ["asarray", "asnumpy", "like", "new"]
+__all__ = ["asarray", "asnumpy", "like", "new", "submit_copy"]
 
 
 def like(arrays: Sequence[Any], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
@@ -165,6 +168,19 @@ def _dpnp_array_of(array: UsmArray) -> Any:
     if not array.flags.writable:
         inner.flags["W"] = False
     return dpnp.asarray(inner)
+
+
+def submit_copy(queue: Any, target: ArrayFields, source: ArrayFields, nbytes: int, before: Sequence[Any]) -> Any:
+    """Submit a copy between two contiguous arrays, of USM or of the host, after these events; returns its event."""
+    to, of = (_host_bytes(each) if each.owner is None else memory_at(each) for each in (target, source))
+    if queue.is_in_order and None in (target.owner, source.owner):
+        wait_for(queue)  # the driver would wait there, with memory that is not USM, and Ctrl-C not be heard
+    return queue.memcpy_async(to, of, nbytes, list(before))
+
+
+def _host_bytes(fields: ArrayFields) -> Any:
+    low, high = fields.span
+    return memoryview((ctypes.c_char * (high - low)).from_address(low)).cast("B")
 
 
 def _on_host(values: Any) -> Any:

@@ -24,7 +24,7 @@ from kapi_runtime.platform.interface import (
     Platform,
     Times,
 )
-from kapi_runtime.platform.placement import other_target_error
+from kapi_runtime.platform.placement import other_target_error, placement_error
 from kapi_runtime.sycl import discovery, events, findings, keep_alive, memory, queues
 from kapi_runtime.sycl.copying import copy_array, copy_bytes
 from kapi_runtime.sycl.device import DpctlDevice
@@ -339,6 +339,27 @@ class SyclPlatform(Platform):
     def copy_array(self, source: Any, target: Any) -> None:
         places = ["host" if isinstance(each, np.ndarray) else "device" for each in (source, target)]
         copy_array(target, source, " to ".join(places))
+
+    def submit_copy(
+        self, queue: Any, target: ArrayFields, source: ArrayFields, nbytes: int, before: Sequence[Any]
+    ) -> Any:
+        return memory.submit_copy(queue, target, source, nbytes, before)
+
+    def require_reach(self, queue: Any, other: Any) -> None:
+        if queue.sycl_context != other.sycl_context:
+            raise placement_error(
+                "source and target of a copy that nobody waits for must be of one SYCL context, got\n"
+                f"  {queues.describe_queue(other)}\n  {queues.describe_queue(queue)}\n"
+                "Leave `depends` out: the copy goes by way of the host then",
+                "different-queues",
+            )
+
+    def memory_kind(self, array: Any) -> MemoryKind:
+        fields = self.fields(array)
+        if fields is None or 0 in fields.shape:
+            return "host"
+        kind: MemoryKind = memory_at(fields).get_usm_type()
+        return kind
 
     def array_like(self, arrays: Sequence[Any], shape: Any, dtype: Any) -> Any:
         return memory.like(arrays, shape, dtype)

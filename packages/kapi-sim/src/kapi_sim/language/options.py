@@ -36,6 +36,9 @@ class KernelOptions:
         met.
     boundscheck : bool
         Compile index checks in; `debug` includes them.
+    lineinfo : bool
+        Write the lines of the source into the code, for profilers. Only NVIDIA's code has room for them: the simulator
+        and SPIR-V make no use of it.
     fastmath : bool or iterable of str
         What arithmetic on floats may assume, from `FAST_MATH_FLAGS`: False is IEEE 754 and nothing else, True is all
         of them. It is a permission: the simulator makes no use of it. Kept as a sorted tuple of flags.
@@ -68,6 +71,7 @@ got (16, 0) [option-work-group-size]
 
     debug: bool = False
     boundscheck: bool = False
+    lineinfo: bool = False
     fastmath: bool | Iterable[str] = ()
     inline: Literal["always", "never"] = "always"
     work_group_size: int | tuple[int, ...] | None = None
@@ -75,7 +79,7 @@ got (16, 0) [option-work-group-size]
     sub_group_size: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("debug", "boundscheck"):
+        for name in ("debug", "boundscheck", "lineinfo"):
             if not isinstance(getattr(self, name), bool):
                 raise KernelCompilationError(
                     f"option {name} must be True or False, got {shown(getattr(self, name))}", code="option-bool"
@@ -114,7 +118,7 @@ got (16, 0) [option-work-group-size]
         Traceback (most recent call last):
           ...
         kapi_sim.errors.KernelCompilationError: options of a kernel must be some of boundscheck, debug, fastmath, \
-inline, max_work_group_size, sub_group_size, work_group_size, got fast_math [option-unknown]
+inline, lineinfo, max_work_group_size, sub_group_size, work_group_size, got fast_math [option-unknown]
         """
         known = {field.name for field in fields(cls)}
         unknown = [name for name in given if name not in known]

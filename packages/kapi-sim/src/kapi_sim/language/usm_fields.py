@@ -7,6 +7,7 @@ The protocol is `__sycl_usm_array_interface__`, version 1, as dpctl documents it
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ __all__ = [
     "ArrayFields",
     "array_fields",
     "c_strides",
+    "is_masked",
     "is_same_view",
     "is_usm_array",
     "is_usm_array_class",
@@ -137,6 +139,12 @@ def array_fields(value: Any) -> ArrayFields:
         readonly=bool(readonly),
         owner=interface["syclobj"],
     )
+
+
+def is_masked(value: object) -> bool:
+    """Whether `value` is a masked array; imports no `numpy.ma`, which takes as long as many launches."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(value, masked.MaskedArray)
 
 
 def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:

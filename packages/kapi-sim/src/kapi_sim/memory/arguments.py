@@ -17,7 +17,7 @@ from kapi_sim.items.clock import Clock
 from kapi_sim.items.profile import Profile
 from kapi_sim.items.usm import HostCopy, copy_in, copy_out_changed, is_usm_array
 from kapi_sim.language import MAX_RANK, LocalAccessor, NdRange, Range
-from kapi_sim.language.usm_fields import OVERLAPPING, array_fields, overlaps_itself
+from kapi_sim.language.usm_fields import OVERLAPPING, array_fields, is_masked, overlaps_itself
 from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.memory.views import SaturatingArray
 from kapi_sim.settings.control import Settings
@@ -313,7 +313,7 @@ class _Binder:
             check_dtype(f"argument `{name}`", dtype, self._profile)
 
     def _inspect_array(self, name: str, array: np.ndarray[Any, Any]) -> None:
-        if isinstance(array, (np.matrix, np.ma.MaskedArray)):
+        if isinstance(array, np.matrix) or is_masked(array):
             # Its operators, or its mask, would be lost without a word.
             raise DtypeError(
                 f"argument `{name}` must be a plain array, got a {type(array).__name__}: pass np.asarray({name}), and "

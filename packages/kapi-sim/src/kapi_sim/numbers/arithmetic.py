@@ -66,6 +66,11 @@ def fused_to_odd(x: float, y: float, z: float) -> float:
     return total
 
 
+def _is_integral(left: Any, right: Any) -> bool:
+    """Whether two integers meet in one: uint64 and a signed one meet in float64."""
+    return np.result_type(left, right).kind in "biu"
+
+
 def power(left: Any, right: Any) -> Any:
     """Return ``left ** right``, unless Python gives it another type than a device does.
 
@@ -75,7 +80,7 @@ def power(left: Any, right: Any) -> Any:
         For an integer to the power of a negative one, known at run time, which is a float in Python; and for a
         negative float of Python's to the power of a fraction, which is complex there.
     """
-    if isinstance(right, _INTEGERS) and right < 0 and isinstance(left, _INTEGERS):
+    if isinstance(right, _INTEGERS) and right < 0 and isinstance(left, _INTEGERS) and _is_integral(left, right):
         raise ValueError(
             f"exponent of ** must not be negative where both are integers, got {left!r} ** {right!r}: "
             "write the base as a float, such as 2.0"

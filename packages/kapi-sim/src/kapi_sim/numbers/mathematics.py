@@ -240,7 +240,7 @@ _BOUNDED: np.ufunc = vars(np._core.umath)["clip"]  # type: ignore[attr-defined] 
 def _clip(x: Any, low: Any, high: Any) -> Any:
     """As NumPy has it for integers; where the result is none, Python's ints are bounds whatever their size."""
     x = np.asarray(x)[()]
-    if not all(isinstance(each, (int, np.integer)) for each in (x, low, high)):
+    if np.result_type(x, low, high).kind not in "biu":
         return _BOUNDED(x, low, high)
     # A bound beyond the type's own bounds nothing; NumPy 2.0 refuses it.
     if isinstance(x, np.integer):

@@ -10,6 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from .bools import choose_floats, misused_bools
+from .conversions import write_out_conversions
 from .counters import hide_first_zeros
 from .linear_groups import inline_all, linear_groups
 from .negations import hide_negations
@@ -46,7 +47,8 @@ def prepare(sources: list[str]) -> list[str]:
 
 def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     """Optimised IR as the back end and the drivers take it rightly, and what the back end cannot lower at all."""
-    text = choose_floats(name_products(name_ldexp(linear_groups(text))))
+    text = write_out_conversions(name_products(name_ldexp(linear_groups(text))))
+    text = choose_floats(text)
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return text, problems

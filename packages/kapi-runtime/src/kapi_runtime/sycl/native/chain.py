@@ -81,11 +81,10 @@ def chain_of(queue: Any) -> list[Any] | None:
 
 
 def ordering_problem(queue: Any) -> str:
-    """Return why launches on a queue are ordered by dpctl alone, which is slow; empty if they are not."""
-    if chain_of(queue) is not None:
+    """Return why launches on a queue are ordered by dpctl alone, which is slow; empty if nothing speaks for that."""
+    manager = SequentialOrderManager[queue]
+    if hasattr(manager, _CHAIN) or _is_native(vars(manager).get(_STATE)):
         return ""
-    if _is_in_use(type(SequentialOrderManager[queue])):
-        return "dpctl's order manager must be free, got a thread that uses it: ask again"
     return f"dpctl's order manager must be as it was in dpctl 0.22, got {dpctl.__version__} with another"
 
 

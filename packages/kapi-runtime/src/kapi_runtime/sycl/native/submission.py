@@ -135,8 +135,18 @@ def submission(at_once: bool = False) -> Submission | None:
 
 
 def why_not() -> str:
-    """Return why launches go the plain way, or an empty text: then they go the native way, once there are many."""
-    return "" if submission(at_once=True) is not None else _reason
+    """Return why launches go the plain way; an empty text if they go the native way, once there are enough of them.
+
+    What is compiled or loaded for it is left alone: the checks before it are made.
+    """
+    if _made:
+        return _reason
+    try:
+        _require_known()
+        _library()
+    except UnlikeError as error:
+        return str(error)
+    return ""
 
 
 def _is_worth_it() -> bool:

@@ -252,6 +252,8 @@ def polar(z):
 
 def rect(r, phi):
     """The number of an absolute value and an angle, with Python's values where one is infinite or nan."""
+    parts = make_complex(r, phi)  # float16 is computed in float32, as complex64 has no smaller parts
+    r, phi = parts.real, parts.imag
     if phi == 0:
         return make_complex(r, math.copysign(1.0, r) * phi)
     if r == 0 and not math.isfinite(phi):
@@ -331,8 +333,13 @@ def fmin(z, w):
 
 
 def clip(z, low, high):
-    """`z` held between two bounds in NumPy's order."""
-    return minimum(maximum(z, low), high)
+    """`z` held between two bounds; a part of a bound that is nan bounds nothing unless it is looked at, as in NumPy."""
+    larger = z if isnan(z) or _follows(z, low) else low
+    return larger if isnan(larger) or _follows(high, larger) else high
+
+
+def _follows(z, w):
+    return z.imag > w.imag if z.real == w.real else z.real > w.real
 
 
 def _one_if_infinite(x):

@@ -284,6 +284,8 @@ def spacing(x):
 
 def spacing_float16(x):
     """Distance to the next number above, which NumPy gives for float16."""
+    if math.isinf(x):
+        return x - x
     return np.nextafter(x, math.inf) - x
 
 

@@ -158,8 +158,8 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
         if not all(isinstance(arg, (types.Integer, types.Boolean)) for arg in whole):
             return None
         if not floats or (isinstance(floats[0], (types.Integer, types.Boolean)) and row.returns == "weak int"):
-            # Of numbers that weak ints cannot hold, divisors may be ones that they can.
-            is_exact = row.name in ("gcd", "lcm")
+            # Of numbers that weak ints cannot hold, divisors may be ones that they can, and roots are.
+            is_exact = row.name in ("gcd", "lcm", "isqrt")
             return Loop(tuple(arg if is_exact and arg == types.uint64 else weak_int for arg in args), weak_int)
     is_complex = "complex" in words
     if not is_complex and not all(map(is_real, floats)):
@@ -167,7 +167,11 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
     real = _common_float(floats)
     operand = complex_of(real) if is_complex else real
     part = operand.underlying_float if isinstance(operand, types.Complex) else operand
-    operands = tuple(weak_int if word == "integer" else operand for word in words)
+    # An exponent that a weak int cannot hold is a large one, and no negative one.
+    exponents = {types.uint64: types.uint64}
+    operands = tuple(
+        exponents.get(arg, weak_int) if word == "integer" else operand for arg, word in zip(args, words, strict=True)
+    )
     result = {
         "argument float": part,
         "argument complex": complex_of(part),

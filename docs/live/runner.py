@@ -1,0 +1,44 @@
+"""What runs in the reader's browser: one program of an exercise, judged and traced."""
+
+from __future__ import annotations
+
+import linecache
+from itertools import count
+from pathlib import Path
+
+import kapi_sim
+from kapi_sim import exercises
+
+_numbers = count(1)
+
+
+def run(number: int, text: str) -> dict[str, object]:
+    """Judge the kernel `wrong` of a text.
+
+    Parameters
+    ----------
+    number : int
+        The exercise's, from 1 on.
+    text : str
+        A program with a kernel of that name.
+
+    Returns
+    -------
+    dict
+        ``report``, the judge's words or Python's; ``is_right``; ``trace``, a page, empty if nothing was launched.
+    """
+    # A file for each run: reports and pictures show the lines of the text that ran.
+    file = Path(f"exercise_{number}_run_{next(_numbers)}.py")
+    file.write_text(text, "utf-8")
+    with kapi_sim.trace() as trace:
+        try:
+            verdict = exercises.find(number).judge(file)
+            report, is_right = str(verdict), verdict.is_right
+        except SyntaxError as error:
+            report, is_right = f"{type(error).__name__} in line {error.lineno}: {error.msg}", False
+        except Exception as error:
+            report, is_right = f"{type(error).__name__}: {error}", False
+    linecache.checkcache(str(file))
+    # The launch that the verdict is about is the last one.
+    trace.launches[:] = trace.launches[-1:]
+    return {"report": report, "is_right": is_right, "trace": trace.html() if trace.launches else ""}

@@ -1,0 +1,132 @@
+"""Copies that the host does not wait for, and NumPy's views of memory that host and device share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from kapi_runtime.platform import recorder
+from kapi_runtime.platform.event_lists import listed_events
+from kapi_runtime.platform.handles import HostEvent
+from kapi_runtime.platform.interface import Platform
+from kapi_runtime.platform.placement import placement_error
+from kapi_sim.errors import KernelLaunchError
+from kapi_sim.language.usm_fields import ArrayFields, may_share
+
+__all__ = ["is_overlapping", "submit_copy", "view_of"]
+
+
+def submit_copy(platform: Platform, source: Any, target: Any, depends: Iterable[Any]) -> HostEvent:
+    """Submit a copy, ordered as a launch that reads one array and writes the other.
+
+    It comes after all that was submitted to the queues of both so far, and after the events; what is submitted to them
+    later comes after it.
+
+    Parameters
+    ----------
+    platform : Platform
+        Of the arrays that are on devices.
+    source, target : array
+        C-contiguous, of one shape and one type; one of them at least on a device.
+    depends : iterable of events
+        As for `call_kernel_async`.
+
+    Raises
+    ------
+    KernelLaunchError
+        If the two overlap, or something in `depends` is no event of the platform.
+    ExecutionPlacementError
+        If the device of one array does not reach the other.
+    """
+    platform.require_usable()
+    places = [(array, _fields(platform, array)) for array in (source, target)]
+    if is_overlapping(platform, source, target):
+        raise KernelLaunchError(
+            "source and target of a copy that nobody waits for must not overlap, got two arrays that share memory: "
+            "copy one first, or leave `depends` out",
+            code="copy-overlap",
+        )
+    queues = [
+        platform.queue_of("copy", [(name, fields)])
+        for name, (array, fields) in zip(("source", "target"), places, strict=True)
+        if not isinstance(array, np.ndarray)
+    ]
+    queue, other = queues[-1], queues[0]  # the target's, if it has one
+    before = platform.native_events(listed_events(depends))
+    if source.nbytes == 0:
+        event = platform.barrier(queue, before)
+        return platform.host_event(event, platform.release)
+    before = [*platform.earlier_work(queue), *before]
+    if other != queue:
+        platform.require_reach(queue, other)
+        before.append(platform.mark(other, timing=False)[0])
+    event = recorder.submit(
+        platform,
+        queue,
+        before,
+        lambda on, after: platform.submit_copy(on, places[1][1], places[0][1], source.nbytes, after),
+        kind="copy",
+        name=" to ".join("host" if isinstance(array, np.ndarray) else "device" for array, _ in places),
+        nbytes=source.nbytes,
+    )
+    platform.note_work(queue, event)
+    if other != queue:
+        platform.hold(other, event)
+    platform.keep(queue, event, (source, target))
+    return platform.host_event(event, platform.release)
+
+
+def view_of(platform: Platform, array: Any) -> np.ndarray[Any, Any]:
+    """Return NumPy's view of an array in shared or host memory, after the work of its queue.
+
+    Raises
+    ------
+    ExecutionPlacementError
+        If it is in the device's own memory.
+    """
+    platform.require_usable()
+    kind = platform.memory_kind(array)
+    if kind == "device":
+        raise placement_error(
+            "array must be in shared or host memory for a view, got one in device memory, which the host cannot read: "
+            "copy it by `asnumpy(array)`",
+            "view-of-device-memory",
+        )
+    fields = _fields(platform, array)
+    platform.wait_for(platform.queue_of("view", [("array", fields)]))
+    if 0 in fields.shape:  # there may be no memory of its own
+        return np.empty(fields.shape, fields.dtype)
+    return np.asarray(_HostMemory(fields, array))
+
+
+def is_overlapping(platform: Platform, source: Any, target: Any) -> bool:
+    """Whether two arrays, of a device or of the host, may have bytes in common."""
+    return may_share(*_fields(platform, source).span, *_fields(platform, target).span)
+
+
+class _HostMemory:
+    """The memory of an array for NumPy, whose view keeps this object, and with it the array."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, fields: ArrayFields, owner: Any) -> None:
+        size = fields.dtype.itemsize
+        self.owner = owner
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (fields.pointer, fields.readonly),
+            "shape": fields.shape,
+            "strides": tuple(stride * size for stride in fields.strides),
+            "typestr": fields.dtype.str,
+        }
+
+
+def _fields(platform: Platform, array: Any) -> ArrayFields:
+    if isinstance(array, np.ndarray):
+        strides = tuple(stride // array.itemsize for stride in array.strides)
+        return ArrayFields(array.ctypes.data, array.shape, strides, array.dtype, not array.flags.writeable, None)
+    fields = platform.fields(array)
+    assert fields is not None  # the caller has found its platform
+    return fields

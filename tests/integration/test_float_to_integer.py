@@ -1,0 +1,69 @@
+"""Floats become integers as they should on the device, whatever the types: truncated, saturated, and nan 0."""
+
+from __future__ import annotations
+
+import os
+
+import dpnp
+import numpy as np
+import pytest
+
+import kapi_runtime as kapi
+
+INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
+
+
+@kapi.kernel
+def convert(item: kapi.Item, x, y):
+    i = item.get_id(0)
+    y[i] = y.dtype.type(x[i])
+
+
+@kapi.kernel
+def convert_in_loop(item: kapi.NdItem, x, y):
+    for i in range(item.get_global_id(0), x.shape[0], item.get_global_range(0)):
+        if x[i] > 1:
+            y[i] = y.dtype.type(x[i])
+        else:
+            y[i] = y.dtype.type(x[i] * 1.0)
+
+
+def floats(dtype):
+    """Floats of every size, all kinds of bits, and what is next to each end of an integer type."""
+    random = np.random.default_rng(int(os.environ.get("KAPI_TEST_SEED", "0")))
+    edges = [0.0, -0.0, np.nan, np.inf, -np.inf, 0.5, -0.5, 0.999, -0.999, 1e-40, -1e-310]
+    with np.errstate(over="ignore"):
+        for bits in (7, 8, 15, 16, 23, 24, 31, 32, 52, 53, 62, 63, 64):
+            for edge in (2.0**bits, -(2.0**bits)):
+                edges += [edge, edge + 0.5, edge - 0.5, edge + 1, edge - 1]
+                edges += [float(np.nextafter(dtype(edge), dtype(to))) for to in (0, 2 * edge)]
+        sizes = (random.random(4000) - 0.5) * 2.0 ** random.integers(-3, 70, 4000)
+        bits = random.integers(0, 256, 4000 * np.dtype(dtype).itemsize, dtype=np.uint8).view(dtype)
+        return np.concatenate([np.array(edges).astype(dtype), sizes.astype(dtype), bits])
+
+
+def expected(values, dtype):
+    """By Python's own integers, which have no end."""
+    ends = np.iinfo(dtype)
+
+    def converted(value):
+        if value != value:
+            return 0
+        if value in (np.inf, -np.inf):
+            return ends.max if value > 0 else ends.min
+        return min(max(int(value), ends.min), ends.max)
+
+    return np.array([converted(float(value)) for value in values], dtype)
+
+
+@pytest.mark.parametrize("source", [np.float16, np.float32, np.float64])
+def test_floats_to_integers_truncate_and_saturate(source):
+    """By themselves, where work-items are vectors; and in a loop with branches."""
+    values = floats(source)
+    on_device = dpnp.asarray(values)
+    for dtype in INTEGERS:
+        right = expected(values, dtype)
+        for kernel, space in ((convert, kapi.Range(values.size)), (convert_in_loop, kapi.NdRange(80, 16))):
+            result = dpnp.zeros(values.size, dtype=dtype)
+            kapi.call_kernel(kernel, space, on_device, result)
+            np.testing.assert_array_equal(result.asnumpy(), right, err_msg=f"{dtype.__name__}, {kernel.__name__}")

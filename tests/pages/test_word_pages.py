@@ -1,0 +1,32 @@
+"""Every word of the language is described once, on a page with an example that uses it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tools import code_blocks
+
+from kapi_sim.language import rows
+
+FOLDER = Path(__file__).parents[2] / "docs" / "model" / "intrinsics"
+PAGES = {page: page.read_text("utf-8") for page in sorted(FOLDER.glob("*.md"))}
+
+
+def directives(name):
+    return {argument: page for page, text in PAGES.items() for argument in re.findall(rf"\{{{name}\}} ([\w.]+)", text)}
+
+
+def test_each_word_has_a_description_or_stands_in_a_list():
+    listed = {*directives("kapi-queries"), *directives("kapi-functions")}
+    described = list(directives("kapi-word"))
+    wanted = [row.key for row in rows() if row.owner not in listed and row.family != "random"]
+    assert sorted(described) == sorted(wanted)
+
+
+@pytest.mark.parametrize("key", sorted(directives("kapi-word")))
+def test_each_described_word_has_an_example_on_its_page(key):
+    page = directives("kapi-word")[key]
+    code = "".join(block.code for block in code_blocks.blocks(page) if block.language == "python")
+    assert re.search(rf"\b{key.rpartition('.')[2]}\(", code)
