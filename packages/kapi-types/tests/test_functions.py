@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numba import from_dtype, types
 
+from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.table.intrinsics import rows
 from kapi_types import weak_bool, weak_complex, weak_float, weak_int
 from kapi_types.kernel_typing.library import complex_functions, number_functions
@@ -42,7 +43,7 @@ def key(row):
 @pytest.mark.parametrize("row", rows(family="math"), ids=key)
 def test_function_is_known_by_identity(row):
     """By whatever name a kernel has it."""
-    assert table_function(getattr(MODULES[row.owner], row.name)) is not None
+    assert table_function(attribute_of(MODULES[row.owner], row.name)) is not None
     assert table_function([]) is None
 
 

@@ -122,6 +122,8 @@ _LANGUAGE = {
     "operator-unknown": "a kernel uses an operator that kernels do not have",
     "outer-variable-changed": "a local function changes a variable of the function around it",
     "outside-array": "a kernel takes an array from outside, which must be an argument",
+    "outside-array-stored": "a kernel stores to an array that it takes from outside",
+    "outside-array-too-large": "an array that a kernel takes from outside has more bytes than a constant may have",
     "outside-collection": "a kernel takes a list, dict or set from outside",
     "outside-object": "a kernel takes an object from outside that is no constant",
     "outside-text": "a kernel takes a text from outside",

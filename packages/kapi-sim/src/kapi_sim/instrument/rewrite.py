@@ -16,6 +16,8 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from kapi_sim.errors import KernelCompilationError, KernelProblem
 from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, with_code
 from kapi_sim.instrument.floats import may_make_complex, may_make_floats
@@ -23,10 +25,12 @@ from kapi_sim.instrument.rewriter import Rewriter
 from kapi_sim.items.meetings import Converging, Word, is_algorithm, is_meeting
 from kapi_sim.language.attributes import bound_names, called_function, dotted_path, resolve
 from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.outside_values import is_constant_array
 from kapi_sim.language.source import FUTURE_FLAGS, is_source_of, parse_function
 from kapi_sim.language.syntax import find_problems
 from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
+from kapi_sim.memory.constants import Snapshot
 from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, power, remainder, wrapped_ring
 from kapi_sim.numbers.complex_order import ORDERED, ordered
@@ -133,7 +137,8 @@ class _Compilation:
         self.orders_memory = False
         self.waits = False
         self.dependencies: list[Dependency] = []
-        self.originals: list[FunctionState] = []
+        self.originals: list[FunctionState | Snapshot] = []
+        self._snapshots: dict[int, Snapshot] = {}
         self._words: list[Word] = []
 
     def look_through(self, kernel: Callable[..., Any]) -> None:
@@ -251,6 +256,14 @@ class _Compilation:
             )
         return cell
 
+    def snapshot(self, function: Callable[..., Any], path: tuple[str, ...], array: np.ndarray[Any, Any]) -> Snapshot:
+        """Return what an array, which a path in a function leads to, holds now."""
+        self.dependencies.append((function, path, array))
+        if id(array) not in self._snapshots:
+            self._snapshots[id(array)] = Snapshot(array)
+            self.originals.append(self._snapshots[id(array)])
+        return self._snapshots[id(array)]
+
     def has_meeting(self, function: Callable[..., Any]) -> bool:
         """Tell whether a barrier or a group algorithm is reached by calls that can be followed."""
         known = self._has_meeting.get(id(function))
@@ -326,6 +339,8 @@ class _Compilation:
             called = called_function(value)
             if called is not None:
                 return self.cell(called).cell_contents
+            if is_constant_array(value) and self.dialect.is_strict:
+                return Snapshot(value).array
             own = numpys_own(value)
             return SUBSTITUTES.get(id(own), own)
 

@@ -16,14 +16,14 @@ import numpy as np
 
 from kapi_sim.errors import Finding
 from kapi_sim.language import LocalAccessor, NdRange, Range
-from kapi_sim.language.attributes import has_constants
+from kapi_sim.language.attributes import attribute_of, has_constants
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.launchable import Launchable
 from kapi_sim.language.table.intrinsics import rows
 from kapi_sim.language.table.other_names import numpys_own
-from kapi_sim.language.words.memory import is_kernel_dtype
+from kapi_sim.language.words.memory import MAX_CONSTANT_BYTES, MAX_RANK, is_kernel_dtype
 
-__all__ = ["BUILTINS", "describe_value", "is_kernel_value", "names_dtype"]
+__all__ = ["BUILTINS", "describe_value", "is_constant_array", "is_kernel_value", "names_dtype"]
 
 BUILTINS = (
     abs, all, any, bool, complex, divmod, enumerate, float, int, len, max, min, pow, print, range, reversed, round,
@@ -32,7 +32,7 @@ BUILTINS = (
 """Python's own functions that kernels have."""
 
 _MODULES: dict[str, Any] = {"math": math, "cmath": cmath, "numpy": np}
-_OF_THE_TABLE = {id(getattr(module, row.name)) for owner, module in _MODULES.items() for row in rows(owner)}
+_OF_THE_TABLE = {id(attribute_of(module, row.name)) for owner, module in _MODULES.items() for row in rows(owner)}
 _OF_THE_HOST = (Range, NdRange, LocalAccessor)
 _MAKERS = frozenset({"array", "arange", "empty", "empty_like", "full", "linspace", "ones", "ones_like", "zeros"})
 _NUMBERS = (bool, int, float, complex)
@@ -51,11 +51,20 @@ def is_kernel_value(value: object) -> bool:
         return True
     if isinstance(value, np.generic):
         return is_kernel_dtype(value.dtype)
+    if isinstance(value, np.ndarray):
+        return is_constant_array(value)
     if isinstance(value, np.dtype):
         return True  # which one it may be is told where an array is made of it
     if isinstance(value, type):
         return _is_kernel_class(value)
     return _is_kernel_function(value)
+
+
+def is_constant_array(value: object) -> bool:
+    """Tell whether `value` is an array of NumPy's that kernels take as a constant."""
+    if type(value) is not np.ndarray or value.size == 0 or value.ndim > MAX_RANK:
+        return False
+    return is_kernel_dtype(value.dtype) and value.dtype.isnative and value.nbytes <= MAX_CONSTANT_BYTES
 
 
 def _is_kernel_class(value: type) -> bool:
@@ -110,8 +119,20 @@ def describe_value(value: object) -> Finding:
         return Finding(
             "outside-collection", f"is a {kind}, which kernels lack; make it a tuple, or an array that is an argument"
         )
+    if isinstance(value, np.ndarray) and value.nbytes > MAX_CONSTANT_BYTES:
+        return Finding(
+            "outside-array-too-large",
+            f"is an array of {value.nbytes} bytes, and one that a kernel takes from outside has at most "
+            f"{MAX_CONSTANT_BYTES}; make it an argument of the kernel",
+        )
+    if isinstance(value, np.ndarray):
+        return Finding(
+            "outside-array",
+            f"is an array of shape {value.shape} and dtype {value.dtype}; a kernel takes plain arrays "
+            "from outside, with elements, and of the numbers that it has",
+        )
     if type(value).__name__ == "ndarray":
-        return Finding("outside-array", "is a numpy.ndarray, which no device owns; make it an argument of the kernel")
+        return Finding("outside-array", "is an array of a device; make it an argument of the kernel")
     if hasattr(type(value), "__sycl_usm_array_interface__"):
         return Finding(
             "outside-array", "is an array, which a kernel does not take from outside; make it an argument of the kernel"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from kapi_sim import AddressSpace
 from kapi_sim.errors import Finding
 from kapi_sim.items.misuse import other_work_item
 from kapi_sim.language.table.foreign_names import hint
@@ -114,6 +115,11 @@ def _function_name(func: Any, key: Any) -> str:
 def _describe_indexing(args: tuple[types.Type, ...]) -> Finding:
     container, index = args[:2]
     if isinstance(container, UsmArrayType):
+        if len(args) == 3 and not container.mutable and container.address_space is AddressSpace.PRIVATE:
+            return Finding(
+                "outside-array-stored",
+                "array must be an argument to be assigned to, got one from outside, which is constant in a kernel",
+            )
         if len(args) == 3 and not container.mutable:
             return Finding(
                 "argument-read-only", f"array must be writable to be assigned to, got a {spell_type(container)}"

@@ -145,6 +145,8 @@ def spell_type(type_: Any) -> str:
     """A type as the author of a kernel would call it."""
     if isinstance(type_, UsmArrayType):
         place = _PLACES.get(type_.address_space, "array")
+        if not type_.mutable and type_.address_space is AddressSpace.PRIVATE:
+            return f"constant {type_.dtype} array of rank {type_.ndim}"
         access = "read-only " if not type_.mutable else ""
         return f"{access}{type_.dtype} {place} of rank {type_.ndim}"
     if hasattr(type_, "spelled"):
