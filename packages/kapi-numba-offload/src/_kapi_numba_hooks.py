@@ -209,7 +209,8 @@ def constants_of(dispatcher: Any) -> Iterator[Any]:
 
 def numbas_vectorized_call(function: Any, *args: Any) -> Any:
     """A call of a `vectorize` function as Numba makes it."""
-    return _VECTORIZED.original(function, *args)
+    call: Callable[..., Any] = _VECTORIZED.original
+    return call(function, *args)
 
 
 def overload_of(function: Any, values: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -226,7 +227,7 @@ def overload_of(function: Any, values: tuple[Any, ...], keywords: dict[str, Any]
     templates = [each for each in getattr(known, "templates", ()) if hasattr(each, "_overload_func")]
     given = tuple(map(typeof, values))
     words = {name: typeof(value) for name, value in keywords.items()}
-    for as_asked in (lambda type_: type_, _as_numpys):
+    for as_asked in (_as_it_is, _as_numpys):
         for template in templates:
             own = {name: as_asked(each) for name, each in words.items()}
             found = template._overload_func(*map(as_asked, given), **own)
@@ -300,6 +301,10 @@ def _search_new_conversions(dispatcher: Any, *args: Any, **keywords: Any) -> boo
     finally:
         dispatcher._can_compile = False
     return True
+
+
+def _as_it_is(type_: Any) -> Any:
+    return type_
 
 
 def _as_numpys(type_: Any) -> Any:

@@ -133,6 +133,11 @@ class Partition:
         bounds = [self.expression(each) for each in plan.bounds]
         queue = self.queue(statement) if plan.needs_queue else None
         made = plan.statements(helper, f"{PREFIX}left_{len(self.loops)}", queue, bounds)
+        if plan.is_chosen:
+            suits = ast.Attribute(loaded(helper, statement), "suits", ast.Load())
+            test = ast.Call(suits, [loaded(name, statement) for name in plan.given], [])
+            chosen = ast.If(test, made, self._loop_in_place(statement))
+            return [ast.fix_missing_locations(ast.copy_location(chosen, statement))]
         return [*made, *self._loop_in_place(statement)] if plan.stays else made
 
     def _loop_in_place(self, statement: ast.For | ast.While) -> list[ast.stmt]:
