@@ -172,7 +172,7 @@ SEEN = []
         ("b = TABLE; b[1:][0] += 1.0", "outside-array-stored"),
         ("a[0] = TABLE[3]", "index-out-of-bounds"),
         ("a[0] = TABLE[-1]", "negative-index"),
-        ("kapi.AtomicRef(TABLE, 0).load()", "atomic-address-space"),
+        ("kapi.AtomicRef(TABLE, 0).load()", "atomic-of-private"),
         ("SEEN.append(1)", "outside-collection"),
         ("a.sum()", "array-attribute"),
     ],

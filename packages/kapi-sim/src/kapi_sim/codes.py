@@ -177,9 +177,9 @@ _DEFINITIONS = {
 }
 
 _LAUNCHES = {
-    "argument-by-name": "an argument of a launch is given by name",
     "argument-count": "a kernel is launched with too few or too many arguments",
-    "argument-unknown": "a bound launch has no argument of this name",
+    "argument-twice": "an argument of a launch is given by its place and by its name",
+    "argument-unknown": "a launch has no argument of this name",
     "compiled-for-other-arguments": "a compiled kernel is launched with arguments of other types or names",
     "compiled-for-other-space": "a compiled kernel is launched over another kind of index space",
     "dependent-events": "dependent_events is no iterable of events",

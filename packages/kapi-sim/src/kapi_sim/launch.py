@@ -248,7 +248,7 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
     note = f"in {bound.clock.describe()} of kernel `{kernel.name}`" + (f", at {where}" if where else "")
     if isinstance(error, OverflowError) and str(error).startswith(("Python integer", "Python int too large")):
         raised = DtypeError(
-            f"a Python number must fit the type that it meets, got: {error}: convert it, or compute in a wider type",
+            f"a Python number does not fit the type of its operation: {error}; convert it, or use a wider type",
             code="number-unfit",
         ).with_traceback(error.__traceback__)
         raised.add_note(note)

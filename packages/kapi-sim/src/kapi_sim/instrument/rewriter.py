@@ -334,7 +334,7 @@ class Rewriter(ArithmeticRewriter):
                 node,
                 "shape-unknown",
                 f"shape of PrivateArray must be known when the kernel is compiled, got `{ast.unparse(shape)}`: "
-                "write numbers, or names of numbers outside of the kernel",
+                "use constants",
             )
         node.func = self._inject("_kapi_private_array", CellType(), node.func)
         self.generic_visit(node)

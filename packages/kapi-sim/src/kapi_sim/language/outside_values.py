@@ -85,7 +85,7 @@ def _is_kernel_function(value: object) -> bool:
     return hasattr(value, "py_func") and type(value).__module__.startswith("numba.")
 
 
-_NO_NUMBERS = Finding("outside-object", "is no tuple of numbers")
+_NO_NUMBERS = Finding("outside-object", "is not a tuple of numbers")
 
 
 def names_dtype(text: str) -> bool:
@@ -113,11 +113,12 @@ def describe_value(value: object) -> Finding:
     """Say why a constant, a global or a closure's value is none in a kernel, to follow its name."""
     if isinstance(value, (str, bytes)):
         cure = f"; write np.{value}" if isinstance(value, str) and names_dtype(value) else ""
-        return Finding("outside-text", f"is a text, which only print() and the exceptions of debug mode take{cure}")
+        return Finding("outside-text", f"is a string, which a kernel can only print or raise{cure}")
     if isinstance(value, (list, dict, set, frozenset)):
         kind = type(value).__name__
         return Finding(
-            "outside-collection", f"is a {kind}, which kernels lack; make it a tuple, or an array that is an argument"
+            "outside-collection",
+            f"is a {kind}, which kernels do not have: use a tuple, or pass an array as an argument",
         )
     if isinstance(value, np.ndarray) and value.nbytes > MAX_CONSTANT_BYTES:
         return Finding(
@@ -132,26 +133,26 @@ def describe_value(value: object) -> Finding:
             "from outside, with elements, and of the numbers that it has",
         )
     if type(value).__name__ == "ndarray":
-        return Finding("outside-array", "is an array of a device; make it an argument of the kernel")
+        return Finding("outside-array", "is an array of a device: pass it as an argument of the kernel")
     if hasattr(type(value), "__sycl_usm_array_interface__"):
-        return Finding(
-            "outside-array", "is an array, which a kernel does not take from outside; make it an argument of the kernel"
-        )
+        return Finding("outside-array", "is an array from outside of the kernel: pass it as an argument")
     if value is Ellipsis:
-        return Finding("ellipsis", "is no index in a kernel; name each axis")
+        return Finding("ellipsis", "is not an index in a kernel: write an index for each axis")
     if value is LocalAccessor:
-        return Finding("local-accessor-made", "cannot be made in a kernel; pass one to the launch, as an argument")
+        return Finding("local-accessor-made", "cannot be created in a kernel: pass one as an argument of the launch")
     if isinstance(value, tuple):
         return next((describe_value(each) for each in value if not is_kernel_value(each)), _NO_NUMBERS)
     if has_constants(value) and not isinstance(value, type):
         return Finding(
             "outside-object",
-            f"is a {type(value).__name__}, which kernels lack; they take the numbers that are its attributes",
+            f"is an object of class {type(value).__name__}, which kernels do not have: "
+            "use its attributes that are numbers",
         )
     if isinstance(value, Launchable):
         return Finding(
-            "kernel-in-kernel", "is a kernel, which is launched; what kernels call is decorated with @device_func"
+            "kernel-in-kernel",
+            "is a kernel, which a kernel cannot call: decorate functions that kernels call with @device_func",
         )
     if callable(value):
-        return Finding("function-unknown", f"is no function that kernels have{_cure(value)}")
-    return Finding("outside-object", f"is a {type(value).__name__}, which kernels lack")
+        return Finding("function-unknown", f"is not a function that kernels can call{_cure(value)}")
+    return Finding("outside-object", f"is an object of class {type(value).__name__}, which kernels do not have")

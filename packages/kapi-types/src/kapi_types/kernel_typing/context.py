@@ -108,8 +108,7 @@ class KernelTypingContext(TypingContext):
             )
             raise KernelTypeProblem(
                 "recursion",
-                f"{function.__name__}() calls {calls}; the kernel language has no recursion, as SYCL has none: "
-                "write a loop",
+                f"{function.__name__}() calls {calls}, and kernels have no recursion: write a loop",
             )
         if key not in self._device_functions:
             self._running.append(function)

@@ -82,7 +82,7 @@ class TableFunctionType(types.Callable, types.Opaque):
             given = ", ".join(map(spell_type, args))
             raise KernelTypeProblem(
                 "call-arguments",
-                f"{self.row.key}() must be called with arguments that it has in a kernel, got ({given})",
+                f"{self.row.key}() does not take these arguments in a kernel: ({given})",
             )
         if isinstance(plan.implementation, FunctionType):
             context.type_device_function(plan.implementation, plan.loop.operands)
