@@ -34,7 +34,7 @@ from kapi_sim.memory.constants import Snapshot
 from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, power, remainder, wrapped_ring
 from kapi_sim.numbers.complex_order import ORDERED, ordered
-from kapi_sim.numbers.fitting import BESIDE, beside
+from kapi_sim.numbers.fitting import BESIDE, BESIDE_WIDE, beside, beside_wide
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.tracebacks import with_cell
 
@@ -201,6 +201,7 @@ class _Compilation:
             "_kapi_remainder": CellType(remainder),
             "_kapi_power": CellType(power),
             BESIDE: CellType(beside),
+            BESIDE_WIDE: CellType(beside_wide),
             ORDERED: CellType(ordered),
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
             **rewriter.cells,
