@@ -24,6 +24,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "kapi_lessons",
+    "kapi_notebooks",
     "kapi_tables",
     "kapi_words",
 ]

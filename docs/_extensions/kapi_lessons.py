@@ -62,7 +62,8 @@ class KapiExercise(SphinxDirective):
         path = os.path.relpath(file, Path(self.env.doc2path(self.env.docname)).parent)
         text = (
             f"Mend it: {{download}}`{file.name} <{path}>` prints this report until `wrong` is right, and then says so; "
-            f"`python -m kapi_sim exercise {int(file.stem[2:4])}` writes it to your folder."
+            f"`python -m kapi_sim exercise {int(file.stem[2:4])}` writes it to your folder. The lesson is there as a "
+            f"{{download}}`notebook </notebooks/{Path(self.env.docname).name}.ipynb>`, too."
         )
         container = nodes.container()
         source = self.get_source_info()[0]

@@ -59,7 +59,7 @@ def test_exercise_is_judged_in_node(number, answers):
 
 
 @pytest.mark.parametrize(
-    ("number", "told"), enumerate(["SyntaxError in line 1", "RuntimeError: my own", "must have a kernel"])
+    ("number", "told"), list(enumerate(["SyntaxError in line 1", "RuntimeError: my own", "must have a kernel"]))
 )
 def test_text_that_is_no_kernel_is_answered(number, told, answers):
     answer = answers[2 * len(EXERCISES) + number]
