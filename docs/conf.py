@@ -23,6 +23,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "kapi_gallery",
     "kapi_lessons",
     "kapi_notebooks",
     "kapi_tables",

@@ -110,14 +110,15 @@ class KapiCodes(SphinxDirective):
     """``{kapi-codes}``."""
 
     def run(self) -> list[nodes.Node]:
-        """Print the codes by family; each is the anchor of its line."""
+        """Print the codes by family, folded; each is the anchor of its line, and the browser opens its fold."""
         found: list[nodes.Node] = []
         for family, rows in FAMILIES.items():
             listed = nodes.definition_list()
             for code, meaning in rows.items():
                 term = nodes.term("", "", nodes.literal(text=code), ids=[code])
                 listed += nodes.definition_list_item("", term, nodes.definition("", *_parsed(self, [f"{meaning}."])))
-            found += [nodes.rubric(text=family), listed]
+            summary = f"{family[0].upper()}{family[1:]}: {len(rows)} codes"
+            found += [_raw(f'<details class="kapi-answer"><summary>{summary}</summary>'), listed, _raw("</details>")]
         return found
 
 
@@ -133,6 +134,10 @@ class KapiNumpyFunctions(SphinxDirective):
         for status, meaning in kapi_numba_offload.STATUSES.items():
             lines += [f"{status}", f": {meaning[0].upper()}{meaning[1:]}.", "", f"  {' '.join(found[status])}", ""]
         return _parsed(self, lines)
+
+
+def _raw(html: str) -> nodes.Node:
+    return nodes.raw("", html, format="html")
 
 
 def _parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:

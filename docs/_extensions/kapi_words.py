@@ -11,6 +11,7 @@ The description of a word in the packages' reference leads to these pages, too.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import kapi_sim
-from kapi_sim.language import OPERATORS, Intrinsic, rows
+from kapi_sim.language import ATOMIC_DTYPES, OPERATORS, Intrinsic, rows
 from kapi_sim.language.table.row import PARAMETER_WORDS, RESULT_WORDS
 
 FOLDER = "model/intrinsics"
@@ -150,7 +151,7 @@ class KapiWord(Words):
         """Describe one word."""
         (row,) = (row for row in rows() if row.key == self.arguments[0])
         lines = [f"{_sentence(row.meaning)}", ""]
-        lines += [f"- `{name}`: {PARAMETER_WORDS[word]}." for name, word, _ in row.parameters]
+        lines += [f"- `{name}`: {_said(PARAMETER_WORDS[word])}." for name, word, _ in row.parameters]
         lines += [f"- **Gives** {RESULT_WORDS[row.returns]}."]
         lines += [f"- **Costs:** {COSTS[row.key]}."]
         named = row.key if row.kind != "method" else row.key.partition(".")[0]
@@ -186,11 +187,12 @@ class KapiFunctions(Words):
 
     def run(self) -> list[nodes.Node]:
         """List the functions of one module by subject."""
-        made: list[nodes.Node] = []
+        usual, _ = Counter(map(_types, rows(self.arguments[0]))).most_common(1)[0]
+        made = self.parsed(f"If nothing else is said, a function {usual[0].lower()}{usual[1:]}.")
         for subject, found in by_subject(rows(self.arguments[0])).items():
             section = nodes.section(ids=[nodes.make_id(subject)])
             section += nodes.title(text=subject)
-            section += self.entries([(row, signature(row), " ".join(_facts(row))) for row in found])
+            section += self.entries([(row, signature(row), " ".join(_facts(row, usual))) for row in found])
             made.append(section)
         return made
 
@@ -206,16 +208,16 @@ class KapiWordIndex(Words):
         titles = {page: title for title, page in PAGES.values()}
         made: list[nodes.Node] = []
         for page, found in by_page.items():
-            made.append(nodes.rubric("", "", self._link(titles[page], page, "")))
+            made.append(nodes.rubric("", "", self._link(nodes.inline(text=titles[page]), page, "")))
             paragraph = nodes.paragraph(classes=["kapi-flow"])
             for row in found:
-                paragraph += [self._link(row.key, page, anchor(row) if page != "model/random" else ""), nodes.Text(" ")]
+                place = anchor(row) if page != "model/random" else ""
+                paragraph += [self._link(nodes.literal(text=row.key), page, place), nodes.Text(" ")]
             made.append(paragraph)
         return made
 
-    def _link(self, text: str, page: str, place: str) -> nodes.Node:
+    def _link(self, shown: nodes.Node, page: str, place: str) -> nodes.Node:
         address = self.env.app.builder.get_relative_uri(self.env.docname, page) + (f"#{place}" if place else "")
-        shown = nodes.literal(text=text) if place or " " not in text else nodes.inline(text=text)
         return nodes.reference("", "", shown, internal=True, refuri=address)
 
 
@@ -236,17 +238,28 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _facts(row: Intrinsic) -> Iterator[str]:
-    """What is said of a function: meaning, types, cost, and how exact it is."""
-    yield _sentence(row.meaning)
-    takes = {PARAMETER_WORDS[word] for _, word, _ in row.parameters}
-    yield f"*Takes {' and '.join(sorted(takes))}. Gives {RESULT_WORDS[row.returns]}.*"
-    if row.spirv == "composed":
-        yield "Composed of other functions."
-    else:
-        yield f"SPIR-V: `{row.spirv.removeprefix('OpenCL.std ')}`."
-    if row.ulp is not None:
-        yield f"Error in float32: at most {row.ulp:g} ulp."
+def _types(row: Intrinsic) -> str:
+    """What a function takes and gives."""
+    takes = {_said(PARAMETER_WORDS[word]).partition(":")[0] for _, word, _ in row.parameters}
+    return f"Takes {' and '.join(sorted(takes))}, and gives {RESULT_WORDS[row.returns]}"
+
+
+def _said(text: str) -> str:
+    """A type's words with the names of tables spelled out."""
+    return (
+        text.replace("one of `OPERATORS`", "one of the operators in the table below")
+        .replace(" (`OPERATORS`)", "")
+        .replace("one of `ATOMIC_DTYPES`", ", ".join(ATOMIC_DTYPES[:-1]) + f" or {ATOMIC_DTYPES[-1]}")
+    )
+
+
+def _facts(row: Intrinsic, usual: str) -> Iterator[str]:
+    """What is said of a function: meaning, types if they are not the usual ones, how it is made, how exact it is."""
+    made = "composed" if row.spirv == "composed" else f"`{row.spirv.removeprefix('OpenCL.std ')}`"
+    exact = "" if row.ulp is None else f", {row.ulp:g} ulp"
+    yield f"{row.meaning} ({made}{exact})."
+    if _types(row) != usual:
+        yield f"*{_types(row)}.*"
 
 
 def lead_to_page(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

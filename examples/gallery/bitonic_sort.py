@@ -2,8 +2,8 @@
 Sorting with a bitonic network
 ==============================
 
-A sorting network compares fixed pairs in a fixed order, whatever the data: what a device likes. Pairs that lie within a
-group's reach are exchanged in local memory, many steps a launch; the far ones take a launch each.
+A sorting network compares fixed pairs in a fixed order, whatever the data. Devices are good at this. Near pairs are
+exchanged in the local memory of a group, many steps in one launch. Far pairs take a launch for each step.
 """
 
 import dpnp
@@ -55,7 +55,7 @@ def far_step(item: kapi.Item, values, run, step):
 
 
 # %%
-# The number of elements is a power of two; pad with the largest value where it is not.
+# The number of elements is a power of two. Pad other arrays with the largest value.
 
 
 def sort(values):
@@ -82,9 +82,10 @@ np.testing.assert_array_equal(on_device.asnumpy(), np.sort(numbers))
 print(on_device[:4], "...", on_device[-4:])
 
 # %%
-# The network for 16 numbers, one line each, from left to right; darker is larger. A bar joins the two that a work-item
-# compares: blue bars put the smaller one on top, orange ones the larger. Runs of 2, 4, 8 and 16 become ordered. Let a
-# group hold four of the lines: thin bars stay within it, in local memory; thick ones are the far steps.
+# The network for 16 numbers, one line each, from left to right; darker is larger. A bar joins the two numbers that a
+# work-item compares. Blue bars put the smaller number on top, orange bars the larger. Runs of 2, 4, 8 and 16 become
+# ordered. Here a group holds four of the lines. Thin bars stay within it, in local memory, and thick bars are the far
+# steps.
 
 lines = 16
 column = random.permutation(lines)

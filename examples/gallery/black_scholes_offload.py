@@ -2,8 +2,8 @@
 Black and Scholes without a kernel
 ==================================
 
-Ordinary ``numba.njit`` code over arrays of the device runs on the device: with kapi-numba-offload installed, the loop
-below is compiled for wherever its arguments live.
+Ordinary ``numba.njit`` code over arrays on a device runs there. With kapi-numba-offload installed, the loop below
+becomes a kernel.
 """
 
 import math
@@ -29,7 +29,7 @@ def call_values(price, strike, years, rate, volatility, value):
 
 
 # %%
-# The same function with NumPy arrays is Numba's own, and runs where they are.
+# With NumPy arrays, Numba compiles the same function for the host.
 
 n = 20_000
 random = np.random.default_rng(0)

@@ -2,8 +2,8 @@
 Where a gene nearly occurs
 ==========================
 
-A short sequence is compared with every place of a long one; places with few differences are reported. Each work-item
-takes a place, and those that have something to say take a number from an atomic counter.
+The program compares a short sequence with every place of a long one, and reports the places with few differences.
+Each work-item takes one place. Work-items that find something draw a ticket from an atomic counter.
 """
 
 import dpnp
@@ -28,7 +28,7 @@ def search(item: kapi.Item, genome, gene, most, differences, found, count):
 
 
 # %%
-# A genome made up, with the gene planted in five places and mutated a little in each.
+# The genome is made up. The gene is planted in five places, and mutated a little in each.
 
 random = np.random.default_rng(4)
 letters = np.frombuffer(b"ACGT", np.uint8)
@@ -47,7 +47,7 @@ arguments = dpnp.asarray(genome), dpnp.asarray(gene), 8, differences, found, cou
 kapi.call_kernel(search, kapi.Range(places), *arguments)
 
 # %%
-# Atomics decide who gets which slot, not in which order: sort before comparing.
+# The order of the tickets is not fixed, so the results are sorted before they are compared.
 
 hits = np.sort(found.asnumpy()[: int(count[0])])
 windows = np.lib.stride_tricks.sliding_window_view(genome, len(gene))

@@ -2,9 +2,9 @@
 Edit distances of words
 =======================
 
-How many letters must be put in, taken out or exchanged to turn one word into another? Each cell of the table that
-answers it needs three neighbours above and to the left, so the cells of one *diagonal* are independent. A work-group
-owns a pair of words, and its work-items walk the diagonals together, with a barrier after each.
+How many letters must you insert, delete or exchange to turn one word into another? A table answers it. Each cell
+needs three neighbours above and to the left, so the cells of one *diagonal* are independent. A work-group owns a pair
+of words. Its work-items walk the diagonals together, with a barrier after each.
 """
 
 import dpnp
@@ -37,7 +37,7 @@ def edit_distance(item: kapi.NdItem, letters, lengths, distance, table):
 
 
 # %%
-# Words become rows of a matrix. All pairs are one launch: one group for each.
+# Words become rows of a matrix. One launch handles all pairs, with one group for each pair.
 
 words = """
     kernel kennel channel chancel cancel camel caramel barrel barrier carrier courier

@@ -2,7 +2,7 @@
 The game of life
 ================
 
-Cells of a closed world live and die by their eight neighbours. ``%`` has Python's sign on the device as well, so the
+Cells of a closed world live and die by their eight neighbours. ``%`` has Python's sign on the device too. So the
 world wraps around without a special case: ``-1 % n`` is ``n - 1``.
 """
 
@@ -29,7 +29,7 @@ def live(item: kapi.Item, now, then):
 
 
 # %%
-# A glider gun, and what it has shot after a while.
+# The start is a glider gun. After a while it has shot some gliders.
 
 gun = """
 ........................#...........

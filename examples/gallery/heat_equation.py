@@ -2,8 +2,8 @@
 Heat on a plate, animated
 =========================
 
-The temperature of a plate with two hot edges and one hot spot evens out. Each step reads one array and writes another,
-then the two change places: work-items of one launch may not read what others of it write.
+The temperature of a plate with two hot edges and one hot spot evens out. Each step reads one array and writes
+another, because work-items must not read what others write in the same launch. Then the two arrays change places.
 """
 
 import dpnp
@@ -28,7 +28,7 @@ plate[0, :] = plate[:, 0] = 1.0
 plate[80:100, 70:100] = 1.0
 
 # %%
-# The range covers the inner cells alone: the edges keep their temperature, and no work-item reads past them.
+# The range covers the inner cells only. The edges keep their temperature, and no work-item reads past them.
 
 now, then = dpnp.asarray(plate), dpnp.asarray(plate)
 pictures = [plate]

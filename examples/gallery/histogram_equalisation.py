@@ -2,8 +2,8 @@
 Histogram equalisation
 ======================
 
-A dark photograph uses few of its grey values. Counting them takes atomics: each group counts in its own local memory
-first, because atomics of a whole device on 256 cells would wait for each other.
+A dark photograph uses few of its grey values. Counting them takes atomics. Each group counts in its own local memory
+first, because the work-items of a whole device would wait for each other on 256 cells.
 """
 
 import dpnp

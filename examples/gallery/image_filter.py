@@ -2,8 +2,8 @@
 Edges of a photograph
 =====================
 
-A filter reads the neighbourhood of each pixel. The group loads its tile of the photograph, and the rim around it, into
-local memory once; a barrier later each work-item reads nine pixels from there.
+A filter reads the neighbourhood of each pixel. Each group loads its tile of the photograph, with the rim around it,
+into local memory once. After a barrier, each work-item reads nine pixels from there.
 """
 
 import math
@@ -46,7 +46,7 @@ def edges(item: kapi.NdItem, image, result, tile):
 
 
 # %%
-# The range is rounded up to whole tiles; the work-items outside of the photograph help to load and write nothing.
+# The range is rounded up to whole tiles. Work-items outside of the photograph help to load, and write nothing.
 
 photograph = load_sample_image("china.jpg").mean(axis=2).astype(np.float32)
 height, width = photograph.shape

@@ -2,8 +2,8 @@
 Colours of a photograph by k-means
 ==================================
 
-Each pixel is given to the nearest of a few colours; each colour becomes the mean of its pixels; and again. The second
-kernel runs one work-group a colour and sums over the group.
+Each pixel goes to the nearest of a few colours. Then each colour becomes the mean of its pixels, and both steps
+repeat. The second kernel runs one work-group for each colour, and sums over the group.
 """
 
 import math

@@ -2,8 +2,8 @@
 The Mandelbrot set
 ==================
 
-Each work-item follows one point of the plane until it escapes. Neighbours take different numbers of steps, so this is
-what a loop of different lengths costs side by side.
+Each work-item follows one point of the plane until it escapes. Neighbours take different numbers of steps, so their
+loops differ in length.
 """
 
 import dpnp
@@ -35,7 +35,8 @@ def escape_steps(item: kapi.Item, steps, left, top, step, most):
 
 
 # %%
-# One launch: a work-item a pixel. The last dimension is the fastest, so neighbours along it write neighbouring pixels.
+# One launch has a work-item for each pixel. The last dimension is the fastest, so neighbours along it write
+# neighbouring pixels.
 
 height, width, most = 480, 720, 200
 left, top, step = np.float32(-2.2), np.float32(-1.2), np.float32(2.4 / height)

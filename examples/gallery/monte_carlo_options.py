@@ -2,9 +2,9 @@
 An Asian option by Monte Carlo
 ==============================
 
-The value of an option that pays on the mean of a price has no closed form. Each work-item follows its own paths with
-random numbers of its own: they are a function of a seed and a counter, and need no memory. The group adds its results
-up, and one work-item of each writes them.
+The value of an option that pays on the mean of a price has no closed form. Each work-item follows its own paths, with
+its own random numbers. They are a function of a seed and a counter, and need no memory. Each group adds up its
+results, and one of its work-items writes them.
 """
 
 import math
@@ -20,7 +20,7 @@ SPOT, STRIKE, RATE, VOLATILITY = 100.0, 105.0, 0.05, 0.3
 
 
 # %%
-# Each path is a stream of the seed, and each month a counter: whoever computes a path, on which device, draws the same.
+# Each path is a stream of the seed, and each month a counter. Every device draws the same numbers for a path.
 
 
 @kapi.kernel
@@ -56,7 +56,7 @@ error = math.sqrt((float(squares.sum()) / count - estimate**2) / count)
 print(f"{estimate:.3f} +- {error:.3f} from {count} paths")
 
 # %%
-# The host has the functions as well, and they give the same numbers there, to the last bit.
+# The same functions on the host give the same numbers, to the last bit.
 
 shocks = np.array(
     [[kapi.random.normal(SEED, k, path, np.float64) for k in range(MONTHS)] for path in range(WIDTH * PATHS)]

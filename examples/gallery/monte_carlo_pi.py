@@ -2,8 +2,8 @@
 Pi by Monte Carlo, with Dask
 ============================
 
-Of random points in a square, pi quarters lie in the circle. Dask hands out the work; each of its two workers owns half
-of the CPU, a sub-device, and counts there. Kernels need no word of it: they run where their array lives.
+Of random points in a square, pi quarters lie in the circle. Dask distributes the work. Each of its two workers owns
+half of the CPU, a sub-device, and counts there. The kernels stay as they are: they run where their arrays are.
 """
 
 import math
@@ -19,8 +19,8 @@ WORKERS, TASKS, GROUPS, WIDTH, POINTS = 2, 16, 32, 64, 64
 
 
 # %%
-# A number that depends on the counter alone makes a program that anyone can repeat, however the work was shared. The
-# mixing is that of SplitMix64; unsigned integers wrap around, on the device as in NumPy.
+# Each random number depends on the counter alone, so you can repeat the program with any number of workers. The
+# mixing is SplitMix64's. Unsigned integers wrap around, on the device as in NumPy.
 
 
 @kapi.device_func
@@ -47,7 +47,7 @@ def count_inside(item: kapi.NdItem, first, inside):
 
 
 # %%
-# A task of the cluster: an array on the worker's own half, a launch, a sum. On a machine with GPUs, ``part`` would
+# A task makes an array on the worker's half, launches the kernel, and sums. On a machine with GPUs, ``part`` would
 # return ``kapi.devices[worker]``.
 
 
@@ -67,8 +67,8 @@ def count(task):
 
 
 # %%
-# Workers are threads of this process here, which start at once. ``examples/distributed_distances.py`` does the like
-# with a process for each: kernels can be pickled.
+# Here the workers are threads of this process, which start at once. ``examples/distributed_distances.py`` does the
+# like with a process for each: kernels can be pickled.
 
 with (
     LocalCluster(n_workers=WORKERS, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,

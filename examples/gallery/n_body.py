@@ -2,8 +2,8 @@
 Bodies that attract each other
 ==============================
 
-Each work-item owns one body: it sums the pull of all others, and then moves its own. Two kernels, because all pulls
-must be known before anything moves, and nothing orders the work-groups of one launch.
+Each work-item owns one body. One kernel sums the pull of all others, and a second kernel moves the body. It takes two
+launches, because all pulls must be known before anything moves.
 """
 
 import math
@@ -41,7 +41,7 @@ def move(item: kapi.Item, places, speeds, step):
 
 
 # %%
-# A heavy body in the middle, and a disc of light ones on near-circular orbits around it.
+# A heavy body is in the middle. A disc of light bodies moves around it on near-circular orbits.
 
 n, rounds, softening, step = 1024, 240, np.float32(1e-3), np.float32(2e-3)
 random = np.random.default_rng(7)
@@ -56,7 +56,7 @@ start[0], start_speed[0], masses[0] = 0.0, 0.0, 1.0
 places, speeds, weights = dpnp.asarray(start), dpnp.asarray(start_speed), dpnp.asarray(masses)
 
 # %%
-# The launches are asynchronous and ordered by the queue that holds the arrays: no wait stands in the loop.
+# The launches are asynchronous. The queue of the arrays orders them, so the loop does not wait.
 
 tracks = []
 for k in range(rounds):
@@ -66,8 +66,7 @@ for k in range(rounds):
         tracks.append(places.asnumpy())
 
 # %%
-# NumPy computes the first step from all pairs at once. And nothing acts from outside, so the momentum must stay what it
-# was to the end.
+# NumPy computes the first step from all pairs at once. Nothing acts from outside, so the momentum must not change.
 
 apart = start[None, :, :].astype(np.float64) - start[:, None, :]
 square = (apart**2).sum(axis=2) + softening

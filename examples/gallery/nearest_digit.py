@@ -2,8 +2,8 @@
 Handwritten digits by nearest neighbours
 ========================================
 
-Which digit is it? That of the most similar of those whose class is known. Each work-item compares one unknown digit
-with all known ones, and keeps the best.
+Which digit does an image show? The program takes the most similar image of a known digit. Each work-item compares one
+unknown digit with all known ones, and keeps the best.
 """
 
 import dpnp
@@ -32,8 +32,8 @@ def classify(item: kapi.Item, known, classes, unknown, predicted):
 
 
 # %%
-# The unknown digits lie transposed: neighbouring work-items then read neighbouring elements in every step of the loop,
-# which is what memory is fast at.
+# The unknown digits are transposed. So neighbouring work-items read neighbouring elements in every step of the loop,
+# and memory is fast.
 
 digits = load_digits()
 pixels, classes = digits.data.astype(np.float32), digits.target
@@ -47,7 +47,7 @@ predicted = dpnp.empty(len(classes) - 1200, dtype=arguments[1].dtype)
 kapi.call_kernel(classify, kapi.Range(predicted.size), *arguments, predicted)
 
 # %%
-# scikit-learn says the same, mistakes included.
+# scikit-learn finds the same, with the same mistakes.
 
 reference = KNeighborsClassifier(n_neighbors=1).fit(pixels[known], classes[known])
 np.testing.assert_array_equal(predicted.asnumpy(), reference.predict(pixels[unknown]))

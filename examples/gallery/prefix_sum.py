@@ -2,8 +2,9 @@
 Prefix sums, and packing what passes a test
 ===========================================
 
-How does each work-item know where to write, if only some have anything? By the sum of those before it. Three launches:
-each group sums its own, one group sums the groups' totals, and each work-item adds up the two.
+Only some work-items have something to write. How does each of them know where? By the sum of the flags before it. It
+takes three launches. Each group sums its own flags, one group sums the groups' totals, and each work-item adds the
+two.
 """
 
 import dpnp
@@ -54,7 +55,7 @@ def pack(item: kapi.Item, values, flags, places, totals, packed):
 
 
 # %%
-# The odd numbers of many, in order.
+# The program keeps the odd numbers, in order.
 
 n = 100_000
 numbers = np.random.default_rng(2).integers(0, 1000, n)
@@ -77,7 +78,7 @@ np.testing.assert_array_equal(packed.asnumpy(), numbers[kept])
 print(packed.size, "of", n, "numbers are odd:", packed[:8], "...")
 
 # %%
-# The first 20 of them: the sum of the flags before an element is its place, if it is kept.
+# The picture shows the first 20. The sum of the flags before an element is its place, if it is kept.
 
 shown, there = 20, packed.asnumpy()
 figure, axes = plt.subplots(figsize=(8, 3))

@@ -2,8 +2,8 @@
 Ranks of a web: sparse matrix times vector
 ==========================================
 
-PageRank multiplies a vector by the same sparse matrix over and over. The matrix is in compressed rows; each work-item
-sums one row, so the rows' lengths decide how evenly the work is spread.
+PageRank multiplies a vector by the same sparse matrix over and over. The matrix is in compressed rows, and each
+work-item sums one row. So the lengths of the rows decide how evenly the work is spread.
 """
 
 import dpnp
@@ -24,7 +24,7 @@ def damped_product(item: kapi.Item, data, indices, starts, ranks, damping, resul
 
 
 # %%
-# A web of pages in which the known ones are linked to more.
+# In this web, well-known pages get more links.
 
 n, links = 5000, 12
 random = np.random.default_rng(5)
@@ -39,7 +39,7 @@ for _ in range(60):
     ranks, following = following, ranks
 
 # %%
-# SciPy's product of the same matrix, as often.
+# SciPy multiplies by the same matrix, equally often.
 
 expected = np.full(n, 1.0 / n)
 for _ in range(60):

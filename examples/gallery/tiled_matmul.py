@@ -2,8 +2,8 @@
 Matrix product in tiles
 =======================
 
-Each element of a product needs a row and a column. Work-items of one group need the same ones, so the group loads a
-tile of each into local memory, uses it sixteen times, and goes on to the next.
+Each element of a product needs a row and a column. The work-items of a group need the same rows and columns. So the
+group loads a tile of each into local memory, uses it sixteen times, and goes on to the next tile.
 """
 
 import dpnp
@@ -36,7 +36,7 @@ def product(item: kapi.NdItem, a, b, c, ta, tb):
 
 
 # %%
-# The group size is a part of the kernel: 16 x 16 work-items, and ranges rounded up to that.
+# The size of a group is a part of the kernel: 16 x 16 work-items. Ranges are rounded up to it.
 
 random = np.random.default_rng(0)
 left, right = random.random((300, 200), dtype=np.float32), random.random((200, 260), dtype=np.float32)
@@ -48,7 +48,7 @@ kapi.call_kernel(product, space, a, b, c, *tiles)
 np.testing.assert_allclose(c.asnumpy(), left @ right, rtol=1e-5)
 
 # %%
-# Rounding: float32 sums in the order of the loop, against NumPy's of float64.
+# The results differ by rounding: the kernel sums in float32, and NumPy in float64.
 
 exact = left.astype(np.float64) @ right
 figure, axes = plt.subplots(figsize=(6, 3))

@@ -35,7 +35,7 @@ def test_demo_is_quiet_and_plain_in_a_pipe(outcome):
 def test_demo_shows_mistakes_that_the_simulator_finds(outcome):
     text = outcome[1].stdout
     assert "nothing found" in text
-    assert "OutOfBoundsError: index of `pixels` along axis 1 must be from 0 to 23, got 24" in text
+    assert "OutOfBoundsError: index 24 is out of bounds: axis 1 of `pixels` has length 24" in text
     assert "DataRaceError: data race on mistakes[0]" in text
     assert text.count("at digits_kernels.py:") == 3
 

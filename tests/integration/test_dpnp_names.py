@@ -2,13 +2,13 @@
 
 import dpnp
 import numpy as np
-import pytest
 from dpnp import tanh
 
 import kapi_runtime as kapi
 import kapi_sim
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language.table.intrinsics import rows
+from kapi_sim.testing.reports import raises
 
 
 def body(item, a, b):
@@ -36,9 +36,9 @@ def test_functions_without_a_row_are_refused_in_both():
     def total(item, a):
         a[item.get_id(0)] = dpnp.sum(a)
 
-    with pytest.raises(KernelCompilationError, match="dpnp.sum is no function that kernels have"):
+    with raises(KernelCompilationError, "function-unknown", words=False):
         kapi.call_kernel(kapi.kernel(total), kapi.Range(4), dpnp.asarray(A))
-    with pytest.raises(KernelCompilationError, match="sum is no function that kernels have"):
+    with raises(KernelCompilationError, "function-unknown", words=False):
         kapi_sim.call_kernel(kapi_sim.kernel(total), kapi_sim.Range(4), A.copy())
 
 

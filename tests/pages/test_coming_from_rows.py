@@ -60,6 +60,9 @@ KERNEL = {
     "kapi.select_from_group(sg, x, id)": [3] * 4 + [7] * 4,
     "kapi.select_from_group(sub_group, x, i)": x,
     "kapi.permute_group_by_xor(sg, x, mask)": [2, 1, 4, 3, 6, 5, 8, 7],
+    "kapi.clz(n)": [28] * 8,
+    "kapi.ctz(n) + 1": [3] * 8,
+    "kapi.popcount(n)": [2] * 8,
 }
 
 PROGRAM = """
@@ -68,6 +71,7 @@ import numpy as np
 import kapi_sim as kapi
 
 id, mask, index, shape, dtype, new = 2, 1, 0, 8, np.float32, 5
+n = np.int32(12)
 order, scope = kapi.MemoryOrder.ACQ_REL, kapi.MemoryScope.DEVICE
 
 

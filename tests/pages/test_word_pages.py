@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tools import code_blocks
 
+import kapi_runtime
+import kapi_sim
 from kapi_sim.language import rows
 
 FOLDER = Path(__file__).parents[2] / "docs" / "model" / "intrinsics"
@@ -30,3 +32,11 @@ def test_each_described_word_has_an_example_on_its_page(key):
     page = directives("kapi-word")[key]
     code = "".join(block.code for block in code_blocks.blocks(page) if block.language == "python")
     assert re.search(rf"\b{key.rpartition('.')[2]}\(", code)
+
+
+@pytest.mark.parametrize("package", [kapi_sim, kapi_runtime], ids=lambda package: package.__name__)
+def test_reference_has_every_public_name_of_the_package(package):
+    page = (FOLDER.parents[1] / "reference" / f"{package.__name__}.md").read_text("utf-8")
+    described = set(re.findall(r"^\.\. auto\w+:: (?:[\w.]+\.)?(\w+)$", page, re.MULTILINE))
+    own = {name for name in package.__all__ if package is kapi_sim or not hasattr(kapi_sim, name)}
+    assert own - described == set()

@@ -24,6 +24,7 @@ ASKING = {
     *("atomics/fences", "atomics/compare-exchange-until-done", "atomics/extremes-float64", "calls/atomic-keywords"),
     *("sub-groups/predicates", "sub-groups/queries-in-two-dimensions", "sub-groups/combined-float32"),
     *("collectives/broadcast-bool", "calls/atomic-in-a-branch", "atomics/local-bins", "math/two-arguments-float32"),
+    "constants/uses",
 }
 """Cases that come to most of what a target is asked."""
 

@@ -1,11 +1,14 @@
 """What the bodies of `prange` loops may hold: helpers with rows, masks, arrays of their own, other loops."""
 
+import math
+
 import dpnp
 import numba
 import numpy as np
 import pytest
 from numba import prange
 
+import kapi_runtime
 from kapi_numba_offload import OffloadFallbackWarning
 
 WIDTH = 3
@@ -254,3 +257,41 @@ def test_iterations_that_meet_in_an_element_lose_nothing(dtype):
     assert bins.asnumpy().tolist() == np.bincount(at, weights).tolist()
     assert other.asnumpy().tolist() == np.bincount(at).tolist()
     assert columns.asnumpy().tolist() == matrix.sum(0).tolist()
+
+
+WEIGHTS = np.array([1.0, 2.0, 4.0])
+
+
+def test_a_small_array_from_outside_is_a_constant_of_the_loop(launches):
+    offsets = np.array([10, 20])
+
+    @numba.njit(parallel=True)
+    def f(a, o):
+        for i in prange(a.shape[0]):
+            o[i] = a[i] * WEIGHTS[i % 3] + offsets[i % 2]
+
+    a, o = dpnp.arange(9.0), dpnp.zeros(9)
+    for weight in (5.0, 1.0):
+        WEIGHTS[0] = weight
+        f(a, o)
+        np.testing.assert_array_equal(o.asnumpy(), np.arange(9.0) * np.resize(WEIGHTS, 9) + np.resize(offsets, 9))
+    assert len(launches) == 2
+
+
+def test_random_numbers_and_bits_of_a_loop_are_those_of_the_host(launches):
+    @numba.njit(parallel=True)
+    def f(uniform, normal, whole, fused):
+        for i in prange(uniform.shape[0]):
+            uniform[i] = kapi_runtime.random.uniform(7, i)
+            normal[i] = kapi_runtime.random.normal(7, i, dtype=np.float64, stream=2)
+            whole[i] = kapi_runtime.random.randint(7, i, -3, 4) + kapi_runtime.clz(whole[i])
+            fused[i] = math.fma(fused[i], 10, -1)
+
+    given = dpnp.zeros(50, dtype=np.float32), dpnp.zeros(50), dpnp.ones(50, dtype=np.int32), dpnp.full(50, 0.1)
+    f(*given)
+    random = kapi_runtime.random
+    assert given[0].asnumpy().tolist() == [random.uniform(7, i) for i in range(50)]
+    assert given[1].asnumpy().tolist() == [random.normal(7, i, 2, np.float64) for i in range(50)]
+    assert given[2].asnumpy().tolist() == [random.randint(7, i, -3, 4) + 31 for i in range(50)]
+    assert set(given[3].asnumpy().tolist()) == {2.0**-54}
+    assert len(launches) == 1

@@ -11,6 +11,7 @@ import kapi_sim as kapi
 from kapi_ptx import PtxModule, PtxTarget, compile_kernel, compile_ptx
 from kapi_sim import KernelCompilationError
 from kapi_sim.language import KernelOptions
+from kapi_sim.testing.reports import raises
 from kapi_types import ArrayType, ItemType, NdItemType
 
 F32 = ArrayType(types.float32, 1, "C")
@@ -147,12 +148,12 @@ def test_device_function_whose_name_ptx_cannot_spell_is_refused():
     def größe(x):
         return x
 
-    with pytest.raises(KernelCompilationError, match="what PTX can express, got a function of the name größe"):
+    with raises(KernelCompilationError, "target-lacks"):
         compile_ptx(größe, [types.float32], device_function=True)
 
 
 def test_device_function_has_no_debug_mode():
-    with pytest.raises(KernelCompilationError, match="debug must be False for a device function, got True for saxpy"):
+    with raises(KernelCompilationError, "debug-of-device-function"):
         compile_ptx(saxpy, SIGNATURE, device_function=True, debug=True)
 
 
@@ -161,7 +162,7 @@ def test_kernel_outside_of_the_language_is_refused_with_each_line():
         x[0, 0] = 1
         x[1] = undefined  # noqa: F821
 
-    with pytest.raises(KernelCompilationError, match="index must have one integer for each of 1 axes, got 2") as caught:
+    with raises(KernelCompilationError, "too-many-indices") as caught:
         compile_kernel(wrong, [ItemType(1), F32])
     assert "name 'undefined' is not defined" in str(caught.value)
 

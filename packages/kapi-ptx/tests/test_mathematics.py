@@ -186,7 +186,7 @@ def test_kernel_that_needs_libdevice_says_what_brings_it(run_python, tmp_path):
     (tmp_path / "cuda.py").write_text("")
     said = run_python(WITHOUT, str(tmp_path))
     assert "kernel growth" in said
-    assert "must use only what PTX can express, got __nv_expf of NVIDIA's libdevice, which is not installed" in said
+    assert "has code that PTX cannot express: __nv_expf of NVIDIA's libdevice, which is not installed" in said
     assert "install kapi-ptx[libdevice]" in said
 
 

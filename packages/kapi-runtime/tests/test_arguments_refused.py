@@ -33,9 +33,15 @@ def test_what_is_no_argument_is_named(value, words):
             add[1](value, *others)
 
 
-def test_arguments_have_no_names():
-    with pytest.raises(kapi.KernelLaunchError, match="`add` must be given by their places, got target by name"):
-        add[1](dpnp.zeros(1), target=dpnp.zeros(1))
+def test_arguments_may_have_names():
+    source, target = dpnp.ones(3), dpnp.zeros(3)
+    kapi.call_kernel(add, kapi.Range(3), target=target, source=source)
+    add[3](source, target=target)
+    add.bind(kapi.Range(3), target=target, source=source)()[0].wait()
+    kapi.call_kernel_async(add, kapi.Range(3), [], source, target=target)[0].wait()
+    assert target.asnumpy().tolist() == [4] * 3
+    with pytest.raises(kapi.KernelLaunchError, match="must be given once, got it by its place and by its name"):
+        add[1](source, target, target=target)
 
 
 def test_view_that_overlaps_itself_is_refused_where_it_is_written():

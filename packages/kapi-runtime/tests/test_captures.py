@@ -129,3 +129,24 @@ def test_fingerprint_counts_what_each_function_takes_of_a_module(monkeypatch):
     before = fingerprint(area)
     monkeypatch.setattr(SETTINGS, "width", 3)
     assert fingerprint(area) != before
+
+
+def test_constant_array_compiles_anew_where_it_is_changed_alone():
+    table = np.arange(3)
+
+    @kapi.kernel
+    def gather(item: kapi.Item, out):
+        i = item.get_id(0)
+        out[i] = table[i]
+
+    out = dpnp.zeros(3)
+    bound = gather.bind(kapi.Range(3), out)
+    seen = []
+    for value in (5, 5, 7):
+        table[1] = value
+        kapi.call_kernel(gather, kapi.Range(3), out)
+        seen.append((first(out[1:]), gather.modules))
+        bound()[0].wait()
+        assert first(out[1:]) == value
+    assert [value for value, _ in seen] == [5, 5, 7]
+    assert seen[0][1] is seen[1][1] is not seen[2][1]

@@ -141,14 +141,14 @@ def test_sub_devices_share_the_units_out():
 
 def test_sub_devices_of_too_many_units_are_an_error():
     device = kapi.default_device()
-    with pytest.raises(kapi.DeviceNotFoundError, match=r"must have sub-devices of this kind, got split\(999\): it has"):
+    with raises(kapi.DeviceNotFoundError, "sub-devices", words=False):
         device.split(999)
-    with pytest.raises(kapi.DeviceNotFoundError, match=r"got split\(1, equally=1\)"):
+    with raises(kapi.DeviceNotFoundError, "sub-devices", words=False):
         device.split(1, equally=1)
     for given in (-1, 0, 1.5, "1"):
-        with pytest.raises(kapi.DeviceNotFoundError, match="must have sub-devices of this kind, got split"):
+        with raises(kapi.DeviceNotFoundError, "sub-devices", words=False):
             device.split(given)
-        with pytest.raises(kapi.DeviceNotFoundError, match="must have sub-devices of this kind, got split"):
+        with raises(kapi.DeviceNotFoundError, "sub-devices", words=False):
             device.split(equally=given)
 
 
@@ -175,7 +175,7 @@ def test_context_is_pushed_and_popped(sub_device):
 
 
 def test_context_that_was_not_pushed_last_cannot_be_popped(sub_device):
-    with kapi.devices[0], pytest.raises(kapi.KernelLaunchError, match="pop must be called on the context that was pus"):
+    with kapi.devices[0], raises(kapi.KernelLaunchError, "context-not-last", words=False):
         kapi.current_context(sub_device).pop()
 
 
@@ -197,7 +197,7 @@ def test_block_takes_away_what_was_pushed_inside(sub_device):
 
     in_a_context_of_its_own(clear)
     with sub_device:
-        with pytest.raises(kapi.KernelLaunchError, match="pop must be called on the context that was pushed last"):
+        with raises(kapi.KernelLaunchError, "context-not-last", words=False):
             context.pop()
         assert kapi.devices.current == sub_device
 

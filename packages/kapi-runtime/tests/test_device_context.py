@@ -12,6 +12,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.launch import host_arrays
+from kapi_sim.testing.reports import raises
 
 
 @kapi.kernel
@@ -67,7 +68,7 @@ def test_device_is_named_by_itself_its_name_or_its_queue():
 
 
 def test_unknown_device_is_refused():
-    with pytest.raises(kapi.DeviceNotFoundError, match="got 'no such device'"), kapi.device_context("no such device"):
+    with raises(kapi.DeviceNotFoundError, "device-unknown", words=False), kapi.device_context("no such device"):
         pass
 
 
@@ -75,7 +76,7 @@ def test_outside_of_the_block_numpy_arrays_are_refused_again():
     a = np.ones(4)
     with pytest.raises(kapi.KernelLaunchError), kapi.device_context("cpu"):
         add[4](a, a)
-    with pytest.raises(kapi.ExecutionPlacementError, match="must be an array of a device, got a numpy.ndarray"):
+    with raises(kapi.ExecutionPlacementError, "array-on-host", words=False):
         add[4](a, a, a)
 
 
@@ -245,7 +246,5 @@ def test_kernel_without_arrays_runs_where_the_block_says():
         with kapi.device_context(queue):
             kapi.call_kernel(nothing, kapi.Range(1), 3)
     assert len(nothing.built_for(queue)) == 1
-    with pytest.raises(
-        kapi.ExecutionPlacementError, match="arguments of kernel `nothing` must hold an array of a device"
-    ):
+    with raises(kapi.ExecutionPlacementError, "no-array", words=False):
         kapi.call_kernel(nothing, kapi.Range(1), 3)

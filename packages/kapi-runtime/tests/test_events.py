@@ -7,6 +7,7 @@ import dpnp
 import pytest
 
 import kapi_runtime as kapi
+from kapi_sim.testing.reports import raises
 
 SIZE = 1000
 
@@ -138,7 +139,7 @@ def test_launch_waits_for_a_mark():
 
 def test_launch_without_its_events_says_what_is_missing():
     values = dpnp.zeros(SIZE)
-    with pytest.raises(kapi.KernelLaunchError, match=r"dependent_events must be an iterable of events, got array\(0"):
+    with raises(kapi.KernelLaunchError, "dependent-events", words=False):
         kapi.call_kernel_async(double, kapi.Range(SIZE), values, values)
 
 
@@ -146,7 +147,7 @@ def test_untimed_event_has_no_elapsed_time():
     start, end = kapi.Event(timing=False), kapi.Event()
     start.record()
     end.record()
-    with pytest.raises(kapi.KernelLaunchError, match="must be made with timing=True to be timed, got one with timing"):
+    with raises(kapi.KernelLaunchError, "event-without-times", words=False):
         start.elapsed_time(end)
 
 
@@ -154,7 +155,7 @@ def test_events_of_two_devices_have_no_elapsed_time(sub_device):
     start, end = kapi.Event(), kapi.Event()
     start.record()
     end.record(kapi.default_queue(sub_device))
-    with pytest.raises(kapi.KernelLaunchError, match="events must be on one device to be timed, .* a sub-device of"):
+    with raises(kapi.KernelLaunchError, "events-of-devices", words=False):
         start.elapsed_time(end)
 
 
@@ -163,18 +164,18 @@ def test_what_is_no_event_has_no_elapsed_time(other):
     event = kapi.Event()
     event.record()
     for pair in ((event, other), (other, event)):
-        with pytest.raises(kapi.KernelLaunchError, match="an event to be timed must be a kapi_runtime.Event, got"):
+        with raises(kapi.KernelLaunchError, "no-event", words=False):
             kapi.compat.event_elapsed_time(*pair)
 
 
 @pytest.mark.parametrize("method", ["record", "wait"])
 def test_mark_of_what_is_no_queue_is_an_error(method):
-    with pytest.raises(kapi.KernelLaunchError, match=f"queue of {method} must be a queue of a device, got .*Device"):
+    with raises(kapi.KernelLaunchError, "no-queue", words=False):
         getattr(kapi.Event(), method)(kapi.devices[0])
 
 
 def test_unrecorded_event_has_no_elapsed_time():
     start = kapi.Event()
     start.record()
-    with pytest.raises(kapi.KernelLaunchError, match="an event must be recorded before it is timed, got one that was"):
+    with raises(kapi.KernelLaunchError, "event-unrecorded", words=False):
         start.elapsed_time(kapi.Event())

@@ -11,6 +11,7 @@ import pytest
 
 import kapi_runtime as kapi
 import kapi_sim
+from kapi_sim.testing.reports import raises
 
 
 def made(source, **options):
@@ -62,8 +63,8 @@ def test_debug_kernel_without_failure_is_as_without_debug(checked):
         (1, [-1, 1], 3, ValueError, r"\('negative element', 3\)", 5),
         (1, [77, 1], 3, OverflowError, "in work-item global", 7),
         (1, [1, 1], 0, ZeroDivisionError, "divisor of // must not be zero, got 0", 9),
-        (1, [1], 3, kapi.OutOfBoundsError, "index of `a` along axis 0 must be from 0 to 0, got 1\n", 9),
-        (1, [], 3, kapi.OutOfBoundsError, "along axis 0 must be absent, for the axis has no elements, got 0", 4),
+        (1, [1], 3, kapi.OutOfBoundsError, "index 1 is out of bounds: axis 0 of `a` has length 1\n", 9),
+        (1, [], 3, kapi.OutOfBoundsError, "index 0 is out of bounds: axis 0 of `a` has length 0", 4),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -94,7 +95,7 @@ def test_debug_failure_that_nobody_waits_for_is_a_warning(checked):
         # A later launch lets go of what earlier ones used, if nothing else has before.
         launched(checked, 1, array([1, 1]), 3)
 
-    with pytest.warns(kapi.KapiWarning, match="`body` failed, and nobody waited for its host event: ValueError: "):
+    with pytest.warns(kapi.KapiWarning, match="`body` failed, and no one waited for its host event: ValueError: "):
         forget()
 
 
@@ -122,11 +123,9 @@ def body(item, table):
         boundscheck=True,
     )
     table = dpnp.zeros((4, 5), dtype=np.float32)
-    with pytest.raises(
-        kapi.OutOfBoundsError, match=r"`table` along axis 1 must be from 0 to 4, got -1\n.*:3\n"
-    ) as caught:
+    with raises(kapi.OutOfBoundsError, "negative-index", words=False) as caught:
         kapi.call_kernel(kernel, kapi.Range(4, 5), table)
-    assert "index of `table`" in str(caught.value)
+    assert "axis 1 of `table` has length 5" in str(caught.value)
     assert "return table[i, j - 1]" in str(caught.value)
 
 
@@ -134,7 +133,7 @@ def test_boundscheck_keeps_far_accesses_from_ending_the_process():
     """Addresses that are nobody's are neither read nor written, in any direction."""
     kernel = made("def body(item, a, far):\n    a[item.get_id(0) + far] = a[far - item.get_id(0)]\n", boundscheck=True)
     for far in (2**40, -(2**40), 2**62, -(2**63)):
-        with pytest.raises(kapi.OutOfBoundsError, match=f"got {far}"):
+        with pytest.raises(kapi.OutOfBoundsError, match=f"index {far} is "):
             launched(kernel, 1, array([1]), far)
 
 
@@ -162,11 +161,11 @@ def test_debug_kernel_with_barriers_does_not_hang():
     out = dpnp.zeros(4, dtype=np.float32)
     memory = kapi.LocalAccessor(256, np.float32)
     for bad in (0, 100, 255):
-        with pytest.raises(kapi.KernelAssertionError, match=rf"local \({bad},\), group"):
+        with raises(kapi.KernelAssertionError, "assert-failed", words=False):
             kapi.call_kernel(kernel, space, dpnp.ones(1024, dtype=np.float32), out, memory, bad)
     kapi.call_kernel(kernel, space, dpnp.ones(1024, dtype=np.float32), out, memory, -1)
     assert out.asnumpy().tolist() == [256.0] * 4
-    with pytest.raises(kapi.OutOfBoundsError, match=r"`a` along axis 0 must be from 0 to 299, got [3-9]\d\d"):
+    with raises(kapi.OutOfBoundsError, "index-out-of-bounds", words=False):
         kapi.call_kernel(kernel, space, dpnp.ones(300, dtype=np.float32), out, memory, -1)
 
 
@@ -188,14 +187,12 @@ def test_options_are_kept_by_launches():
     data = dpnp.zeros(32, dtype=np.int32)
     kapi.call_kernel(fill, kapi.NdRange(32, 16), data)
     assert (data.asnumpy() == 7).all()
-    with pytest.raises(kapi.LimitError, match=r"work_group_size \(16,\) of kernel `fill` must be the local_range"):
+    with raises(kapi.LimitError, "work-group-size-other", words=False):
         kapi.call_kernel(fill, kapi.NdRange(32, 8), data)
     seven = kapi.kernel(sub_group_size=7)(fill.py_func)
-    with pytest.raises(
-        kapi.LimitError, match=r"sub_group_size of kernel `fill` must be one that this device has \(4, 8"
-    ):
+    with raises(kapi.LimitError, "sub-group-size-unknown", words=False):
         kapi.call_kernel(seven, kapi.NdRange(32, 8), data)
-    with pytest.raises(kapi.KernelCompilationError, match="options of a kernel must be some of .*, got cache"):
+    with raises(kapi.KernelCompilationError, "option-unknown", words=False):
         kapi.kernel(cache=True)
 
 
@@ -212,7 +209,7 @@ def test_debug_kernel_with_group_algorithms_does_not_hang():
     )
     a, out = dpnp.ones(128, dtype=np.int32), dpnp.zeros(128, dtype=np.int32)
     for bad in (0, 63):
-        with pytest.raises(kapi.KernelAssertionError, match=rf"local \({bad},\), group"):
+        with raises(kapi.KernelAssertionError, "assert-failed", words=False):
             kapi.call_kernel(kernel, kapi.NdRange(128, 64), a, out, bad)
     kapi.call_kernel(kernel, kapi.NdRange(128, 64), a, out, -1)
     assert out.asnumpy().tolist() == [*range(2, 66)] * 2
@@ -229,9 +226,9 @@ def test_boundscheck_covers_atomics_and_private_memory():
 """,
         boundscheck=True,
     )
-    with pytest.raises(kapi.OutOfBoundsError, match="index of `a` along axis 0 must be from 0 to 1, got 2"):
+    with raises(kapi.OutOfBoundsError, "index-out-of-bounds", words=False):
         launched(kernel, 1, array([0, 0]), 0)
-    with pytest.raises(kapi.OutOfBoundsError, match="index of `cells` along axis 0 must be from 0 to 3, got 9"):
+    with raises(kapi.OutOfBoundsError, "index-out-of-bounds", words=False):
         launched(kernel, 1, array([0, 0, 0]), 9)
 
 

@@ -104,7 +104,7 @@ def test_local_memory_beyond_the_device_is_refused():
 
 
 def test_range_beyond_sycl_s_limit_is_refused():
-    with pytest.raises(kapi.LimitError, match="must have at most 2147483647 work-items, got 2147483648 .* split it"):
+    with raises(kapi.LimitError, "range-too-large", words=False):
         kapi.call_kernel(fill, kapi.Range(2**31), dpnp.zeros(4), 1.0)
 
 
@@ -113,7 +113,7 @@ def test_local_memory_without_work_groups_is_refused():
     def scratch(item: kapi.Item, target, local):
         target[item.get_id(0)] = 1.0
 
-    with pytest.raises(kapi.KernelLaunchError, match="must be an NdRange, since it has a LocalAccessor"):
+    with raises(kapi.KernelLaunchError, "local-memory-in-range", words=False):
         kapi.call_kernel(scratch, kapi.Range(4), dpnp.zeros(4), kapi.LocalAccessor(4, "float64"))
 
 
@@ -123,12 +123,12 @@ def test_local_range_that_does_not_divide_is_refused():
 
 
 def test_index_space_of_the_other_kind_is_refused():
-    with pytest.raises(kapi.KernelLaunchError, match="index space of kernel `fill` must suit"):
+    with raises(kapi.KernelLaunchError, "index-space-unsuited", words=False):
         kapi.call_kernel(fill, kapi.NdRange(4, 4), dpnp.zeros(4), 1.0)
 
 
 def test_wrong_number_of_arguments_is_refused():
-    with pytest.raises(kapi.KernelLaunchError, match=r"must be launched with 2 arguments .*\(target, value\), got 1"):
+    with raises(kapi.KernelLaunchError, "argument-count", words=False):
         kapi.call_kernel(fill, kapi.Range(4), dpnp.zeros(4))
 
 
@@ -242,9 +242,9 @@ def test_kernel_keeps_the_function():
 
 
 def test_kernel_of_no_plain_function_is_refused():
-    with pytest.raises(kapi.KernelCompilationError, match="a kernel must be a plain Python function"):
+    with raises(kapi.KernelCompilationError, "kernel-form", words=False):
         kapi.kernel(print)
-    with pytest.raises(kapi.KernelCompilationError, match="must take the work-item as its first parameter"):
+    with raises(kapi.KernelCompilationError, "kernel-without-item", words=False):
         kapi.kernel(lambda: None)
 
 
@@ -286,6 +286,6 @@ def test_array_that_is_read_only_is_not_written():
     target = dpnp.zeros(4)
     fill[4](target, 1.0)
     target.flags.writable = False
-    with pytest.raises(kapi.KernelCompilationError, match="array must be writable to be assigned to, got a read-only"):
+    with raises(kapi.KernelCompilationError, "argument-read-only", words=False):
         fill[4](target, 2.0)
     assert set(target.asnumpy()) == {1}

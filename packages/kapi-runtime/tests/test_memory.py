@@ -8,6 +8,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime import memory
+from kapi_sim.testing.reports import raises
 
 KINDS = ("device", "shared", "host")
 
@@ -56,15 +57,15 @@ def test_array_that_does_not_fit_is_an_error_that_says_how_much_was_asked_for():
 
 
 def test_size_that_overflows_is_an_error():
-    with pytest.raises(kapi.UsmAllocationError, match=f"an array must fit into .*, got {2**83} bytes of shared memory"):
+    with raises(kapi.UsmAllocationError, "device-memory-short", words=False):
         memory.shared_array((2**40, 2**40))
-    with pytest.raises(kapi.UsmAllocationError, match="an array must fit into the memory of its device, got"):
+    with raises(kapi.UsmAllocationError, "device-memory-short", words=False):
         memory.device_array(2**62)
 
 
 @pytest.mark.parametrize("shape", [-1, (2, -1), 2.5, "a", None, (3, "a")])
 def test_shape_that_is_none_is_an_error(shape):
-    with pytest.raises(kapi.LimitError, match="shape must be an integer of at least 0, or a tuple of such, got"):
+    with raises(kapi.LimitError, "memory-shape", words=False):
         memory.device_array(shape)
 
 
@@ -86,14 +87,14 @@ def test_copy_between_overlapping_parts_is_as_of_a_copy():
 def test_copy_to_a_read_only_array_is_an_error(make):
     target = make()
     target.flags["W"] = False
-    with pytest.raises(kapi.DtypeError, match="target of a copy must be writable, got a read-only array"):
+    with raises(kapi.DtypeError, "copy-to-read-only", words=False):
         memory.copy(memory.device_array(5), target)
 
 
 def test_what_is_no_array_is_told():
-    with pytest.raises(kapi.DtypeError, match="source and target of a copy must be arrays, got list"):
+    with raises(kapi.DtypeError, "copy-without-array", words=False):
         memory.copy([1.0, 2.0], memory.device_array(2))
-    with pytest.raises(kapi.ExecutionPlacementError, match="arrays must be USM arrays, got ndarray"):
+    with raises(kapi.ExecutionPlacementError, "array-on-host", words=False):
         memory.like(memory.device_array(2), np.zeros(2))
 
 
@@ -116,9 +117,9 @@ def test_result_has_the_promoted_type_and_the_broadcast_shape():
 
 def test_result_of_arrays_on_two_queues_is_an_error():
     one, other = memory.device_array(3), memory.device_array(3, queue=kapi.queue())
-    with pytest.raises(kapi.ExecutionPlacementError, match="arrays must be on one queue, got queue 0x"):
+    with raises(kapi.ExecutionPlacementError, "different-queues", words=False):
         memory.like(one, other)
-    with pytest.raises(kapi.ExecutionPlacementError, match="arrays must be on one queue, got none"):
+    with raises(kapi.ExecutionPlacementError, "different-queues", words=False):
         memory.like()
 
 
@@ -133,7 +134,7 @@ def test_values_of_the_host_are_copied_to_the_device(values, kind):
     assert isinstance(array, dpnp.ndarray)
     assert array.usm_type == kind
     assert array.asnumpy().tolist() == list(range(6))
-    with pytest.raises(ValueError, match="values must be in unified shared memory if copy=False, got "):
+    with pytest.raises(ValueError, match="values must be in unified shared memory with copy=False, got "):
         memory.asarray(values, copy=False)
 
 
@@ -223,7 +224,7 @@ def test_copy_goes_any_way(sub_device):
 
 @pytest.mark.parametrize("source", [np.zeros(4), np.zeros(5, "float32"), np.zeros(10)[::2]])
 def test_copy_of_what_does_not_fit_is_an_error(source):
-    with pytest.raises(kapi.DtypeError, match="source and target of a copy must be C-contiguous, of one shape and one"):
+    with raises(kapi.DtypeError, "copy-unlike", words=False):
         memory.copy(source, memory.device_array(5))
 
 
@@ -277,5 +278,5 @@ def test_broken_dpnp_is_an_error_that_says_what_to_install(monkeypatch):
         return imports(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(kapi.DriverError, match="dpnp must be importable where it is installed, .* got: libmkl"):
+    with raises(kapi.DriverError, "dpnp-broken", words=False):
         memory.device_array(3)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
+from kapi_sim.testing.reports import raises
 
 pytestmark = pytest.mark.usefixtures("native")
 
@@ -82,7 +83,7 @@ def test_overlap_is_refused_however_the_kernel_writes(kernel, repeated):
     if repeated:
         for _ in range(3):
             kernel[9](a[:-1], b[1:])
-    with pytest.raises(kapi.KernelLaunchError, match=r"arguments `source` and `target` .* must not overlap"):
+    with raises(kapi.KernelLaunchError, "arguments-overlap", words=False):
         kernel[9](a[:-1], a[1:])
 
 
@@ -97,10 +98,10 @@ def test_overlap_within_a_tuple_is_refused(long_way):
 
 def test_bound_launch_refuses_overlap_when_it_is_bound_and_when_it_is_given_other_arguments():
     a, b = ten(), ten()
-    with pytest.raises(kapi.KernelLaunchError, match="must not overlap"):
+    with raises(kapi.KernelLaunchError, "arguments-overlap", words=False):
         copy.bind(kapi.Range(9), a[:-1], a[1:])
     launch = copy.bind(kapi.Range(9), a[:-1], b[1:])
-    with pytest.raises(kapi.KernelLaunchError, match="must not overlap"):
+    with raises(kapi.KernelLaunchError, "arguments-overlap", words=False):
         launch.replace(target=a[1:])
 
 
@@ -155,7 +156,7 @@ def test_memory_is_compared_exactly(views, is_refused):
     space = kapi.Range(0 if 0 in source.shape + target.shape else size)
     for _ in range(2):  # the second may go by a plan
         if is_refused:
-            with pytest.raises(kapi.KernelLaunchError, match="must not overlap"):
+            with raises(kapi.KernelLaunchError, "arguments-overlap", words=False):
                 kapi.call_kernel(copy, space, source, target)
         else:
             kapi.call_kernel(copy, space, source, target)
@@ -166,7 +167,7 @@ def test_matrix_and_its_transpose_are_two_views(long_way):
     a, b = (dpnp.arange(16.0).reshape(4, 4) for _ in range(2))
     for _ in range(2):
         kapi.call_kernel(transpose, kapi.Range(4, 4), a, b)
-        with pytest.raises(kapi.KernelLaunchError, match="must not overlap"):
+        with raises(kapi.KernelLaunchError, "arguments-overlap", words=False):
             kapi.call_kernel(transpose, kapi.Range(4, 4), a, a.T)
 
 
@@ -183,7 +184,7 @@ def test_columns_and_blocks_of_a_matrix_are_apart():
 
 def test_host_arrays_that_overlap_are_refused():
     a = np.arange(10)
-    with kapi.device_context("opencl:cpu"), pytest.raises(kapi.KernelLaunchError, match="`source` and `target`"):
+    with kapi.device_context("opencl:cpu"), raises(kapi.KernelLaunchError, "arguments-overlap", words=False):
         copy[9](a[:-1], a[1:])
 
 
@@ -193,7 +194,7 @@ def test_read_only_array_is_read_and_not_written():
     for _ in range(2):
         copy[10](source, target)
     assert list(target.asnumpy()) == list(range(10))
-    with pytest.raises(kapi.KernelCompilationError, match="array must be writable"):
+    with raises(kapi.KernelCompilationError, "argument-read-only", words=False):
         copy[10](target, source)
-    with pytest.raises(kapi.KernelCompilationError, match=r"array of AtomicRef.fetch_add\(\) must be writable"):
+    with raises(kapi.KernelCompilationError, "argument-read-only", words=False):
         count[10](target, source)

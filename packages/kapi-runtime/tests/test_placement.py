@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
+from kapi_sim.testing.reports import raises
 
 
 @kapi.kernel
@@ -55,7 +56,7 @@ def test_to_device_mends_the_placement(sub_devices):
 def test_arrays_of_two_queues_of_one_device_are_refused():
     ones = dpnp.ones(4)
     other = dpnp.ones(4, sycl_queue=dpctl.SyclQueue(ones.sycl_device))
-    with pytest.raises(kapi.ExecutionPlacementError, match=r"`left` on queue 0x\w+ of .*\n  `total` on queue 0x"):
+    with raises(kapi.ExecutionPlacementError, "different-queues", words=False):
         launch(ones, ones, other)
 
 
@@ -67,7 +68,7 @@ def test_queue_made_from_a_capsule_counts_as_the_same():
 
 
 def test_no_array_at_all_is_refused():
-    with pytest.raises(kapi.ExecutionPlacementError, match="arguments of kernel `add` must hold an array of a device"):
+    with raises(kapi.ExecutionPlacementError, "no-array", words=False):
         launch(1, 2, 3)
 
 

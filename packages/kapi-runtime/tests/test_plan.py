@@ -13,6 +13,7 @@ import kapi_runtime as kapi
 from kapi_runtime.kernels import kernel as kernels_module
 from kapi_runtime.launch import arguments
 from kapi_runtime.sycl.native import submission as _submission
+from kapi_sim.testing.reports import raises
 
 pytestmark = pytest.mark.usefixtures("native")
 
@@ -227,7 +228,7 @@ def test_launch_without_arrays_takes_the_plan_of_its_context(long_way, sub_devic
                 _, event = kapi.call_kernel_async(nothing, kapi.Range(4), (), number)
             event.wait()
     assert len(long_way) == len(sub_devices)
-    with pytest.raises(kapi.ExecutionPlacementError, match="must hold an array of a device"):
+    with raises(kapi.ExecutionPlacementError, "no-array", words=False):
         nothing[4](1)
 
 
@@ -272,14 +273,14 @@ def test_bound_launch_takes_other_arguments(long_way):
 
 
 def test_bound_launch_validates_when_it_is_bound():
-    with pytest.raises(kapi.ExecutionPlacementError, match="`x` of kernel `axpy` must be an array of a device"):
+    with raises(kapi.ExecutionPlacementError, "array-on-host", words=False):
         axpy.bind(kapi.Range(4), 1.0, np.ones(4), dpnp.ones(4))
-    with pytest.raises(kapi.KernelLaunchError, match="must be launched with 3 arguments"):
+    with raises(kapi.KernelLaunchError, "argument-count", words=False):
         axpy.bind(kapi.Range(4), 1.0)
-    with pytest.raises(kapi.KernelLaunchError, match="index_space must be a Range"):
+    with raises(kapi.KernelLaunchError, "no-index-space", words=False):
         axpy.bind(4, 1.0, dpnp.ones(4), dpnp.ones(4))
     launch = axpy.bind(kapi.Range(4), 1.0, dpnp.ones(4), dpnp.ones(4))
-    with pytest.raises(kapi.KernelLaunchError, match="must be some of alpha, x, y, the parameters .*, got z"):
+    with raises(kapi.KernelLaunchError, "argument-unknown", words=False):
         launch.replace(z=3)
 
 

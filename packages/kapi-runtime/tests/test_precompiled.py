@@ -12,6 +12,7 @@ from numba import float32, int64, types
 import kapi_runtime as kapi
 from kapi_runtime.launch import failures
 from kapi_sim.language import KernelOptions
+from kapi_sim.testing.reports import raises
 from kapi_spirv import Failure, FailureRecord, SpirvTarget, compile_kernel, read_module, write_module
 from kapi_types import ArrayType, ItemType
 
@@ -126,11 +127,11 @@ def test_local_memory_is_given_by_an_accessor():
     values = dpnp.arange(8, dtype="int32")
     reverse[8, 4](values, kapi.LocalAccessor(4, "int32"))
     assert values.asnumpy().tolist() == [3, 2, 1, 0, 7, 6, 5, 4]
-    with pytest.raises(kapi.DtypeError, match="argument `tile` of kernel `reverse` must be a LocalAccessor of int32"):
+    with raises(kapi.DtypeError, "precompiled-argument", words=False):
         reverse[8, 4](values, kapi.LocalAccessor(4, "int64"))
-    with pytest.raises(kapi.KernelLaunchError, match="must be an NdRange, since it has a LocalAccessor"):
+    with raises(kapi.KernelLaunchError, "local-memory-in-range", words=False):
         reverse[8](values, kapi.LocalAccessor(4, "int32"))
-    with pytest.raises(kapi.LimitError, match="local memory of kernel `reverse` must be at most"):
+    with raises(kapi.LimitError, "local-memory-too-large", words=False):
         reverse[8, 4](values, kapi.LocalAccessor(10**9, "int32"))
 
 
@@ -170,7 +171,7 @@ def test_argument_of_another_type_is_refused(saxpy, position, value, requirement
 def test_number_that_does_not_fit_is_refused():
     kernel = kapi.load_opencl(SOURCE, "slow", {"x": "float32[:]", "rounds": "int32"})
     for value in (2**31, 1.5):
-        with pytest.raises(kapi.DtypeError, match="argument `rounds` of kernel `slow` must be a number that fits"):
+        with raises(kapi.DtypeError, "precompiled-argument", words=False):
             kernel[1](dpnp.zeros(1, dtype="float32"), value)
 
 
@@ -191,11 +192,11 @@ def test_launch_without_work_items_does_nothing(saxpy):
 
 def test_placement_and_number_of_arguments_are_checked(saxpy, sub_device):
     x, y = arrays()
-    with pytest.raises(kapi.ExecutionPlacementError, match="`x` and `y` of kernel `saxpy` must share one queue"):
+    with raises(kapi.ExecutionPlacementError, "different-queues", words=False):
         saxpy[1000](1.0, x, dpnp.ones(1000, dtype="float32", sycl_queue=kapi.queue(sub_device)))
-    with pytest.raises(kapi.KernelLaunchError, match=r"must be launched with 3 arguments after the work-item"):
+    with raises(kapi.KernelLaunchError, "argument-count", words=False):
         saxpy[1000](1.0, x)
-    with pytest.raises(kapi.LimitError, match="local_range of kernel `saxpy` must have at most"):
+    with raises(kapi.LimitError, "work-group-too-large", words=False):
         saxpy[100_000, 50_000](1.0, x, y)
 
 
@@ -246,7 +247,7 @@ def test_source_that_does_not_compile_is_an_error_with_the_build_log():
 
 def test_missing_entry_point_is_an_error():
     kernel = kapi.load_opencl(SOURCE, "absent", {"x": "float32[:]"})
-    with pytest.raises(kapi.DriverError, match="code of kernel `absent` must have an entry point of this name"):
+    with raises(kapi.DriverError, "entry-absent", words=False):
         kernel[1](dpnp.zeros(1, dtype="float32"))
 
 
@@ -259,13 +260,13 @@ def test_wrong_number_of_parameters_is_an_error():
 
 @pytest.mark.parametrize("given", ["float33", "local float32", "", "global float32[:]", object()])
 def test_parameter_of_no_known_kind_is_an_error(given):
-    with pytest.raises(kapi.KernelCompilationError, match="parameter `x` of kernel `k` must be a dtype, such"):
+    with raises(kapi.KernelCompilationError, "parameter-types", words=False):
         kapi.load_opencl("", "k", {"x": given})
 
 
 @pytest.mark.parametrize("names", [["not a name"], ["x", "x"], ["lambda"], ["item"]])
 def test_parameter_without_a_name_of_its_own_is_an_error(names):
-    with pytest.raises(kapi.KernelCompilationError, match="name of a parameter of kernel `k` must be an identifier of"):
+    with raises(kapi.KernelCompilationError, "parameter-name", words=False):
         kapi.load_opencl("", "k", [(name, "float32") for name in names])
 
 
@@ -290,11 +291,11 @@ def test_module_travels_by_pickle(module):
 def test_module_takes_only_what_it_was_compiled_for(module):
     kernel = kapi.load_spirv(module)
     x, y = arrays()
-    with pytest.raises(kapi.DtypeError, match="argument `a` of kernel `axpy` must be float32, for which"):
+    with raises(kapi.DtypeError, "compiled-for-other-arguments", words=False):
         kernel[1000](1, x, y)
-    with pytest.raises(kapi.DtypeError, match="argument `x` of kernel `axpy` must be array"):
+    with raises(kapi.DtypeError, "compiled-for-other-arguments", words=False):
         kernel[1000](np.float32(1), x[::2], y)
-    with pytest.raises(kapi.KernelLaunchError, match="must be that which it was compiled for, a Range of 1 dimensions"):
+    with raises(kapi.KernelLaunchError, "compiled-for-other-space", words=False):
         kernel[kapi.NdRange(1000, 10)](np.float32(1), x, y)
 
 
@@ -316,7 +317,7 @@ def test_module_runs_no_name_of_a_parameter(module, name, tmp_path, monkeypatch)
     """However the module was made: read from a file, unpickled, or put together by hand."""
     monkeypatch.chdir(tmp_path)
     parameters = (dataclasses.replace(module.parameters[0], name=name), *module.parameters[1:])
-    with pytest.raises(kapi.KernelCompilationError, match="name of a parameter of kernel `axpy` must be an identifier"):
+    with raises(kapi.KernelCompilationError, "parameter-name", words=False):
         kapi.load_spirv(dataclasses.replace(module, parameters=parameters))
     assert not list(tmp_path.iterdir())
 
@@ -347,7 +348,7 @@ def test_record_of_failures_that_cannot_be_is_told(monkeypatch):
     module = compile_kernel(fail, (ItemType(1), ArrayType(float32, 1, "C")), options=KernelOptions(debug=True))
     count = len(module.failures)
     monkeypatch.setattr(FailureRecord, "read", classmethod(lambda cls, memory: cls(count, (0, 0, 0), (0, 0, 0))))
-    with pytest.raises(kapi.DriverError, match=f"of kernel `fail` must hold a number up to {count}, got {count + 1}"):
+    with raises(kapi.DriverError, "failure-record", words=False):
         kapi.load_spirv(module)[4](dpnp.zeros(4, dtype="float32"))
 
 
@@ -369,7 +370,7 @@ def test_module_takes_tuples():
     x, y = arrays()
     kernel[1000]((y, x), np.float32(3))
     assert y.asnumpy()[5] == 15
-    with pytest.raises(kapi.DtypeError, match=r"arguments of kernel `scale` must be those .* pair\[0\], pair\[1\], f"):
+    with raises(kapi.DtypeError, "compiled-for-other-arguments", words=False):
         kernel[1000](y, np.float32(3))
 
 
@@ -403,23 +404,21 @@ def test_numpy_arrays_are_moved_in_a_device_context(saxpy, module, origin):
         kernel[10](np.float32(2), x, y)
         kapi.call_kernel_async(kernel, kapi.Range(10), [], np.float32(1), x, y)[0].wait()
     assert (y == 1 + 3 * x).all()
-    with pytest.raises(
-        kapi.ExecutionPlacementError, match="`x` of kernel `s?axpy` must be an array of a device, got a numpy"
-    ):
+    with raises(kapi.ExecutionPlacementError, "array-on-host", words=False):
         kernel[10](np.float32(2), x, y)
 
 
 def test_tuple_for_a_parameter_is_an_error(saxpy):
     x, y = arrays()
-    with pytest.raises(kapi.DtypeError, match="argument `a` of kernel `saxpy` must be a number of float32, got a t"):
+    with raises(kapi.DtypeError, "precompiled-argument", words=False):
         saxpy[1000]((1.0, 2.0), x, y)
 
 
 def test_number_too_large_for_its_type_is_an_error(saxpy):
     x, y = arrays()
-    with pytest.raises(kapi.DtypeError, match=r"must be a number that fits float32, got 1e\+300"):
+    with raises(kapi.DtypeError, "precompiled-argument", words=False):
         saxpy[1000](1e300, x, y)
-    with pytest.raises(kapi.DtypeError, match="must be a number that fits float32, got a float32 array of shape"):
+    with raises(kapi.DtypeError, "precompiled-argument", words=False):
         saxpy[1000](x, x, y)
 
 
@@ -433,12 +432,12 @@ def test_spirv_that_is_cut_short_is_an_error(opencl_as_spirv):
     for size in lines:
         with pytest.raises(kapi.KernelCompilationError, match="code of kernel `add` must be a|entry must be the name"):
             kapi.load_spirv(opencl_as_spirv[:size], "add", add)
-    with pytest.raises(kapi.KernelCompilationError, match="must be whole SPIR-V instructions, got one of 0 words"):
+    with raises(kapi.KernelCompilationError, "precompiled-code", words=False):
         kapi.load_spirv(opencl_as_spirv + bytes(400), "add", add)
 
 
 def test_spirv_without_a_kernel_of_the_name_is_an_error(opencl_as_spirv):
-    with pytest.raises(kapi.KernelCompilationError, match="entry must be the name of a kernel .*, add, got 'sub'"):
+    with raises(kapi.KernelCompilationError, "entry-absent", words=False):
         kapi.load_spirv(opencl_as_spirv, "sub", [])
 
 
@@ -452,33 +451,31 @@ def test_spirv_of_the_other_byte_order_is_taken(opencl_as_spirv):
 
 @pytest.mark.parametrize("code", ["a/file.spv", None, 7])
 def test_spirv_that_is_no_bytes_is_an_error(code):
-    with pytest.raises(
-        kapi.KernelCompilationError, match="code of kernel `k` must be the bytes of a SPIR-V module, or"
-    ):
+    with raises(kapi.KernelCompilationError, "precompiled-code", words=False):
         kapi.load_spirv(code, "k", [])
 
 
 @pytest.mark.parametrize("source", [SOURCE.encode(), None])
 def test_source_that_is_no_text_is_an_error(source):
-    with pytest.raises(kapi.KernelCompilationError, match="source of kernel `saxpy` must be a text, got "):
+    with raises(kapi.KernelCompilationError, "precompiled-code", words=False):
         kapi.load_opencl(source, "saxpy", SAXPY)
 
 
 @pytest.mark.parametrize("entry", ["", 5, None])
 def test_entry_that_is_no_name_is_an_error(entry):
-    with pytest.raises(kapi.KernelCompilationError, match="entry must be the name of a kernel, got"):
+    with raises(kapi.KernelCompilationError, "entry-name", words=False):
         kapi.load_opencl(SOURCE, entry, SAXPY)
 
 
 @pytest.mark.parametrize("parameters", ["abc", ["float32[:]"], None])
 def test_parameters_that_are_no_pairs_are_an_error(parameters):
-    with pytest.raises(kapi.KernelCompilationError, match="parameters of kernel `k` must be a mapping or a sequence"):
+    with raises(kapi.KernelCompilationError, "parameter-types", words=False):
         kapi.load_opencl(SOURCE, "k", parameters)
 
 
 @pytest.mark.parametrize("given", ["object", "U3", "M8[s]", "longdouble", ">f4", "i4,f4", None, []])
 def test_parameter_of_a_type_that_kernels_do_not_have_is_an_error(given):
-    with pytest.raises(kapi.KernelCompilationError, match="parameter `x` of kernel `k` must be a dtype, such"):
+    with raises(kapi.KernelCompilationError, "parameter-types", words=False):
         kapi.load_opencl(SOURCE, "k", {"x": given})
 
 

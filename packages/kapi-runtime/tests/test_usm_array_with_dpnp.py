@@ -12,6 +12,7 @@ import kapi_runtime as kapi
 from kapi_runtime import memory
 from kapi_runtime.platform import dlpack
 from kapi_runtime.sycl.usm_array import new_usm_array, usm_array_of
+from kapi_sim.testing.reports import raises
 
 DTYPES = ("bool", "int8", "uint16", "int32", "uint64", "float16", "float32", "float64", "complex64", "complex128")
 
@@ -83,7 +84,7 @@ def test_capsule_is_read_once():
             return self.capsule
 
     dlpack.read_capsule(Same())
-    with pytest.raises(kapi.DtypeError, match="__dlpack__ of Same must give a capsule named dltensor, got <capsule "):
+    with raises(kapi.DtypeError, "dlpack-capsule", words=False):
         dlpack.read_capsule(Same())
 
 

@@ -19,6 +19,7 @@ from kapi_runtime.memory import UsmArray
 from kapi_runtime.platform import dlpack
 from kapi_runtime.sycl import usm_array
 from kapi_sim.testing.conformance import CASES
+from kapi_sim.testing.reports import raises
 
 KINDS = ("device", "shared", "host")
 
@@ -135,13 +136,11 @@ def test_new_array_is_of_its_kind(kind):
 
 
 def test_sizes_that_do_not_fit_are_errors():
-    with pytest.raises(
-        kapi.UsmAllocationError, match="an array must fit into the memory of its device, got 8000000000"
-    ):
+    with raises(kapi.UsmAllocationError, "device-memory-short", words=False):
         memory.device_array((1_000_000, 1_000_000))
-    with pytest.raises(kapi.UsmAllocationError, match=f"got {2**83} bytes of shared memory"):
+    with raises(kapi.UsmAllocationError, "device-memory-short", words=False):
         memory.shared_array((2**40, 2**40))
-    with pytest.raises(kapi.LimitError, match="shape must be an integer of at least 0"):
+    with raises(kapi.LimitError, "memory-shape", words=False):
         memory.device_array(-1)
 
 
@@ -171,7 +170,7 @@ def test_values_go_to_the_device_and_back(values, kind):
 def test_arrays_of_the_host_by_dlpack_are_copied():
     array = memory.asarray(Foreign(np.arange(4)))
     assert array.asnumpy().tolist() == [0, 1, 2, 3]
-    with pytest.raises(ValueError, match="values must be in unified shared memory if copy=False, got "):
+    with pytest.raises(ValueError, match="values must be in unified shared memory with copy=False, got "):
         memory.asarray(Foreign(np.arange(4)), copy=False)
 
 
@@ -304,13 +303,13 @@ def test_what_it_does_not_do_says_what_does():
     with pytest.raises(TypeError, match="array must be copied to the host to be NumPy's, got a UsmArray"):
         np.asarray(array)
     for index in ([0, 1], np.array([True, False, True]), 1.5, "a", True):
-        with pytest.raises(kapi.DtypeError, match="index of a UsmArray must be integers, slices, .* and None, got "):
+        with raises(kapi.DtypeError, "index-type", words=False):
             array[index]
     with pytest.raises(IndexError, match="index 3 is out of bounds"):
         array[3]
     with pytest.raises(TypeError, match="operand 'UsmArray' does not support ufuncs"):
         array + np.ones(3)
-    with pytest.raises(kapi.DtypeError, match='order of a copy must be "C", got'):
+    with raises(kapi.DtypeError, "copy-order", words=False):
         array.copy("F")
 
 
@@ -318,11 +317,11 @@ def test_array_that_may_not_be_written_is_refused():
     array = memory.asarray([1, 2, 3])
     fixed = memory.asarray(Speaking(array, data=(array.__sycl_usm_array_interface__["data"][0], True)))
     assert not fixed.flags.writable
-    with pytest.raises(kapi.DtypeError, match="array must be writable to be assigned to, got a read-only one"):
+    with raises(kapi.DtypeError, "argument-read-only", words=False):
         fixed[0] = 1
     with pytest.raises(BufferError, match="array must be writable to be handed on by DLPack"):
         fixed.__dlpack__()
-    with pytest.raises(kapi.DtypeError, match="target of a copy must be writable"):
+    with raises(kapi.DtypeError, "copy-to-read-only", words=False):
         memory.copy(array, fixed)
 
 
@@ -398,7 +397,7 @@ def test_kernels_take_arrays_by_the_protocol_alone():
     add[3](Speaking(array), Speaking(array), Speaking(total))
     assert memory.asnumpy(Speaking(total)).tolist() == [2, 4, 6]
     assert memory.asarray(Speaking(total)).usm_type == "device"
-    with pytest.raises(kapi.ExecutionPlacementError, match="array must name its queue as syclobj"):
+    with raises(kapi.ExecutionPlacementError, "array-without-queue", words=False):
         memory.asarray(Speaking(total, syclobj=None))
 
 

@@ -93,9 +93,38 @@ def test_what_is_no_argument_is_named(value, code):
         add[1](value, np.zeros(1))
 
 
-def test_arguments_have_no_names():
-    with raises(kapi.KernelLaunchError, "argument-by-name"):
-        add[1](np.zeros(1), target=np.zeros(1))
+@kapi.kernel
+def scale(item: kapi.Item, source, target, factor=2.0, kernel=0):
+    i = item.get_id(0)
+    target[i] = source[i] * factor + kernel
+
+
+def test_arguments_may_have_names():
+    source, target = np.arange(3.0), np.zeros(3)
+    for launch, factor in (
+        (lambda: kapi.call_kernel(scale, kapi.Range(3), source, target=target, kernel=1), 2),
+        (lambda: scale[3](target=target, source=source, factor=3.0, kernel=1), 3),
+        (lambda: kapi.call_kernel_async(scale, kapi.Range(3), [], source, kernel=1, target=target, factor=4.0), 4),
+        (lambda: scale.bind(kapi.Range(3), source, kernel=1, target=target)(), 2),
+    ):
+        target[:] = 0
+        launch()
+        assert target.tolist() == (source * factor + 1).tolist()
+
+
+@pytest.mark.parametrize(
+    ("launch", "code"),
+    [
+        (lambda a: scale[1](a, target=a, source=a), "argument-twice"),
+        (lambda a: kapi.call_kernel(scale, kapi.Range(1), a, a, width=a), "argument-unknown"),
+        (lambda a: kapi.call_kernel_async(scale, kapi.Range(1), [], a, item=a), "argument-unknown"),
+        (lambda a: scale.bind(kapi.Range(1), target=a), "argument-count"),
+        (lambda a: scale[1](a, a, 1.0, 1, 1, factor=2.0), "argument-twice"),
+    ],
+)
+def test_names_of_arguments_are_those_of_the_kernel(launch, code):
+    with raises(kapi.KernelLaunchError, code):
+        launch(np.zeros(1))
 
 
 def shares(shape, strides, size):

@@ -50,7 +50,7 @@ def test_number_that_does_not_fit_is_an_error():
             kapi.KernelCompilationError,
             "atomic-address-space",
         ),
-        (lambda a, p: kapi.AtomicRef(p, 0), kapi.KernelCompilationError, "atomic-address-space"),
+        (lambda a, p: kapi.AtomicRef(p, 0), kapi.KernelCompilationError, "atomic-of-private"),
         (lambda a, p: kapi.AtomicRef(a, 0, ORDER.ACQUIRE).store(1), kapi.KernelCompilationError, "atomic-order"),
         (lambda a, p: kapi.AtomicRef(a, 0).compare_exchange(a[0], 1), kapi.DtypeError, "atomic-expected"),
         (lambda a, p: kapi.atomic_fence(ORDER.ACQUIRE, 3), kapi.KernelCompilationError, "no-enum-member"),

@@ -66,7 +66,7 @@ def test_each_axis_is_checked(i, j, axis):
     code = "negative-index" if (i, j)[axis] < 0 else "index-out-of-bounds"
     with raises(kapi.OutOfBoundsError, code, line="a[i, j] = 1") as caught:
         kapi.call_kernel(element, kapi.Range(1), np.zeros((2, 3)), i, j)
-    assert f"along axis {axis}" in caught.value.message
+    assert f"axis {axis} of `a` has length {2 + axis}" in caught.value.message
     assert f"a[{i}, {j}]" in caught.value.message
     assert isinstance(caught.value, IndexError)
 
@@ -213,14 +213,14 @@ def test_guard_that_lets_the_index_through_is_named(line_with):
     with pytest.raises(kapi.OutOfBoundsError) as caught:
         off_by_one[4](np.zeros(4), 4)
     assert caught.value.message.splitlines()[-1] == (
-        f"  the guard at line {line_with('# guard')}, `i < n`, lets this index through: compare what is the index, "
+        f"  the guard at line {line_with('# guard')}, `i < n`, lets this index through: compare the index itself, "
         "`i + 1 < a.shape[0]`"
     )
     with pytest.raises(kapi.OutOfBoundsError) as caught:
         leaves_too_late[4](np.zeros((2, 3)))
     assert caught.value.message.splitlines()[-1] == (
-        f"  the guard at line {line_with('# leaves')}, `i > grid.shape[1]`, lets this index through: compare what is "
-        "the index, `i < grid.shape[1]`"
+        f"  the guard at line {line_with('# leaves')}, `i > grid.shape[1]`, lets this index through: compare the "
+        "index itself, `i < grid.shape[1]`"
     )
 
 

@@ -154,7 +154,7 @@ def test_function_of_executed_source_is_the_users_own():
     assert a[0] == 2
 
 
-TABLE = np.arange(3.0)
+TABLE, LARGE, TEXTS = np.arange(3.0), np.zeros(1 << 13), np.array(["a"])
 SEEN = []
 
 
@@ -166,7 +166,13 @@ SEEN = []
         ("sum(x for x in zip(a, a))", "generator"),
         ("isinstance(a, int)", "function-unknown"),
         ("time.time()", "function-unknown"),
-        ("TABLE[0]", "outside-array"),
+        ("TEXTS[0]", "outside-array"),
+        ("LARGE[0]", "outside-array-too-large"),
+        ("TABLE[0] = 1.0", "outside-array-stored"),
+        ("b = TABLE; b[1:][0] += 1.0", "outside-array-stored"),
+        ("a[0] = TABLE[3]", "index-out-of-bounds"),
+        ("a[0] = TABLE[-1]", "negative-index"),
+        ("kapi.AtomicRef(TABLE, 0).load()", "atomic-of-private"),
         ("SEEN.append(1)", "outside-collection"),
         ("a.sum()", "array-attribute"),
     ],
@@ -174,7 +180,7 @@ SEEN = []
 def test_what_no_device_has_is_refused(statement, code, tmp_path):
     file = tmp_path / "kernels.py"
     file.write_text(f"def refused(item, a):\n    {statement}\n")
-    names = {"np": np, "time": time, "TABLE": TABLE, "SEEN": SEEN}
+    names = {"np": np, "time": time, "TABLE": TABLE, "LARGE": LARGE, "TEXTS": TEXTS, "SEEN": SEEN, "kapi": kapi}
     exec(compile(file.read_text(), str(file), "exec"), names)
     with raises(kapi.KapiError, code, line=2):
         kapi.call_kernel(kapi.kernel(names["refused"]), kapi.Range(1), np.zeros(2))
@@ -190,3 +196,21 @@ def test_names_of_local_functions_are_their_own():
 
     kapi.call_kernel(shadows, kapi.Range(1), a := np.zeros(1))
     assert a[0] == 5.0
+
+
+def test_constant_array_is_what_it_was_when_the_launch_began():
+    table = np.arange(4.0)
+
+    @kapi.kernel
+    def double(item: kapi.Item, a):
+        i = item.get_id(0)
+        a[i] = 2 * table[3 - i]
+
+    for checks in ("all", "none"):
+        table[:] = range(4)
+        with kapi.simulation(checks=checks):
+            kapi.call_kernel(double, kapi.Range(4), table)  # an argument, too: what it writes is not read
+        assert table.tolist() == [6, 4, 2, 0]
+        with kapi.simulation(checks=checks):
+            kapi.call_kernel(double, kapi.Range(4), table)
+        assert table.tolist() == [0, 4, 8, 12]

@@ -187,7 +187,7 @@ def test_notebook_names_the_cell_of_what_is_no_kernel(tmp_path):
     shown = run_notebook(
         tmp_path, KERNEL, "@kapi.kernel\ndef bad(item: kapi.Item, a):\n    a[0] = [1]\nbad[1](np.zeros(1))"
     )
-    assert "  Cell In[2], line 3: a list cannot be made in a kernel" in shown
+    assert "  Cell In[2], line 3: kernels have no lists" in shown
 
 
 def test_notebook_shows_all_frames_where_they_are_asked_for(tmp_path):

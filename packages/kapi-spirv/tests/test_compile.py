@@ -297,7 +297,7 @@ def test_compilation_error_lists_every_problem():
         compile_kernel(wrong, [ItemType(1), F32, I32])
     assert str(caught.value) == (
         f"kernel wrong ({__file__}:{line}) cannot be compiled:\n"
-        f"{__file__}:{line + 1}: index must have one integer for each of 1 axes, got 2 [too-many-indices]\n"
+        f"{__file__}:{line + 1}: index must have 1 integer, one for each axis, got 2 [too-many-indices]\n"
         "    a[0, 0] = 1\n"
         f"{__file__}:{line + 2}: name 'undefined_name' is not defined [name-undefined]\n"
         "    b[0] = undefined_name  # noqa: F821"

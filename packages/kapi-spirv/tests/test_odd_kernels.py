@@ -105,7 +105,8 @@ def generate():
 
 
 NAMES = {
-    "ARRAY": np.zeros(3), "Color": Color, "COUNT": 0, "DICT": {1: 2}, "LIST": [1, 2], "OBJECT": Thing(),
+    "ARRAY": np.array(["a"]), "LARGE": np.zeros(1 << 13), "TABLE": np.zeros(3),
+    "Color": Color, "COUNT": 0, "DICT": {1: 2}, "LIST": [1, 2], "OBJECT": Thing(),
     "Point": collections.namedtuple("Point", "x y"), "TEXT": "abc", "Thing": Thing, "by_name": by_name,
     "generate": generate, "takes_all": takes_all,
     "helper": helper, "kapi": kapi, "makes_a_list": makes_a_list, "math": math, "np": np, "os": os, "random": random,

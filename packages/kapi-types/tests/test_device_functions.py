@@ -94,7 +94,7 @@ def test_recursion_is_refused(infer, function, called):
     def call(a):
         return function(a[0])
 
-    message = re.escape(f"{function.__name__}() calls {called}; the kernel language has no recursion")
+    message = re.escape(f"{function.__name__}() calls {called}, and kernels have no recursion")
     with pytest.raises(ProblemsFound, match=message):
         infer(call, I32)
 
@@ -125,7 +125,7 @@ def test_default_that_no_kernel_has_is_refused(infer):
 
         return call
 
-    with pytest.raises(ProblemsFound, match=r"default of 'exponent' of power\(\) is a list, which kernels lack"):
+    with pytest.raises(ProblemsFound, match=r"default of 'exponent' of power\(\) is a list, which kernels do not have"):
         infer(call_with([1]), F32)
 
 

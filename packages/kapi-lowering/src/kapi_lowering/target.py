@@ -141,6 +141,11 @@ class Target(ABC):
     def floats_of(self, code: bytes) -> Collection[str]:
         """Which of "float16" and "float64" emitted code computes in."""
 
+    @property
+    @abstractmethod
+    def constant_space(self) -> int:
+        """LLVM's number of the address space that constants of a module are in."""
+
     # -- functions
 
     @property

@@ -97,6 +97,10 @@ class HostTarget(Target):
     def floats_of(self, code: bytes) -> Collection[str]:
         return ("float16", "float64")  # it has them all, so that nothing is refused
 
+    @property
+    def constant_space(self) -> int:
+        return 0
+
     # -- functions
 
     @property

@@ -152,6 +152,10 @@ class PtxTarget(Target):
         instructions = _NOT_CODE.sub("", code.decode())
         return [name for name, pattern in _FLOATS.items() if pattern.search(instructions)]
 
+    @property
+    def constant_space(self) -> int:
+        return 1  # PTX's own constant memory is read in turn where work-items read different elements
+
     # -- functions
 
     @property

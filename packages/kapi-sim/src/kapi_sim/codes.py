@@ -122,6 +122,8 @@ _LANGUAGE = {
     "operator-unknown": "a kernel uses an operator that kernels do not have",
     "outer-variable-changed": "a local function changes a variable of the function around it",
     "outside-array": "a kernel takes an array from outside, which must be an argument",
+    "outside-array-stored": "a kernel stores to an array that it takes from outside",
+    "outside-array-too-large": "an array that a kernel takes from outside has more bytes than a constant may have",
     "outside-collection": "a kernel takes a list, dict or set from outside",
     "outside-object": "a kernel takes an object from outside that is no constant",
     "outside-text": "a kernel takes a text from outside",
@@ -175,9 +177,9 @@ _DEFINITIONS = {
 }
 
 _LAUNCHES = {
-    "argument-by-name": "an argument of a launch is given by name",
     "argument-count": "a kernel is launched with too few or too many arguments",
-    "argument-unknown": "a bound launch has no argument of this name",
+    "argument-twice": "an argument of a launch is given by its place and by its name",
+    "argument-unknown": "a launch has no argument of this name",
     "compiled-for-other-arguments": "a compiled kernel is launched with arguments of other types or names",
     "compiled-for-other-space": "a compiled kernel is launched over another kind of index space",
     "dependent-events": "dependent_events is no iterable of events",

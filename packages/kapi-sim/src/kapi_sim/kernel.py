@@ -108,7 +108,7 @@ def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> An
     return decorate(Kernel, function, options)
 
 
-def call_kernel(kernel: Kernel, index_space: Range | NdRange, *args: Any) -> None:
+def call_kernel(kernel: Kernel, index_space: Range | NdRange, /, *args: Any, **named: Any) -> None:
     """Run `kernel` once for each work-item of `index_space`, and wait.
 
     Parameters
@@ -119,6 +119,8 @@ def call_kernel(kernel: Kernel, index_space: Range | NdRange, *args: Any) -> Non
         The work-items; an NdRange for a kernel that uses work-groups.
     *args : numpy.ndarray or number or tuple or LocalAccessor
         One for each parameter after the work-item.
+    **named
+        Those that are given by the names of the kernel's parameters.
 
     Raises
     ------
@@ -132,7 +134,7 @@ def call_kernel(kernel: Kernel, index_space: Range | NdRange, *args: Any) -> Non
     try:
         require_kernel(kernel, Kernel)
         require_index_space(index_space)
-        kernel.run(index_space, args)
+        kernel.run(index_space, kernel.placed(args, named) if named else args)
     except Exception as error:
         shorten(error, isinstance(error, KapiError))
         raise
@@ -151,7 +153,7 @@ class Event:
 
 
 def call_kernel_async(
-    kernel: Kernel, index_space: Range | NdRange, dependent_events: Iterable[Any], *args: Any
+    kernel: Kernel, index_space: Range | NdRange, dependent_events: Iterable[Any], /, *args: Any, **named: Any
 ) -> tuple[Event, Event]:
     """Run `kernel` after `dependent_events`, and return events to wait for.
 
@@ -163,7 +165,7 @@ def call_kernel_async(
         The work-items.
     dependent_events : iterable of Event
         Launches that must be done before.
-    *args
+    *args, **named
         As for `call_kernel`.
 
     Returns
@@ -179,7 +181,7 @@ def call_kernel_async(
     try:
         require_kernel(kernel, Kernel)
         require_index_space(index_space)
-        return kernel.submit(index_space, dependent_events, args)
+        return kernel.submit(index_space, dependent_events, kernel.placed(args, named) if named else args)
     except Exception as error:
         shorten(error, isinstance(error, KapiError))
         raise

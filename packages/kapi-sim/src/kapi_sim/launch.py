@@ -38,6 +38,7 @@ from kapi_sim.language.words.index_space import NdRange, Range
 from kapi_sim.language.words.outside import CARRIED_OUT
 from kapi_sim.log import log_launch
 from kapi_sim.memory.arguments import READ_ONLY, Bound, bind
+from kapi_sim.memory.constants import CONSTANT
 from kapi_sim.memory.views import View
 from kapi_sim.memory.watchdog import SpinningError, deadlock
 from kapi_sim.run.order import Order
@@ -247,16 +248,18 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
     note = f"in {bound.clock.describe()} of kernel `{kernel.name}`" + (f", at {where}" if where else "")
     if isinstance(error, OverflowError) and str(error).startswith(("Python integer", "Python int too large")):
         raised = DtypeError(
-            f"a Python number must fit the type that it meets, got: {error}: convert it, or compute in a wider type",
+            f"a Python number does not fit the type of its operation: {error}; convert it, or use a wider type",
             code="number-unfit",
         ).with_traceback(error.__traceback__)
         raised.add_note(note)
         raise raised from error
     if isinstance(error, ValueError) and bound.unwritable and "read-only" in str(error):
         name = _stored_to(error, bound)
+        said = bound.unwritable[name]
+        subject = "array" if said is CONSTANT else "argument"
         refused = KernelLaunchError(
-            f"argument `{name}` of kernel `{kernel.name}` must be {bound.unwritable[name]}",
-            code="argument-read-only" if bound.unwritable[name] is READ_ONLY else "argument-overlaps-itself",
+            f"{subject} `{name}` of kernel `{kernel.name}` must be {said}",
+            code=_UNWRITABLE.get(said, "argument-overlaps-itself"),
         ).with_traceback(error.__traceback__)
         refused.add_note(note)
         raise refused from None
@@ -279,6 +282,9 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         note = f"in kernel `{kernel.name}`"  # the message has the place
     if not isinstance(error, _NAME_WORK_ITEMS):
         error.add_note(note)
+
+
+_UNWRITABLE = {READ_ONLY: "argument-read-only", CONSTANT: "outside-array-stored"}
 
 
 def _stored_to(error: Exception, bound: Bound) -> str:

@@ -138,6 +138,10 @@ class SpirvTarget(Target):
     def floats_of(self, code: bytes) -> Collection[str]:
         return [each.lower() for each in read_header(code).capabilities if each in ("Float16", "Float64")]
 
+    @property
+    def constant_space(self) -> int:
+        return 2
+
     # -- functions
 
     @property

@@ -207,7 +207,7 @@ def _require_floats(function: FunctionType, floats: Collection[str], lowered: Lo
             where = f":\n{describe_problems(problems)}" if problems else ""
             raise KernelCompilationError(
                 f"{function.__name__} ({function.__code__.co_filename}:{function.__code__.co_firstlineno}) "
-                f"must do without {width} on a device that has none, got {width}{where}",
+                f"uses {width}, which the device does not have{where}",
                 code=f"needs-{width}",
                 problems=problems,
             )
@@ -228,16 +228,15 @@ def _emitted(
     except HelperEndedError as error:
         place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         raise KernelCompilationError(
-            f"{kind} {function.__name__} ({place}) was not compiled: the helper process that runs LLVM must be left "
-            f"alone, got {error}, and so did the one after it; as a rule the machine is short of memory. Nothing is "
-            "wrong with the kernel: free some memory, and launch it again",
+            f"{kind} {function.__name__} ({place}) was not compiled: the helper process that runs LLVM ended twice: "
+            f"{error}. The kernel is not at fault; the machine may be short of memory: free some, and launch again",
             code="helper-lost",
         ) from error
     except EmissionError as error:
         spelled = ", ".join(f"{name}: {type_}" for name, type_ in zip(names, args, strict=True))
         place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         raise KernelCompilationError(
-            f"{kind} {function.__name__} ({place}) must use only what {target.name} can express, "
-            f"got {error}; compiled for {spelled}",
+            f"{kind} {function.__name__} ({place}) has code that {target.name} cannot express: "
+            f"{error}; compiled for {spelled}",
             code="target-lacks",
         ) from error

@@ -75,7 +75,7 @@ class OffloadedFunction:
             if isinstance(node, (ast.Nonlocal, ast.Global)):
                 place = f"{function.__code__.co_filename}:{node.lineno}"
                 raise KernelCompilationError(
-                    f"function {function.__name__} must assign variables of its own only, since Numba takes others for "
+                    f"function {function.__name__} must assign its own variables only, since Numba takes others for "
                     f"constants, got `{ast.unparse(node)}` at {place}: return the value",
                     code="offload-changes-outside",
                 )

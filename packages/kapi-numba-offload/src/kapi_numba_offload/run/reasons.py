@@ -40,15 +40,15 @@ IN_PLACE = "It runs on the host, in the memory of its arrays."
 
 REASONS: dict[str, Reason] = {
     "sequential-loop": Reason(
-        "a plain `for` or `while` loop over elements of a USM array says that its iterations depend on each other",
-        "write `numba.prange` if they do not, or an expression of whole arrays",
+        "the iterations of a plain `for` or `while` loop over elements of a USM array may depend on each other",
+        "write `numba.prange` if they are independent, or an expression of whole arrays",
     ),
     "carried-value": Reason(
-        "an iteration of the `prange` loop reads what an earlier one assigned, and not as a reduction",
+        "an iteration of the `prange` loop reads a variable of an earlier iteration, and this is no reduction",
         "assign the variable before it is read in the iteration, or reduce with one of + - * min max & | ^",
     ),
     "value-after-loop": Reason(
-        "a variable that iterations of the `prange` loop assign is read after the loop, when it could be any one's",
+        "a variable that iterations of the `prange` loop assign is read after the loop, with any of their values",
         "store the value in an element of an array, or reduce it",
     ),
     "array-reduction": Reason(
@@ -56,28 +56,28 @@ REASONS: dict[str, Reason] = {
         "loop over the elements of the result in `prange`, or use `dpnp.sum` with an axis",
     ),
     "early-exit": Reason(
-        "an iteration of the `prange` loop may end it by `break` or `return`, so that later ones are not to be done",
-        "let iterations store or reduce what they find, and look at it after the loop",
+        "an iteration of the `prange` loop may end the loop by `break` or `return`",
+        "store or reduce the findings of iterations, and read them after the loop",
     ),
     "loop-variable": Reason(
         "the body of the `prange` loop assigns the loop's own variable",
         "use a variable of another name",
     ),
     "not-in-kernel": Reason(
-        "the body of the `prange` loop has what kernels lack",
-        "take the line that is named out of the loop, or write it with elements and numbers",
+        "the body of the `prange` loop has code that kernels do not support",
+        "move the named line out of the loop, or write it with elements and numbers",
     ),
     "shared-memory": Reason(
-        "the `prange` loop stores to an array that shares memory with one that a temporary row of the loop is made of",
+        "the `prange` loop stores to an array that shares memory with the source of a temporary row",
         "give the loop arrays that share no memory: `a.copy()`",
     ),
     "host-function": Reason(
-        "dpnp has not this NumPy function, or not with such arguments, or it is a `numba.stencil`",
-        "write it with functions that dpnp has, a stencil with slices or `prange`, or work on a copy: `a.asnumpy()`",
+        "dpnp lacks this NumPy function or these arguments, or the function is a `numba.stencil`",
+        "use functions that dpnp has, write a stencil with slices or `prange`, or work on a copy: `a.asnumpy()`",
     ),
     "host-call": Reason(
         "a function that is called with NumPy arrays in a device context cannot be offloaded",
-        "write expressions of whole arrays or `prange` loops, or give it dpnp arrays to see more",
+        "write expressions of whole arrays or `prange` loops; a call with dpnp arrays says more",
     ),
 }
 """The reasons by their ids."""
@@ -137,7 +137,7 @@ def fall_back(place: Any, refusal: Refusal, allowed: bool, how: str = ON_COPIES)
     )
     if not allowed:
         raise KernelCompilationError(
-            f"function {place.function} must be offloaded as a whole, since fallback is switched off, got\n  {text}",
+            f"function {place.function} must be offloaded as a whole, since fallback is off, got\n  {text}",
             code="offload-falls-back",
         )
     warnings.warn(OffloadFallbackWarning(f"{text}\n  {how}"), stacklevel=4)

@@ -23,11 +23,12 @@ from kapi_runtime.build.outside_names import (
 )
 from kapi_sim import DeviceFunction
 from kapi_sim.language.attributes import MISSING, attribute_of, has_constants
+from kapi_sim.language.outside_values import is_constant_array
 
 __all__ = ["Captures"]
 
 # Compared by type and value; all else by identity.
-_PLAIN = (bool, int, str, np.generic)
+_PLAIN = (bool, int, str, bytes, np.generic)
 
 
 class Captures:
@@ -106,6 +107,11 @@ def _is_equal(now: Any, value: Any) -> bool:
     return isinstance(value, _PLAIN) and bool(now == value)
 
 
+def _contents(array: np.ndarray[Any, Any], _name: str) -> bytes:
+    """What an array holds, which may be changed in place."""
+    return b"%r %r " % (array.dtype.str, array.shape) + array.tobytes()
+
+
 class _Collection:
     """What is found of a function and of all that it calls."""
 
@@ -161,6 +167,8 @@ class _Collection:
         elif isinstance(value, tuple):
             for each in value:
                 self._follow(each, code)
+        elif is_constant_array(value):
+            self.others.append((_contents, value, "", _contents(value, "")))
         elif isinstance(value, enum.Enum):
             self.others.append((getattr, value, "_value_", value.value))
         elif (id(value), code) not in self._met:  # other code takes other attributes

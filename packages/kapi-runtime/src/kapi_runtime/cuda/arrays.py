@@ -180,7 +180,7 @@ def _by_interface(value: Any) -> ArrayFields | None:
         return _by_dlpack(value)
     if interface.get("mask") is not None:
         raise DtypeError(
-            f"an array must be without a mask, which kernels would not see, got a {type(value).__name__} with one: "
+            f"an array must be without a mask, which kernels ignore, got a {type(value).__name__} with one: "
             "fill it first",
             code="argument-array-class",
         )

@@ -224,8 +224,8 @@ class CudaDevice(Device):
     def split(self, *compute_units: int, equally: int | None = None) -> list[Any]:
         """Raise DeviceNotFoundError: CUDA's driver makes no sub-devices."""
         raise DeviceNotFoundError(
-            f"{describe_device(self)} must have sub-devices to be split, got a CUDA device, which has none: instances "
-            "of a GPU (MIG) are made by `nvidia-smi mig`, and are devices of their own",
+            f"{describe_device(self)} has no sub-devices, as CUDA devices have none: instances "
+            "of a GPU (MIG) are made by `nvidia-smi mig`, and are devices themselves",
             code="sub-devices",
         )
 

@@ -123,20 +123,20 @@ def error_of(name: str, code: int, what: str = "") -> KapiError:
     got = f"{called} ({code}) from {name}{_text_of(code)}"
     if code == _OUT_OF_MEMORY:
         return UsmAllocationError(
-            f"{what or 'memory of a CUDA device'} must be had, got {got}", code="device-memory-short"
+            f"{what or 'memory of a CUDA device'} cannot be allocated: {got}", code="device-memory-short"
         )
     if code == _NO_DEVICE:
         return DeviceNotFoundError(_no_device(), code="no-device")
     if called in _LOSES_THE_CONTEXT:
         return DriverError(
-            f"{what or 'work on a CUDA device'} must end well, got {got}: {_LOSES_THE_CONTEXT[called]}.\n"
+            f"{what or 'work on a CUDA device'} failed: {got}: {_LOSES_THE_CONTEXT[called]}.\n"
             "The device's context is lost, with all arrays in it, for CuPy, PyTorch and every other library of this "
             "process: start another one.\n"
             "An earlier launch may be the cause. `@kapi.kernel(debug=True)` and the simulator name the line; "
             "`compute-sanitizer python program.py` finds what kernels of other libraries do",
             code="context-lost",
         )
-    return DriverError(f"{what or 'the CUDA driver'} must go on, got {got}", code="driver-failed")
+    return DriverError(f"{what or 'the CUDA driver'} failed: {got}", code="driver-failed")
 
 
 def name_of(code: int) -> str:

@@ -47,7 +47,7 @@ def new(
     """
     if kind == "shared" and not queue.device.has_managed_memory:
         raise LimitError(
-            f"a device must have managed memory for shared arrays, got {describe_queue(queue)}: make a device array",
+            f"{describe_queue(queue)} has no managed memory for shared arrays: make a device array",
             code="device-lacks",
         )
     array = new_cuda_array(shape, dtype, kind, queue, is_on_queue)

@@ -97,14 +97,14 @@ class Kernel(DeviceLaunchable):
             note_launch(self.__name__, space)
         return events
 
-    def bind(self, index_space: Range | NdRange, *args: Any) -> BoundLaunch:
+    def bind(self, index_space: Range | NdRange, /, *args: Any, **named: Any) -> BoundLaunch:
         """Validate a launch now, compile its kernel, and return it, to be made by calling it.
 
         Each launch costs less than that of `call_kernel_async`: no argument is looked at again.  An array that is
         given another shape in place must be replaced by itself.
         """
         require_index_space(index_space)
-        return BoundLaunch(self, index_space, args)
+        return BoundLaunch(self, index_space, self.placed(args, named) if named else args)
 
     def renewals(self) -> int:
         """Forget what was compiled if a global, closure or module's attribute that it holds is another by now.
@@ -218,7 +218,7 @@ def kernel(function: Callable[..., None] | None = None, /, **options: Any) -> An
     return decorate(Kernel, function, options)
 
 
-def call_kernel(kernel: DeviceLaunchable, index_space: Range | NdRange, *args: Any) -> None:
+def call_kernel(kernel: DeviceLaunchable, index_space: Range | NdRange, /, *args: Any, **named: Any) -> None:
     """Run `kernel` once for each work-item of `index_space` on the device of its arrays, and wait.
 
     Parameters
@@ -229,6 +229,8 @@ def call_kernel(kernel: DeviceLaunchable, index_space: Range | NdRange, *args: A
         The work-items; an NdRange for a kernel that uses work-groups.
     *args : array of a device, number or LocalAccessor
         One for each parameter after the work-item; the arrays share one queue.
+    **named
+        Those that are given by the names of the kernel's parameters.
 
     Raises
     ------
@@ -247,11 +249,11 @@ def call_kernel(kernel: DeviceLaunchable, index_space: Range | NdRange, *args: A
     """
     require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
     require_index_space(index_space)
-    kernel.run(index_space, args)
+    kernel.run(index_space, kernel.placed(args, named) if named else args)
 
 
 def call_kernel_async(
-    kernel: DeviceLaunchable, index_space: Range | NdRange, dependent_events: Iterable[Any], *args: Any
+    kernel: DeviceLaunchable, index_space: Range | NdRange, dependent_events: Iterable[Any], /, *args: Any, **named: Any
 ) -> tuple[HostEvent, Any]:
     """Submit `kernel` after `dependent_events`, and return events to wait for.
 
@@ -266,7 +268,7 @@ def call_kernel_async(
         The work-items.
     dependent_events : iterable of HostEvent, Event or native events
         What must be done before.
-    *args
+    *args, **named
         As for `call_kernel`.
 
     Returns
@@ -283,4 +285,4 @@ def call_kernel_async(
     """
     require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
     require_index_space(index_space)
-    return kernel.submit(index_space, dependent_events, args)
+    return kernel.submit(index_space, dependent_events, kernel.placed(args, named) if named else args)

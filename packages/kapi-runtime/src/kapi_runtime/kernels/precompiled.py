@@ -82,8 +82,8 @@ class PrecompiledKernel(DeviceLaunchable):
         def make(platform: Platform, queue: Any) -> Made:
             if platform.name != self._foreign.platform:
                 raise placement_error(
-                    f"arguments of kernel `{self.__name__}` must be arrays of {self._foreign.platform}, for which its "
-                    f"code is, got arrays of {platform.name}",
+                    f"arguments of kernel `{self.__name__}` must be arrays of {self._foreign.platform}, which its "
+                    f"code is for, got arrays of {platform.name}",
                     code="different-platforms",
                 )
             return Made(self._build_for(platform, queue), self._values(arguments))

@@ -23,6 +23,7 @@ from kapi_sim import (
     OutOfBoundsError,
     Range,
 )
+from kapi_sim.checks.bounds import describe_index
 from kapi_sim.errors import KapiWarning
 from kapi_sim.language.exceptions import made_exception
 
@@ -120,7 +121,7 @@ class FailureWatch:
             self.check()
         except Exception as error:
             warnings.warn(
-                f"a launch of kernel `{self._module.name}` failed, and nobody waited for its host event: "
+                f"a launch of kernel `{self._module.name}` failed, and no one waited for its host event: "
                 f"{type(error).__name__}: {error}; call `wait()` of the host event, which raises it",
                 KapiWarning,
                 stacklevel=2,
@@ -139,8 +140,7 @@ class FailureWatch:
 def _describe_index(failure: Failure, record: FailureRecord) -> str:
     index, axis, extent = record.details
     name = f"`{failure.args[0]}`" if failure.args[0] else "an array"
-    valid = f"from 0 to {extent - 1}" if extent else "absent, for the axis has no elements"
-    return f"index of {name} along axis {axis} must be {valid}, got {index}"
+    return describe_index(name, axis, index, extent)
 
 
 def _place(failure: Failure) -> str:

@@ -56,7 +56,7 @@ def require_apart(module: KernelModule, arguments: Arguments) -> None:
         copied = first if writes_second and not writes_first else second
         raise KernelLaunchError(
             f"arguments `{first}` and `{second}` of {kernel} must not overlap unless they are the same view, "
-            "for work-items run in any order, got\n"
+            "since work-items run in any order, got\n"
             f"  `{first}` in bytes {_addresses(a_span)}\n"
             f"  `{second}` in bytes {_addresses(b_span)}\n"
             f"Give the kernel a copy of one: `{copied} = {copied}.copy()`",

@@ -117,7 +117,7 @@ class Event:
         marks = [_timed_of(self), _timed_of(end)]
         if self._device != end._device:
             raise KernelLaunchError(
-                "events must be on one device to be timed, for each has a clock of its own, got "
+                "events must be on one device to be compared, since each device has its own clock, got "
                 f"{self._platform.describe_device(self._device)} and {end._platform.describe_device(end._device)}",
                 code="events-of-devices",
             )
@@ -169,12 +169,12 @@ def _timed_of(event: Any) -> Any:
         )
     if event.device_event is None:
         raise KernelLaunchError(
-            "an event must be recorded before it is timed, got one that was not: `record()` it",
+            "an event without a record has no time: call its record() first",
             code="event-unrecorded",
         )
     if event._timed is None:
         raise KernelLaunchError(
-            "an event must be made with timing=True to be timed, got one with timing=False: make it by `Event()`",
+            "an event with timing=False has no time: make it with `Event()`",
             code="event-without-times",
         )
     return event._timed

@@ -154,8 +154,7 @@ def profile_start() -> Recording:
     with _switch:
         if recorder.active is not None:
             raise KernelLaunchError(
-                f"profiling must be stopped before it is started, got {shown(recorder.active)}: call "
-                "profile_stop() first",
+                f"profiling is running already, into {shown(recorder.active)}: call profile_stop() first",
                 code="profiling-running",
             )
         recorder.active = recording = Recording()
@@ -189,7 +188,7 @@ def _end() -> Recording:
         recording = recorder.active
         if not isinstance(recording, Recording):
             raise KernelLaunchError(
-                "profiling must be started before it is stopped, got none: call profile_start()",
+                "profiling is not running: call profile_start() first",
                 code="profiling-stopped",
             )
         recorder.active = None

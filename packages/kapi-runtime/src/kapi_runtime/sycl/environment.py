@@ -120,7 +120,9 @@ def _write(path: Path, text: str) -> str:
         os.chmod(name, 0o644)
         os.replace(name, path)
     except OSError as error:
-        raise DriverError(f"{path} must be writable, got {error}: run this as its owner", code="driver-file") from error
+        raise DriverError(
+            f"{path} cannot be written: {error}; run this command as its owner", code="driver-file"
+        ) from error
     return f"wrote {path}"
 
 
@@ -129,6 +131,6 @@ def _delete(path: Path) -> str:
         path.unlink()
     except OSError as error:
         raise DriverError(
-            f"{path} must be removable, got {error}: run this as its owner", code="driver-file"
+            f"{path} cannot be removed: {error}; run this command as its owner", code="driver-file"
         ) from error
     return f"removed {path}"

@@ -55,7 +55,7 @@ def asarray(
         host = host.astype(host.dtype.newbyteorder("="), copy=False)
         if copy is False:
             raise ValueError(
-                f"values must be in unified shared memory if copy=False, got {type(values).__name__}: leave copy out"
+                f"values must be in unified shared memory with copy=False, got {type(values).__name__}: leave copy out"
             )
         array = new(host.shape, host.dtype, usm_type or "device", queue, None)
         copy_array(array, host, "host to device")
@@ -96,7 +96,7 @@ def _dpnp() -> ModuleType:
         import dpnp
     except ImportError as error:
         raise DriverError(
-            f"dpnp must be importable where it is installed, whose arrays kapi_runtime.memory returns, got: {error}; "
+            f"dpnp is installed and cannot be imported, though kapi_runtime.memory returns its arrays: {error}; "
             '`pip install "kapi-runtime[cpu,dpnp]"` mends it, and `pip uninstall dpnp` leaves the arrays to kapi',
             code="dpnp-broken",
         ) from error

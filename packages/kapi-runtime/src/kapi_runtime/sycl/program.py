@@ -123,9 +123,8 @@ def _build(module: SpirvModule, queue: Any, device: Any) -> DeviceKernel:
     for capability, aspect, ability in _ABILITIES:
         if capability in module.capabilities and not getattr(device, aspect):
             raise LimitError(
-                f"kernel `{module.name}` must do without {ability} on {describe_device(device)}, got a "
-                "kernel that "
-                "uses it: convert its arrays and numbers, or choose another device",
+                f"kernel `{module.name}` uses {ability}, which {describe_device(device)} does not have: "
+                "convert its arrays and numbers, or choose another device",
                 code="device-lacks",
             )
     try:

@@ -115,8 +115,8 @@ def profiling_queue(queue: Any) -> Any:
         return queue
     if not queue.sycl_device.has_aspect_queue_profiling:
         raise LimitError(
-            f"times must be taken by a device that can, got {describe_device(queue.sycl_device)}, which has no "
-            "profiling: measure on the host, or make events with timing=False",
+            f"{describe_device(queue.sycl_device)} takes no times, since it has no profiling: "
+            "measure on the host, or make events with timing=False",
             code="device-without-times",
         )
     return dpctl.SyclQueue(queue.sycl_context, queue.sycl_device, property="enable_profiling")

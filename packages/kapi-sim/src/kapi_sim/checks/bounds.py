@@ -10,7 +10,7 @@ from kapi_sim.errors import OutOfBoundsError
 from kapi_sim.items.clock import Clock
 from kapi_sim.language.source import Site, line_of, parse_code, site_of
 
-__all__ = ["fail_outside", "fail_rank", "spell"]
+__all__ = ["describe_index", "fail_outside", "fail_rank", "spell"]
 
 
 def fail_outside(
@@ -19,18 +19,36 @@ def fail_outside(
     """Raise for an index that lies outside one axis of the array called `name`, used where the kernel stands."""
     site = site_of(frame.f_code, frame.f_lasti)
     extent = shape[axis]
-    valid = f"from 0 to {extent - 1}" if extent else "absent, for the axis has no elements"
     if position < 0:
-        cure = f"kernels know no wrap-around: for the end of the axis write {name}.shape[{axis}] - {-position}"
+        cure = f"negative indices do not count from the end: write {name}.shape[{axis}] - {-position}"
     else:
         cure = _guard_that_lets_through(name, axis, frame) or (
             f"guard the access with `if index < {name}.shape[{axis}]`, or launch as many work-items as it has"
         )
     raise OutOfBoundsError(
-        f"index of `{name}` along axis {axis} must be {valid}, got {position} in {spell(name, index)}, "
-        f"shape {shape}\n  {clock.describe()} at {site}\n  {cure}",
+        f"{describe_index(f'`{name}`', axis, position, extent)}, in {spell(name, index)} of shape {shape}\n"
+        f"  {clock.describe()} at {site}\n  {cure}",
         code="negative-index" if position < 0 else "index-out-of-bounds",
     )
+
+
+def describe_index(name: str, axis: int, position: int, extent: int) -> str:
+    """Say what is wrong with an index, in the simulator and on a device alike.
+
+    Parameters
+    ----------
+    name : str
+        The array, as the message calls it.
+    axis, position, extent : int
+        The axis, the index along it, and the axis' length.
+
+    Examples
+    --------
+    >>> describe_index("`a`", 0, 3, 3)
+    'index 3 is out of bounds: axis 0 of `a` has length 3'
+    """
+    fault = "negative" if position < 0 else "out of bounds"
+    return f"index {position} is {fault}: axis {axis} of {name} has length {extent}"
 
 
 def _guard_that_lets_through(name: str, axis: int, frame: FrameType) -> str:
@@ -53,8 +71,8 @@ def _guard_that_lets_through(name: str, axis: int, frame: FrameType) -> str:
         is_before = isinstance(node.body[-1], ast.Return) and (node.end_lineno or line) < line
         if (is_around or is_before) and len(parts) > axis and _names(node.test) & _names(parts[axis]):
             return (
-                f"the guard at line {node.lineno}, `{ast.unparse(node.test)}`, lets this index through: compare what "
-                f"is the index, `{ast.unparse(parts[axis])} < {name}.shape[{axis}]`"
+                f"the guard at line {node.lineno}, `{ast.unparse(node.test)}`, lets this index through: compare the "
+                f"index itself, `{ast.unparse(parts[axis])} < {name}.shape[{axis}]`"
             )
     return ""
 

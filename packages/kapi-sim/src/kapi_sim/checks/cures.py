@@ -100,7 +100,7 @@ def cure_of_race(
             f"the barrier at {clock.weak_barrier} has a fence_scope too narrow to order memory between "
             "work-items: leave fence_scope out, or make it MemoryScope.WORK_GROUP"
         )
-    met = "" if clock.algorithm is None else f"; the group algorithm at {clock.algorithm} is none: it orders no memory"
+    met = "" if clock.algorithm is None else f"; the group algorithm at {clock.algorithm} orders no memory"
     if is_update:
         return Cure(f"both work-items are at line {first}: give each element one writer, or {_UPDATE}{met}")
     if not is_local and _groups(clock) > 1:
@@ -146,7 +146,7 @@ def _in_one_function(clock: Clock, code: CodeType, low: int, high: int) -> Cure:
         line = next(line for line in barriers if low < line < high)
         return Cure(
             f"a `group_barrier` after line {high}, before the loop at line {loop.lineno} comes round to line {low}, "
-            f"would order them; that at line {line} orders them within one turn only",
+            f"would order them; the barrier at line {line} orders them within one turn only",
             Barrier(code.co_filename, code.co_firstlineno, high, "after"),
         )
     if loop is None and tree is not None and low < high:

@@ -39,8 +39,7 @@ class PrivateTrail:
         """
         if address not in self._written:
             raise UninitializedReadError(
-                f"{spell(array.name, index)} (private memory) must be written before it is read, "
-                f"got a read of what was never written\n"
+                f"{spell(array.name, index)} (private memory) is read, and was never written\n"
                 f"  {self._clock.describe()} read it at {site_of(frame.f_code, frame.f_lasti)}\n"
                 "  write each element first, or make the array with fill_zeros=True",
                 code="read-before-write",
@@ -74,8 +73,7 @@ def unwritten_read(trail: Trail) -> Exception | None:
         else:
             cure = "fill the array before the launch, or write each element in the kernel before it is read"
         error = UninitializedReadError(
-            f"{spell(array.name, index)} ({trail.space} memory) must be written before it is read, "
-            f"got a read of what nobody wrote\n"
+            f"{spell(array.name, index)} ({trail.space} memory) is read, and no work-item has written it\n"
             f"  {trail.clock.describe(uid)} read it at {site_of(code, instruction)}\n"
             f"  {cure}",
             code="read-before-write",

@@ -60,12 +60,12 @@ def check_dtype(subject: str, dtype: np.dtype[Any], profile: Profile) -> None:
     """Raise `DtypeError` if the device does not compute in the dtype of what `subject` names."""
     if not profile.has_fp64 and dtype in (np.float64, np.complex128):
         raise DtypeError(
-            f"{subject} must not be {dtype} on a device without fp64, got {dtype}: convert it to float32",
+            f"{subject} is {dtype}, which a device without fp64 does not have: convert it to float32",
             code="needs-fp64",
         )
     if not profile.has_fp16 and dtype == np.float16:
         raise DtypeError(
-            f"{subject} must not be float16 on a device without fp16, got float16: convert it to float32",
+            f"{subject} is float16, which a device without fp16 does not have: convert it to float32",
             code="needs-fp16",
         )
 
@@ -73,7 +73,7 @@ def check_dtype(subject: str, dtype: np.dtype[Any], profile: Profile) -> None:
 def fail_wide(element: str, value: np.generic, clock: Clock, site: Site) -> NoReturn:
     """Raise for a float64 that a kernel computed and stores to `element`, on a device that has none."""
     raise DtypeError(
-        f"what is stored to {element} must not be {value.dtype} on a device without fp64, got {shown(value)}\n"
+        f"the value stored to {element} is {value.dtype}, which a device without fp64 does not have: {shown(value)}\n"
         f"  {clock.describe()} at {site}\n"
         "  integers divided by each other, or multiplied by a float, give float64: convert one to numpy.float32 first",
         code="needs-fp64",

@@ -9,6 +9,7 @@ from typing import Any
 
 from kapi_sim.items.meetings import Word
 from kapi_sim.language.attributes import resolve
+from kapi_sim.memory.constants import Snapshot
 
 __all__ = ["HOOKS", "Compiled", "Dependency", "FunctionState", "with_code"]
 
@@ -17,6 +18,7 @@ Dependency = tuple[Callable[..., Any], tuple[str, ...], object]
 
 HOOKS = (
     "_kapi_changes",
+    "_kapi_constant",
     "_kapi_fence",
     "_kapi_line",
     "_kapi_print",
@@ -86,8 +88,8 @@ class Compiled:
         All functions that were made in place of the user's.
     without_source : list of code
         Functions that run as they are.
-    originals : list of FunctionState
-        The user's functions as they were: one that is patched in place is rewritten anew.
+    originals : list of FunctionState or Snapshot
+        The user's functions and arrays as they were: where one is changed in place, the kernel is rewritten anew.
     words : list of Word
         Words of a dialect that are called.
     """
@@ -103,7 +105,7 @@ class Compiled:
     dependencies: list[Dependency] = field(default_factory=list)
     made: list[FunctionType] = field(default_factory=list)
     without_source: list[CodeType] = field(default_factory=list)
-    originals: list[FunctionState] = field(default_factory=list)
+    originals: list[FunctionState | Snapshot] = field(default_factory=list)
     words: list[Word] = field(default_factory=list)
 
     def is_current(self) -> bool:

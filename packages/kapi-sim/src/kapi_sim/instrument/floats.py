@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kapi_sim.errors import KapiError
 from kapi_sim.language.attributes import MISSING, bound_names, called_function, resolve
 
 __all__ = ["may_make_complex", "may_make_floats"]
@@ -68,7 +69,10 @@ def _is_complex(value: Any) -> bool:
     if isinstance(value, tuple):
         return any(map(_is_complex, value))
     kind = value if isinstance(value, type) else type(value)
-    dtype = getattr(value, "dtype", None)
+    try:
+        dtype = getattr(value, "dtype", None)
+    except KapiError:  # an array of numba.cuda's that only a running kernel may look at
+        return True
     is_array = isinstance(dtype, np.dtype) and dtype.kind == "c"
     is_module = value is cmath or getattr(value, "__module__", None) == "cmath"
     return issubclass(kind, (complex, np.complexfloating)) or is_array or is_module

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from kapi_sim.errors import KernelCompilationError, KernelProblem
 from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, with_code
 from kapi_sim.instrument.floats import may_make_complex, may_make_floats
@@ -23,10 +25,12 @@ from kapi_sim.instrument.rewriter import Rewriter
 from kapi_sim.items.meetings import Converging, Word, is_algorithm, is_meeting
 from kapi_sim.language.attributes import bound_names, called_function, dotted_path, resolve
 from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.outside_values import is_constant_array
 from kapi_sim.language.source import FUTURE_FLAGS, is_source_of, parse_function
 from kapi_sim.language.syntax import find_problems
 from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
+from kapi_sim.memory.constants import Snapshot
 from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, power, remainder, wrapped_ring
 from kapi_sim.numbers.complex_order import ORDERED, ordered
@@ -133,7 +137,8 @@ class _Compilation:
         self.orders_memory = False
         self.waits = False
         self.dependencies: list[Dependency] = []
-        self.originals: list[FunctionState] = []
+        self.originals: list[FunctionState | Snapshot] = []
+        self._snapshots: dict[int, Snapshot] = {}
         self._words: list[Word] = []
 
     def look_through(self, kernel: Callable[..., Any]) -> None:
@@ -245,11 +250,19 @@ class _Compilation:
                 ", which calls ".join(f"{each.__name__}()" for each in (*between, function)) if between else "itself"
             )
             code = function.__code__
-            text = f"{function.__name__}() calls {calls}; the kernel language has no recursion, as SYCL has none: "
+            text = f"{function.__name__}() calls {calls}, and kernels have no recursion: "
             self._problems.append(
                 KernelProblem("recursion", code.co_filename, code.co_firstlineno, f"{text}write a loop")
             )
         return cell
+
+    def snapshot(self, function: Callable[..., Any], path: tuple[str, ...], array: np.ndarray[Any, Any]) -> Snapshot:
+        """Return what an array, which a path in a function leads to, holds now."""
+        self.dependencies.append((function, path, array))
+        if id(array) not in self._snapshots:
+            self._snapshots[id(array)] = Snapshot(array)
+            self.originals.append(self._snapshots[id(array)])
+        return self._snapshots[id(array)]
 
     def has_meeting(self, function: Callable[..., Any]) -> bool:
         """Tell whether a barrier or a group algorithm is reached by calls that can be followed."""
@@ -312,8 +325,8 @@ class _Compilation:
             if tree is not None and not is_source_of(tree, function):
                 tree, code = None, function.__code__
                 text = (
-                    f"the source of `{function.__name__}` must be what the function was made of, got another text: "
-                    "the file has been changed since; import it anew, or start the program again"
+                    f"the file of `{function.__name__}` has changed since the function was defined: "
+                    "import it again, or restart the program"
                 )
                 self._problems.append(KernelProblem("source-changed", code.co_filename, code.co_firstlineno, text))
             self._trees[id(function)] = tree
@@ -326,6 +339,8 @@ class _Compilation:
             called = called_function(value)
             if called is not None:
                 return self.cell(called).cell_contents
+            if is_constant_array(value) and self.dialect.is_strict:
+                return Snapshot(value).array
             own = numpys_own(value)
             return SUBSTITUTES.get(id(own), own)
 

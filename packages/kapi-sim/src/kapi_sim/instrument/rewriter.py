@@ -22,6 +22,7 @@ from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
 from kapi_sim.language.words.convergence import group_barrier
 from kapi_sim.language.words.memory import PrivateArray
+from kapi_sim.memory.constants import Snapshot
 from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.watchdog import LOOP_NUMBER, spin
 from kapi_sim.numbers.arithmetic import complex_of_parts
@@ -53,6 +54,10 @@ class Callees(Protocol):
 
     def is_generator(self, function: Callable[..., Any]) -> bool:
         """Tell whether `function` is rewritten to a generator function."""
+        ...
+
+    def snapshot(self, function: Callable[..., Any], path: tuple[str, ...], array: np.ndarray[Any, Any]) -> Snapshot:
+        """Return what an array, which a path in a function leads to, holds now."""
         ...
 
     def cell(self, function: Callable[..., Any]) -> CellType:
@@ -169,6 +174,8 @@ class Rewriter(ArithmeticRewriter):
         value = self._lookup(node)
         if value is MISSING:
             return node
+        if isinstance(value, np.ndarray) and self._callees.dialect.is_strict:
+            return self._constant_array(node, value)
         hook = _OF_THE_LAUNCH.get(id(value))
         if hook is not None:
             return self._inject(hook, CellType(), node)
@@ -183,6 +190,13 @@ class Rewriter(ArithmeticRewriter):
         if passes and not isinstance(substitute, ModuleType):
             substitute = passing(substitute)
         return self._inject(name, CellType(substitute), node)
+
+    def _constant_array(self, node: ast.Name | ast.Attribute, array: np.ndarray[Any, Any]) -> ast.expr:
+        """An array from outside, as it is now: each launch gives the kernel a view of its own."""
+        snapshot = self._callees.snapshot(self._function, dotted_path(node) or (), array)
+        held = self._inject(f"_kapi_array_{id(snapshot)}", CellType(snapshot), node)
+        name = ast.copy_location(ast.Constant(ast.unparse(node)), node)
+        return ast.copy_location(ast.Call(self._inject("_kapi_constant", CellType(), node), [held, name], []), node)
 
     # Calls: barriers and device functions.
 
@@ -320,7 +334,7 @@ class Rewriter(ArithmeticRewriter):
                 node,
                 "shape-unknown",
                 f"shape of PrivateArray must be known when the kernel is compiled, got `{ast.unparse(shape)}`: "
-                "write numbers, or names of numbers outside of the kernel",
+                "use constants",
             )
         node.func = self._inject("_kapi_private_array", CellType(), node.func)
         self.generic_visit(node)

@@ -34,10 +34,10 @@ def other_work_item(owner: str, name: str) -> str:
         The attribute.
     """
     if owner == "Item" and any(row.name == name for row in rows(owner="NdItem")):
-        return ": an NdItem has, whose kernel is launched over an NdRange"
+        return ": an NdItem has it, in a kernel that is launched over an NdRange"
     if owner == "NdItem" and any(row.name == name for row in rows(owner="Item")):
         its = name.replace("get_", "get_global_")
-        return f": an Item has, whose kernel is launched over a Range; an NdItem's is {its}"
+        return f": an Item has it, in a kernel that is launched over a Range. For an NdItem write {its}"
     return hint((name,))
 
 
@@ -57,20 +57,20 @@ def describe_misuse(error: Exception) -> Finding | None:
     if call is not None:
         key = f"{_WORDS[call[1]]}.{call[2]}"
         given = _arguments(error.__traceback__, call[2])
-        said = f"{key}() must be called with arguments that it has in a kernel, got ({given}); it is {_FORMS[key]}"
+        said = f"{key}() does not take these arguments in a kernel: ({given}); it is {_FORMS[key]}"
         return Finding("call-arguments", said)
     owner = _WORDS[named[1]]
     if "subscriptable" in text or "item assignment" in text:
         cure = {"Item": ": write item.get_id(0)", "NdItem": ": write nd_item.get_global_id(0)"}.get(owner, "")
-        return Finding("indexed-value", f"{owner} must be an array or tuple to be indexed, got an index{cure}")
+        return Finding("indexed-value", f"{owner} cannot be indexed{cure}")
     operator = _OPERATOR.search(text)
     if operator is not None:
         one, other = (_WORDS.get(name, _NUMBERS.get(name, name)) for name in operator.groups()[1:])
         sign = operator[1]
-        said = f"operator {sign} must have operands that NumPy has it for, got {one} {sign} {other}"
+        said = f"operator {sign} does not have these operands: {one} {sign} {other}"
         return Finding("operator-operands", said)
     told = _INTERNAL.sub(lambda found: _WORDS[found[1]], text)
-    return Finding("work-item-as-value", f"{owner} must be used by its methods in a kernel, got: {told}")
+    return Finding("work-item-as-value", f"{owner} cannot be used as a value in a kernel: {told}")
 
 
 def _arguments(traceback: TracebackType | None, method: str) -> str:

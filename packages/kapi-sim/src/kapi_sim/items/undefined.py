@@ -39,7 +39,7 @@ class Undefined:
         while frame.f_back is not None and not is_users_own(frame.f_globals.get("__name__") or ""):
             frame = frame.f_back
         return CollectiveMismatchError(
-            f"a value that is not defined must not be used, got one {use} at "
+            f"an undefined value is used {use} at "
             f"{Site(frame.f_code.co_filename, frame.f_lineno)}\n  {self.origin}\n"
             "  use it only where `get_local_id` says that there is such a work-item",
             code="undefined-value",
@@ -56,13 +56,13 @@ class Undefined:
         raise self.fail("as an index or a count")
 
     def __int__(self) -> int:
-        raise self.fail("converted to an integer")
+        raise self.fail("in a conversion to an integer")
 
     def __float__(self) -> float:
-        raise self.fail("converted or stored")
+        raise self.fail("in a conversion or a store")
 
     def __complex__(self) -> complex:
-        raise self.fail("converted or stored")
+        raise self.fail("in a conversion or a store")
 
     def __repr__(self) -> str:
         return "<undefined>"

@@ -23,6 +23,7 @@ from kapi_sim.language.words.group_algorithms import (
 )
 from kapi_sim.language.words.index_space import MAX_DIMENSIONS, Group, Item, NdItem, NdRange, Range, SubGroup, as_range
 from kapi_sim.language.words.memory import (
+    MAX_CONSTANT_BYTES,
     MAX_PRIVATE_BYTES,
     MAX_RANK,
     AddressSpace,
@@ -53,6 +54,7 @@ __all__ = [
     "COMMON_NAMES",
     "FAST_MATH_FLAGS",
     "INTRINSICS",
+    "MAX_CONSTANT_BYTES",
     "MAX_DIMENSIONS",
     "MAX_PRIVATE_BYTES",
     "MAX_RANK",

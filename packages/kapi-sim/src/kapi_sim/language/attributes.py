@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.words.later import LATER
 
 __all__ = ["MISSING", "attribute_of", "bound_names", "called_function", "dotted_path", "has_constants", "resolve"]
 
@@ -70,7 +71,7 @@ def attribute_of(owner: object, name: str) -> Any:
     No code of the user's runs: what a property or a method would give is no constant.
     """
     if isinstance(owner, ModuleType):
-        return getattr(owner, name, MISSING)
+        return getattr(owner, name, LATER.get((owner.__name__, name), MISSING))
     if not has_constants(owner):
         return MISSING
     found = inspect.getattr_static(owner, name, MISSING)

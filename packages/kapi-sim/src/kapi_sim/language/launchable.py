@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from kapi_sim.errors import KapiError, KernelCompilationError, KernelLaunchError
@@ -77,14 +77,47 @@ class Launchable(ABC):
     ) -> tuple[Any, Any]:
         """Launch after these events, and return the events of `call_kernel_async`."""
 
-    def bind(self, index_space: Range | NdRange, *args: Any) -> BoundLaunch:
+    def placed(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments by their places, where some were given by the names of the kernel's parameters.
+
+        Raises
+        ------
+        KernelLaunchError
+            If the kernel has no parameter of a name, or one is given twice, or one before a named one not at all.
+        """
+        code = self.py_func.__code__
+        names = code.co_varnames[1 : code.co_argcount]
+        for name in named:
+            if name not in names:
+                raise KernelLaunchError(
+                    f"arguments of kernel `{self.__name__}` must be some of {', '.join(names)}, got {name}",
+                    code="argument-unknown",
+                )
+            if name in names[: len(args)]:
+                raise KernelLaunchError(
+                    f"argument `{name}` of kernel `{self.__name__}` must be given once, got it by its place and by its "
+                    "name",
+                    code="argument-twice",
+                )
+        defaults = self.py_func.__defaults__ or ()
+        known = {**dict(zip(names[len(names) - len(defaults) :], defaults, strict=True)), **named}
+        missing = [name for name in names[len(args) :] if name not in known]
+        if missing:
+            raise KernelLaunchError(
+                f"kernel `{self.__name__}` must be launched with all arguments that have no default, got none for "
+                f"{', '.join(missing)}",
+                code="argument-count",
+            )
+        return (*args, *(known[name] for name in names[len(args) :]))
+
+    def bind(self, index_space: Range | NdRange, /, *args: Any, **named: Any) -> BoundLaunch:
         """Return a launch over `index_space` with these arguments, to be made by calling it, as often as wanted.
 
         Parameters
         ----------
         index_space : Range or NdRange
             The work-items.
-        *args
+        *args, **named
             As for `call_kernel`.
 
         Returns
@@ -93,7 +126,7 @@ class Launchable(ABC):
         """
         try:
             require_index_space(index_space)
-            return BoundLaunch(self, index_space, args)
+            return BoundLaunch(self, index_space, self.placed(args, named) if named else args)
         except Exception as error:
             shorten(error, isinstance(error, KapiError))
             raise
@@ -140,15 +173,9 @@ class ConfiguredKernel:
         self.index_space = index_space
 
     def __call__(self, *args: Any, **named: Any) -> None:
-        """Launch with these arguments and wait."""
-        if named:
-            raise KernelLaunchError(
-                f"arguments of kernel `{self.kernel.__name__}` must be given by their places, got {', '.join(named)} "
-                "by name: leave the names out",
-                code="argument-by-name",
-            )
+        """Launch with these arguments, by place or by name, and wait."""
         try:
-            self.kernel.run(self.index_space, args)
+            self.kernel.run(self.index_space, self.kernel.placed(args, named) if named else args)
         except Exception as error:
             shorten(error, isinstance(error, KapiError))
             raise
@@ -215,7 +242,7 @@ class BoundLaunch:
         for name in arguments:
             if name not in self._names:
                 raise KernelLaunchError(
-                    f"arguments to replace must be some of {', '.join(self._names)}, the parameters of kernel "
+                    f"arguments to replace must be parameters of the kernel ({', '.join(self._names)}), which is "
                     f"`{self.kernel.__name__}`, got {name}",
                     code="argument-unknown",
                 )

@@ -16,14 +16,14 @@ import numpy as np
 
 from kapi_sim.errors import Finding
 from kapi_sim.language import LocalAccessor, NdRange, Range
-from kapi_sim.language.attributes import has_constants
+from kapi_sim.language.attributes import attribute_of, has_constants
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.launchable import Launchable
 from kapi_sim.language.table.intrinsics import rows
 from kapi_sim.language.table.other_names import numpys_own
-from kapi_sim.language.words.memory import is_kernel_dtype
+from kapi_sim.language.words.memory import MAX_CONSTANT_BYTES, MAX_RANK, is_kernel_dtype
 
-__all__ = ["BUILTINS", "describe_value", "is_kernel_value", "names_dtype"]
+__all__ = ["BUILTINS", "describe_value", "is_constant_array", "is_kernel_value", "names_dtype"]
 
 BUILTINS = (
     abs, all, any, bool, complex, divmod, enumerate, float, int, len, max, min, pow, print, range, reversed, round,
@@ -32,7 +32,7 @@ BUILTINS = (
 """Python's own functions that kernels have."""
 
 _MODULES: dict[str, Any] = {"math": math, "cmath": cmath, "numpy": np}
-_OF_THE_TABLE = {id(getattr(module, row.name)) for owner, module in _MODULES.items() for row in rows(owner)}
+_OF_THE_TABLE = {id(attribute_of(module, row.name)) for owner, module in _MODULES.items() for row in rows(owner)}
 _OF_THE_HOST = (Range, NdRange, LocalAccessor)
 _MAKERS = frozenset({"array", "arange", "empty", "empty_like", "full", "linspace", "ones", "ones_like", "zeros"})
 _NUMBERS = (bool, int, float, complex)
@@ -51,11 +51,20 @@ def is_kernel_value(value: object) -> bool:
         return True
     if isinstance(value, np.generic):
         return is_kernel_dtype(value.dtype)
+    if isinstance(value, np.ndarray):
+        return is_constant_array(value)
     if isinstance(value, np.dtype):
         return True  # which one it may be is told where an array is made of it
     if isinstance(value, type):
         return _is_kernel_class(value)
     return _is_kernel_function(value)
+
+
+def is_constant_array(value: object) -> bool:
+    """Tell whether `value` is an array of NumPy's that kernels take as a constant."""
+    if type(value) is not np.ndarray or value.size == 0 or value.ndim > MAX_RANK:
+        return False
+    return is_kernel_dtype(value.dtype) and value.dtype.isnative and value.nbytes <= MAX_CONSTANT_BYTES
 
 
 def _is_kernel_class(value: type) -> bool:
@@ -76,7 +85,7 @@ def _is_kernel_function(value: object) -> bool:
     return hasattr(value, "py_func") and type(value).__module__.startswith("numba.")
 
 
-_NO_NUMBERS = Finding("outside-object", "is no tuple of numbers")
+_NO_NUMBERS = Finding("outside-object", "is not a tuple of numbers")
 
 
 def names_dtype(text: str) -> bool:
@@ -104,33 +113,46 @@ def describe_value(value: object) -> Finding:
     """Say why a constant, a global or a closure's value is none in a kernel, to follow its name."""
     if isinstance(value, (str, bytes)):
         cure = f"; write np.{value}" if isinstance(value, str) and names_dtype(value) else ""
-        return Finding("outside-text", f"is a text, which only print() and the exceptions of debug mode take{cure}")
+        return Finding("outside-text", f"is a string, which a kernel can only print or raise{cure}")
     if isinstance(value, (list, dict, set, frozenset)):
         kind = type(value).__name__
         return Finding(
-            "outside-collection", f"is a {kind}, which kernels lack; make it a tuple, or an array that is an argument"
+            "outside-collection",
+            f"is a {kind}, which kernels do not have: use a tuple, or pass an array as an argument",
+        )
+    if isinstance(value, np.ndarray) and value.nbytes > MAX_CONSTANT_BYTES:
+        return Finding(
+            "outside-array-too-large",
+            f"is an array of {value.nbytes} bytes, and one that a kernel takes from outside has at most "
+            f"{MAX_CONSTANT_BYTES}; make it an argument of the kernel",
+        )
+    if isinstance(value, np.ndarray):
+        return Finding(
+            "outside-array",
+            f"is an array of shape {value.shape} and dtype {value.dtype}; a kernel takes plain arrays "
+            "from outside, with elements, and of the numbers that it has",
         )
     if type(value).__name__ == "ndarray":
-        return Finding("outside-array", "is a numpy.ndarray, which no device owns; make it an argument of the kernel")
+        return Finding("outside-array", "is an array of a device: pass it as an argument of the kernel")
     if hasattr(type(value), "__sycl_usm_array_interface__"):
-        return Finding(
-            "outside-array", "is an array, which a kernel does not take from outside; make it an argument of the kernel"
-        )
+        return Finding("outside-array", "is an array from outside of the kernel: pass it as an argument")
     if value is Ellipsis:
-        return Finding("ellipsis", "is no index in a kernel; name each axis")
+        return Finding("ellipsis", "is not an index in a kernel: write an index for each axis")
     if value is LocalAccessor:
-        return Finding("local-accessor-made", "cannot be made in a kernel; pass one to the launch, as an argument")
+        return Finding("local-accessor-made", "cannot be created in a kernel: pass one as an argument of the launch")
     if isinstance(value, tuple):
         return next((describe_value(each) for each in value if not is_kernel_value(each)), _NO_NUMBERS)
     if has_constants(value) and not isinstance(value, type):
         return Finding(
             "outside-object",
-            f"is a {type(value).__name__}, which kernels lack; they take the numbers that are its attributes",
+            f"is an object of class {type(value).__name__}, which kernels do not have: "
+            "use its attributes that are numbers",
         )
     if isinstance(value, Launchable):
         return Finding(
-            "kernel-in-kernel", "is a kernel, which is launched; what kernels call is decorated with @device_func"
+            "kernel-in-kernel",
+            "is a kernel, which a kernel cannot call: decorate functions that kernels call with @device_func",
         )
     if callable(value):
-        return Finding("function-unknown", f"is no function that kernels have{_cure(value)}")
-    return Finding("outside-object", f"is a {type(value).__name__}, which kernels lack")
+        return Finding("function-unknown", f"is not a function that kernels can call{_cure(value)}")
+    return Finding("outside-object", f"is an object of class {type(value).__name__}, which kernels do not have")

@@ -40,44 +40,42 @@ PARAMETERS_OF_FUNCTION = Finding(
 PARAMETERS_OF_LOCAL = Finding(
     "local-function-parameters", "parameters of a local function must be plain and positional, got * or keyword-only"
 )
-PATTERN_OF_MATCH = Finding("match-pattern", "a pattern of `match` must be a constant in a kernel: compare by hand")
-_PASSED = Finding(
-    "function-passed", "a function that is passed around cannot be made in a kernel; call it where it is defined"
-)
-_LIST = Finding("list-in-kernel", "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument")
-_STRING = Finding("text-in-kernel", "a string cannot be made in a kernel; print() takes texts and numbers one by one")
-_COMPREHENSION = Finding("comprehension", "a comprehension cannot be made in a kernel; write a loop")
+PATTERN_OF_MATCH = Finding("match-pattern", "patterns of `match` must be constants in a kernel: write `if` for others")
+_PASSED = Finding("function-passed", "a kernel cannot pass a function as a value: call it where it is defined")
+_LIST = Finding("list-in-kernel", "kernels have no lists: use a tuple, a LocalAccessor or an array argument")
+_STRING = Finding("text-in-kernel", "kernels have no strings: give print() constant strings and numbers one by one")
+_COMPREHENSION = Finding("comprehension", "kernels have no comprehensions: write a loop")
 _REFUSED: dict[type[ast.AST], Finding] = {
     ast.ListComp: _COMPREHENSION,
     ast.SetComp: _COMPREHENSION,
     ast.DictComp: _COMPREHENSION,
-    ast.GeneratorExp: Finding("generator", "a generator cannot be made in a kernel; write a loop"),
-    ast.Dict: Finding("dict-in-kernel", "a dict cannot be made in a kernel"),
-    ast.Set: Finding("set-in-kernel", "a set cannot be made in a kernel"),
+    ast.GeneratorExp: Finding("generator", "kernels have no generators: write a loop"),
+    ast.Dict: Finding("dict-in-kernel", "kernels have no dicts: use tuples or arrays"),
+    ast.Set: Finding("set-in-kernel", "kernels have no sets: use tuples or arrays"),
     ast.JoinedStr: _STRING,
-    ast.Yield: Finding("yield-or-await", "a kernel must not yield or await"),
-    ast.YieldFrom: Finding("yield-or-await", "a kernel must not yield or await"),
-    ast.Await: Finding("yield-or-await", "a kernel must not yield or await"),
-    ast.Try: Finding("try-in-kernel", "a kernel cannot use try: nothing in it raises"),
-    ast.TryStar: Finding("try-in-kernel", "a kernel cannot use try: nothing in it raises"),
-    ast.With: Finding("with-in-kernel", "a kernel cannot use with"),
-    ast.AsyncWith: Finding("with-in-kernel", "a kernel cannot use with"),
-    ast.AsyncFor: Finding("yield-or-await", "a kernel must not yield or await"),
-    ast.AsyncFunctionDef: Finding("yield-or-await", "a kernel must not yield or await"),
-    ast.Import: Finding("import-in-kernel", "a kernel cannot import: import above it"),
-    ast.ImportFrom: Finding("import-in-kernel", "a kernel cannot import: import above it"),
-    ast.ClassDef: Finding("class-in-kernel", "a class cannot be made in a kernel"),
-    ast.Global: Finding("global-changed", "a kernel cannot change a global: write to an array"),
+    ast.Yield: Finding("yield-or-await", "kernels cannot yield or await"),
+    ast.YieldFrom: Finding("yield-or-await", "kernels cannot yield or await"),
+    ast.Await: Finding("yield-or-await", "kernels cannot yield or await"),
+    ast.Try: Finding("try-in-kernel", "kernels have no try: a device catches no exceptions"),
+    ast.TryStar: Finding("try-in-kernel", "kernels have no try: a device catches no exceptions"),
+    ast.With: Finding("with-in-kernel", "kernels have no with statement: enter the context around the launch"),
+    ast.AsyncWith: Finding("with-in-kernel", "kernels have no with statement: enter the context around the launch"),
+    ast.AsyncFor: Finding("yield-or-await", "kernels cannot yield or await"),
+    ast.AsyncFunctionDef: Finding("yield-or-await", "kernels cannot yield or await"),
+    ast.Import: Finding("import-in-kernel", "a kernel cannot import: move the import out of the kernel"),
+    ast.ImportFrom: Finding("import-in-kernel", "a kernel cannot import: move the import out of the kernel"),
+    ast.ClassDef: Finding("class-in-kernel", "a kernel cannot define a class: define it outside"),
+    ast.Global: Finding("global-changed", "a kernel cannot assign a global variable: write to an array"),
     ast.Nonlocal: Finding(
-        "outer-variable-changed", "a local function cannot change a variable of the kernel: return the value"
+        "outer-variable-changed", "a local function cannot assign a variable of the kernel: return the value"
     ),
-    ast.Delete: Finding("del-in-kernel", "a kernel cannot use del"),
+    ast.Delete: Finding("del-in-kernel", "kernels have no del: leave it out"),
 }
 _REFUSED |= dict.fromkeys(
     (ast.MatchSequence, ast.MatchMapping, ast.MatchClass, ast.MatchStar, ast.MatchSingleton), PATTERN_OF_MATCH
 )
 if sys.version_info >= (3, 12):
-    _REFUSED[ast.TypeAlias] = Finding("type-in-kernel", "a kernel cannot define a type: define it above")
+    _REFUSED[ast.TypeAlias] = Finding("type-in-kernel", "a kernel cannot define a type: define it outside")
 _LACKING: dict[type[ast.AST], str] = {
     ast.Is: "is",
     ast.IsNot: "is not",
@@ -85,8 +83,8 @@ _LACKING: dict[type[ast.AST], str] = {
 }
 _MADE_BY: dict[str, Finding | None] = {
     **dict.fromkeys(("list", "sorted"), _LIST),
-    "dict": Finding("dict-in-kernel", "a dict cannot be made in a kernel"),
-    **dict.fromkeys(("set", "frozenset"), Finding("set-in-kernel", "a set cannot be made in a kernel")),
+    "dict": Finding("dict-in-kernel", "kernels have no dicts: use tuples or arrays"),
+    **dict.fromkeys(("set", "frozenset"), Finding("set-in-kernel", "kernels have no sets: use tuples or arrays")),
     **dict.fromkeys(("str", "repr", "format", "bytes", "bytearray", "chr", "input"), _STRING),
     **dict.fromkeys(("open", "eval", "exec", "compile", "globals", "locals", "setattr", "super"), None),
 }
@@ -144,7 +142,7 @@ class _Finder(ast.NodeVisitor):
             if isinstance(node, ast.Return) and not (
                 node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
             ):
-                self._add(node, "return-value", "a kernel must return nothing, got a value: write it to an array")
+                self._add(node, "return-value", "a kernel cannot return a value: write it to an array")
             pending.extend(ast.iter_child_nodes(node))
 
     def visit(self, node: ast.AST) -> None:
@@ -195,7 +193,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if not isinstance(node.ctx, ast.Load):
-            self._add(node, "attribute-assigned", "a kernel cannot assign to attributes")
+            self._add(node, "attribute-assigned", "a kernel cannot assign an attribute: write to an array")
             return
         path = dotted_path(node)
         if path is None or path[0] in self._local:
@@ -250,7 +248,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Starred(self, node: ast.Starred) -> None:
         if isinstance(node.ctx, ast.Store):
-            self._add(node, "starred-name", "a list cannot be made in a kernel; name each element of the tuple")
+            self._add(node, "starred-name", "a kernel cannot assign a starred name: name each value")
         else:
             self.visit(node.value)
 
@@ -259,14 +257,14 @@ class _Finder(ast.NodeVisitor):
             self._add(
                 node,
                 "dtype-as-text",
-                f"dtype must be NumPy's type itself in a kernel, got a text; write np.{node.value}",
+                f"dtype must be a NumPy type in a kernel, got a string: write np.{node.value}",
             )
         elif isinstance(node.value, (str, bytes)):
             self._told(node, _STRING)
         elif node.value is Ellipsis:
             self._add(node, "ellipsis", f"constant Ellipsis {describe_value(...).text}")
         elif type(node.value) is int and not -(2**63) <= node.value < 2**64:
-            self._add(node, "integer-too-wide", f"constant must fit 64 bits, got {shown(node.value)}")
+            self._add(node, "integer-too-wide", f"a constant must fit 64 bits, got {shown(node.value)}")
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value)
@@ -295,7 +293,7 @@ class _Finder(ast.NodeVisitor):
         sign = _LACKING.get(type(operation))
         if sign is not None:
             cure = {"is": "; write ==", "is not": "; write !="}.get(sign, "")
-            self._add(node, "operator-unknown", f"operator {sign} is none that kernels have{cure}")
+            self._add(node, "operator-unknown", f"kernels do not have operator {sign}{cure}")
 
     def visit_Call(self, node: ast.Call) -> None:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -304,7 +302,7 @@ class _Finder(ast.NodeVisitor):
                 if name in _FREE:
                     return
                 if name in _MADE_BY:
-                    unknown = Finding("function-unknown", f"{name} is no function that kernels have")
+                    unknown = Finding("function-unknown", f"{name} is not a function that kernels can call")
                     self._told(node, _MADE_BY[name] or unknown)
                     return
                 self._builtin(node, name)
@@ -330,14 +328,12 @@ class _Finder(ast.NodeVisitor):
         unknown = [each.arg for each in node.keywords if each.arg not in _KEYWORDS.get(name, ())]
         if unknown:
             given = ", ".join(f"{each}=" for each in unknown)
-            self._add(
-                node, "call-arguments", f"{name}() must be called with arguments that it has in a kernel, got {given}"
-            )
+            self._add(node, "call-arguments", f"{name}() does not take these arguments in a kernel: {given}")
         if name == "pow" and len(node.args) > 2:
             self._add(
                 node,
                 "call-arguments",
-                "pow() must be called with arguments that it has in a kernel, got three: write a loop",
+                "pow() takes two arguments in a kernel, got three: write a loop",
             )
 
     def _is_number_of_text(self, node: ast.Call) -> bool:
@@ -351,7 +347,7 @@ class _Finder(ast.NodeVisitor):
                 self._add(
                     node,
                     "call-arguments",
-                    f"numpy.{made.__name__}() must be called with arguments that it has in a kernel, got ()",
+                    f"numpy.{made.__name__}() does not take these arguments in a kernel: ()",
                 )
             return False
         text = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
@@ -370,6 +366,6 @@ def no_constant(owner: str, attribute: str) -> Finding:
     """What is said of an attribute that no kernel can take."""
     return Finding(
         "computed-attribute",
-        f"{owner}.{attribute} is no constant, which alone a kernel can take: a property or method is Python code, so "
+        f"{owner}.{attribute} is not a constant, so a kernel cannot read it. A property or method is Python code: "
         "take its value outside of the kernel",
     )

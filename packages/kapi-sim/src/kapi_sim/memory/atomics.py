@@ -153,7 +153,7 @@ class WatchedAtomicRef:
         array = self._view.array
         if getattr(expected, "dtype", None) != array.dtype or getattr(expected, "ndim", 0) != 1:
             raise DtypeError(
-                f"expected of compare_exchange must be an array of one axis and of dtype {array.dtype}, "
+                f"expected of compare_exchange must be a one-dimensional array of dtype {array.dtype}, "
                 f"got {shown(expected)}: make it with kapi.PrivateArray(1, {self._view.name}.dtype)",
                 code="atomic-expected",
             )
@@ -276,7 +276,7 @@ class References:
         index: Any,
         memory_order: MemoryOrder = MemoryOrder.RELAXED,
         memory_scope: MemoryScope = MemoryScope.DEVICE,
-        address_space: AddressSpace = AddressSpace.GLOBAL,
+        address_space: AddressSpace = AddressSpace.GENERIC,
     ) -> SimAtomicRef | WatchedAtomicRef:
         """Return a reference to ``ref[index]``; the parameters are those of `AtomicRef`."""
         if not isinstance(ref, View):
@@ -311,14 +311,17 @@ class References:
                     f"{name} of an AtomicRef must be a member of {kind.__name__}, got {shown(value)}\n  {where}",
                     code="no-enum-member",
                 )
-        if space not in (AddressSpace.GENERIC, _SPACES.get(ref.space)) or ref.space == "private":
-            if ref.space == "private":
-                cure = "no other work-item sees it: use it without"
-            else:
-                cure = f"give address_space=AddressSpace.{ref.space.upper()}"
+        if ref.space == "private":
+            raise KernelCompilationError(
+                f"ref of an AtomicRef must be in memory that work-items share, got `{ref.name}`\n  {where}\n"
+                "  its elements are read and written as they are",
+                code="atomic-of-private",
+            )
+        if space not in (AddressSpace.GENERIC, _SPACES.get(ref.space)):
             raise KernelCompilationError(
                 f"address_space of an AtomicRef must be that of `{ref.name}`, which is {ref.space} memory, "
-                f"got {AddressSpace(space).name}\n  {where}\n  {cure}",  # type: ignore[arg-type]
+                f"got {AddressSpace(space).name}\n  {where}\n"  # type: ignore[arg-type]
+                f"  leave it out, or give address_space=AddressSpace.{ref.space.upper()}",
                 code="atomic-address-space",
             )
         if ref.dtype not in _DTYPES:

@@ -236,8 +236,7 @@ class View:
                 trail.note_atomic(address + offset, self, index, frame, reads, writes, changes, order, scope)
         elif trail is not None:
             raise KernelCompilationError(
-                "AtomicRef must be called by a name that can be followed, got a call by way of a variable: "
-                "write `kapi.AtomicRef(...)`",
+                "AtomicRef must be called by its own name, got a call through a variable: write `kapi.AtomicRef(...)`",
                 code="atomic-by-variable",
             )
 
@@ -309,7 +308,7 @@ class View:
                 return
             address, index = found
         if value.__class__ is Undefined:
-            raise value.fail(f"stored to {spell(self.name, index)} by {self._clock.describe()}")
+            raise value.fail(f"in a store to {spell(self.name, index)} by {self._clock.describe()}")
         if value.__class__ in _NOT_REAL and (value is None or self._array.dtype.kind not in "cb"):
             if value is None:
                 raise DtypeError(

@@ -164,7 +164,7 @@ def waiting_for_another_group(bound: Bound, heard: list[Hearing]) -> DeadlockErr
         whose, who = "work-item", "no work-item of a Range launch can wait for another one"
     where = [f"  and turns at {Site(file, first)}\n" for file, first, _ in ([] if here else loops[:1])]
     return DeadlockError(
-        f"a loop must end by what its own {whose} does, got one that waits for another {whose}\n"
+        f"a loop waits for another {whose}, which may never run\n"
         f"  {clock.describe(read[0])} waited for {spell(read[4].name, read[5])} at {site_of(read[2], read[3])}\n"
         f"{''.join(where)}"
         f"  {clock.describe(write[0])} wrote it at {site_of(write[2], write[3])}\n"
@@ -209,13 +209,13 @@ def deadlock(
     else:
         cure = "no work-item of a Range launch can wait for another one: split the work into two launches"
     if has_come_round:
-        code, why = "loop-without-change", "comes round to where it was, with nothing written"
+        code, why = "loop-without-change", "comes round to where it was, and nothing was written"
     else:
-        code, why = "endless-loop", f"no other work-item ends within {bound.spin_limit * factor} turns"
+        code, why = "endless-loop", f"takes more than {bound.spin_limit * factor} turns, and no other work-item ends it"
         cure += "\n  if the loop does end, allow it more turns with simulation(spin_limit=...)"
     bound.stuck = list(spinning.values())
     return DeadlockError(
-        f"a loop must end by what its own work-item does, got one that {why}\n" + "\n".join(lines) + f"\n  {cure}",
+        f"a loop does not end: it {why}\n" + "\n".join(lines) + f"\n  {cure}",
         code=code,
     )
 

@@ -104,7 +104,7 @@ class Event:
         """
         if self._time is None or evtend._time is None:
             raise KernelLaunchError(
-                "an event must have been recorded for its time to be asked, got one that was not",
+                "an event without a record has no time: call its record() first",
                 code="event-unrecorded",
             )
         return (evtend._time - self._time) * 1000

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder
 from kapi_sim.numbers.builtin_functions import BUILTINS, shared_type
@@ -123,7 +124,7 @@ def _common_complex(*numbers: Any) -> type:
 
 def _caught(module: ModuleType, name: str) -> Callable[..., Any]:
     """A module's function, which gives what lies beyond its domain instead of raising an error."""
-    function: Callable[..., Any] = getattr(module, name)
+    function: Callable[..., Any] = attribute_of(module, name)
     beyond = _BEYOND.get(name, function)
     wide = complex if module is cmath and name != "rect" else float
 
@@ -154,7 +155,7 @@ def _plain(cast: type, value: Any) -> Any:
 
 def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
     """What stands for one function in a kernel."""
-    function: Callable[..., Any] = getattr(module, row.name)
+    function: Callable[..., Any] = attribute_of(module, row.name)
     if row.returns == "bool":
         return function if module is cmath else _real(function)
     words = row.returns.split(", ")
@@ -293,7 +294,7 @@ def _module(module: ModuleType) -> tuple[ModuleType, dict[int, Any]]:
     for row in rows(module.__name__):
         function = _function_of(row, module)
         setattr(made, row.name, function)
-        by_id[id(getattr(module, row.name))] = function
+        by_id[id(attribute_of(module, row.name))] = function
     return made, by_id
 
 

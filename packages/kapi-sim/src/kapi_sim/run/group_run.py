@@ -441,7 +441,7 @@ def end_phase(bound: Bound) -> None:
 def endless(rounds: int) -> DeadlockError:
     """Return the error for a loop with a barrier that does not end."""
     return DeadlockError(
-        f"a loop with a barrier must end, got one that the whole group passed {rounds} times: make its condition "
+        f"a loop with a barrier does not end: the whole group passed it {rounds} times: make its condition "
         "change, or allow it more turns with simulation(spin_limit=...)",
         code="endless-loop",
     )

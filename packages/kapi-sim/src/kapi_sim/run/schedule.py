@@ -108,9 +108,8 @@ class Schedule:
     def _run_range(self, space: Range, shuffler: Shuffler | None) -> None:
         if self.has_meeting:
             raise KernelLaunchError(
-                f"kernel `{self.function.__name__}` must be launched over an NdRange, for it has a barrier or a group "
-                f"algorithm, "
-                f"got {shown(space)}",
+                f"kernel `{self.function.__name__}` must be launched over an NdRange, since it has a barrier or group "
+                f"algorithm, got {shown(space)}",
                 code="needs-nd-range",
             )
         item = self.item = SimItem(space)

@@ -128,8 +128,8 @@ class ThreadedItem:
         except RuntimeError as error:
             self._is_done = True
             raise KernelCompilationError(
-                f"source of `{self._function.__name__}` must be available, for it contains a barrier and no thread can "
-                f"be started here, got: {error}: put it in a file",
+                f"source of `{self._function.__name__}` must be available, since it has a barrier and no thread can "
+                f"be started here: {error}; put the function in a file",
                 code="source-missing",
             ) from None
 

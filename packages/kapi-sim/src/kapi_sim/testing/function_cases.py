@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.testing.case import Case
 
@@ -85,7 +86,7 @@ def _reference(row: Intrinsic, given: dict[str, np.ndarray[Any, Any]]) -> tuple[
         wide = np.complex128 if kind == "c" else np.float64
         given = {name: array.astype(wide) if array.dtype == dtype else array for name, array in given.items()}
     module = _MODULES[str(row.owner)]
-    function = getattr(module, row.name)
+    function = attribute_of(module, row.name)
     if row.owner != "numpy" and row.name in _IN_THEIR_TYPE:
         function = {"nextafter": np.nextafter, "ulp": np.spacing}[row.name]
     scope = {"np": np, "function": function, "i": slice(None), "float": float, "int": int}

@@ -8,6 +8,7 @@ What is expected comes from Python's own `math`, in double precision, of the inp
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -308,17 +309,40 @@ def _fused_case(dtype: str, x: float, y: float, z: float, wanted: float) -> Case
     )
 
 
+def _fused_double_case() -> Case:
+    """Against the rational numbers that floats are."""
+    values = [1 + 2**-52, 0.1, 3e200, -5e-324, 1e-160, 1.5, 1e308, 0.1]
+    factors = [1 - 2**-53, 10.0, -3e100, 0.25, 1e-160, 0.0, 10.0, 10.0]
+    summands = [-1.0, -1.0, 9e300, 5e-324, -1e-320, -0.0, -1e308, -1.5]
+
+    def expected(given: list[Any]) -> dict[int, Any]:
+        exact = [Fraction(x) * Fraction(y) + Fraction(z) for x, y, z in zip(values, factors, summands, strict=True)]
+        rounded = [float(each) if abs(each) < 2**1024 else math.inf for each in exact]
+        tenths = [float(Fraction(x) * Fraction(0.1) + Fraction(z)) for x, z in zip(values, summands, strict=True)]
+        return {3: np.array([rounded, tenths]).T}
+
+    given = [np.array(each) for each in (values, factors, summands)]
+    return Case(
+        "math/fma-rounds-once-float64",
+        _fused,
+        ((len(values),),),
+        lambda: [*given, np.zeros((len(values), 2))],
+        expected,
+        covers=("math.fma",),
+    )
+
+
 _FUSED_CASES = (
     _fused_case("float16", 1 + 2**-10, (1 - 2**-10) * 2**-11, 1 + 2**-10, 1 + 2**-10),
     _fused_case("float32", 65281, 257 * 2**-24, 2**-80, 1 + 2**-23),
+    _fused_double_case(),
 )
 
 
 CASES: tuple[Case, ...] = (
     *_cases("float32"),
     *_cases("float64"),
-    # Python has `fma` since 3.13.
-    *(_FUSED_CASES if "fma" in _ULP else ()),
+    *_FUSED_CASES,
     Case(
         "math/floor-gives-a-weak-int",
         _weak_result,

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
-from kapi_sim.language.outside_values import describe_value, is_kernel_value
-from kapi_types._numba_compat import GPU, TypingContext, errors, target_override, target_registry, types
+from kapi_sim import AddressSpace
+from kapi_sim.language.attributes import attribute_of
+from kapi_sim.language.outside_values import describe_value, is_constant_array, is_kernel_value
+from kapi_types._numba_compat import GPU, TypingContext, errors, from_dtype, target_override, target_registry, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import ConstantType, EnumerationType, tuple_of
 from kapi_types.kernel_typing.calls import atomics, bits, groups, private_memory, random_numbers
@@ -106,8 +108,7 @@ class KernelTypingContext(TypingContext):
             )
             raise KernelTypeProblem(
                 "recursion",
-                f"{function.__name__}() calls {calls}; the kernel language has no recursion, as SYCL has none: "
-                "write a loop",
+                f"{function.__name__}() calls {calls}, and kernels have no recursion: write a loop",
             )
         if key not in self._device_functions:
             self._running.append(function)
@@ -145,6 +146,8 @@ class KernelTypingContext(TypingContext):
             return types.uint64  # what needs the 64th bit is meant for uint64, and would be negative as a weak int
         if type(val) in _WEAK_OF:
             return _WEAK_OF[type(val)]
+        if is_constant_array(val):
+            return ArrayType(from_dtype(val.dtype), val.ndim, "C", readonly=True, address_space=AddressSpace.PRIVATE)
         if isinstance(val, tuple):
             return tuple_of(val, tuple(self.resolve_value_type(each) for each in val))
         if isinstance(val, enum.Enum):
@@ -207,7 +210,7 @@ class KernelTypingContext(TypingContext):
 
     def resolve_module_constants(self, typ: types.Module, attr: str) -> types.Type | None:
         """The type of a module's attribute, None where kernels have no such value."""
-        value = getattr(typ.pymod, attr)
+        value = attribute_of(typ.pymod, attr)
         try:
             return self.resolve_value_type(value)
         except NoKernelValueError as error:

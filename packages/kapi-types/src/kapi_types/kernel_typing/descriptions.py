@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from kapi_sim import AddressSpace
 from kapi_sim.errors import Finding
 from kapi_sim.items.misuse import other_work_item
 from kapi_sim.language.table.foreign_names import hint
@@ -66,38 +67,36 @@ def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) 
     if key == "getiter":
         return Finding(
             "loop-over",
-            f"a loop must be over range(...), an array or a tuple of values of one type, got one over a {spelled[0]}",
+            f"a loop must be over range(...), an array or a tuple of one type, got {spelled[0]}",
         )
     if key is operator.contains:
         return Finding(
             "in-array",
-            f"operator in must have a tuple of what it looks for on its right, got {spelled[1]} in {spelled[0]}",
+            f"operator in must have a tuple on its right, got {spelled[1]} in {spelled[0]}",
         )
     if isinstance(func, _UNCALLABLE):
-        return Finding("called-value", f"{spell_type(func)} must be a function to be called, got a call of it")
+        return Finding("called-value", f"{spell_type(func)} cannot be called, since it is not a function")
     key = IN_PLACE.get(key, key) if callable(key) else key
     if key is operator.not_ or (key is bool and args):
         return Finding("array-as-condition", f"a condition must be a number or bool, got {spelled[0]}")
     if key in (operator.matmul, operator.imatmul):
-        return Finding("operator-unknown", "operator @ is none that kernels have")
+        return Finding("operator-unknown", "kernels do not have operator @")
     symbol = _SYMBOLS.get(getattr(key, "__name__", "")) if key in (*BINARY, *UNARY, *COMPARISONS) else None
     cure = f": {_WHOLE_ARRAYS}" if any(isinstance(arg, ArrayType) for arg in args) else ""
     if symbol and len(args) == 2:
         shown = f"{spelled[0]} {symbol} {spelled[1]}"
-        return Finding(
-            "operator-operands", f"operator {symbol} must have operands that NumPy has it for, got {shown}{cure}"
-        )
+        return Finding("operator-operands", f"operator {symbol} does not have these operands: {shown}{cure}")
     if symbol and len(args) == 1:
         return Finding(
             "operator-operands",
-            f"operator {symbol} must have an operand that NumPy has it for, got {symbol}{spelled[0]}{cure}",
+            f"operator {symbol} does not have this operand: {symbol}{spelled[0]}{cure}",
         )
     name = _function_name(func, key)
     cure = "" if hasattr(func, "this") else cure
     form = f"; it is {_FORMS[name]}" if name in _FORMS else ""
     return Finding(
         "call-arguments",
-        f"{name}() must be called with arguments that it has in a kernel, got ({', '.join(spelled)}){form}{cure}",
+        f"{name}() does not take these arguments in a kernel: ({', '.join(spelled)}){form}{cure}",
     )
 
 
@@ -114,20 +113,25 @@ def _function_name(func: Any, key: Any) -> str:
 def _describe_indexing(args: tuple[types.Type, ...]) -> Finding:
     container, index = args[:2]
     if isinstance(container, ArrayType):
+        if len(args) == 3 and not container.mutable and container.address_space is AddressSpace.PRIVATE:
+            return Finding(
+                "outside-array-stored",
+                "array must be an argument to be assigned to, got one from outside, which is constant in a kernel",
+            )
         if len(args) == 3 and not container.mutable:
             return Finding(
-                "argument-read-only", f"array must be writable to be assigned to, got a {spell_type(container)}"
+                "argument-read-only",
+                f"a kernel cannot store to a read-only array, got {spell_type(container)}: pass a copy",
             )
         indices = index.types if isinstance(index, types.BaseTuple) else (index,)
         if len(args) == 3 and any(isinstance(each, SliceType) for each in indices):
             return Finding(
                 "whole-array",
-                "array must be written element by element in a kernel, got a store to a slice; loop over them",
+                "a kernel stores to one element at a time, got a store to a slice: write a loop over its elements",
             )
         if len(indices) != container.ndim:
-            return Finding(
-                "too-many-indices", f"index must have one integer for each of {container.ndim} axes, got {len(indices)}"
-            )
+            count = f"{container.ndim} integer{'s' * (container.ndim != 1)}"
+            return Finding("too-many-indices", f"index must have {count}, one for each axis, got {len(indices)}")
         if not all(isinstance(each, types.Integer) for each in indices):
             return Finding(
                 "index-type", f"index must be made of integers, got {', '.join(spell_type(each) for each in indices)}"
@@ -152,5 +156,5 @@ def _describe_indexing(args: tuple[types.Type, ...]) -> Finding:
         )
     return Finding(
         "indexed-value",
-        f"{spell_type(container)} must be an array or tuple to be indexed, got an index of {spell_type(index)}",
+        f"{spell_type(container)} cannot be indexed, got an index of {spell_type(index)}",
     )

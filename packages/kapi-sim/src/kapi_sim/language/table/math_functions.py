@@ -1,7 +1,7 @@
 """The rows of the intrinsic table for Python's `math` module.
 
 The bound of each function is OpenCL's for float32 in the full profile, in units in the last place;
-0 means correctly rounded.  Functions that this Python's `math` lacks (``fma`` before 3.13) have no row.
+0 means correctly rounded.
 
 References
 ----------
@@ -10,13 +10,11 @@ OpenCL C 3.0 specification, section 7.4, "Relative error as ULPs".
 
 from __future__ import annotations
 
-import math
-
 __all__ = ["MATH_FUNCTIONS"]
 
 # name, parameters ("n:integer" for one that is no float, "base=" for one that may be left out), result, meaning,
 # SPIR-V operation (of OpenCL.std unless it starts with Op; "composed" of others where there is none), bound in ulp
-_ALL: tuple[tuple[str, str, str, str, str, float | None], ...] = (
+MATH_FUNCTIONS: tuple[tuple[str, str, str, str, str, float | None], ...] = (
     ("sqrt", "x", "argument float", "square root; nan below 0", "sqrt", 3.0),
     ("fabs", "x", "argument float", "absolute value", "fabs", 0.0),
     ("exp", "x", "argument float", "e to the power x", "exp", 3.0),
@@ -70,6 +68,3 @@ _ALL: tuple[tuple[str, str, str, str, str, float | None], ...] = (
     ("comb", "n:integer k:integer", "weak int", "ways to choose k of n", "composed", None),
     ("perm", "n:integer k:integer", "weak int", "ways to choose k of n in order", "composed", None),
 )
-
-MATH_FUNCTIONS = tuple(row for row in _ALL if hasattr(math, row[0]))
-"""The rows whose function this Python has."""

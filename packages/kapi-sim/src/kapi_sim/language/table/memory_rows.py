@@ -65,7 +65,7 @@ MEMORY_ROWS: tuple[Intrinsic, ...] = (
             ("index", "index", None),
             ("memory_order", "MemoryOrder", "MemoryOrder.RELAXED"),
             ("memory_scope", "MemoryScope", "MemoryScope.DEVICE"),
-            ("address_space", "AddressSpace", "AddressSpace.GLOBAL"),
+            ("address_space", "AddressSpace", "AddressSpace.GENERIC"),
         ),
         "AtomicRef",
         "an element to be read and changed as a whole",

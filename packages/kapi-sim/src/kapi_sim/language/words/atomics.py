@@ -59,7 +59,7 @@ class AtomicRef:
     memory_scope : MemoryScope
         Among whom the operations are atomic and ordered; a constant.
     address_space : AddressSpace
-        Where `ref` lies: ``GLOBAL``, ``LOCAL``, or ``GENERIC`` for either; a constant.
+        Where `ref` lies: ``GENERIC`` for wherever that is, ``GLOBAL`` or ``LOCAL``; a constant.
 
     Raises
     ------
@@ -88,7 +88,7 @@ class AtomicRef:
         index: int | tuple[int, ...],
         memory_order: MemoryOrder = MemoryOrder.RELAXED,
         memory_scope: MemoryScope = MemoryScope.DEVICE,
-        address_space: AddressSpace = AddressSpace.GLOBAL,
+        address_space: AddressSpace = AddressSpace.GENERIC,
     ) -> AtomicRef:
         made: AtomicRef = carry_out(AtomicRef, ref, index, memory_order, memory_scope, address_space)
         return made

@@ -19,6 +19,7 @@ from kapi_sim.language.words.outside import carry_out
 from kapi_sim.shown import shown
 
 __all__ = [
+    "MAX_CONSTANT_BYTES",
     "MAX_PRIVATE_BYTES",
     "MAX_RANK",
     "AddressSpace",
@@ -32,6 +33,9 @@ __all__ = [
 
 MAX_RANK = 6
 """Axes that an array in a kernel may have."""
+
+MAX_CONSTANT_BYTES = 1 << 15
+"""Most bytes of one array that a kernel takes from outside as a constant."""
 
 MAX_PRIVATE_BYTES = 1 << 18
 """Bytes that the private arrays of a kernel, and of what it calls, may have in all for a work-item.

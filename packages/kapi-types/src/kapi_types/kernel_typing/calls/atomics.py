@@ -34,8 +34,8 @@ def _demand_address_space(call: Call) -> None:
     if array.address_space is AddressSpace.PRIVATE:
         raise KernelTypeProblem(
             "atomic-of-private",
-            f"ref of AtomicRef() must be in memory that work-items share, got {spell_type(array)}; "
-            "its elements are read and written as they are",
+            f"ref of AtomicRef() must be in memory that work-items share, got {spell_type(array)}: "
+            "no other work-item sees its elements, so use them directly",
         )
     if named not in (array.address_space, AddressSpace.GENERIC):
         raise KernelTypeProblem(
@@ -60,7 +60,7 @@ def _demand_operation(call: Call) -> None:
     if reference.order is order:
         raise KernelTypeProblem(
             "atomic-order",
-            f"memory_order of AtomicRef.{name}() must be one that it can have, got MemoryOrder.{order.name}; {reason}",
+            f"AtomicRef.{name}() cannot have MemoryOrder.{order.name}: {reason}",
         )
 
 

@@ -68,8 +68,8 @@ class DeviceFunctionType(types.Callable, types.Opaque):
         if holds_private_array(returned):
             raise KernelTypeProblem(
                 "private-array-returned",
-                f"{self.function.__name__}() must not return a PrivateArray, whose memory is the function's own; "
-                "make it in the caller, and give it as an argument",
+                f"{self.function.__name__}() cannot return a PrivateArray, whose memory ends with the call: "
+                "create it in the caller and pass it as an argument",
             )
         return templates.signature(returned, *types_).replace(pysig=self._as_numba_binds)
 

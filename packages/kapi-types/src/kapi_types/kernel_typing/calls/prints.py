@@ -48,7 +48,7 @@ class PrintType(types.Callable, types.Opaque):
             if not (is_scalar(each) and not isinstance(each, types.Complex)) and not is_text(each):
                 raise KernelTypeProblem(
                     "print-value",
-                    f"print() in a kernel must be given constant texts, numbers and bools, got {spell_type(each)}: "
+                    f"print() in a kernel takes constant strings, numbers and bools, got {spell_type(each)}: "
                     "print its elements or members one by one",
                 )
         return templates.signature(types.none, *args)

@@ -83,7 +83,7 @@ def _operands_out_of_range(definitions: dict[str, Any], expression: Any, signatu
     left, right = (_constant(definitions, operand) for operand in (expression.lhs, expression.rhs))
     are_known = left is not None and right is not None and is_weak(signature.return_type)
     if are_known and _leaves_64_bits(operation, left, right):
-        text = f"constant must fit 64 bits, got {left} {BINARY[operation].__name__} {right}"
+        text = f"a constant must fit 64 bits, got {left} {BINARY[operation].__name__} {right}"
         yield problem_at(expression.loc, "integer-too-wide", text)
     for value, type_ in zip((left, right), signature.args, strict=True):
         if value is None or not isinstance(type_, types.Integer) or is_weak(type_):
@@ -221,5 +221,5 @@ def _taken_apart(state: Any) -> Iterator[KernelProblem]:
         for expression in block.find_exprs(op="exhaust_iter"):
             type_ = state.typemap[expression.value.name]
             if not isinstance(type_, types.BaseTuple):
-                text = f"only a tuple can be taken apart in a kernel, got a {spell_type(type_)}"
+                text = f"a kernel can unpack tuples only, got a {spell_type(type_)}"
                 yield problem_at(expression.loc, "unpacking", text)

@@ -169,7 +169,9 @@ class _AssumingInferer(typeinfer.TypeInferer):
         returns = [block.terminator for block in self.blocks.values() if isinstance(block.terminator, ir.Return)]
         found = [(each.loc, typemap[self._before_cast(each.value).name]) for each in returns]
         return [
-            problem_at(loc, "return-value", f"a kernel cannot return a value, got {spell_type(type_)}")
+            problem_at(
+                loc, "return-value", f"a kernel cannot return a value, got {spell_type(type_)}: write it to an array"
+            )
             for loc, type_ in found
             if not isinstance(type_, types.NoneType)
         ]
@@ -186,7 +188,7 @@ class _AssumingInferer(typeinfer.TypeInferer):
         if inst is None and val not in (*BINARY, *UNARY, *COMPARISONS, *IN_PLACE, *_OTHER_OPERATORS):
             sign = _LACKING.get(val.__name__, val.__name__)
             cure = f"; write {_INSTEAD[sign]}" if sign in _INSTEAD else ""
-            raise KernelTypeProblem("operator-unknown", f"operator {sign} is none that kernels have{cure}")
+            raise KernelTypeProblem("operator-unknown", f"kernels do not have operator {sign}{cure}")
         return super().resolve_value_type(inst, val)
 
     def typeof_intrinsic_call(self, inst: Any, target: Any, func: Any, *args: Any) -> None:

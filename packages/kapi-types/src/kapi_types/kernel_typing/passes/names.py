@@ -15,25 +15,23 @@ from kapi_types.kernel_typing.problems.problems import NoKernelValueError, Probl
 __all__ = ["CheckNames", "Unknown"]
 
 _REFUSED = {
-    "build_list": Finding(
-        "list-in-kernel", "a list cannot be made in a kernel; use a tuple, LocalAccessor or array argument"
-    ),
-    "build_map": Finding("dict-in-kernel", "a dict cannot be made in a kernel"),
-    "build_set": Finding("set-in-kernel", "a set cannot be made in a kernel"),
+    "build_list": Finding("list-in-kernel", "kernels have no lists: use a tuple, a LocalAccessor or an array argument"),
+    "build_map": Finding("dict-in-kernel", "kernels have no dicts: use tuples or arrays"),
+    "build_set": Finding("set-in-kernel", "kernels have no sets: use tuples or arrays"),
     "build_string": Finding(
-        "text-in-kernel", "a string cannot be made in a kernel; print() takes texts and numbers one by one"
+        "text-in-kernel", "kernels have no strings: give print() constant strings and numbers one by one"
     ),
     "make_function": Finding(
-        "function-passed", "a function that is passed around cannot be made in a kernel; call it where it is defined"
+        "function-passed", "a kernel cannot pass a function as a value: call it where it is defined"
     ),
 }
 _STATEMENTS: dict[type[Any], Finding] = {
-    ir.EnterWith: Finding("with-in-kernel", "a kernel cannot use with"),
-    ir.SetAttr: Finding("attribute-assigned", "a kernel cannot assign to attributes"),
-    ir.DelAttr: Finding("del-in-kernel", "a kernel cannot delete attributes"),
-    ir.DelItem: Finding("del-in-kernel", "a kernel cannot delete elements"),
+    ir.EnterWith: Finding("with-in-kernel", "kernels have no with statement: enter the context around the launch"),
+    ir.SetAttr: Finding("attribute-assigned", "a kernel cannot assign an attribute: write to an array"),
+    ir.DelAttr: Finding("del-in-kernel", "kernels have no del: leave it out"),
+    ir.DelItem: Finding("del-in-kernel", "kernels have no del: leave it out"),
 }
-_NO_TRY = Finding("try-in-kernel", "a kernel cannot use try: nothing in it raises")
+_NO_TRY = Finding("try-in-kernel", "kernels have no try: a device catches no exceptions")
 _TRY_MARKS = ("mark_try_block", "end_try_block", "exception_check", "exception_match")
 
 
@@ -74,7 +72,7 @@ class CheckNames(FunctionPass):
             if type(value.value) is int and not -(2**63) <= value.value < 2**64:
                 problems.append(
                     problem_at(
-                        statement.loc, "integer-too-wide", f"constant must fit 64 bits, got {shown(value.value)}"
+                        statement.loc, "integer-too-wide", f"a constant must fit 64 bits, got {shown(value.value)}"
                     )
                 )
             if isinstance(value.value, CodeType):  # of a local function, which is a problem where it is made
@@ -106,7 +104,7 @@ class CheckNames(FunctionPass):
             else:
                 self._check_value(state, statement, value.value, f"{value.name}", problems)
         elif isinstance(value, ir.Yield):
-            problems.append(problem_at(statement.loc, "yield-or-await", "a kernel cannot yield"))
+            problems.append(problem_at(statement.loc, "yield-or-await", "kernels cannot yield or await"))
         elif isinstance(value, ir.Expr):
             if value.op in ("binop", "inplace_binop"):
                 value.static_lhs = value.static_rhs = ir.UNDEFINED

@@ -22,7 +22,7 @@ _ONLY_IN_DEBUG = Finding(
 )
 _NOT_CONSTANT = Finding(
     "raise-value",
-    "what a kernel raises must have constant arguments, got one of its run time: write a constant text",
+    "an exception in a kernel must have constant arguments, got a value of the run: write a constant string",
 )
 
 
@@ -58,15 +58,15 @@ class SettleRaises(FunctionPass):
 def _raised(func_ir: Any, statement: Any) -> tuple[type[BaseException], tuple[Any, ...] | None, Finding | None]:
     """The class and arguments of what is raised, and what is wrong with them."""
     if statement.exception is None:
-        said = "a kernel cannot raise again what it has not caught: name an exception"
+        said = "a kernel cannot raise without an exception: name one"
         return RuntimeError, None, Finding("raise-class", said)
     class_ = _class_of(func_ir, statement.exception)
     if class_ is None:
-        said = "what a kernel raises must be `Class` or `Class(text)`, with a class by its name"
+        said = "a kernel must raise `Class` or `Class(text)`, with the exception class by its name"
         return RuntimeError, None, Finding("raise-class", said)
     if class_ not in RAISABLE.values():
         why = ", which ends the program or needs objects" if class_.__module__ == "builtins" else ""
-        problem = f"what a kernel raises must be one of Python's own exceptions, got {class_.__name__}{why}"
+        problem = f"a kernel can raise Python's own exceptions only, got {class_.__name__}{why}"
         return RuntimeError, None, Finding("raise-class", problem)
     try:
         constant = func_ir.infer_constant(statement.exception)
@@ -78,7 +78,7 @@ def _raised(func_ir: Any, statement: Any) -> tuple[type[BaseException], tuple[An
     try:
         made_exception(class_.__name__, args or ())
     except ValueError as error:
-        said = f"what a kernel raises must be made of arguments that suit its class: {error}"
+        said = f"an exception in a kernel must have arguments that suit its class: {error}"
         return class_, None, Finding("raise-value", said)
     return class_, args, None
 

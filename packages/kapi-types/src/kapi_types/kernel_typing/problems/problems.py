@@ -33,7 +33,7 @@ __all__ = [
 
 _PLACES = {AddressSpace.LOCAL: "local array", AddressSpace.PRIVATE: "private array"}
 
-FORMAT_IN_TEXT = Finding("print-format", "an f-string of print() must have plain values in a kernel, got a format")
+FORMAT_IN_TEXT = Finding("print-format", "an f-string in a kernel cannot have a format: give print() plain values")
 
 CONSEQUENCE = Finding("", "")
 """What is found of a problem that only follows from another one, and is not told."""
@@ -42,23 +42,26 @@ NUMBA_SAYS = "Numba has no way to compile this: "
 """The beginning of a text that has no better words than Numba's."""
 
 _WORDS = (
-    (r"Illegal IR, del found", Finding("del-in-kernel", "a kernel cannot use del")),
+    (r"Illegal IR, del found", Finding("del-in-kernel", "kernels have no del: leave it out")),
     (
         r"use of yield in a closure|generator expression",
-        Finding("generator", "a generator cannot be made in a kernel; write a loop"),
+        Finding("generator", "kernels have no generators: write a loop"),
     ),
     (r"Multiple argument raise", Finding("raise-from", "an exception in a kernel cannot have `from`")),
     (
         r"Unsupported use of cell variable",
         Finding("local-function-order", "a local function cannot call itself, or be used before it is defined"),
     ),
-    (r"'with \(context manager\)|with.*not supported", Finding("with-in-kernel", "a kernel cannot use with")),
+    (
+        r"'with \(context manager\)|with.*not supported",
+        Finding("with-in-kernel", "kernels have no with statement: enter the context around the launch"),
+    ),
     (
         r"\*args in function call should be a tuple",
-        Finding("call-star", "what follows * in a call must be a tuple in a kernel"),
+        Finding("call-star", "an argument after * in a call must be a tuple in a kernel"),
     ),
     (r"f-strings? not supported", FORMAT_IN_TEXT),
-    (r"not a valid CALL_INTRINSIC", Finding("type-in-kernel", "a kernel cannot define a type: define it above")),
+    (r"not a valid CALL_INTRINSIC", Finding("type-in-kernel", "a kernel cannot define a type: define it outside")),
     (
         r"not a valid parameter name",
         Finding("type-parameters", "a local function in a kernel cannot have type parameters: leave them out"),
@@ -66,13 +69,13 @@ _WORDS = (
     # Numba forgets the tuple of `f(*members, name=value)` where it is used in another place as well.
     (
         r"Type of variable '.*' cannot be determined",
-        Finding("call-star", "a tuple that follows * beside arguments by name must stand there"),
+        Finding("call-star", "a call with * and arguments by name must have the tuple itself after *"),
     ),
     (r"MAKE_FUNCTION with kwdefaults", PARAMETERS_OF_LOCAL),
-    (r"wrong tuple length", Finding("unpacking", "as many names must be assigned to as the tuple has members")),
+    (r"wrong tuple length", Finding("unpacking", "the number of names must be that of the tuple's members")),
     (
         r"No definition for lowering getiter|too many values to unpack",
-        Finding("unpacking", "only a tuple can be taken apart in a kernel"),
+        Finding("unpacking", "a kernel can unpack tuples only"),
     ),
 )
 """What Numba says, and what it is about."""
@@ -127,8 +130,7 @@ def without_value(name: str) -> Finding:
     """What is said of a variable that is read where it may have no value."""
     return Finding(
         "variable-unset",
-        f"variable {name!r} must have a value whichever way leads here, got a way without an assignment; "
-        "assign it before",
+        f"variable {name!r} may be unset here: assign it on every path before",
     )
 
 
@@ -145,6 +147,8 @@ def spell_type(type_: Any) -> str:
     """A type as the author of a kernel would call it."""
     if isinstance(type_, ArrayType):
         place = _PLACES.get(type_.address_space, "array")
+        if not type_.mutable and type_.address_space is AddressSpace.PRIVATE:
+            return f"constant {type_.dtype} array of rank {type_.ndim}"
         access = "read-only " if not type_.mutable else ""
         return f"{access}{type_.dtype} {place} of rank {type_.ndim}"
     if hasattr(type_, "spelled"):

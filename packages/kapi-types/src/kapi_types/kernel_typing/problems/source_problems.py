@@ -16,13 +16,13 @@ from kapi_types.kernel_typing.problems.problems import FORMAT_IN_TEXT, first_wor
 __all__ = ["problems_as_told", "problems_of_form", "problems_of_source"]
 
 _OPCODES = {
-    "IMPORT_NAME": Finding("import-in-kernel", "a kernel cannot import: import above it"),
-    "STORE_GLOBAL": Finding("global-changed", "a kernel cannot change a global: write to an array"),
-    "DELETE_GLOBAL": Finding("global-changed", "a kernel cannot change a global: write to an array"),
-    "LOAD_BUILD_CLASS": Finding("class-in-kernel", "a class cannot be made in a kernel"),
-    "GET_YIELD_FROM_ITER": Finding("yield-or-await", "a kernel must not yield or await"),
-    "GET_AWAITABLE": Finding("yield-or-await", "a kernel must not yield or await"),
-    "UNPACK_EX": Finding("starred-name", "a starred name cannot be assigned to in a kernel: name each value"),
+    "IMPORT_NAME": Finding("import-in-kernel", "a kernel cannot import: move the import out of the kernel"),
+    "STORE_GLOBAL": Finding("global-changed", "a kernel cannot assign a global variable: write to an array"),
+    "DELETE_GLOBAL": Finding("global-changed", "a kernel cannot assign a global variable: write to an array"),
+    "LOAD_BUILD_CLASS": Finding("class-in-kernel", "a kernel cannot define a class: define it outside"),
+    "GET_YIELD_FROM_ITER": Finding("yield-or-await", "kernels cannot yield or await"),
+    "GET_AWAITABLE": Finding("yield-or-await", "kernels cannot yield or await"),
+    "UNPACK_EX": Finding("starred-name", "a kernel cannot assign a starred name: name each value"),
     "CONVERT_VALUE": FORMAT_IN_TEXT,
     "FORMAT_WITH_SPEC": FORMAT_IN_TEXT,
     "DICT_MERGE": Finding("call-star", "a call in a kernel cannot have **: write the arguments out"),
@@ -35,8 +35,8 @@ _OPCODES = {
 
 _REWRITTEN = Finding(
     "assert-rewritten",
-    "an assert in a kernel must be as it was written, got one that pytest has rewritten: define the kernel in a module "
-    "that is no test's, or put PYTEST_DONT_REWRITE into the docstring of this one",
+    "pytest has rewritten an assert of this kernel: define the kernel outside of test modules, or put "
+    "PYTEST_DONT_REWRITE into the docstring of this module",
 )
 
 
@@ -58,7 +58,7 @@ def problems_of_form(function: FunctionType, is_kernel: bool = False) -> list[Ke
     elif is_starred:
         found.append((code.co_firstlineno, PARAMETERS_OF_FUNCTION))
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        found.append((code.co_firstlineno, Finding("yield-or-await", "a kernel must not yield or await")))
+        found.append((code.co_firstlineno, Finding("yield-or-await", "kernels cannot yield or await")))
     if "@pytest_ar" in code.co_names:
         found.append((code.co_firstlineno, _REWRITTEN))
     for inner in code.co_consts:
@@ -70,7 +70,7 @@ def problems_of_form(function: FunctionType, is_kernel: bool = False) -> list[Ke
 def _assigned_outside(code: CodeType) -> list[tuple[int, Finding]]:
     """Assignments of a local function to variables of the function around it."""
     finding = Finding(
-        "outer-variable-changed", "a local function cannot change a variable of the kernel: return the value"
+        "outer-variable-changed", "a local function cannot assign a variable of the kernel: return the value"
     )
     line, found = code.co_firstlineno, []
     for instruction in dis.get_instructions(code):

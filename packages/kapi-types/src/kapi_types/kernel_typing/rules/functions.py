@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.language.table.other_names import numpys_own
 from kapi_types._numba_compat import templates, types
@@ -81,7 +82,7 @@ class TableFunctionType(types.Callable, types.Opaque):
             given = ", ".join(map(spell_type, args))
             raise KernelTypeProblem(
                 "call-arguments",
-                f"{self.row.key}() must be called with arguments that it has in a kernel, got ({given})",
+                f"{self.row.key}() does not take these arguments in a kernel: ({given})",
             )
         if isinstance(plan.implementation, FunctionType):
             context.type_device_function(plan.implementation, plan.loop.operands)
@@ -267,7 +268,7 @@ def _of_half(function: FunctionType) -> FunctionType:
     return narrowed  # type: ignore[return-value]  # a function, whatever else is callable
 
 
-_TYPES = {getattr(_MODULES[owner], row.name): TableFunctionType(row) for owner in _MODULES for row in rows(owner)}
+_TYPES = {attribute_of(_MODULES[owner], row.name): TableFunctionType(row) for owner in _MODULES for row in rows(owner)}
 _TYPES[ilogb] = TableFunctionType(
     Intrinsic("ilogb", "math", "library", "function", (("x", "float", None),), "weak int", "binary exponent",
               "4.17.5", "OpenCL.std ilogb")

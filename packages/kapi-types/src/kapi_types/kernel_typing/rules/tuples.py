@@ -72,7 +72,7 @@ class NamedTupleClassType(types.Callable, types.Opaque):
             fields = ", ".join(names.parameters)
             raise KernelTypeProblem(
                 "call-arguments",
-                f"{self.class_.__name__}() must be called with arguments that it has in a kernel, got ({given}); "
+                f"{self.class_.__name__}() does not take these arguments in a kernel: ({given}); "
                 f"it is {self.class_.__name__}({fields})",
             ) from None
         members = tuple(

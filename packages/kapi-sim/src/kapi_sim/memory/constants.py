@@ -1,0 +1,62 @@
+"""Constant arrays: what a kernel takes of NumPy's arrays from outside, as they were at the launch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.memory.arguments import Bound
+from kapi_sim.memory.views import View
+
+__all__ = ["CONSTANT", "ConstantArrays", "Snapshot"]
+
+CONSTANT = "an argument, for the kernel stores to it, got an array from outside, which is constant in a kernel"
+
+
+class Snapshot:
+    """A copy of an array from outside, which holds as long as the array is what it was.
+
+    Parameters
+    ----------
+    array : numpy.ndarray
+        The program's own.
+    """
+
+    __slots__ = ("_original", "array")
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self._original = array
+        self.array: np.ndarray[Any, Any] = array.copy()
+        self.array.flags.writeable = False
+
+    def holds(self) -> bool:
+        """Whether the array has still the same elements, to the last bit."""
+        now, then = self._original, self.array
+        return (now.dtype, now.shape) == (then.dtype, then.shape) and now.tobytes() == then.tobytes()
+
+
+class ConstantArrays:
+    """Gives a kernel its constant arrays in one launch.
+
+    Parameters
+    ----------
+    bound : Bound
+        The launch: its clock, and what is looked for.
+    """
+
+    __slots__ = ("_bound", "_known")
+
+    def __init__(self, bound: Bound) -> None:
+        self._bound = bound
+        self._known: dict[int, Any] = {}
+
+    def __call__(self, snapshot: Snapshot, name: str) -> Any:
+        """Return the array of a snapshot as the kernel is to see it; `name` is what the kernel calls it."""
+        found = self._known.get(id(snapshot))
+        if found is None:
+            bound, array = self._bound, snapshot.array
+            bound.unwritable[name] = CONSTANT
+            places = (array, name, bound.clock, None, bound.has_bounds, array.itemsize, bound.has_fp64, "private")
+            found = self._known[id(snapshot)] = View(*places) if bound.is_viewed else array.view()
+        return found
