@@ -61,16 +61,17 @@ def native_loop(launch: Any) -> Callable[[int], None]:
     loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, ctypes.c_int64)(engine.get_function_address("loop"))
 
     prepared = launch._prepared
-    packed = ctypes.create_string_buffer(prepared.packed, len(prepared.packed))
+    content, kernel = prepared.made.arguments[0], prepared.made.kernel.sycl_kernel
+    packed = ctypes.create_string_buffer(content, len(content))
     create = library.DPCTLRawKernelArg_Create
     create.restype, create.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t]
-    args = (ctypes.c_void_p * 1)(create(packed, len(prepared.packed)))
+    args = (ctypes.c_void_p * 1)(create(packed, len(content)))
     types = (ctypes.c_int * 1)(_RAW)
     extents = (ctypes.c_size_t * 3)(*prepared.global_range)
 
     def run(count: int) -> None:
         loop(
-            prepared.kernel.sycl_kernel.addressof_ref(),
+            kernel.addressof_ref(),
             prepared.queue.addressof_ref(),
             ctypes.addressof(args),
             ctypes.addressof(types),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from kapi_runtime import cache
 from kapi_runtime.cache.folder import CacheFolder
+from kapi_runtime.native import loading
 from kapi_runtime.sycl.native import submission
 
 
@@ -74,11 +77,10 @@ def test_function_that_raises_is_refused():
 
 def test_few_launches_do_without(monkeypatch):
     """Neither is llvmlite imported for a few launches, nor are functions compiled for some more."""
-    monkeypatch.setattr(submission, "_made", [])
-    monkeypatch.setattr(submission, "_is_kept", lambda: False)
-    made = []
-    monkeypatch.setattr(submission, "_made_once", lambda: made.append(1))
-    for asked, is_made in ((1, False), (101, False), (501, True)):
-        monkeypatch.setattr(submission, "_asked", asked - 1)
-        submission.submission()
-        assert bool(made) is is_made
+    monkeypatch.delitem(sys.modules, "llvmlite.binding", raising=False)
+    kept, unkept = loading.Worth(lambda: True), loading.Worth(lambda: False)
+    assert [kept.is_worth_it() for _ in range(102)] == [False] * 100 + [True] * 2
+    assert [unkept.is_worth_it() for _ in range(502)] == [False] * 500 + [True] * 2
+    monkeypatch.setitem(sys.modules, "llvmlite.binding", object())
+    assert loading.Worth(lambda: True).is_worth_it()
+    assert not loading.Worth(lambda: False).is_worth_it()

@@ -253,8 +253,7 @@ def test_missing_entry_point_is_an_error():
 
 def test_wrong_number_of_parameters_is_an_error():
     kernel = kapi.load_opencl(SOURCE, "saxpy", {"x": "float32[:]"})
-    message = "parameters of kernel `saxpy` must be as many as its code has, 3, got 1: x: float32"
-    with pytest.raises(kapi.DriverError, match=message):
+    with raises(kapi.DriverError, "parameter-count"):
         kernel[1](dpnp.zeros(1, dtype="float32"))
 
 

@@ -232,20 +232,17 @@ def test_helper_process_is_started_when_first_needed(run_python):
 
 
 @pytest.mark.parametrize(
-    ("end", "words"),
+    ("end", "code"),
     [
-        ("os.kill(os.getpid(), signal.SIGKILL)", "ended twice: its end by SIGKILL"),
-        ("os.kill(os.getpid(), signal.SIGTERM)", "ended twice: its end by SIGTERM"),
-        ("sys.stderr.write('LLVM ERROR: out of memory'); sys.exit(1)", "ended twice: its end for want of memory"),
-        ("raise MemoryError", "ended twice: its end for want of memory"),
-        (
-            "os.kill(os.getpid(), signal.SIGSEGV)",
-            "cannot express: LLVM ended without a word",
-        ),
-        ("sys.exit(3)", "cannot express: LLVM ended"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "helper-lost"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", "helper-lost"),
+        ("sys.stderr.write('LLVM ERROR: out of memory'); sys.exit(1)", "helper-lost"),
+        ("raise MemoryError", "helper-lost"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "target-lacks"),
+        ("sys.exit(3)", "target-lacks"),
     ],
 )
-def test_helper_that_is_ended_again_and_again_says_by_what(end, words, monkeypatch):
+def test_helper_that_is_ended_again_and_again_says_by_what(end, code, monkeypatch):
     """Nothing is wrong with the kernel where the system, or somebody, ends the helper."""
 
     def double(item, a):
@@ -257,7 +254,7 @@ def test_helper_that_is_ended_again_and_again_says_by_what(end, words, monkeypat
         "_START",
         f"import os, signal, sys\nsys.stdin.readline()\n{end}\n# {{path}} {{server}} {{emission}} {{folder}}",
     )
-    with pytest.raises(KernelCompilationError, match=words):
+    with raises(KernelCompilationError, code):
         compile_kernel(double, [ItemType(1), ARRAY])
     monkeypatch.undo()
     client._stop_all()

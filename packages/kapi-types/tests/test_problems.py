@@ -481,3 +481,13 @@ def test_names_of_other_languages_are_answered(infer):
     assert told.keys() == {"name-undefined", "module-attribute", "attribute-unknown"}
     assert "`threadIdx` use `nd_item.get_local_id(0)`" in told["name-undefined"]
     assert all("use `kapi.group_barrier(" in told[code] for code in ("module-attribute", "attribute-unknown"))
+
+
+def negative_power(item, b):
+    b[0] = b[0] ** -2
+
+
+def test_negative_power_of_an_integer_is_one_problem(infer):
+    with pytest.raises(ProblemsFound) as caught:
+        infer(negative_power, ItemType(1), B, returns=types.none)
+    assert [problem.code for problem in caught.value.problems] == ["negative-exponent"]

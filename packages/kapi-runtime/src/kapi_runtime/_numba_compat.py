@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
 from numba import njit, types
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.types import ExternalFunction, Record
 from numba.extending import intrinsic
 
-__all__ = ["ExternalFunction", "NativeCompiler", "Record", "compiled", "intrinsic", "njit", "types"]
+__all__ = ["ExternalFunction", "NativeCompiler", "Record", "call_pointer", "compiled", "intrinsic", "njit", "types"]
 
 
 class NativeCompiler(CompilerBase):
@@ -18,6 +19,12 @@ class NativeCompiler(CompilerBase):
     def define_pipelines(self) -> list[Any]:
         """Return the one that compiles without Python objects, and raises where it cannot."""
         return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+
+def call_pointer(context: Any, builder: Any, place: Any, given: list[Any], result: Any, parameters: Any) -> Any:
+    """Call the C function at an address, of this type, and return its result."""
+    kind = ir.FunctionType(context.get_value_type(result), [context.get_value_type(each) for each in parameters])
+    return builder.call(builder.inttoptr(place, kind.as_pointer()), given)
 
 
 def compiled(function: Any, signature: tuple[Any, ...]) -> tuple[str, str]:

@@ -101,20 +101,23 @@ class SliceModel(models.PrimitiveModel):
         super().__init__(manager, type_, ir.ArrayType(ir.IntType(64), 3))
 
 
+_IS_COUNTED = ("is_counted", types.boolean)
+
+
 class RangeModel(models.StructModel):
-    """`start`, `stop` and `step` of a loop."""
+    """`start`, `stop` and `step` of a loop, and whether its turns are counted."""
 
     def __init__(self, manager: Any, type_: RangeType) -> None:
-        super().__init__(manager, type_, [("start", weak_int), ("stop", weak_int), ("step", weak_int)])
+        super().__init__(manager, type_, [*((name, weak_int) for name in ("start", "stop", "step")), _IS_COUNTED])
 
 
 class RangeIteratorModel(models.StructModel):
-    """The `last` value and whether the loop has `turned`, in variables, and where it ends."""
+    """The `last` value, the number of `turns` so far and whether it `turned`, in variables; where it ends."""
 
     def __init__(self, manager: Any, type_: RangeIteratorType) -> None:
-        members = [(name, types.EphemeralPointer(weak_int)) for name in ("last", "turned")]
-        members += [(name, weak_int) for name in ("stop", "step")]
-        super().__init__(manager, type_, members)
+        members = [(name, types.EphemeralPointer(weak_int)) for name in ("last", "turns", "turned")]
+        members += [(name, weak_int) for name in ("stop", "step", "length")]
+        super().__init__(manager, type_, [*members, _IS_COUNTED])
 
 
 class EnumerateModel(models.StructModel):

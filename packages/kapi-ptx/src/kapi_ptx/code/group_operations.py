@@ -17,10 +17,9 @@ from llvmlite import ir
 
 from kapi_lowering.llvm_calls import I32, I64, call_declared, call_intrinsic
 from kapi_lowering.target import Combination, GroupKind, ShuffleKind, Way
-from kapi_ptx.code.masks import members
 from kapi_ptx.code.ordering import meet
 from kapi_ptx.code.shared_memory import scratch
-from kapi_ptx.code.work_items import lane, linear_id, sub_group_query, sub_group_size
+from kapi_ptx.code.work_items import EVERY_LANE, lane, linear_id, sub_group_query, sub_group_size
 
 __all__ = ["broadcast", "combine", "shuffle", "vote"]
 
@@ -82,14 +81,13 @@ def _identity(combination: Combination, type_: ir.Type) -> ir.Constant:
 
 def shuffle(builder: ir.IRBuilder, kind: ShuffleKind, value: ir.Value, operand: ir.Value) -> ir.Value:
     """The value of another work-item of the sub-group."""
-    mask = members(builder)
     type_ = value.type
     if str(type_) in ("float", "double"):
         bits = ir.IntType(32 if str(type_) == "float" else 64)
         return builder.bitcast(shuffle(builder, kind, builder.bitcast(value, bits), operand), type_)
 
     def moved(part: ir.Value) -> ir.Value:
-        given = [mask, part, operand, I32(_LAST_LANE[kind])]
+        given = [EVERY_LANE, part, operand, I32(_LAST_LANE[kind])]
         return call_declared(builder, f"llvm.nvvm.shfl.sync.{_SHUFFLES[kind]}.i32", I32, given)
 
     if type_.width == 32:
@@ -116,7 +114,7 @@ def broadcast(builder: ir.IRBuilder, group: GroupKind, value: ir.Value, place: i
 def vote(builder: ir.IRBuilder, group: GroupKind, kind: Literal["any", "all"], value: ir.Value) -> ir.Value:
     """Whether a bit is set for any or for all work-items."""
     if group == "sub_group":
-        return call_declared(builder, f"llvm.nvvm.vote.{kind}.sync", _I1, [members(builder), value])
+        return call_declared(builder, f"llvm.nvvm.vote.{kind}.sync", _I1, [EVERY_LANE, value])
     name = {"any": "or", "all": "and"}[kind]
     return call_declared(builder, f"llvm.nvvm.barrier.cta.red.{name}.aligned.all", _I1, [I32(0), value])
 
@@ -142,7 +140,7 @@ def _reduced(builder: ir.IRBuilder, combination: Combination, value: ir.Value, h
     """The total of the sub-group, for each work-item of it."""
     if has_redux and combination in _REDUX and str(value.type) == "i32":
         name = f"llvm.nvvm.redux.sync.{_REDUX[combination]}"
-        return call_declared(builder, name, I32, [value, members(builder)])
+        return call_declared(builder, name, I32, [value, EVERY_LANE])
     place, size = lane(builder), sub_group_size(builder)
     for distance in reversed(_DISTANCES):
         other = shuffle(builder, "down", value, I32(distance))

@@ -11,8 +11,8 @@ from llvmlite import ir
 
 from kapi_lowering.llvm_calls import I32, call_declared
 from kapi_lowering.target import GroupKind
-from kapi_ptx.code.masks import members
 from kapi_ptx.code.memory_model import write_fence
+from kapi_ptx.code.work_items import EVERY_LANE
 from kapi_sim import MemoryOrder, MemoryScope
 
 __all__ = ["barrier", "fence", "meet"]
@@ -40,7 +40,7 @@ def meet(builder: ir.IRBuilder, group: GroupKind) -> None:
     if group == "work_group":
         call_declared(builder, "llvm.nvvm.barrier.cta.sync.aligned.all", ir.VoidType(), [I32(0)])
     else:
-        call_declared(builder, "llvm.nvvm.bar.warp.sync", ir.VoidType(), [members(builder)])
+        call_declared(builder, "llvm.nvvm.bar.warp.sync", ir.VoidType(), [EVERY_LANE])
 
 
 def fence(builder: ir.IRBuilder, order: MemoryOrder, scope: MemoryScope) -> None:

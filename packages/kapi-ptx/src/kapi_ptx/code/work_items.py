@@ -12,10 +12,17 @@ from llvmlite import ir
 from kapi_lowering.llvm_calls import I32, I64, call_declared
 from kapi_lowering.target import SubGroupQuery, WorkItemQuery
 
-__all__ = ["group_size", "lane", "linear_id", "sub_group_query", "sub_group_size", "work_item_query"]
+__all__ = ["EVERY_LANE", "group_size", "lane", "linear_id", "sub_group_query", "sub_group_size", "work_item_query"]
 
 _REGISTERS = {"local_id": "tid", "local_size": "ntid", "group_id": "ctaid", "group_count": "nctaid"}
 _WARP_BITS = 5
+
+EVERY_LANE = I32(-1)
+"""The mask of the work-items that meet in an instruction of a sub-group.
+
+Such an instruction waits for the lanes of its mask that have not exited, and lanes without a work-item count as exited.
+A constant costs nothing; for a mask of the run time the assembler writes a comparison of all lanes' masks.
+"""
 
 
 def work_item_query(builder: ir.IRBuilder, query: WorkItemQuery, axis: ir.Value) -> ir.Value:

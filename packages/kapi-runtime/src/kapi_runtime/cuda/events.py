@@ -24,7 +24,7 @@ _pools: dict[tuple[int, bool], list[Any]] = {}
 
 
 class CudaEvent:
-    """A mark that was set in the work of a stream; `recorded_event` makes it.
+    """A mark in the work of a stream.
 
     Attributes
     ----------
@@ -36,18 +36,11 @@ class CudaEvent:
         Whether the device took the time when the mark was passed.
     """
 
-    __slots__ = ("__weakref__", "device", "is_timed", "native")
+    __slots__ = ("__weakref__",)
 
-    def __init__(self, device: CudaDevice, is_timed: bool) -> None:
-        self.device, self.is_timed = device, is_timed
-        pool = _pools.get((device.ordinal, is_timed))
-        try:
-            self.native = pool.pop() if pool else None
-        except IndexError:  # another thread took the last one
-            self.native = None
-        if self.native is None:
-            with device.entered():
-                self.native = driver.call("cuEventCreate", 0 if is_timed else _DISABLE_TIMING)
+    device: CudaDevice
+    native: Any
+    is_timed: bool
 
     @property
     def is_done(self) -> bool:
@@ -83,6 +76,23 @@ class CudaEvent:
     def __repr__(self) -> str:
         return f"<CudaEvent: {'complete' if self.is_done else 'running'}>"
 
+
+class RecordedEvent(CudaEvent):
+    """A mark that was set, with an event of the driver's own; `recorded_event` makes it."""
+
+    __slots__ = ("device", "is_timed", "native")
+
+    def __init__(self, device: CudaDevice, is_timed: bool) -> None:
+        self.device, self.is_timed = device, is_timed
+        pool = _pools.get((device.ordinal, is_timed))
+        try:
+            self.native = pool.pop() if pool else None
+        except IndexError:  # another thread took the last one
+            self.native = None
+        if self.native is None:
+            with device.entered():
+                self.native = driver.call("cuEventCreate", 0 if is_timed else _DISABLE_TIMING)
+
     def __del__(self) -> None:
         # Streams that wait for it wait for the mark as it was when they were told: the event may be set anew.
         try:
@@ -107,7 +117,7 @@ def recorded_event(device: CudaDevice, stream: int, is_timed: bool = False) -> C
     is_timed : bool
         Whether the device takes the time when the mark is passed.
     """
-    event = CudaEvent(device, is_timed)
+    event = RecordedEvent(device, is_timed)
     with device.entered():
         driver.call("cuEventRecord", event.native, stream)
     return event

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kapi_runtime.cuda import driver
 from kapi_runtime.cuda.devices import CudaDevice, all_devices, describe_device
+from kapi_runtime.cuda.native import submission
 from kapi_runtime.platform.installed import is_installed
 from kapi_runtime.platform.interface import Findings
 from kapi_sim.errors import KapiError
@@ -45,7 +46,11 @@ def findings(platform: Platform) -> Findings:
         for device in found
         if not device.is_usable
     )
-    return Findings(tuple(device.summary for device in usable), left_out, settings, told, tuple(wrong))
+    launches = ""
+    if usable:
+        reason = submission.why_not()
+        launches = f"plain, the slow way: {reason}" if reason else "native"
+    return Findings(tuple(device.summary for device in usable), left_out, settings, told, tuple(wrong), launches)
 
 
 def versions(device: CudaDevice) -> list[tuple[str, str]]:

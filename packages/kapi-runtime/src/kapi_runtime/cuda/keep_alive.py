@@ -137,7 +137,7 @@ class PlannedLaunch(CudaEvent, HostEvent):
         return self._timeline.queue.device
 
     @property
-    def native(self) -> Any:  # type: ignore[override]  # set when it is asked for
+    def native(self) -> Any:  # set when it is asked for
         if self._event is None:
             self._event = self._timeline.mark(self._number)
         return self._event.native
@@ -151,9 +151,6 @@ class PlannedLaunch(CudaEvent, HostEvent):
         if self._number > self._timeline.passed:
             CudaEvent.wait(self)
         release()
-
-    def __del__(self) -> None:
-        """Nothing: its event belongs to the timeline."""
 
 
 def timeline_of(queue: CudaQueue) -> Timeline:

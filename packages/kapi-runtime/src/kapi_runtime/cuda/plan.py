@@ -26,6 +26,8 @@ from kapi_runtime.cuda.devices import CudaDevice
 from kapi_runtime.cuda.events import wait_on_stream
 from kapi_runtime.cuda.keep_alive import PlannedLaunch, timeline_of
 from kapi_runtime.cuda.launch_events import native_events
+from kapi_runtime.cuda.native.structures import CudaLaunch
+from kapi_runtime.cuda.native.submission import cu_launch_kernel, sender
 from kapi_runtime.cuda.programs import CudaKernel
 from kapi_runtime.cuda.queues import CudaQueue
 from kapi_runtime.cuda.submission import grid_of, shared_bytes
@@ -52,7 +54,7 @@ class Plan:
         Packs the arguments for `send`; False if they are not the plan's.
     """
 
-    __slots__ = ("_buffer", "_launch", "_lock", "_pointers", "_timeline", "kernel", "pack", "queue")
+    __slots__ = ("_buffer", "_lock", "_native", "_plain", "_pointers", "_timeline", "_words", "kernel", "pack", "queue")
 
     def __init__(
         self,
@@ -63,20 +65,20 @@ class Plan:
         grid: tuple[int, ...],
         size: int,
         shared: int,
+        at_once: bool,
     ) -> None:
         self.kernel, self.queue, self.pack = kernel, queue, pack
         self._buffer = buffer
         self._pointers = (ctypes.c_void_p * 1)(ctypes.addressof(buffer))
+        function, parameters = kernel.function_for(size).native, ctypes.addressof(self._pointers)
         bound = driver.bindings()
-        self._launch = partial(
-            bound.cuLaunchKernel,
-            kernel.function_for(size).native,
-            *grid,
-            shared,
-            bound.CUstream(queue.handle),
-            ctypes.addressof(self._pointers),
-            0,
+        stream = bound.CUstream(queue.handle)
+        self._plain = partial(bound.cuLaunchKernel, function, *grid, shared, stream, parameters, 0)
+        self._words = CudaLaunch(
+            cu_launch_kernel(), int(function), *grid, shared=shared, stream=queue.handle, parameters=parameters
         )
+        self._native: Callable[[], int] | None = None
+        self._choose(at_once)
         self._lock = threading.Lock()
         self._timeline = timeline_of(queue)
 
@@ -84,6 +86,20 @@ class Plan:
     def device(self) -> CudaDevice:
         """The device that it launches on."""
         return self.queue.device
+
+    def _launch(self) -> int:
+        """Launch what is packed, and return the driver's code."""
+        if self._native is not None:
+            return self._native()
+        (code,) = self._plain()
+        self._choose(False)
+        return int(code)
+
+    def _choose(self, at_once: bool) -> None:
+        """Put native code in the place of cuda.bindings for the launches to come, if it can be had."""
+        send = sender(at_once) if self._words.cu_launch_kernel else None
+        if send is not None:
+            self._native = partial(send, ctypes.addressof(self._words))
 
     def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[PlannedLaunch, PlannedLaunch] | None:
         """Launch with these arguments after these events, and return the host event and the device event.
@@ -108,13 +124,13 @@ class Plan:
             for event in events:
                 if not isinstance(event, PlannedLaunch) or event.queue != self.queue:  # a stream keeps its own order
                     wait_on_stream(self.queue.device, self.queue.handle, event)
-        (code,) = self._launch()
+        code = self._launch() if self._native is None else self._native()
         if code:
             # Each thread has a context of its own that is current, none at first.
             if code not in _OTHER_CONTEXT:
                 return None
             with self.queue.device.entered():
-                (code,) = self._launch()
+                code = self._launch()
             if code:
                 return None
         event = self._timeline.add(owners)
@@ -128,6 +144,7 @@ def make_plan(
     packed: bytes,
     global_range: Sequence[int],
     local_range: Sequence[int],
+    at_once: bool = False,
 ) -> Plan | None:
     """Return the plan of a launch that was validated, or None: then each launch like it goes the long way.
 
@@ -143,6 +160,8 @@ def make_plan(
         The packed argument that the long way made of them.
     global_range, local_range : sequence of int
         What is submitted.
+    at_once : bool
+        Whether the plan is worth the making of native code.
     """
     module = kernel.module
     if module is None or queue.others or not queue.stream.is_lasting or len(given) != len(module.parameters):
@@ -165,6 +184,7 @@ def make_plan(
         grid_of(global_range, local_range),
         prod(local_range),
         shared_bytes(kernel, accessors),
+        at_once,
     )
 
 
@@ -191,10 +211,7 @@ def _packing(
     source.names["words"] = words
     arrays: list[tuple[int, ArrayFields, bool]] = []
     libraries: set[str] = set()
-    offsets: dict[str, list[Any]] = {}
-    for field in module.layout.fields:
-        if field.role in ("pointer", "value"):
-            offsets.setdefault(field.owner, []).append(field)
+    offsets = {each.name: module.layout.places(each.name) for each in module.parameters}
     for index, (parameter, value) in enumerate(zip(module.parameters, given, strict=True)):
         if parameter.kind == "array":
             read = _READ.get(library_of(value))

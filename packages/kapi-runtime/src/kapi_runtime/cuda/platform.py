@@ -231,7 +231,7 @@ class CudaPlatform(Platform):
         at_once: bool,
     ) -> LaunchPlan | None:
         assert local_range is not None  # `submitted_range` chose one
-        return make_plan(_ours(kernel), queue, given, packed, global_range, local_range)
+        return make_plan(_ours(kernel), queue, given, packed, global_range, local_range, at_once)
 
     # -- marks and time
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kapi_runtime.cuda.devices import CudaDevice
-from kapi_runtime.cuda.events import CudaEvent, recorded_event
+from kapi_runtime.cuda.events import CudaEvent, RecordedEvent, recorded_event
 from kapi_runtime.cuda.queues import CudaQueue
 from kapi_runtime.platform.interface import Times
 
@@ -25,7 +25,7 @@ _lock = threading.Lock()
 _references: dict[int, tuple[CudaEvent, int]] = {}
 
 
-class TimedWork(CudaEvent):
+class TimedWork(RecordedEvent):
     """The event of work that the device times: its end, with its beginning beside it.
 
     Attributes

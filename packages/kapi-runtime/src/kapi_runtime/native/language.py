@@ -10,9 +10,9 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from kapi_runtime._numba_compat import ExternalFunction, NativeCompiler, Record, intrinsic, njit, types
+from kapi_runtime._numba_compat import ExternalFunction, NativeCompiler, Record, call_pointer, intrinsic, njit, types
 
-__all__ = ["address", "at", "c_function", "double", "int32", "native", "octets", "reals", "uint8", "words"]
+__all__ = ["address", "at", "c_function", "c_pointer", "double", "int32", "native", "octets", "reals", "uint8", "words"]
 
 address = types.intp
 """The type of addresses, sizes and all other words."""
@@ -71,6 +71,21 @@ words, reals, octets = elements(address), elements(double), elements(uint8)
 def c_function(name: str, result: Any, *parameters: Any) -> Any:
     """Return the C function of a name, which `loading` is told the address of."""
     return ExternalFunction(name, result(*parameters))
+
+
+def c_pointer(result: Any, *parameters: Any) -> Any:
+    """Return the function that calls a C function by its address: ``it(place, *arguments)``."""
+    signature = result(address, types.StarArgTuple(parameters))
+
+    @intrinsic
+    def call_at(_: Any, place: Any, *arguments: Any) -> Any:
+        def generate(context: Any, builder: Any, its: Any, values: Any) -> Any:
+            given = [builder.extract_value(values[1], index) for index in range(len(parameters))]
+            return call_pointer(context, builder, values[0], given, result, parameters)
+
+        return signature, generate
+
+    return call_at
 
 
 def _reinterpreted(kind: Any) -> Callable[..., Any]:

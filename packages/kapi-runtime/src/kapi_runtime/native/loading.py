@@ -6,6 +6,7 @@ A process that finds the code in the cache imports llvmlite, and no Numba.
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -17,12 +18,36 @@ from typing import Any
 
 from kapi_runtime import cache
 
-__all__ = ["NativeLibrary", "address_of", "capsule_address", "python_addresses"]
+__all__ = ["NativeLibrary", "Worth", "address_of", "capsule_address", "python_addresses"]
 
 _FASTCALL = 0x80
 _DIGEST = 32  # bytes of a checksum
 _COMPILERS = ("numba", "llvmlite")
 _OURS = ("kapi_runtime._numba_compat", "kapi_runtime.native.language", "kapi_runtime.native.compilation")
+
+
+_LAUNCHES_WITHOUT, _LAUNCHES_UNCOMPILED = 100, 500  # before llvmlite is imported, and before Numba compiles
+
+
+class Worth:
+    """When native functions are worth their cost: after as many launches as take as long.
+
+    Parameters
+    ----------
+    is_kept : callable
+        Whether the disk cache has the code.
+    """
+
+    def __init__(self, is_kept: Callable[[], bool]) -> None:
+        self._is_kept = functools.cache(is_kept)
+        self.asked = 0
+
+    def is_worth_it(self) -> bool:
+        """Whether there were that many launches, one for each time that this is asked."""
+        self.asked += 1
+        if self.asked <= _LAUNCHES_WITHOUT and "llvmlite.binding" not in sys.modules:
+            return False
+        return self.asked > _LAUNCHES_UNCOMPILED or self._is_kept()
 
 
 class _MethodDefinition(ctypes.Structure):

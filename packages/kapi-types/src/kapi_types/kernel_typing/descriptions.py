@@ -13,7 +13,7 @@ from kapi_sim.language.table.intrinsics import INTRINSICS
 from kapi_types._numba_compat import types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, spell_type
-from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
+from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE, UNARY, negative_power
 from kapi_types.kernel_typing.rules.views import SliceType
 
 __all__ = ["describe_call", "describe_missing_attribute", "is_consequence"]
@@ -76,6 +76,11 @@ def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) 
         )
     if isinstance(func, _UNCALLABLE):
         return Finding("called-value", f"{spell_type(func)} cannot be called, since it is not a function")
+    if key is negative_power:
+        return Finding(
+            "negative-exponent",
+            f"exponent of ** must not be negative with a base of {spelled[0]}: convert the base, as in `float(...)`",
+        )
     key = IN_PLACE.get(key, key) if callable(key) else key
     if key is operator.not_ or (key is bool and args):
         return Finding("array-as-condition", f"a condition must be a number or bool, got {spelled[0]}")

@@ -7,9 +7,7 @@ launches, so that a process does without until it has launched often, unless wha
 from __future__ import annotations
 
 import ctypes
-import functools
 import platform
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ import dpctl
 from dpctl import _sycl_event
 from dpctl.memory import _memory
 
-from kapi_runtime.native.loading import NativeLibrary, address_of, capsule_address, python_addresses
+from kapi_runtime.native.loading import NativeLibrary, Worth, address_of, capsule_address, python_addresses
 from kapi_runtime.platform.whole import done_whole
 from kapi_runtime.sycl.native.structures import MAX_EVENTS, World
 from kapi_sim.language.usm_structures import Object
@@ -33,7 +31,6 @@ DONE = dpctl.SyclEvent()
 GET_EVENTS, ADD_EVENTS = "get_submitted_events", "add_to_both_events"
 """Methods of the native keeper of the events in dpctl's order manager of a queue."""
 
-_LAUNCHES_WITHOUT, _LAUNCHES_UNCOMPILED = 100, 500  # before llvmlite is imported, and before Numba compiles
 _MODULE = "kapi_runtime.sycl.native.launching"
 _SOURCES = (
     "kapi_runtime.sycl.native.structures",
@@ -113,7 +110,6 @@ class UnlikeError(Exception):
 _lock = threading.Lock()
 _made: list[Submission | None] = []
 _reason = ""
-_asked = 0
 _kept: list[Any] = []
 
 
@@ -125,11 +121,9 @@ def submission(at_once: bool = False) -> Submission | None:
     at_once : bool
         Whether to make them whatever it costs.
     """
-    global _asked
     if _made:
         return _made[0]
-    _asked += 1
-    if not at_once and not _is_worth_it():
+    if not at_once and not _worth.is_worth_it():
         return None
     return done_whole(_made_once)
 
@@ -149,20 +143,15 @@ def why_not() -> str:
     return ""
 
 
-def _is_worth_it() -> bool:
-    """Whether there were as many launches as it takes time to load the code, or to compile it."""
-    if _asked <= _LAUNCHES_WITHOUT and "llvmlite.binding" not in sys.modules:
-        return False
-    return _asked > _LAUNCHES_UNCOMPILED or _is_kept()
-
-
-@functools.cache
 def _is_kept() -> bool:
     """Whether the disk cache has the code."""
     try:
         return _library().is_kept
     except UnlikeError:
         return True  # there is nothing to wait for
+
+
+_worth = Worth(_is_kept)
 
 
 def _made_once() -> Submission | None:
