@@ -46,7 +46,10 @@ def why(error: Exception) -> str:
 
 
 def launch_ways() -> dict[str, Callable[[], Callable[[], object]]]:
-    """Return what makes each way to launch; a way returns before its kernel has run."""
+    """Return what makes each way to launch; a way returns before its kernel has run.
+
+    A bound launch has native code from the start, and the others turn to it at their first launch after that was made.
+    """
 
     def arrays() -> list[Any]:
         import cupy
@@ -64,6 +67,12 @@ def launch_ways() -> dict[str, Callable[[], Callable[[], object]]]:
             return lambda: kapi.call_kernel_async(kernel, space, (), *given)
 
         return build
+
+    def bound_by_bindings() -> Callable[[], object]:
+        """The same launch by way of cuda.bindings, as where the driver gives no address of its function."""
+        launch = three.bind(kapi.Range(N), *arrays()[:3])
+        launch._plan._native, launch._plan._words.cu_launch_kernel = None, 0
+        return launch
 
     def raw_kernel() -> Callable[[], object]:
         import cupy
@@ -98,6 +107,7 @@ def launch_ways() -> dict[str, Callable[[], Callable[[], object]]]:
         "kapi, 6 CuPy arrays": called(six, 6, arrays),
         "kapi, 3 PyTorch tensors": called(three, 3, tensors),
         "kapi, bound, 3 CuPy arrays": lambda: three.bind(kapi.Range(N), *arrays()[:3]),
+        "kapi, bound, 3 CuPy arrays, by cuda.bindings": bound_by_bindings,
         "CuPy RawKernel, 3 arrays": raw_kernel,
         "cupy.add": cupy_add,
         "torch.add": torch_add,

@@ -26,7 +26,7 @@ import numpy as np  # noqa: E402
 import kapi_runtime as kapi  # noqa: E402
 from kapi_sim.errors import KapiError  # noqa: E402
 
-TURNS, WIDTH, GROUPS, ROUNDS = 256, 64, 32, 15
+TURNS, WIDTH, GROUPS, ROUNDS = 256, 64, 256, 15
 NAMES = {
     "int8": "char", "uint8": "uchar", "int16": "short", "uint16": "ushort", "int32": "int", "uint32": "uint",
     "int64": "long", "uint64": "ulong", "float32": "float", "float64": "double",
@@ -44,7 +44,7 @@ OF_INTEGERS = {
     "{x} // 7": "{x} / 7 - ({x} % 7 < 0)",
 }  # fmt: skip
 OF_FLOATS = {
-    "{x} / {y}": "{x} / {y}", "{x} // {y}": "floor({x} / {y})", "{x} % {y}": "{x} - floor({x} / {y}) * {y}",
+    "{x} / {y}": "{x} / {y}", "{x} // {y}": "floor(({x} - fmod({x}, {y})) / {y})", "{x} % {y}": "fmod({x}, {y})",
     **{f"math.{name}({{x}})": f"{name}({{x}})" for name in (
         "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
         "fabs cbrt erf erfc"

@@ -36,6 +36,7 @@ html_theme = "furo"
 html_title = "kapi"
 html_static_path = ["_static"]
 html_css_files = ["kapi.css"]
+html_search_scorer = str(Path(__file__).with_name("_extensions") / "search_scorer.js")
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3  # so that pages can link to each other's headings, as they do on a repository's page

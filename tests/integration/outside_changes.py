@@ -87,6 +87,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "a module's function": (
         _IN_MODULE + "def one(x):\n    return x + 1\nM.f = one", "def two(x):\n    return x + 2\nM.f = two", "M.f(x)"
     ),
+    "an attribute by getattr": ("class C:\n    v = 2", "C.v = 3", "x * getattr(C, 'v')"),
     "a class's attribute": ("class C:\n    v = 2", "C.v = 3", "x * C.v"),
     "a base class's attribute": ("class B:\n    v = 2\nclass C(B):\n    pass", "B.v = 3", "x * C.v"),
     "an attribute hides a base class's": ("class B:\n    v = 2\nclass C(B):\n    pass", "C.v = 3", "x * C.v"),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
+import kapi_sim
 from kapi_sim.language.table.intrinsics import rows
 
 OPERATORS = {
@@ -386,3 +387,55 @@ def run_sized(lines, inputs, names):
     arrays |= {name: dpnp.zeros(first.size, dtype=first.dtype) for name in names}
     kapi.call_kernel(kernel(lines, list(arrays)), kapi.Range(first.size), *arrays.values())
     return {name: arrays[name].asnumpy() for name in names}
+
+
+ACCEPTED = [
+    "q & (2**64 - 1)", "q + (1 << 63)", "np.uint64(2**63) ^ q", "min(q, 2**63)", "q > 2**63", "m > 2**63",
+    "i < 2**64 - 1", "x + 2**63", "x * (2**64 - 1)", "10**20 / 3", "10**20 // 10**18 + m", "float(2**63)",
+    "-(2**63) + i", "m & -1", "np.where(q > 3, q, 2**64 - 1)", "math.sqrt(2**63)",
+]  # fmt: skip
+REFUSED = [
+    "m - 2**63", "m // 2**63", "m & (2**64 - 1)", "i + 2**63", "i * (2**64 - 1)", "i // 2**63", "2**63 // (i + 1)",
+    "2**63 >> i", "len(a) - 2**63", "min(m, 2**63)", "max(m, 2**63)", "np.minimum(m, 2**63)", "np.add(i, 2**63)",
+    "np.where(m > 3, i, 2**63)", "divmod(m, 2**63)[1]", "abs(2**63)", "int(2**64 - 1)", "round(2**63)", "b * 2**63",
+    "x + 2**65", "x * 10**20", "2**70 * 0.5", "-(2**64 - 1)", "2**70 >> 60", "x < 2**64",
+]  # fmt: skip
+
+
+def with_literal(expression):
+    """A kernel of an element of each kind, and an expression with a literal in it."""
+    names = {"m": "a", "q": "c", "x": "d", "b": "e"}
+    lines = [*(f"{name} = {array}[i]" for name, array in names.items()), f"out[i] = {expression}"]
+    return kernel(lines, ["a", "c", "d", "e", "out"]).py_func
+
+
+def literal_inputs():
+    m, q = np.array([0, 5, -7, 2**62], np.int64), np.array([0, 5, 2**63, 2**64 - 1], np.uint64)
+    return [m, q, np.array([0.5, -1.0, 2.0, 1e20]), np.array([True, False, True, False]), np.full(4, -1.5)]
+
+
+@pytest.mark.parametrize("expression", ACCEPTED)
+def test_literal_that_fits_is_python_s(expression):
+    """In both worlds, and by Python over NumPy's scalars."""
+    function, given = with_literal(expression), literal_inputs()
+    arrays = [dpnp.asarray(each) for each in given]
+    kapi.call_kernel(kapi.kernel(function), kapi.Range(4), *arrays)
+    simulated = [each.copy() for each in given]
+    kapi_sim.call_kernel(kapi_sim.kernel(function), kapi_sim.Range(4), *simulated)
+    wanted = []
+    for i, (m, q, x, b) in enumerate(zip(*given[:4], strict=True)):
+        with np.errstate(all="ignore"):
+            seen = {"m": m, "q": q, "x": x, "b": b, "i": i, "a": given[0], "np": np, "math": math}
+            wanted.append(float(eval(expression, seen)))
+    np.testing.assert_array_equal(simulated[-1], wanted)
+    np.testing.assert_array_equal(arrays[-1].asnumpy(), wanted)
+
+
+@pytest.mark.parametrize("expression", REFUSED)
+def test_literal_that_does_not_fit_is_refused(expression):
+    """In both worlds."""
+    function, given = with_literal(expression), literal_inputs()
+    with pytest.raises(kapi.KernelCompilationError, match="must fit|must have operands that NumPy has it for"):
+        kapi.call_kernel(kapi.kernel(function), kapi.Range(4), *(dpnp.asarray(each) for each in given))
+    with pytest.raises((kapi_sim.DtypeError, kapi_sim.KernelCompilationError), match="must fit"):
+        kapi_sim.call_kernel(kapi_sim.kernel(function), kapi_sim.Range(4), *given)

@@ -21,19 +21,40 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from types import ModuleType
 from typing import Any, BinaryIO
 
 import llvmlite.binding as llvm
 
+_QUESTION = re.compile(r"^(  \S+ = )(?:tail )?call i1 @llvm\.is\.constant\.i64\([^)]*\).*$", re.MULTILINE)
+
+
+def decided(source: str, machine: Any) -> str:
+    """IR without `llvm.is.constant`, which is true of what is a number once variables are values.
+
+    LLVM's own passes leave the question open until most of them have run, and what hangs on it is in their way.
+    """
+    if "llvm.is.constant" not in source:
+        return source
+    module = llvm.parse_assembly(source)
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
+    passes = llvm.create_new_function_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
+    return _QUESTION.sub(r"\1icmp ne i1 false, false", str(module))
+
 
 def optimise(emission: ModuleType, request: dict[str, Any], sources: list[str]) -> tuple[Any, Any]:
     """Link the sources and run LLVM's passes; returns the module and its target machine."""
     machine = emission.target_machine(request)
-    module = llvm.parse_assembly(sources[0])
-    for source in sources[1:]:
-        module.link_in(llvm.parse_assembly(source))
+    module, *others = (llvm.parse_assembly(decided(source, machine)) for source in sources)
+    for each in others:
+        module.link_in(each)
     module.triple = request["triple"]
     module.data_layout = str(machine.target_data)
     for function in module.functions:

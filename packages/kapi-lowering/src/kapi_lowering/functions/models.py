@@ -8,12 +8,12 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import datamodel, models, types
 from kapi_types import (
+    ArrayType,
     AtomicRefType,
     GroupType,
     ItemType,
     NdItemType,
     SubGroupType,
-    UsmArrayType,
     WeakBool,
     WeakComplex,
     WeakFloat,
@@ -59,10 +59,10 @@ class FloatModel(models.PrimitiveModel):
         super().__init__(manager, type_, held())
 
 
-class UsmArrayModel(models.StructModel):
+class ArrayModel(models.StructModel):
     """`data` pointer, `shape`, and `strides` in elements where the shape does not imply them."""
 
-    def __init__(self, manager: Any, type_: UsmArrayType) -> None:
+    def __init__(self, manager: Any, type_: ArrayType) -> None:
         members = [
             ("data", types.CPointer(type_.dtype, addrspace=int(type_.address_space))),
             ("shape", types.UniTuple(weak_int, type_.ndim)),
@@ -101,20 +101,23 @@ class SliceModel(models.PrimitiveModel):
         super().__init__(manager, type_, ir.ArrayType(ir.IntType(64), 3))
 
 
+_IS_COUNTED = ("is_counted", types.boolean)
+
+
 class RangeModel(models.StructModel):
-    """`start`, `stop` and `step` of a loop."""
+    """`start`, `stop` and `step` of a loop, and whether its turns are counted."""
 
     def __init__(self, manager: Any, type_: RangeType) -> None:
-        super().__init__(manager, type_, [("start", weak_int), ("stop", weak_int), ("step", weak_int)])
+        super().__init__(manager, type_, [*((name, weak_int) for name in ("start", "stop", "step")), _IS_COUNTED])
 
 
 class RangeIteratorModel(models.StructModel):
-    """The `last` value and whether the loop has `turned`, in variables, and where it ends."""
+    """The `last` value, the number of `turns` so far and whether it `turned`, in variables; where it ends."""
 
     def __init__(self, manager: Any, type_: RangeIteratorType) -> None:
-        members = [(name, types.EphemeralPointer(weak_int)) for name in ("last", "turned")]
-        members += [(name, weak_int) for name in ("stop", "step")]
-        super().__init__(manager, type_, members)
+        members = [(name, types.EphemeralPointer(weak_int)) for name in ("last", "turns", "turned")]
+        members += [(name, weak_int) for name in ("stop", "step", "length")]
+        super().__init__(manager, type_, [*members, _IS_COUNTED])
 
 
 class EnumerateModel(models.StructModel):
@@ -150,7 +153,7 @@ for _type, _model in {
     WeakFloat: FloatModel,
     WeakComplex: models.ComplexModel,
     WeakBool: models.BooleanModel,
-    UsmArrayType: UsmArrayModel,
+    ArrayType: ArrayModel,
     ItemType: ItemModel,
     NdItemType: models.OpaqueModel,
     GroupType: models.OpaqueModel,

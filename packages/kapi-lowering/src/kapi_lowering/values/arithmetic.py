@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
-from kapi_lowering.llvm_calls import call_intrinsic
+from kapi_lowering.llvm_calls import I32, call_intrinsic
 from kapi_types.kernel_typing.rules.operators import IN_PLACE
 
 __all__ = ["registry"]
@@ -105,32 +105,48 @@ for _function, _emit_name in {
     _binary(_function, types.Integer)(_instruction(_emit_name))
 
 
-def _safe_divisor(builder: ir.IRBuilder, type_: types.Type, divisor: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
-    """Whether the divisor is 0, whether it is -1, and the divisor with 1 in the place of both."""
-    is_zero = builder.icmp_unsigned("==", divisor, divisor.type(0))
-    is_minus_one = builder.icmp_signed("==", divisor, divisor.type(-1)) if type_.signed else cgutils.false_bit
-    special = builder.or_(is_zero, is_minus_one) if type_.signed else is_zero
-    return is_zero, is_minus_one, builder.select(special, divisor.type(1), divisor)
+def _in_32_bits(emit: Emit) -> Emit:
+    """The code of a division whose operands of 16 bits, with a sign, are widened: drivers divide vectors of 32 bits."""
+
+    def wide(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, right: ir.Value) -> ir.Value:
+        if not type_.signed or type_.bitwidth != 16:
+            return emit(builder, type_, left, right)
+        result = emit(builder, types.int32, builder.sext(left, I32), builder.sext(right, I32))
+        return builder.trunc(result, left.type)
+
+    return wide
+
+
+# The least integer divided by -1 has no result of its type, and neither has a division by zero: both are kept from the
+# instruction, by values that LLVM cannot put together into one comparison, which drivers take apart into scalars.
 
 
 @_binary(operator.floordiv, types.Integer)
+@_in_32_bits
 def _floor_divide(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, right: ir.Value) -> ir.Value:
-    is_zero, is_minus_one, divisor = _safe_divisor(builder, type_, right)
+    is_zero = builder.icmp_unsigned("==", right, right.type(0))
     if not type_.signed:
-        return builder.select(is_zero, left.type(0), builder.udiv(left, divisor))
+        return builder.select(is_zero, left.type(0), builder.udiv(left, builder.select(is_zero, right.type(1), right)))
+    is_minus_one = builder.icmp_signed("==", right, right.type(-1))
+    divisor = builder.select(is_minus_one, right.type(1), builder.select(is_zero, right.type(2), right))
     quotient = builder.sdiv(left, divisor)
-    rounds_down = _signs_differ(builder, builder.srem(left, divisor), divisor)
+    # By a second division, drivers would divide twice.
+    remainder = builder.sub(left, builder.mul(quotient, divisor))
+    rounds_down = _signs_differ(builder, remainder, divisor)
     quotient = builder.sub(quotient, builder.zext(rounds_down, left.type))
     quotient = builder.select(is_minus_one, builder.neg(left), quotient)
     return builder.select(is_zero, left.type(0), quotient)
 
 
 @_binary(operator.mod, types.Integer)
+@_in_32_bits
 def _modulo(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, right: ir.Value) -> ir.Value:
-    _is_zero, _is_minus_one, divisor = _safe_divisor(builder, type_, right)
+    is_zero = builder.icmp_unsigned("==", right, right.type(0))
+    divisor = builder.select(is_zero, right.type(1), right)
     if not type_.signed:
         return builder.urem(left, divisor)
-    remainder = builder.srem(left, divisor)
+    is_minus_one = builder.icmp_signed("==", right, right.type(-1))
+    remainder = builder.srem(builder.select(is_minus_one, left.type(0), left), divisor)
     adjusted = builder.add(remainder, divisor)
     return builder.select(_signs_differ(builder, remainder, divisor), adjusted, remainder)
 

@@ -7,10 +7,10 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
-from kapi_lowering.llvm_calls import I64
+from kapi_lowering.llvm_calls import I64, call_declared
 from kapi_types.kernel_typing.rules.iteration import RangeIteratorType, RangeType
 
-__all__ = ["registry"]
+__all__ = ["is_counted", "length_of_range", "registry"]
 
 registry = LoweringRegistry("kapi iteration")
 
@@ -20,7 +20,34 @@ def _range(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value
     struct = context.make_helper(builder, sig.return_type)
     struct.start, struct.stop = (I64(0), args[0]) if len(args) == 1 else args[:2]
     struct.step = args[2] if len(args) == 3 else I64(1)
+    struct.is_counted = is_counted(builder, struct.step)
     return struct._getvalue()
+
+
+def is_counted(builder: ir.IRBuilder, step: ir.Value) -> ir.Value:
+    """Whether the turns of a loop of this step are counted: where it is a number, and not 1, 0 or -1.
+
+    Then the division that it takes before the loop is cheap, and no value is looked at for whether it left 64 bits.
+    `kapi_lowering.emission.server` answers the intrinsic's question before LLVM's passes run.
+    """
+    if isinstance(step, ir.Constant):
+        return ir.Constant(ir.IntType(1), int(abs(step.constant) > 1))
+    is_known = call_declared(builder, "llvm.is.constant.i64", ir.IntType(1), [step])
+    return builder.and_(is_known, builder.not_(_is_unit(builder, step)))
+
+
+def length_of_range(builder: ir.IRBuilder, loop: Any) -> ir.Value:
+    """How many values a range has, an unsigned number; `loop` has its start, stop and step."""
+    is_down = builder.icmp_signed("<", loop.step, I64(0))
+    span = builder.select(is_down, builder.sub(loop.start, loop.stop), builder.sub(loop.stop, loop.start))
+    size = builder.select(is_down, builder.neg(loop.step), loop.step)
+    # The span may have all 64 bits, so the ends are compared themselves. A step of zero, which Python refuses, is a
+    # loop that does not run; SPIR-V has no division by it.
+    first, end = builder.select(is_down, loop.stop, loop.start), builder.select(is_down, loop.start, loop.stop)
+    is_empty = builder.or_(builder.icmp_signed(">=", first, end), builder.icmp_signed("==", size, I64(0)))
+    divisor = builder.select(is_empty, I64(1), size)
+    count = builder.add(builder.udiv(builder.sub(span, I64(1)), divisor), I64(1))
+    return builder.select(is_empty, I64(0), count)
 
 
 @registry.lower("getiter", RangeType)
@@ -33,33 +60,36 @@ def _getiter(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
     builder.store(builder.sub(loop.start, loop.step), variable)
     # A step of zero ends where it starts.
     stop = builder.select(builder.icmp_signed("==", loop.step, I64(0)), loop.start, loop.stop)
-    iterator.last, iterator.stop, iterator.step = variable, stop, loop.step
+    iterator.last, iterator.stop, iterator.step, iterator.is_counted = variable, stop, loop.step, loop.is_counted
+    iterator.turns, iterator.length = cgutils.alloca_once(builder, I64), length_of_range(builder, loop)
     iterator.turned = cgutils.alloca_once(builder, I64)
-    builder.store(I64(0), iterator.turned)
+    for counter in (iterator.turns, iterator.turned):
+        builder.store(I64(0), counter)
     return iterator._getvalue()
 
 
-def _has_not_wrapped(builder: ir.IRBuilder, iterator: Any, value: ir.Value) -> ir.Value:
-    """Whether a value is one that 64 bits hold: a step of more than 1 may go from one end of them to the other."""
-    # Folded away for the steps that nearly all loops have.
-    is_unit = builder.icmp_unsigned("<=", builder.add(iterator.step, I64(1)), I64(2))
-    before = builder.load(iterator.last)
-    crossed = builder.and_(builder.xor(before, value), builder.xor(iterator.step, value))
-    is_inside = builder.icmp_signed(">=", crossed, I64(0))
-    # What is before the start may lie beyond the ends itself.
-    is_first = builder.icmp_signed("==", builder.load(iterator.turned), I64(0))
-    builder.store(I64(1), iterator.turned)
-    return builder.or_(is_unit, builder.or_(is_inside, is_first))
+def _is_unit(builder: ir.IRBuilder, step: ir.Value) -> ir.Value:
+    """Whether a step is 1, 0 or -1, by which no value leaves 64 bits."""
+    return builder.icmp_unsigned("<=", builder.add(step, I64(1)), I64(2))
 
 
 @registry.lower("iternext", RangeIteratorType)
 def _iternext(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     iterator = context.make_helper(builder, sig.args[0], args[0])
-    value = builder.add(builder.load(iterator.last), iterator.step)
+    before, turns = builder.load(iterator.last), builder.load(iterator.turns)
+    value = builder.add(before, iterator.step)
     # Complements have the opposite order: one comparison serves both directions, whatever the step turns out to be.
     direction = builder.ashr(iterator.step, I64(63))
-    is_before_end = builder.icmp_signed("<", builder.xor(value, direction), builder.xor(iterator.stop, direction))
-    is_valid = builder.and_(is_before_end, _has_not_wrapped(builder, iterator, value))
+    place = builder.xor(value, direction)
+    is_before_end = builder.icmp_signed("<", place, builder.xor(iterator.stop, direction))
+    # A step of more than 1 may go from one end of 64 bits to the other; what is before the start may lie there itself.
+    has_not_wrapped = builder.icmp_signed(">", place, builder.xor(before, direction))
+    is_first = builder.icmp_signed("==", builder.load(iterator.turned), I64(0))
+    is_inside = builder.or_(_is_unit(builder, iterator.step), builder.or_(has_not_wrapped, is_first))
+    is_left = builder.icmp_unsigned("<", turns, iterator.length)
+    is_valid = builder.select(iterator.is_counted, is_left, builder.and_(is_before_end, is_inside))
+    builder.store(builder.add(turns, I64(1)), iterator.turns)
+    builder.store(I64(1), iterator.turned)
     builder.store(value, iterator.last)
     pair = context.make_helper(builder, sig.return_type)
     pair.first, pair.second = value, is_valid

@@ -9,7 +9,8 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
 from kapi_lowering.llvm_calls import I64
-from kapi_types import UsmArrayType
+from kapi_lowering.values.iteration import is_counted, length_of_range
+from kapi_types import ArrayType
 from kapi_types.kernel_typing.rules.iteration import (
     EnumerateType,
     PositionIteratorType,
@@ -45,13 +46,14 @@ def _reversed(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
     )
     made = context.make_helper(builder, sig.return_type)
     made.start, made.stop, made.step = last, builder.sub(loop.start, loop.step), builder.neg(loop.step)
+    made.is_counted = loop.is_counted
     return made._getvalue()
 
 
 def _length(context: Any, builder: ir.IRBuilder, type_: types.Type, value: ir.Value) -> ir.Value:
     """How many values a sequence has."""
     if isinstance(type_, RangeType):
-        return _length_of_range(builder, context.make_helper(builder, type_, value))
+        return length_of_range(builder, context.make_helper(builder, type_, value))
     if isinstance(type_, EnumerateType):
         return _length(context, builder, type_.sequence, builder.extract_value(value, 0))
     if isinstance(type_, ReversedType):
@@ -65,22 +67,9 @@ def _length(context: Any, builder: ir.IRBuilder, type_: types.Type, value: ir.Va
         for length in lengths[1:]:
             shortest = builder.select(builder.icmp_signed("<", length, shortest), length, shortest)
         return shortest
-    if isinstance(type_, UsmArrayType):
+    if isinstance(type_, ArrayType):
         return builder.extract_value(context.make_helper(builder, type_, value).shape, 0)
     return I64(len(type_))
-
-
-def _length_of_range(builder: ir.IRBuilder, loop: Any) -> ir.Value:
-    is_down = builder.icmp_signed("<", loop.step, I64(0))
-    span = builder.select(is_down, builder.sub(loop.start, loop.stop), builder.sub(loop.stop, loop.start))
-    size = builder.select(is_down, builder.neg(loop.step), loop.step)
-    # The span may have all 64 bits, so the ends are compared themselves. A step of zero, which Python refuses, is a
-    # loop that does not run; SPIR-V has no division by it.
-    first, end = builder.select(is_down, loop.stop, loop.start), builder.select(is_down, loop.start, loop.stop)
-    is_empty = builder.or_(builder.icmp_signed(">=", first, end), builder.icmp_signed("==", size, I64(0)))
-    divisor = builder.select(is_empty, I64(1), size)
-    count = builder.add(builder.udiv(builder.sub(span, I64(1)), divisor), I64(1))
-    return builder.select(is_empty, I64(0), count)
 
 
 def _value_at(context: Any, builder: ir.IRBuilder, type_: types.Type, value: ir.Value, position: ir.Value) -> ir.Value:
@@ -118,7 +107,7 @@ def _getiter(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
     return iterator._getvalue()
 
 
-for _type in (UsmArrayType, EnumerateType, ZipType, ReversedType):
+for _type in (ArrayType, EnumerateType, ZipType, ReversedType):
     registry.lower("getiter", _type)(_getiter)
 
 
@@ -169,4 +158,6 @@ def _in_range(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
 
 @registry.lower_constant(RangeType)
 def _constant(context: Any, builder: ir.IRBuilder, type_: Any, value: Any) -> ir.Value:
-    return ir.Constant.literal_struct([I64(value.start), I64(value.stop), I64(value.step)])
+    return ir.Constant.literal_struct(
+        [I64(value.start), I64(value.stop), I64(value.step), is_counted(builder, I64(value.step))]
+    )

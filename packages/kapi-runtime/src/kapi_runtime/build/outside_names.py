@@ -41,6 +41,8 @@ def global_names(code: types.CodeType) -> Iterator[str]:
 def attribute_names(code: types.CodeType) -> Iterator[str]:
     """The names that code, and the code in it, may take as attributes, among others."""
     yield from code.co_names
+    if "getattr" in code.co_names:
+        yield from (name for name in code.co_consts if isinstance(name, str))
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from attribute_names(constant)

@@ -247,7 +247,8 @@ def call_kernel(kernel: DeviceLaunchable, index_space: Range | NdRange, /, *args
     DriverError
         If the driver refuses the kernel.
     """
-    require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
+    if not isinstance(kernel, Kernel):  # which is quick for this very class, and slow for an abstract one
+        require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
     require_index_space(index_space)
     kernel.run(index_space, kernel.placed(args, named) if named else args)
 
@@ -283,6 +284,7 @@ def call_kernel_async(
     KernelLaunchError
         As `call_kernel`; also if something in `dependent_events` is no event.
     """
-    require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
+    if not isinstance(kernel, Kernel):  # which is quick for this very class, and slow for an abstract one
+        require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
     require_index_space(index_space)
     return kernel.submit(index_space, dependent_events, kernel.placed(args, named) if named else args)

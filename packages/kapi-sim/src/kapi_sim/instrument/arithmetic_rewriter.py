@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+import dis
+from typing import Any
 
 from kapi_sim.numbers.complex_order import ORDERED
-from kapi_sim.numbers.fitting import choices_beside_literals
+from kapi_sim.numbers.fitting import BESIDE_WIDE, choices_beside_literals
 
 __all__ = ["ArithmeticRewriter"]
 
 _RING = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.LShift)
-_FOLDED = (ast.Add, ast.Sub, ast.Mult, ast.Pow)
-_LITTLE = 2**64
+_OF_A_CONSTANT = ("RESUME", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST")
 _GROWING = (ast.Mult, ast.Pow, ast.LShift)
 _ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _DIVISIONS: dict[type[ast.operator], str] = {ast.FloorDiv: "_kapi_floor_divide", ast.Mod: "_kapi_remainder"}
@@ -48,8 +49,10 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return ast.copy_location(ast.Call(function, arguments, []), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        if _is_constant_in_range(node):
+        if _is_settled(node):
             return node
+        if _is_of_literals(node):
+            return self._call("_kapi_ring", [node], node)
         self.generic_visit(node)
         if self._is_checked and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
             return self._call("_kapi_ring", [node], node)
@@ -70,31 +73,42 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        if _is_constant_in_range(node):
+        if _is_settled(node):
             return node
         if _may_divide_by_zero(node.op, node.right):
-            return self._call(_DIVISIONS[type(node.op)], [self.visit(node.left), self.visit(node.right)], node)
+            made = self._beside_wide(node, self.visit(node.left), self.visit(node.right))
+            return self._call(_DIVISIONS[type(node.op)], [*made], node)
         if isinstance(node.op, _RING):
             needs_look = self._needs_look(node)
-            made = self._visit_chain(node)
-            return self._call("_kapi_ring", [made], node) if needs_look else made
-        self.generic_visit(node)
+            chain = self._visit_chain(node)
+            return self._call("_kapi_ring", [chain], node) if needs_look else chain
+        node.left, node.right = self._beside_wide(node, self.visit(node.left), self.visit(node.right))
         return node
+
+    def _beside_wide(self, node: ast.BinOp, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
+        """The operands, once visited, that beside a literal which only a uint64 holds must not be signed."""
+        if self._fits_literals and _is_wide(node.right) and not _is_of_literals(node.left):
+            left = self._call(BESIDE_WIDE, [left], node.left)
+        if self._fits_literals and _is_wide(node.left) and not _is_of_literals(node.right):
+            right = self._call(BESIDE_WIDE, [right], node.right)
+        return left, right
 
     def _visit_chain(self, node: ast.BinOp) -> ast.expr:
         """Visit a chain of ring operations: wrapping its end wraps its inner results as well."""
+        visited: dict[str, ast.expr] = {}
         for side in ("left", "right"):
             operand = getattr(node, side)
             is_inner = isinstance(operand, ast.BinOp) and isinstance(operand.op, _RING)
             # An exponent or a shift count is no ring operand: it has to be right by itself.
             if (
                 is_inner
-                and not _is_constant_in_range(operand)
+                and not _is_of_literals(operand)
                 and not (side == "right" and isinstance(node.op, (ast.Pow, ast.LShift)))
             ):
-                setattr(node, side, self._visit_chain(operand))
+                visited[side] = self._visit_chain(operand)
             else:
-                setattr(node, side, self.visit(operand))
+                visited[side] = self.visit(operand)
+        node.left, node.right = self._beside_wide(node, visited["left"], visited["right"])
         # A literal integer says itself whether it is negative, and gives no complex number.
         if isinstance(node.op, ast.Pow) and not _is_literal_integer(node.right):
             return self._call("_kapi_power", [node.left, node.right], node)
@@ -171,38 +185,41 @@ def _may_divide_by_zero(operation: ast.operator, right: ast.expr) -> bool:
     return not (isinstance(right, ast.Constant) and isinstance(right.value, (int, float)) and right.value != 0)
 
 
-def _is_constant_in_range(node: ast.expr) -> bool:
-    """Tell whether an expression of literals alone, which is worked out once, is an integer of 64 bits: `-2**63`."""
+def _is_of_literals(node: ast.expr) -> bool:
     pending: list[ast.AST] = [node]
     while pending:
         part = pending.pop()
-        if isinstance(part, ast.BinOp) and isinstance(part.op, _FOLDED):
+        if isinstance(part, ast.BinOp):
             pending += [part.left, part.right]
-        elif isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub):
+        elif isinstance(part, ast.UnaryOp) and not isinstance(part.op, ast.Not):
             pending.append(part.operand)
-        elif not (isinstance(part, ast.Constant) and type(part.value) is int and abs(part.value) < _LITTLE):
+        elif not (isinstance(part, ast.Constant) and isinstance(part.value, (int, float, complex))):
             return False
+    return True
+
+
+def _folded(node: ast.expr) -> Any:
+    """The number that Python makes of an expression of literals as it compiles it; None of any other."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, (int, float, complex)) else None
+    if not isinstance(node, (ast.BinOp, ast.UnaryOp)) or not _is_of_literals(node):
+        return None
+    code = compile(ast.fix_missing_locations(ast.Expression(node)), "<literals>", "eval")
+    # What is left to be worked out at run time, such as 2**1000 and 1 // 0, has more instructions.
+    is_folded = all(each.opname in _OF_A_CONSTANT for each in dis.get_instructions(code))
+    return eval(code) if is_folded else None
+
+
+def _is_settled(node: ast.expr) -> bool:
+    """Tell whether an expression is a literal to the compiler as well, and of 64 bits if it is an integer."""
     value = _folded(node)
-    return value is not None and -(2**63) <= value < 2**63
+    return value is not None and (not isinstance(value, int) or -(2**63) <= value < 2**64)
 
 
-def _folded(node: ast.expr) -> int | None:
-    """The value of such an expression; None if it is large on its way."""
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return node.value
-    if isinstance(node, ast.UnaryOp):
-        value = _folded(node.operand)
-        return None if value is None else -value
-    if not isinstance(node, ast.BinOp):
-        return None
-    left, right = _folded(node.left), _folded(node.right)
-    if left is None or right is None:
-        return None
-    if isinstance(node.op, ast.Pow):
-        return left**right if 0 <= right <= 64 and abs(left) < 2**16 else None
-    if isinstance(node.op, ast.Mult):
-        return left * right
-    return left + right if isinstance(node.op, ast.Add) else left - right
+def _is_wide(node: ast.expr) -> bool:
+    """Tell whether it is a literal that a uint64 holds, and no signed integer."""
+    value = _folded(node)
+    return isinstance(value, int) and 2**63 <= value < 2**64
 
 
 def _is_literal_integer(node: ast.expr) -> bool:

@@ -24,7 +24,7 @@ from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, wi
 from kapi_sim.instrument.floats import may_make_complex, may_make_floats
 from kapi_sim.instrument.rewriter import Rewriter
 from kapi_sim.items.meetings import Converging, Word, is_algorithm, is_meeting
-from kapi_sim.language.attributes import bound_names, called_function, dotted_path, resolve
+from kapi_sim.language.attributes import bound_names, called_function, dotted_path, resolve, write_out_attributes
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.outside_values import is_constant_array
 from kapi_sim.language.source import FUTURE_FLAGS, is_source_of, parse_function
@@ -35,7 +35,7 @@ from kapi_sim.memory.constants import Snapshot
 from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, power, remainder, wrapped_ring
 from kapi_sim.numbers.complex_order import ORDERED, ordered
-from kapi_sim.numbers.fitting import BESIDE, beside
+from kapi_sim.numbers.fitting import BESIDE, BESIDE_WIDE, beside, beside_wide
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.tracebacks import with_cell
 
@@ -202,6 +202,7 @@ class _Compilation:
             "_kapi_remainder": CellType(remainder),
             "_kapi_power": CellType(power),
             BESIDE: CellType(beside),
+            BESIDE_WIDE: CellType(beside_wide),
             ORDERED: CellType(ordered),
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
             **rewriter.cells,
@@ -330,7 +331,7 @@ class _Compilation:
                     "import it again, or restart the program"
                 )
                 self._problems.append(KernelProblem("source-changed", code.co_filename, code.co_firstlineno, text))
-            self._trees[id(function)] = tree
+            self._trees[id(function)] = None if tree is None else write_out_attributes(tree, function)
         return self._trees[id(function)]
 
     def _as_is(self, function: Callable[..., Any]) -> Callable[..., Any]:

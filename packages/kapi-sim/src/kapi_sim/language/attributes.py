@@ -16,7 +16,16 @@ import numpy as np
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.words.later import LATER
 
-__all__ = ["MISSING", "attribute_of", "bound_names", "called_function", "dotted_path", "has_constants", "resolve"]
+__all__ = [
+    "MISSING",
+    "attribute_of",
+    "bound_names",
+    "called_function",
+    "dotted_path",
+    "has_constants",
+    "resolve",
+    "write_out_attributes",
+]
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<not defined>"})()
 """Stands for an object that a name does not lead to."""
@@ -108,6 +117,23 @@ def resolve(function: Callable[..., Any], path: tuple[str, ...]) -> Any:
     for attribute in attributes:
         value = attribute_of(value, attribute)
     return value
+
+
+class _WrittenOut(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if not (isinstance(node.func, ast.Name) and node.func.id == "getattr") or node.keywords or len(node.args) != 2:
+            return node
+        owner, name = node.args
+        if not (isinstance(name, ast.Constant) and isinstance(name.value, str) and name.value.isidentifier()):
+            return node
+        return ast.copy_location(ast.Attribute(owner, name.value, ast.Load()), node)
+
+
+def write_out_attributes(tree: ast.FunctionDef, function: Callable[..., Any]) -> ast.FunctionDef:
+    """Return `tree` with each ``getattr(x, "name")`` written as ``x.name``."""
+    is_python_s = resolve(function, ("getattr",)) is getattr and "getattr" not in bound_names(tree)
+    return _WrittenOut().visit(tree) if is_python_s else tree
 
 
 def bound_names(function: ast.FunctionDef | ast.Lambda) -> set[str]:

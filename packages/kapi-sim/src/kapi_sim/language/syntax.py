@@ -17,7 +17,15 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import Finding, KernelProblem
-from kapi_sim.language.attributes import MISSING, attribute_of, bound_names, dotted_path, has_constants, resolve
+from kapi_sim.language.attributes import (
+    MISSING,
+    attribute_of,
+    bound_names,
+    dotted_path,
+    has_constants,
+    resolve,
+    write_out_attributes,
+)
 from kapi_sim.language.outside_values import describe_value, is_kernel_value, names_dtype
 from kapi_sim.language.table.foreign_names import hint
 from kapi_sim.shown import shown
@@ -88,6 +96,9 @@ _MADE_BY: dict[str, Finding | None] = {
     **dict.fromkeys(("str", "repr", "format", "bytes", "bytearray", "chr", "input"), _STRING),
     **dict.fromkeys(("open", "eval", "exec", "compile", "globals", "locals", "setattr", "super"), None),
 }
+_MADE_BY["getattr"] = Finding(
+    "function-unknown", "getattr() must be given an object and a name, a text in its place: write getattr(x, 'name')"
+)
 _KEYWORDS = {"enumerate": ("start",), "round": ("number", "ndigits")}
 """Of Python's functions, those that a kernel may give arguments by name."""
 _FREE = ("print", "breakpoint")
@@ -106,6 +117,7 @@ def find_problems(tree: ast.FunctionDef, function: Callable[..., Any], is_kernel
     is_kernel : bool
         Whether it must return nothing.
     """
+    tree = write_out_attributes(tree, function)
     finder = _Finder(function, bound_names(tree))
     is_starred = tree.args.vararg is not None or tree.args.kwarg is not None
     if is_kernel:

@@ -80,7 +80,7 @@ def _extremum(function: Callable[..., Any]) -> Callable[..., Any]:
         if not all(issubclass(k, (int, float, np.generic)) for k in kinds):
             return function(*numbers)
         if len(set(kinds)) == 1:
-            return function(*numbers)
+            return checked_ring(function(*numbers))
         return function(*map(shared_type(kinds), numbers))
 
     chosen.__name__ = chosen.__qualname__ = function.__name__

@@ -14,10 +14,12 @@ import numpy as np
 from kapi_sim.errors import DtypeError
 from kapi_sim.shown import shown
 
-__all__ = ["BESIDE", "beside", "choices_beside_literals", "values_beside_literals"]
+__all__ = ["BESIDE", "BESIDE_WIDE", "beside", "beside_wide", "choices_beside_literals", "values_beside_literals"]
 
 BESIDE = "_kapi_beside"
 """The name of `beside` in a rewritten kernel."""
+BESIDE_WIDE = "_kapi_beside_wide"
+"""The name of `beside_wide` in a rewritten kernel."""
 _SMALLEST_RANGE = range(128)
 """What fits every integer type."""
 
@@ -48,6 +50,23 @@ def beside(value: Any, lowest: int, highest: int) -> Any:
                     f"type; convert the other, as in `int(...)` or `numpy.int64(...)`",
                     code="number-unfit",
                 )
+    return value
+
+
+def beside_wide(value: Any) -> Any:
+    """Return `value`, which meets a literal of 2**63 or more, unless it is a weak integer: that has a sign.
+
+    Raises
+    ------
+    DtypeError
+        If it is.
+    """
+    if isinstance(value, (int, np.bool_)):
+        raise DtypeError(
+            f"literal beside a Python integer must fit int64, got one of 2**63 or more beside {shown(value)}: "
+            "make it a numpy.uint64",
+            code="number-unfit",
+        )
     return value
 
 

@@ -231,6 +231,8 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     kinds = type(x), type(y)
     if kinds[0] is not kinds[1] and all(issubclass(kind, (int, float, np.generic)) for kind in kinds):
         x, y = map(shared_type(kinds), (x, y))
+    for each in (x, y):
+        checked_ring(each)  # of two Python ints NumPy makes whatever holds both
     # Of NumPy's own, which is an array without axes, the element.
     return np.where(condition, x, y)[()]
 

@@ -114,6 +114,24 @@ def _complex_truth(kapi: Any) -> Any:
     return complex_truth
 
 
+def _wide_literals(kapi: Any) -> Any:
+    @kapi.kernel
+    def wide_literals(item: kapi.Item, q, out, floats):
+        i = item.get_id(0)
+        out[0, i] = q[i] & (2**64 - 1)
+        out[1, i] = np.uint64(1 << 63) + q[i]
+        out[2, i] = q[i] * 11400714819323198485
+        out[3, i] = (q[i] ^ 0xCBF29CE484222325) // 2**63
+        out[4, i] = max(q[i], 2**63)
+        out[5, i] = 10**20 // 10**18 + q[i]
+        floats[0, i] = q[i] > 2**63
+        floats[1, i] = 2**63 * 0.5 + i
+        floats[2, i] = float(2**64 - 1) + 10**20 / 4
+        floats[3, i] = i < 2**63
+
+    return wide_literals
+
+
 def _ended_powers(kapi: Any) -> Any:
     @kapi.kernel
     def ended_powers(item: kapi.Item, a, half, z, out, turned):
@@ -158,6 +176,7 @@ def _truth_inputs(dtype: Any) -> Callable[[], list[Any]]:
     return lambda: [np.array([0.0, 1.0, 2.0], np.float32), np.array([False, True, True]), np.zeros((10, 3), dtype)]
 
 
+_WIDE = [0, 5, 2**63, 2**64 - 1]
 _INF, _NAN = np.inf, np.nan
 _ORDERED = (
     [complex(1, _NAN), complex(1, 2), complex(-_INF, _NAN), complex(_NAN, 0), complex(3, 0), complex(2, 2)],
@@ -256,6 +275,29 @@ CASES: tuple[Case, ...] = (
         lambda: [2.675, np.array(_ROUNDED), np.zeros((3, 4))],
         lambda given: {
             2: np.array([np.full(4, np.round(2.675, 2)), np.round(given[1], 2), np.round(given[1] * 1000, -2)])
+        },
+    ),
+    Case(
+        "edges/literals-of-uint64",
+        _wide_literals,
+        ((4,),),
+        lambda: [np.array(_WIDE, np.uint64), np.zeros((6, 4), np.uint64), np.zeros((4, 4))],
+        # By Python's integers, modulo 2**64.
+        lambda given: {
+            1: np.array(
+                [
+                    _WIDE,
+                    [(2**63 + q) % 2**64 for q in _WIDE],
+                    [q * 11400714819323198485 % 2**64 for q in _WIDE],
+                    [(q ^ 0xCBF29CE484222325) // 2**63 for q in _WIDE],
+                    [max(q, 2**63) for q in _WIDE],
+                    [(100 + q) % 2**64 for q in _WIDE],
+                ],
+                np.uint64,
+            ),
+            2: np.array(
+                [[q > 2**63 for q in _WIDE], [2.0**62 + i for i in range(4)], [2.0**64 + 2.5e19] * 4, [1.0] * 4], float
+            ),
         },
     ),
     Case(

@@ -112,7 +112,7 @@ def _outside(kapi: Any) -> Any:
         i = item.get_id(0)
         out[0, i] = Settings.count + Settings.Inner.depth + Settings.shape[1]
         out[1, i] = a[i] * Settings.factor + Settings.scaled(i)
-        out[2, i] = OPTIONS.order + OPTIONS.weight + SLOTS.limit
+        out[2, i] = getattr(OPTIONS, "order") + OPTIONS.weight + SLOTS.limit  # noqa: B009  what is tested
         out[3, i] = SPACE.step + SPACE.inner.pair[1]
         private = kapi.PrivateArray(Settings.count, np.float32)
         for k in range(Settings.count):

@@ -17,6 +17,7 @@ from .negations import hide_negations
 from .powers import name_ldexp
 from .products import name_products
 from .recurrences import break_recurrences
+from .remainders import name_remainders
 from .round_trips import keep_round_trips
 from .unswitching import keep_conditions_in_loops
 from .validation import forbidden_constructs
@@ -48,7 +49,7 @@ def prepare(sources: list[str]) -> list[str]:
 def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     """Optimised IR as the back end and the drivers take it rightly, and what the back end cannot lower at all."""
     text = write_out_conversions(name_products(name_ldexp(linear_groups(text))))
-    text = choose_floats(text)
+    text = choose_floats(name_remainders(text))
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return text, problems

@@ -8,12 +8,12 @@ from typing import Any
 
 from kapi_sim.errors import KernelProblem
 from kapi_types._numba_compat import ir, types
+from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import KernelApiType
 from kapi_types.kernel_typing.problems.problems import problem_at, spell_type
 from kapi_types.kernel_typing.rules.iteration import RangeType
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE
 from kapi_types.kernel_typing.rules.views import SliceType
-from kapi_types.usm.usm_array import UsmArrayType
 from kapi_types.weak import is_weak
 
 __all__ = ["constant_problems", "is_negative_literal"]
@@ -35,6 +35,7 @@ def constant_problems(state: Any) -> list[KernelProblem]:
         kind = getattr(expression, "op", None)
         if kind in ("binop", "inplace_binop"):
             problems += _operands_out_of_range(definitions, expression, signature)
+            problems += _wide_beside_signed(definitions, state.typemap, expression)
         elif kind == "call" and isinstance(signature.recvr, KernelApiType):
             problems += _dimensions_out_of_range(definitions, expression, signature.recvr)
         elif kind == "call" and isinstance(state.typemap.get(expression.func.name), types.NumberClass):
@@ -45,9 +46,10 @@ def constant_problems(state: Any) -> list[KernelProblem]:
             problems += _steps_of_zero(definitions, expression, "a slice")
         elif kind == "call":
             problems += _arguments_out_of_range(definitions, expression, signature)
+            problems += _wide_arguments(definitions, state.typemap, expression, signature)
             problems += _negative_exponents(definitions, state.typemap.get(expression.func.name), expression, signature)
         elif isinstance(expression, (ir.SetItem, ir.StaticSetItem)) or kind in ("getitem", "static_getitem"):
-            if isinstance(signature.args[0], UsmArrayType):
+            if isinstance(signature.args[0], ArrayType):
                 problems += _negative_indices(definitions, expression)
                 problems += _stored_out_of_range(definitions, expression, signature.args[0])
             elif isinstance(signature.args[0], types.BaseTuple):
@@ -90,6 +92,53 @@ def _operands_out_of_range(definitions: dict[str, Any], expression: Any, signatu
             continue
         if not type_.minval <= value <= type_.maxval:
             yield problem_at(expression.loc, "number-unfit", f"literal must fit {spell_type(type_)}, got {value}")
+
+
+def _is_wide(value: int | None) -> bool:
+    """Whether a constant is one that a uint64 holds, and no signed integer."""
+    return value is not None and value >= 2**63
+
+
+def _holds_wide(type_: types.Type) -> bool:
+    """Whether a number of this type, met by such a constant, is a uint64 or no integer at all."""
+    return type_ == types.uint64 if isinstance(type_, (types.Integer, types.Boolean)) else True
+
+
+def _unfit_wide(statement: Any, value: int | None) -> KernelProblem:
+    text = f"literal must fit int64 where it meets no uint64, got {value}: write np.uint64({value})"
+    return problem_at(statement.loc, "number-unfit", text)
+
+
+def _wide_beside_signed(definitions: dict[str, Any], typemap: Any, expression: Any) -> Iterator[KernelProblem]:
+    """`i + 2**63`: weak integers have 64 bits with a sign."""
+    if IN_PLACE.get(expression.fn, expression.fn) in COMPARISONS:
+        return
+    for operand, other in ((expression.lhs, expression.rhs), (expression.rhs, expression.lhs)):
+        value = _constant(definitions, operand)
+        is_known = _constant(definitions, other) is not None
+        if _is_wide(value) and not is_known and not _holds_wide(typemap[other.name]):
+            yield _unfit_wide(expression, value)
+
+
+def _wide_arguments(
+    definitions: dict[str, Any], typemap: Any, expression: Any, signature: Any
+) -> Iterator[KernelProblem]:
+    """The same for functions of numbers: `min(i, 2**63)`, `int(2**64 - 1)`."""
+    function = typemap.get(expression.func.name)
+    # Python's, the table's, and those that are written in the kernel language here; a user's have parameters of a type.
+    names = ("function(", "device_function(kapi_types.")
+    is_of_numbers = isinstance(function, types.Function) or str(function).startswith(names)
+    is_real = isinstance(signature.return_type, types.Float) and str(function).startswith("function(math.")
+    if not is_of_numbers or is_real or isinstance(signature.return_type, types.Boolean):
+        return
+    known = [(_constant(definitions, each), typemap[each.name]) for each in expression.args]
+    others = [type_ for value, type_ in known if value is None]
+    if str(function) == "function(numpy.where)":
+        others = others[1:]
+    is_unfit = not all(map(_holds_wide, others)) if others else isinstance(signature.return_type, types.Integer)
+    for value, _ in known:
+        if _is_wide(value) and is_unfit:
+            yield _unfit_wide(expression, value)
 
 
 def _cast_out_of_range(definitions: dict[str, Any], expression: Any, type_: types.Type) -> Iterator[KernelProblem]:
@@ -179,6 +228,12 @@ def _chosen_out_of_range(definitions: dict[str, Any], state: Any) -> Iterator[Ke
             else:
                 sources = [value] if isinstance(value, (ir.Var, ir.Const)) else []
             type_ = state.typemap.get(statement.target.name)
+            operands = [each for each in sources if isinstance(each, ir.Var)]
+            types_ = [state.typemap[each.name] for each in operands if _constant(definitions, each) is None]
+            for source in operands:
+                wide = _constant(definitions, source)
+                if _is_wide(wide) and types_ and not all(map(_holds_wide, types_)):
+                    yield _unfit_wide(statement, wide)
             for source in sources:
                 number = _does_not_fit(definitions, source, type_)
                 if number is not None:
@@ -199,7 +254,7 @@ def _negative_exponents(
             yield problem_at(expression.loc, "negative-exponent", text)
 
 
-def _stored_out_of_range(definitions: dict[str, Any], expression: Any, array: UsmArrayType) -> Iterator[KernelProblem]:
+def _stored_out_of_range(definitions: dict[str, Any], expression: Any, array: ArrayType) -> Iterator[KernelProblem]:
     """NumPy raises OverflowError where such an int is assigned."""
     stored = getattr(expression, "value", None) if isinstance(expression, (ir.SetItem, ir.StaticSetItem)) else None
     value, type_ = _constant(definitions, stored), array.dtype

@@ -50,6 +50,7 @@ class _Folding:
 
     def fold(self, statement: Any) -> None:
         """Make a constant of what is assigned, if it is one."""
+        self._write_out(statement)
         value = statement.value
         if not isinstance(value, ir.Expr):
             return
@@ -65,12 +66,27 @@ class _Folding:
                 problem = Finding("number-text", f"{name} must be given the text of a number in a kernel")
                 self._put(statement, name, _number(converts, text), problem)
 
+    def _write_out(self, statement: Any) -> None:
+        """Write `getattr(x, "name")` as `x.name`."""
+        call = statement.value
+        if not (isinstance(call, ir.Expr) and call.op == "call" and len(call.args) == 2) or call.kws or call.vararg:
+            return
+        if self._value_of(call.func) is not getattr:
+            return
+        # A name that a global holds would be one that no key of what is compiled knows of.
+        named = self._ir._definitions[call.args[1].name]
+        name = named[0].value if len(named) == 1 and isinstance(named[0], ir.Const) else None
+        if isinstance(name, str) and name.isidentifier():
+            statement.value = ir.Expr.getattr(call.args[0], name, call.loc)
+            self._ir._definitions[statement.target.name] = [statement.value]
+            self.has_folded = True
+
     def is_spent(self, value: Any) -> bool:
         """Whether a value that nothing reads may go: it was an owner of constants, or a text."""
         if isinstance(value, (ir.Const, ir.Global, ir.FreeVar)):
             found = value.value
             is_owner = has_constants(found) and not isinstance(found, ModuleType)
-            return is_owner or isinstance(found, str) or _is_float_type(found)
+            return is_owner or isinstance(found, str) or _is_float_type(found) or found is getattr
         if isinstance(value, ir.Expr) and value.op == "getattr":
             return isinstance(self._value_of(value.value), ModuleType)
         return False
