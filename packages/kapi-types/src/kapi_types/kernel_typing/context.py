@@ -10,7 +10,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from kapi_sim import AddressSpace
-from kapi_sim.language.attributes import attribute_of
+from kapi_sim.language.attributes import MISSING, attribute_of
 from kapi_sim.language.outside_values import describe_value, is_constant_array, is_kernel_value
 from kapi_types._numba_compat import GPU, TypingContext, errors, from_dtype, target_override, target_registry, types
 from kapi_types.kernel_api import ConstantType, EnumerationType, tuple_of
@@ -211,6 +211,8 @@ class KernelTypingContext(TypingContext):
     def resolve_module_constants(self, typ: types.Module, attr: str) -> types.Type | None:
         """The type of a module's attribute, None where kernels have no such value."""
         value = attribute_of(typ.pymod, attr)
+        if value is MISSING:
+            raise AttributeError(attr)  # which `resolve_getattr` tells of
         try:
             return self.resolve_value_type(value)
         except NoKernelValueError as error:
