@@ -28,8 +28,11 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import type_inference_stage
+from numba.core.typing.typeof import typeof
 from numba.core.untyped_passes import FixupArgs, IRProcessing, TranslateByteCode
 from numba.np.numpy_support import as_dtype, from_dtype, ufunc_find_matching_loop
+from numba.np.ufunc.dufunc import DUFunc
+from numba.np.ufunc.gufunc import GUFunc
 from numba.stencils.stencil import StencilFunc
 
 import _kapi_types_hooks
@@ -39,6 +42,7 @@ __all__ = [
     "SUPPORTED_NUMBA",
     "CPUDispatcher",
     "CompilerBase",
+    "DUFunc",
     "DefaultPassBuilder",
     "FixupArgs",
     "Flags",
@@ -56,14 +60,18 @@ __all__ = [
     "constants_of",
     "flags_of",
     "from_dtype",
+    "has_overloads",
     "inferred_return_type",
     "init",
     "install",
     "ir",
     "is_installed",
     "numbas_call",
+    "numbas_vectorized_call",
+    "overload_of",
     "patch_calls",
     "register_pass",
+    "type_key",
     "remove",
     "restore_calls",
     "run_frontend",
@@ -117,8 +125,13 @@ class Patch:
 _PIPELINES = Patch(Compiler, "define_pipelines", "functions of USM arrays get passes of kapi's, while installed")
 _DIAGNOSTICS = Patch(Dispatcher, "offload_diagnostics", "a method that tells what was offloaded, while installed")
 _CALLS = Patch(CPUDispatcher, "__call__", "calls with NumPy arrays are offloaded, while a device context is open")
+_CONVERSIONS = Patch(
+    Dispatcher, "_search_new_conversions", "functions with signatures take USM arrays for NumPy's, while installed"
+)
+_VECTORIZED = Patch(DUFunc, "__call__", "calls of `vectorize` functions with USM arrays are kernels, while installed")
+_GENERALISED = Patch(GUFunc, "__call__", "calls of `guvectorize` functions with USM arrays too, while installed")
 
-PATCHES = (_PIPELINES, _DIAGNOSTICS, _CALLS)
+PATCHES = (_PIPELINES, _DIAGNOSTICS, _CALLS, _CONVERSIONS, _VECTORIZED, _GENERALISED)
 """All that kapi-numba-offload replaces in Numba."""
 
 _is_removed = False
@@ -140,11 +153,11 @@ def install() -> None:
 
 
 def remove() -> None:
-    """Compile functions of USM arrays for the host again, as kapi-types lets them; what is compiled stays compiled."""
+    """Compile functions of USM arrays for the host again; compiled functions stay compiled."""
     global _is_removed
     _is_removed = True
-    _PIPELINES.undo()
-    _DIAGNOSTICS.undo()
+    for each in (_PIPELINES, _DIAGNOSTICS, _CONVERSIONS, _VECTORIZED, _GENERALISED):
+        each.undo()
 
 
 def is_installed() -> bool:
@@ -194,9 +207,113 @@ def constants_of(dispatcher: Any) -> Iterator[Any]:
         yield from getattr(compiled.environment, "consts", ())
 
 
+def numbas_vectorized_call(function: Any, *args: Any) -> Any:
+    """A call of a `vectorize` function as Numba makes it."""
+    call: Callable[..., Any] = _VECTORIZED.original
+    return call(function, *args)
+
+
+def overload_of(function: Any, values: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What an overload of a library's gives in the place of `function` for these arguments; None if it has none.
+
+    An overload is asked with the types of USM arrays first, and then with those of NumPy arrays in their place.
+    """
+    typing_context = cpu_target.typing_context
+    typing_context.refresh()
+    try:
+        known = typing_context.resolve_value_type(function)
+    except NumbaError:
+        return None
+    templates = [each for each in getattr(known, "templates", ()) if hasattr(each, "_overload_func")]
+    given = tuple(map(typeof, values))
+    words = {name: typeof(value) for name, value in keywords.items()}
+    for as_asked in (_as_it_is, _as_numpys):
+        for template in templates:
+            own = {name: as_asked(each) for name, each in words.items()}
+            found = template._overload_func(*map(as_asked, given), **own)
+            if found is not None:
+                return found[1] if isinstance(found, tuple) else found
+    return None
+
+
+def type_key(values: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+    """The types of arguments as Numba has them."""
+    return (*map(typeof, values), *((name, typeof(value)) for name, value in keywords.items()))
+
+
+def has_overloads(function: Any) -> bool:
+    """Whether a library told Numba what to do in the place of a function of Python's."""
+    typing_context = cpu_target.typing_context
+    typing_context.refresh()
+    try:
+        known = typing_context.resolve_value_type(function)
+    except NumbaError:
+        return False
+    return any(hasattr(each, "_overload_func") for each in getattr(known, "templates", ()))
+
+
 def _hook() -> None:
     _PIPELINES.apply(_define_pipelines_with_offload)
     _DIAGNOSTICS.apply(_offload_diagnostics)
+    _CONVERSIONS.apply(_search_new_conversions)
+    _VECTORIZED.apply(_call_vectorized)
+    _GENERALISED.apply(_call_generalised)
+
+
+def _call_vectorized(function: Any, *args: Any, **keywords: Any) -> Any:
+    if any(map(_is_device_array, (*args, *keywords.values()))):
+        from kapi_numba_offload.frontend.vectorized import call_vectorized
+
+        return call_vectorized(function, args, keywords)
+    return _VECTORIZED.original(function, *args, **keywords)
+
+
+def _call_generalised(function: Any, *args: Any, **keywords: Any) -> Any:
+    if any(map(_is_device_array, (*args, *keywords.values()))):
+        from kapi_numba_offload.frontend.vectorized import call_vectorized
+
+        return call_vectorized(function, args, keywords)
+    return _GENERALISED.original(function, *args, **keywords)
+
+
+def _is_device_array(value: Any) -> bool:
+    # By names: dpnp is not imported for programs that have none of its arrays.
+    return type(value).__name__ == "dpnp_array" and type(value).__module__ == "dpnp.dpnp_array"
+
+
+def _search_new_conversions(dispatcher: Any, *args: Any, **keywords: Any) -> bool:
+    """Whether a function that has its signatures can be called; USM arrays are compiled for if NumPy's would do."""
+    given = tuple(map(dispatcher.typeof_pyval, args))
+    if not any(map(_holds_usm_array, given)):
+        found: bool = _CONVERSIONS.original(dispatcher, *args, **keywords)
+        return found
+    as_numpys = tuple(map(_as_numpys, given))
+    context = dispatcher.typingctx
+    for signature in dispatcher.nopython_signatures:
+        formal = signature.args
+        if len(formal) == len(given) and all(map(context.can_convert, as_numpys, formal)):
+            break
+    else:
+        return False
+    dispatcher._can_compile = True
+    try:
+        dispatcher.compile(given)
+    finally:
+        dispatcher._can_compile = False
+    return True
+
+
+def _as_it_is(type_: Any) -> Any:
+    return type_
+
+
+def _as_numpys(type_: Any) -> Any:
+    """A type with NumPy arrays in the place of USM arrays."""
+    if type(type_).__name__ == "UsmArrayType":
+        return types.Array(type_.dtype, type_.ndim, type_.layout)
+    if isinstance(type_, types.BaseTuple) and not isinstance(type_, types.BaseNamedTuple):
+        return types.Tuple(tuple(map(_as_numpys, type_)))
+    return type_
 
 
 def _offload_diagnostics(dispatcher: Any, level: int = 1, file: Any = None) -> None:

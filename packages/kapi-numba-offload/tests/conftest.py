@@ -28,6 +28,12 @@ def assert_same():
     return compare
 
 
+@pytest.fixture(autouse=True)
+def no_small_loops(monkeypatch):
+    """Loops over the small arrays of tests run as those over large ones do."""
+    monkeypatch.setenv("KAPI_OFFLOAD_SMALL", "0")
+
+
 @pytest.fixture
 def launches():
     """The kernel launches of a test, in order."""

@@ -9,6 +9,8 @@ from numba import prange
 from kapi_numba_offload import OffloadFallbackWarning, explain
 from kapi_numba_offload.loops import host_copies
 from kapi_numba_offload.run import usm
+from kapi_sim import KernelCompilationError
+from kapi_sim.testing.reports import raises
 
 
 @numba.njit
@@ -72,3 +74,10 @@ def test_what_is_not_offloaded_is_told():
         return a + 1
 
     assert "nothing of it was offloaded" in str(explain(f, np.ones(2)))
+
+
+def test_function_with_branches_needs_its_source():
+    scope = {"numba": numba}
+    exec("@numba.njit\ndef f(a, n):\n    if n > 1:\n        return a * 2\n    return a + 1\n", scope)
+    with raises(KernelCompilationError, "offload-needs-source"):
+        scope["f"](dpnp.ones(3), 2)

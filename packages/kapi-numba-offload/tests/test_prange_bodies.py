@@ -157,10 +157,17 @@ def rows_beside_each_other(a, e, o):
         a[i, :] = np.minimum(a[i, :], a[i, 0] + a[i, :])
 
 
+def products(a, e, o):
+    for _i in prange(1):
+        o[:] = a @ e
+        e[:] += np.dot(a[0] * 2, a[1:].T[:, ::-1])
+        o[1:] -= e @ a[1:].T
+
+
 FUNCTIONS = [
     last_of_a_helper, branches_of_a_helper, rows_to_helpers, tuples_of_helpers, helpers_that_store, selected_rows,
     selected_by_name, selected_by_two_names, nested, arrays_of_constant_length, arrays_as_long_as_a_row,
-    several_at_once, indices, rows_beside_each_other,
+    several_at_once, indices, rows_beside_each_other, products,
 ]  # fmt: skip
 
 

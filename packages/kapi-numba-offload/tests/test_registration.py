@@ -114,10 +114,13 @@ def test_each_patch_of_numba_can_be_undone():
         "Compiler.define_pipelines",
         "Dispatcher.offload_diagnostics",
         "CPUDispatcher.__call__",
+        "Dispatcher._search_new_conversions",
+        "DUFunc.__call__",
+        "GUFunc.__call__",
     ]
     kapi_numba_offload.unregister()
     try:
         assert not any(each.is_applied for each in _kapi_numba_hooks.PATCHES)
     finally:
         kapi_numba_offload.register()
-    assert [each.is_applied for each in _kapi_numba_hooks.PATCHES] == [True, True, False]
+    assert [each.is_applied for each in _kapi_numba_hooks.PATCHES] == [True, True, False, True, True, True]

@@ -65,9 +65,7 @@ def test_store_to_an_array_that_may_only_be_read_has_its_line():
     array = dpnp.zeros(4)
     array.flags.writable = False
     line = add.py_func.__code__.co_firstlineno + 3
-    with pytest.raises(
-        kapi.KernelCompilationError, match=rf"(?s){__file__}:{line}: .*got a read-only .*target\[i\] \+="
-    ):
+    with pytest.raises(kapi.KernelCompilationError, match=rf"(?s){__file__}:{line}: .*got read-only .*target\[i\] \+="):
         add[4](dpnp.ones(4), array)
     x = dpnp.ones(4)
     add[4](array, x)

@@ -83,3 +83,9 @@ def test_setup_with_a_system_driver_has_nothing_to_do(prefix, monkeypatch, tmp_p
     (tmp_path / "intel.icd").write_text(library)
     monkeypatch.setattr(drivers, "SYSTEM_VENDORS", str(tmp_path))
     assert environment.install() == [f"nothing to do: the driver {library} is registered with the system"]
+
+
+def test_file_that_cannot_be_written_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(environment, "pth_file", lambda: tmp_path / "absent" / "driver.pth")
+    with raises(kapi.DriverError, "driver-file", words=False):
+        environment.install()

@@ -11,6 +11,7 @@ import pytest
 
 import kapi_runtime
 import kapi_sim
+from kapi_sim.testing.reports import raises
 
 HEADING = "100% of"
 
@@ -48,27 +49,21 @@ def test_print_writes_what_the_simulator_writes(capfd):
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "code"),
     [
-        (
-            "print(a)",
-            r"print\(\) in a kernel takes constant strings, numbers and bools, got float32 array of rank 1",
-        ),
-        ("print((1, 2))", r"got tuple \(Python int, Python int\): print its elements or members one by one"),
-        (
-            "print(*a)",
-            r"print\(\) in a kernel must be given at most 30 values, one by one, got more or \*: write them out",
-        ),
-        ("print(1, file=None)", r"print\(\) in a kernel must have no options but sep and end, got file"),
-        ("print(1, flush=True)", r"print\(\) in a kernel must have no options but sep and end, got flush"),
-        ("print(1, sep=1)", r"sep of print\(\) in a kernel must be a constant text"),
-        ("print(f'{a[0]:.3f}')", "an f-string in a kernel cannot have a format"),
+        ("print(a)", "print-value"),
+        ("print((1, 2))", "print-value"),
+        ("print(*a)", "print-call"),
+        ("print(1, file=None)", "print-call"),
+        ("print(1, flush=True)", "print-call"),
+        ("print(1, sep=1)", "print-call"),
+        ("print(f'{a[0]:.3f}')", "print-format"),
     ],
 )
-def test_print_refuses_what_the_device_cannot_write(source, said):
-    """With the line, and what to write."""
+def test_print_refuses_what_the_device_cannot_write(source, code):
+    """With the line."""
     namespace = {}
     exec(f"def body(item, a):\n    {source}\n", namespace)
     kernel = kapi_runtime.kernel(namespace["body"])
-    with pytest.raises(kapi_runtime.KernelCompilationError, match=f"<string>:2: .*{said}"):
+    with raises(kapi_runtime.KernelCompilationError, code, line=2):
         kapi_runtime.call_kernel(kernel, kapi_runtime.Range(1), dpnp.zeros(1, dtype=np.float32))

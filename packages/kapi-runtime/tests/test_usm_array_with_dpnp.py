@@ -147,3 +147,17 @@ def test_program_ends_with_memory_that_was_handed_on(run_python):
         "print(dpnp.kept.asnumpy())\n"
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "[4 4 4]\n", "")
+
+
+def test_elements_that_numpy_lacks_are_refused():
+    class Pairs:
+        capsule = dpnp.arange(3).__dlpack__()
+
+        def __dlpack__(self):
+            return self.capsule
+
+    pairs = Pairs()
+    managed = dlpack._Managed.from_address(dlpack._pointer_of(id(pairs.capsule), dlpack._NAME))
+    managed.tensor.lanes = 2
+    with raises(kapi.DtypeError, "dlpack-elements"):
+        dlpack.read_capsule(pairs)

@@ -18,7 +18,7 @@ from host_target.target import HostTarget, host_machine
 from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord, KernelModule, compiled_kernel
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language import KernelOptions
-from kapi_types import ItemType, NdItemType, UsmArrayType, typeof_argument
+from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
 
 __all__ = ["HostKernel", "NotOnHost", "host_kernel"]
@@ -186,7 +186,7 @@ def _type_of(value: Any) -> Any:
         return typeof_argument(value)
     layout = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "A"
     # The type that NumPy's is to kernels.
-    return UsmArrayType(typeof_argument(value.dtype.type(0)), value.ndim, layout)
+    return ArrayType(typeof_argument(value.dtype.type(0)), value.ndim, layout)
 
 
 def _allocated(owner: Any, type_: Any) -> np.ndarray[Any, Any]:

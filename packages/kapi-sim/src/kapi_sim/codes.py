@@ -296,6 +296,8 @@ _OFFLOAD = {
     "offload-falls-back": "a part would run on the host, and fallback is switched off",
     "offload-host-call": "an offloaded function gives a USM array to a function of NumPy's that needs the host",
     "offload-locals": "an offloaded function has the option locals",
+    "offload-no-overload": "an offloaded function calls a library's function with arguments that no overload takes",
+    "offload-vectorized-keyword": "a vectorized function is called with USM arrays and a keyword other than out",
     "offload-needs-source": "an offloaded function needs its source, which is in no file",
 }
 

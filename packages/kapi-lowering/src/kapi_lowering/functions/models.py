@@ -8,12 +8,12 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import datamodel, models, types
 from kapi_types import (
+    ArrayType,
     AtomicRefType,
     GroupType,
     ItemType,
     NdItemType,
     SubGroupType,
-    UsmArrayType,
     WeakBool,
     WeakComplex,
     WeakFloat,
@@ -59,10 +59,10 @@ class FloatModel(models.PrimitiveModel):
         super().__init__(manager, type_, held())
 
 
-class UsmArrayModel(models.StructModel):
+class ArrayModel(models.StructModel):
     """`data` pointer, `shape`, and `strides` in elements where the shape does not imply them."""
 
-    def __init__(self, manager: Any, type_: UsmArrayType) -> None:
+    def __init__(self, manager: Any, type_: ArrayType) -> None:
         members = [
             ("data", types.CPointer(type_.dtype, addrspace=int(type_.address_space))),
             ("shape", types.UniTuple(weak_int, type_.ndim)),
@@ -153,7 +153,7 @@ for _type, _model in {
     WeakFloat: FloatModel,
     WeakComplex: models.ComplexModel,
     WeakBool: models.BooleanModel,
-    UsmArrayType: UsmArrayModel,
+    ArrayType: ArrayModel,
     ItemType: ItemModel,
     NdItemType: models.OpaqueModel,
     GroupType: models.OpaqueModel,

@@ -10,7 +10,7 @@ from llvmlite import ir
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
 from kapi_lowering.llvm_calls import I64
 from kapi_lowering.values.iteration import is_counted, length_of_range
-from kapi_types import UsmArrayType
+from kapi_types import ArrayType
 from kapi_types.kernel_typing.rules.iteration import (
     EnumerateType,
     PositionIteratorType,
@@ -67,7 +67,7 @@ def _length(context: Any, builder: ir.IRBuilder, type_: types.Type, value: ir.Va
         for length in lengths[1:]:
             shortest = builder.select(builder.icmp_signed("<", length, shortest), length, shortest)
         return shortest
-    if isinstance(type_, UsmArrayType):
+    if isinstance(type_, ArrayType):
         return builder.extract_value(context.make_helper(builder, type_, value).shape, 0)
     return I64(len(type_))
 
@@ -107,7 +107,7 @@ def _getiter(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
     return iterator._getvalue()
 
 
-for _type in (UsmArrayType, EnumerateType, ZipType, ReversedType):
+for _type in (ArrayType, EnumerateType, ZipType, ReversedType):
     registry.lower("getiter", _type)(_getiter)
 
 

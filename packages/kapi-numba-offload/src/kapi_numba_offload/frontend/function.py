@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -28,7 +28,7 @@ from kapi_runtime.launch.host_arrays import place_of_host_arrays
 from kapi_sim.errors import KernelCompilationError
 from kapi_types import UsmArrayType, is_usm_array
 
-__all__ = ["OffloadedFunction"]
+__all__ = ["OffloadedFunction", "holds_usm"]
 
 
 class OffloadedFunction:
@@ -69,7 +69,7 @@ class OffloadedFunction:
         self.arguments = tuple(arguments)
         self._has_run = False
         self.moved = 0
-        self._usm_positions = tuple(number for number, each in enumerate(self.arguments) if _holds_usm(each))
+        self._usm_positions = tuple(number for number, each in enumerate(self.arguments) if holds_usm([each]))
         definition = normalised(function_definition(function, func_ir))
         for node in own_nodes(definition):
             if isinstance(node, (ast.Nonlocal, ast.Global)):
@@ -161,8 +161,11 @@ def _kind_of_type(type_: types.Type) -> Kind:
     return ANY
 
 
-def _holds_usm(type_: types.Type) -> bool:
-    return isinstance(type_, UsmArrayType) or (isinstance(type_, types.BaseTuple) and any(map(_holds_usm, type_)))
+def holds_usm(given: Iterable[types.Type]) -> bool:
+    """Whether one of the types is that of a USM array, or of a tuple with one."""
+    return any(
+        isinstance(each, UsmArrayType) or (isinstance(each, types.BaseTuple) and holds_usm(each)) for each in given
+    )
 
 
 def _as_given(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:

@@ -21,7 +21,8 @@ from _kapi_numba_hooks import (
     types,
     typing,
 )
-from kapi_numba_offload.frontend.function import OffloadedFunction
+from kapi_numba_offload.frontend.function import OffloadedFunction, holds_usm
+from kapi_numba_offload.frontend.host_function import HostFunction
 from kapi_numba_offload.run.options import options_of
 from kapi_sim.errors import KernelCompilationError
 
@@ -57,7 +58,13 @@ class _Offload(FunctionPass):
                 code="offload-locals",
             )
         options = options_of(function).with_numbas(state.flags)
-        offloaded = OffloadedFunction(function, state.args, state.func_ir, options=options)
+        offloaded: OffloadedFunction | HostFunction
+        try:
+            offloaded = OffloadedFunction(function, state.args, state.func_ir, options=options)
+        except KernelCompilationError as error:
+            if error.code != "offload-needs-source" or not holds_usm(state.args):
+                raise
+            offloaded = HostFunction(function, options, parallel=bool(state.flags.auto_parallel.enabled))
         compiled = _as_native(state, offloaded)
         state.cr = compile_result(
             typing_context=state.typingctx,
@@ -79,7 +86,7 @@ class _Offload(FunctionPass):
         return True
 
 
-def _as_native(state: Any, offloaded: OffloadedFunction) -> Any:
+def _as_native(state: Any, offloaded: OffloadedFunction | HostFunction) -> Any:
     """Compiled code that passes its arguments, as Python objects, to `offloaded`."""
     names = [f"a{position}" for position in range(len(state.args))]
     given = [

@@ -108,15 +108,20 @@ class HostLoop:
         values = self.leave(bounds, captured, initial)
         return values[0] if len(values) == 1 else values
 
-    def leave(self, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any] = ()) -> tuple[Any, ...]:
-        """Run the loop, and return all that it leaves: see `loop_exits.function_body`."""
+    def leave(
+        self, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any] = (), *, compiled: bool = True
+    ) -> tuple[Any, ...]:
+        """Run the loop, compiled or by Python, and return all that it leaves: see `loop_exits.function_body`."""
         given = [*captured, *initial]
         copies = HostCopies(arrays_among(given))
         args = [copies.on_host(each) for each in given]
         self.moved = copies.size
         try:
-            result = self._call([*bounds, *args])
-            result = self._with_numpy_s(result, [*bounds, *args], given)
+            if compiled:
+                result = self._call([*bounds, *args])
+                result = self._with_numpy_s(result, [*bounds, *args], given)
+            else:
+                result = self.function(*bounds, *args)
         finally:  # what was stored before an exception stays stored
             for name, array in zip(self.given, given, strict=True):
                 if name not in self._only_read:

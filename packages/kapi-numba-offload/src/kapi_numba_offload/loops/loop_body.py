@@ -151,7 +151,8 @@ class BodyRewriter:
             if view is None:
                 raise NotInKernelError("an assignment to something that is no array", node)
             if view.order:
-                return self._loops(view, value, self._expressions.rows(value), None, node)
+                product = self._product(target, view, value, None, node)
+                return product or self._loops(view, value, self._expressions.rows(value), None, node)
             node.targets = [self._views.stored(view, [], node)]
         elif isinstance(target, (ast.Tuple, ast.List)):
             node.targets = [self._stored_part(target, node)]
@@ -213,12 +214,59 @@ class BodyRewriter:
         if view is None or (isinstance(target, ast.Name) and not view.axes):
             node.value = self._expressions.scalar(node.value)
             return [node]
+        product = self._product(as_read, view, node.value, node.op, node) if view.order else None
+        if product is not None:
+            return product
         rows = self._expressions.rows(node.value)
         if view.order:
             return self._loops(view, node.value, rows, node.op, node)
         is_atomic = self._shared.needs_atomic(view, node.op, node.value)
         node.target, node.value = self._views.stored(view, [], node), self._expressions.scalar(node.value)
         return [self._shared.atomic(node) if is_atomic else node]
+
+    def _product(
+        self, target: ast.expr, view: View, value: ast.expr, operation: ast.operator | None, node: ast.stmt
+    ) -> list[ast.stmt] | None:
+        """A loop over the elements of a row that is assigned a row times a matrix, or a matrix times a column."""
+        factors = self._factors(value)
+        if factors is None or len(view.order) != 1:
+            return None
+        left, right = (copy.deepcopy(each) for each in factors)
+        rows = [each for factor in factors if (each := self._expressions.rows(factor)) is not None]
+        counter = self._state.new("k")
+        at = variable(counter)
+        ranks = tuple(len(each.lengths) for each in rows)
+        if ranks == (1, 2):
+            right = ast.Subscript(right, ast.Tuple([ast.Slice(None, None, None), at], ast.Load()), ast.Load())
+        elif ranks == (2, 1):
+            left = ast.Subscript(left, at, ast.Load())
+        else:
+            return None
+        read = {name for each in rows for name, _ in each.arrays}
+        if view.array in read:
+            raise NotInKernelError("a product of an array assigned to a part of it", node)
+        # The product is there before any of it is stored.
+        self.row_reads |= {(name, view.array, False) for name in read}
+        owner = copy.deepcopy(target)
+        assert isinstance(owner, (ast.Name, ast.Subscript))
+        owner.ctx = ast.Load()
+        element, number = ast.Subscript(owner, at, ast.Store()), ast.BinOp(left, ast.MatMult(), right)
+        stored: ast.stmt = (
+            ast.Assign([element], number) if operation is None else ast.AugAssign(element, operation, number)
+        )
+        self._state.lower.take_counter(counter)
+        steps = call_of("range", copy.deepcopy(view.free[0].length))
+        loop = ast.For(ast.Name(counter, ast.Store()), steps, [stored], [])
+        return self._for(ast.fix_missing_locations(ast.copy_location(loop, node)))
+
+    def _factors(self, value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+        """The factors of a product of matrices; None for anything else."""
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.MatMult):
+            return value.left, value.right
+        is_product = isinstance(value, ast.Call) and self._state.numpy_name(value) in ("dot", "matmul")
+        if isinstance(value, ast.Call) and is_product and len(value.args) == 2 and not value.keywords:
+            return value.args[0], value.args[1]
+        return None
 
     def _loops(
         self, view: View, value: ast.expr, rows: Rows | None, operation: ast.operator | None, node: ast.stmt

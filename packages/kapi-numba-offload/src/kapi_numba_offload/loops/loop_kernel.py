@@ -14,8 +14,9 @@ from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.shares import POSITION_LINES
 from kapi_numba_offload.loops.body_state import ArrayFacts
 from kapi_numba_offload.loops.loop_body import BodyRewriter
-from kapi_numba_offload.loops.loop_syntax import LoopSyntax
+from kapi_numba_offload.loops.loop_syntax import LoopSyntax, variables_of
 from kapi_numba_offload.loops.loop_views import HELPERS
+from kapi_numba_offload.loops.scalar_functions import as_scalar_function
 
 __all__ = ["LoopFunctions"]
 
@@ -35,9 +36,11 @@ class LoopFunctions:
 
     def __init__(self, function: Callable[..., Any], names: Names, syntax: LoopSyntax) -> None:
         self._function, self._names, self._syntax = function, names, syntax
+        read = variables_of(syntax.body, ast.Load)
+        outside = {**function.__globals__, **names.closure}
         self._globals = {
-            **function.__globals__,
-            **names.closure,
+            **outside,
+            **{name: as_scalar_function(outside[name]) for name in read & outside.keys()},
             **HELPERS,
             "kapi_AtomicRef": kapi_runtime.AtomicRef,
             "kapi_PrivateArray": kapi_runtime.PrivateArray,

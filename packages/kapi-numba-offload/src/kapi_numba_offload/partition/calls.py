@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import dpnp
+import numba
 import numpy as np
 
+from _kapi_numba_hooks import overload_of, type_key
 from kapi_numba_offload.analysis.effects import CHANGES
 from kapi_numba_offload.analysis.numpy_functions import function_named, status
 from kapi_numba_offload.partition.signatures import as_dpnp_takes_it
@@ -18,7 +20,7 @@ from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import is_dpnp_array
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 
-__all__ = ["Creation", "NumpyCall", "element"]
+__all__ = ["Creation", "NumpyCall", "OverloadedCall", "element"]
 
 _REFUSED = (TypeError, NotImplementedError)
 """What dpnp raises for what it has not."""
@@ -169,6 +171,46 @@ class Creation(NumpyCall):
         refusal = Refusal("host-function", self.place.line, self.name, detail)
         self.latest = fall_back(self.place, refusal, self._options.may_fall_back)
         return _back(result, queue, "device")
+
+
+class OverloadedCall:
+    """A function of Python's for which a library told Numba what to do, by `numba.extending.overload`.
+
+    Parameters
+    ----------
+    function : function
+        What the source calls.
+    place : Place
+        Where.
+    """
+
+    def __init__(self, function: Any, place: Any) -> None:
+        self.place = place
+        self._function = function
+        self._found: dict[Any, Any] = {}
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call what the overload gives for these arguments, offloaded as other functions are.
+
+        Raises
+        ------
+        KernelCompilationError
+            If no overload takes them.
+        """
+        key = type_key(args, keywords)
+        if key not in self._found:
+            self._found[key] = overload_of(self._function, args, keywords)
+            if self._found[key] is not None:
+                self._found[key] = numba.njit(self._found[key])
+        found = self._found[key]
+        if found is None:
+            raise KernelCompilationError(
+                f"function {self._function.__name__} must have an overload for these arguments, got "
+                f"({', '.join(map(str, key))}) at {self.place}: give it what its library takes\n"
+                f"  {self.place}: {self.place.text}",
+                code="offload-no-overload",
+            )
+        return found(*args, **keywords)
 
 
 def element(value: Any) -> Any:

@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, why_in_place
-from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind
+from kapi_numba_offload.analysis.effects import has_effects
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind
+from kapi_numba_offload.analysis.names import UNKNOWN
+from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host_copies import arrays_among
 from kapi_numba_offload.loops.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_exits import exit_statements, is_flaggable
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, first_use, is_parallel, parallel_loop, variables_of
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
+from kapi_numba_offload.loops.small_loops import SmallLoop
 from kapi_numba_offload.partition.facts import Facts, loaded
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error
@@ -96,7 +100,7 @@ class LoopPlan:
 
     Attributes
     ----------
-    loop : ParallelLoop, SequentialLoop or LoopInPlace
+    loop : ParallelLoop, SequentialLoop, SmallLoop or LoopInPlace
         What runs in its place, or before it.
     statement : ast.For or ast.While
         The loop as written.
@@ -119,6 +123,11 @@ class LoopPlan:
     def stays(self) -> bool:
         """Whether the loop itself follows."""
         return isinstance(self.loop, LoopInPlace)
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the loop itself runs where `loop` does not suit the values in hand."""
+        return isinstance(self.loop, SmallLoop)
 
     @property
     def needs_queue(self) -> bool:
@@ -170,7 +179,7 @@ def loop_plan(facts: Facts, statement: ast.For | ast.While, following: Sequence[
         return _parallel(facts, statement, following)
     element = next(_elements(facts, statement), None)
     if element is None or does_whole_arrays(facts, statement):
-        return None
+        return _small(facts, statement, following)
     array = next((each.id for each in ast.walk(element) if isinstance(each, ast.Name)), "")
     return _sequential(facts, statement, following, Refusal("sequential-loop", statement.lineno, array))
 
@@ -256,6 +265,23 @@ def _sequential(
     facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]], refusal: Refusal
 ) -> LoopPlan:
     """A loop on the host: as a function of its own, or where it stands if that is all that gives what Python gives."""
+    given, returned, flagged, why = _moved(facts, statement, following)
+    place = facts.place(statement)
+    if why is not None:
+        loop = LoopInPlace(place, replace(refusal, detail=f"{refusal.detail}{why}"), facts.options)
+        return LoopPlan(loop, statement)
+    host = HostLoop(
+        facts.original, facts.names, statement, (), given, returned, parallel=False, flagged=flagged,
+        options=facts.options.for_numba,
+    )  # fmt: skip
+    moved = SequentialLoop(place, refusal, host, facts.options)
+    return LoopPlan(moved, statement, tuple(given), left=tuple(returned), flagged=tuple(flagged))
+
+
+def _moved(
+    facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]
+) -> tuple[list[str], list[str], list[str], str | None]:
+    """What a loop as a function is given, returns, and may return without a value; and why it cannot be one."""
     stored = variables_of([statement], ast.Store)
     read = variables_of([statement], ast.Load)
     before = assigned_at(facts.definition, statement)
@@ -267,17 +293,105 @@ def _sequential(
     why = why_in_place(statement, facts.definition)
     if why is None and not (needed <= before and all(is_flaggable(each, statement) for each in flagged)):
         why = "a variable may have no value"
-    place = facts.place(statement)
-    if why is not None:
-        loop = LoopInPlace(place, replace(refusal, detail=f"{refusal.detail}{why}"), facts.options)
-        return LoopPlan(loop, statement)
-    given = sorted(needed & before | (set(returned) & before))
+    return sorted(needed & before | (set(returned) & before)), returned, flagged, why
+
+
+_CONTRACTIONS = {"dot", "inner", "vdot", "matmul"}
+_NOT_SMALL = (ast.Raise, ast.Assert, ast.With, ast.Try, ast.Lambda, ast.FunctionDef)
+
+
+def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]) -> LoopPlan | None:
+    """A loop that stays on the device, and is NumPy's where its arrays are small; None where it cannot be both."""
+    nodes = list(ast.walk(statement))
+    words = {each.arg for each in nodes if isinstance(each, ast.keyword)}
+    loops = [each for each in nodes if isinstance(each, ast.For)]
+    if (
+        facts.numba_types
+        or not any(_is_of_arrays(facts, each) for each in nodes if isinstance(each, ast.stmt))
+        or any(is_parallel(each, facts.names) for each in loops)
+        or any(
+            isinstance(each, (ast.Raise, ast.Assert, ast.With, ast.Try, ast.Lambda, ast.FunctionDef)) for each in nodes
+        )
+        or words & {"sycl_queue", "device", "usm_type", "out"}
+        or has_effects(statement, facts.names)
+    ):
+        return None
+    given, returned, flagged, why = _moved(facts, statement, following)
+    if why is not None or not all(_is_the_same_on_host(facts, nodes, name) for name in returned):
+        return None
     host = HostLoop(
         facts.original, facts.names, statement, (), given, returned, parallel=False, flagged=flagged,
         options=facts.options.for_numba,
     )  # fmt: skip
-    moved = SequentialLoop(place, refusal, host, facts.options)
-    return LoopPlan(moved, statement, tuple(given), left=tuple(returned), flagged=tuple(flagged))
+    loop = SmallLoop(facts.place(statement), host, _most_axes(facts, nodes), facts.options)
+    return LoopPlan(loop, statement, tuple(given), left=tuple(returned), flagged=tuple(flagged))
+
+
+def _is_the_same_on_host(facts: Facts, nodes: Sequence[ast.AST], name: str) -> bool:
+    """Whether what a loop leaves in a variable is a number, or an array, on the device and on the host alike."""
+    kinds = []
+    for each in nodes:
+        targets: list[ast.expr] = []
+        if isinstance(each, ast.Assign):
+            targets = each.targets
+            kinds += [facts.kinds.kind(each.value) for target in targets if _names(target, name)]
+        elif isinstance(each, ast.AugAssign) and _names(each.target, name):
+            kinds.append(facts.kinds.target(each))
+            kinds.append(facts.kinds.kind(each.value))
+        elif isinstance(each, ast.AnnAssign) and _names(each.target, name):
+            return False
+        elif isinstance(each, ast.For) and _names(each.target, name):
+            is_plain = isinstance(each.iter, ast.Call) and facts.names.value(each.iter.func) is range
+            kinds.append(SCALAR if is_plain and isinstance(each.target, ast.Name) else ANY)
+        elif any(isinstance(target, (ast.Tuple, ast.List)) and _names(target, name) for target in targets):
+            return False
+    return all(each == SCALAR or (isinstance(each, ArrayKind) and bool(each.ndim)) for each in kinds)
+
+
+def _names(target: ast.expr, name: str) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
+               for each in ast.walk(target))  # fmt: skip
+
+
+def _most_axes(facts: Facts, nodes: Sequence[ast.AST]) -> int | None:
+    """How many axes the statements of a loop work on at most; None if that is not known."""
+    operations = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call)
+    ranks = [
+        _axes(facts, each)
+        for each in nodes
+        if isinstance(each, operations) or (isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load))
+    ]
+    known = [each for each in ranks if each is not None]
+    return max(known) or None if known and len(known) == len(ranks) else None
+
+
+def _axes(facts: Facts, node: ast.expr) -> int | None:
+    """How many axes an expression works on at most; None if that is not known."""
+    inner: list[ast.expr] = []
+    if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+        inner = [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr)]
+    elif isinstance(node, ast.Call):
+        function = facts.names.value(node.func)
+        inner = [*node.args, *(each.value for each in node.keywords)]
+        if function is UNKNOWN and isinstance(node.func, ast.Attribute):
+            inner.append(node.func.value)
+    kind = facts.kinds.kind(node)
+    is_contraction = isinstance(node, (ast.BinOp, ast.Call)) and _is_contraction(facts, node)
+    ranks = [0 if isinstance(each, ast.Constant) else _axes(facts, each) for each in inner]
+    is_operation = isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare))
+    if isinstance(kind, ArrayKind) and not is_contraction and not is_operation:
+        ranks.append(kind.ndim)
+    if kind == ANY and not inner:
+        return 0  # a value that is no array, or one that its users tell of
+    known = [each for each in ranks if each is not None]
+    return max(known, default=0) if len(known) == len(ranks) else None
+
+
+def _is_contraction(facts: Facts, node: ast.BinOp | ast.Call) -> bool:
+    """Whether the result has no more axes than the operands."""
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.MatMult)
+    return numpy_name(facts.names.value(node.func)) in _CONTRACTIONS
 
 
 def _assigned(names: Sequence[str], call: ast.expr, where: ast.stmt) -> ast.stmt:
@@ -373,7 +487,7 @@ def _is_indexed_by_elements(facts: Facts, node: ast.AST) -> bool:
 def _is_of_arrays(facts: Facts, statement: ast.stmt) -> bool:
     """Whether a statement computes with whole arrays or rows on the device."""
     return any(
-        isinstance(each, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call))
+        isinstance(each, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.AugAssign))
         and any(_is_row(facts, inner) for inner in ast.iter_child_nodes(each) if isinstance(inner, ast.expr))
         for each in ast.walk(statement)
     )

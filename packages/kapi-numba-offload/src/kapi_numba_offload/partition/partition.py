@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
-from _kapi_numba_hooks import StencilFunc
+from _kapi_numba_hooks import StencilFunc, has_overloads
 from kapi_numba_offload.analysis.effects import has_assignment_within
 from kapi_numba_offload.analysis.kinds import Kinds, is_usm
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.statements import Place
-from kapi_numba_offload.partition.calls import Creation, NumpyCall, element
+from kapi_numba_offload.partition.calls import Creation, NumpyCall, OverloadedCall, element
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.partition.grouping import Fused, Group, expression_region
 from kapi_numba_offload.partition.loop_plans import loop_plan
@@ -132,6 +133,11 @@ class Partition:
         bounds = [self.expression(each) for each in plan.bounds]
         queue = self.queue(statement) if plan.needs_queue else None
         made = plan.statements(helper, f"{PREFIX}left_{len(self.loops)}", queue, bounds)
+        if plan.is_chosen:
+            suits = ast.Attribute(loaded(helper, statement), "suits", ast.Load())
+            test = ast.Call(suits, [loaded(name, statement) for name in plan.given], [])
+            chosen = ast.If(test, made, self._loop_in_place(statement))
+            return [ast.fix_missing_locations(ast.copy_location(chosen, statement))]
         return [*made, *self._loop_in_place(statement)] if plan.stays else made
 
     def _loop_in_place(self, statement: ast.For | ast.While) -> list[ast.stmt]:
@@ -229,6 +235,9 @@ class Partition:
         function = self.facts.names.value(node.func)
         name = "stencil" if isinstance(function, StencilFunc) else None if function is UNKNOWN else numpy_name(function)
         if name is None:
+            if isinstance(function, FunctionType) and has_overloads(function):
+                helper = self.helper(f"overloaded_{len(self.helpers)}", OverloadedCall(function, place))
+                return ast.copy_location(ast.Call(loaded(helper, node), node.args, node.keywords), node)
             return node
         makes = Creation if name in CREATION and is_usm(self.facts.kinds.kind(node)) else NumpyCall
         call = makes(name, function, place, self.options, texts)

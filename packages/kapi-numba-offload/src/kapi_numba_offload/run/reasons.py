@@ -75,6 +75,10 @@ REASONS: dict[str, Reason] = {
         "dpnp lacks this NumPy function or these arguments, or the function is a `numba.stencil`",
         "use functions that dpnp has, write a stencil with slices or `prange`, or work on a copy: `a.asnumpy()`",
     ),
+    "no-source": Reason(
+        "a function with branches or loops has no source to be read, as after `exec` or at Python's prompt",
+        "define it in a module or notebook",
+    ),
     "host-call": Reason(
         "a function that is called with NumPy arrays in a device context cannot be offloaded",
         "write expressions of whole arrays or `prange` loops; a call with dpnp arrays says more",

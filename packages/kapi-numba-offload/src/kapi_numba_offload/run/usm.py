@@ -11,7 +11,8 @@ import dpnp
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
-from kapi_types import is_usm_array
+from kapi_runtime.launch.overlaps import shares_memory
+from kapi_types import array_fields, is_usm_array
 
 __all__ = [
     "allocate",
@@ -19,6 +20,7 @@ __all__ = [
     "as_bytes",
     "as_dpnp",
     "flat_view",
+    "has_host_memory",
     "host_bytes",
     "is_dpnp_array",
     "is_reachable",
@@ -98,8 +100,11 @@ def is_reachable(array: Any) -> bool:
     """Whether the host can read and write a dpnp array's memory where it lies."""
     if array.usm_type != "device":
         return True
-    device = array.sycl_device
-    # A processor that takes any memory of the host as its own has its "device" memory there as well.
+    return has_host_memory(array.sycl_device)
+
+
+def has_host_memory(device: Any) -> bool:
+    """Whether a device's own memory is the host's: a processor takes any memory of the host as its own."""
     return bool(device.is_cpu and device.has_aspect_usm_system_allocations)
 
 
@@ -178,10 +183,15 @@ def is_same_view(first: Any, second: Any) -> bool:
 
 
 def may_overlap(first: Any, second: Any) -> bool:
-    """Whether two dpnp arrays share memory in another way than being the same view of it."""
+    """Whether two dpnp arrays share memory in another way than being the same view of it.
+
+    Views that lie between each other, as columns of one matrix do, share none. Where that is too hard to tell, they do.
+    """
     if is_same_view(first, second):
         return False
     one, other = first._array_obj, second._array_obj
     low, high = one._byte_bounds
     other_low, other_high = other._byte_bounds
-    return bool(low < other_high and other_low < high and one.size and other.size)
+    if not (low < other_high and other_low < high and one.size and other.size):
+        return False
+    return shares_memory(array_fields(first), array_fields(second))

@@ -16,7 +16,7 @@ from kapi_runtime.launch.arguments import Arguments
 from kapi_sim import KernelLaunchError
 from kapi_sim.language.usm_fields import OVERLAPPING, ArrayFields, is_same_view, may_share
 
-__all__ = ["require_apart"]
+__all__ = ["require_apart", "shares_memory"]
 
 _MAX_WORK = 100_000  # steps of NumPy's search for an address that two views have in common: about a millisecond
 
@@ -49,7 +49,7 @@ def require_apart(module: KernelModule, arguments: Arguments) -> None:
     for (first, a, writes_first, a_span), (second, b, writes_second, b_span) in combinations(arrays, 2):
         if not ((writes_first or writes_second) and may_share(*a_span, *b_span)):
             continue
-        if _is_same_view(a, b) or not _shares_memory(a, b):
+        if _is_same_view(a, b) or not shares_memory(a, b):
             continue
         names = [f"`{name}`" for name, is_written in ((first, writes_first), (second, writes_second)) if is_written]
         kernel = f"kernel `{module.name}`, which writes {' and '.join(names)},"
@@ -71,7 +71,7 @@ def _is_same_view(a: ArrayFields, b: ArrayFields) -> bool:
     return is_same_view(a.pointer, a.shape, a.strides, b.pointer, b.shape, b.strides, rank)
 
 
-def _shares_memory(a: ArrayFields, b: ArrayFields) -> bool:
+def shares_memory(a: ArrayFields, b: ArrayFields) -> bool:
     """Whether there is a byte that belongs to elements of both; true if that is too hard to tell."""
     try:
         return np.shares_memory(

@@ -9,7 +9,6 @@ import numpy as np
 
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_typing.library.complex_functions import complex_power
-from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.promotion import (
     Loop,
     is_number,
@@ -142,11 +141,7 @@ class _NegativePower(templates.AbstractTemplate):
         if base in (weak_int, weak_bool):
             return templates.signature(weak_float, weak_float, weak_float)
         if isinstance(base, (types.Integer, types.Boolean)):
-            raise KernelTypeProblem(
-                "negative-exponent",
-                f"exponent of ** must not be negative where the base is of {spell_type(base)}: convert the base, "
-                "as in `float(...)`",
-            )
+            return None  # integers have no such operation
         return self.context.resolve_function_type(operator.pow, args, kws)
 
 

@@ -1,0 +1,58 @@
+"""A function that Numba runs on the host for USM arrays, since nobody has its source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+from _kapi_numba_hooks import numbas_call
+from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.loops.host_copies import HostCopies, arrays_among
+from kapi_numba_offload.run.options import OffloadOptions
+from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
+from kapi_numba_offload.run.usm import is_reachable
+
+__all__ = ["HostFunction"]
+
+
+class HostFunction:
+    """A function whose USM arrays are NumPy's for it: in their own memory where the host reaches that.
+
+    Parameters
+    ----------
+    function : function
+        As defined.
+    options : OffloadOptions
+        Those of the function.
+    parallel : bool
+        Whether it was given `parallel=True`.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: OffloadOptions, *, parallel: bool) -> None:
+        self.function = function
+        self._options, self._parallel = options, parallel
+        code = function.__code__
+        self.place = Place(code.co_filename, code.co_firstlineno, function.__name__, f"def {function.__name__}")
+        self._refusal = Refusal("no-source", code.co_firstlineno, function.__name__)
+        self._compiled = numba.njit(**{**options.for_numba, "parallel": parallel})(function)
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the function, with a warning."""
+        how = IN_PLACE if all(map(is_reachable, arrays_among(args))) else ON_COPIES
+        fall_back(self.place, self._refusal, self._options.may_fall_back, how)
+        copies = HostCopies(arrays_among(args))
+        try:
+            result = numbas_call(self._compiled, *(copies.on_host(each) for each in args))
+        finally:  # what was stored before an exception stays stored
+            for each in args:
+                copies.copy_back(each)
+        return copies.on_device(result)
+
+    def __reduce__(self) -> Any:
+        return _rebuilt, (self.function, self._options, self._parallel)
+
+
+def _rebuilt(function: Callable[..., Any], options: OffloadOptions, parallel: bool) -> HostFunction:
+    return HostFunction(function, options, parallel=parallel)
