@@ -110,7 +110,7 @@ class UsmArrayType(ArrayType):
 
 
 def usm_kind(value: Any) -> str | None:
-    """The USM kind that an array tells: "device", "shared" or "host"; None if it tells none.
+    """The USM kind of an array: "device", "shared" or "host"; None if it is unknown.
 
     The protocol does not have the kind. dpnp's arrays have an attribute `usm_type`, dpctl's memory a method
     `get_usm_type`.
