@@ -51,7 +51,7 @@ print(time.perf_counter() - start)
 _FRONT = (
     _KERNEL.format(imports="import numba, kapi_sim as kapi, kapi_spirv, kapi_types")
     + """
-array = kapi_types.UsmArrayType(numba.types.float32, 2, "C")
+array = kapi_types.ArrayType(numba.types.float32, 2, "C")
 signature = (kapi_types.ItemType(2), array, array)
 {before}
 start = time.perf_counter()
@@ -61,7 +61,7 @@ print(time.perf_counter() - start)
 )
 
 _WARM = """
-other_signature = kapi_types.ItemType(1), kapi_types.UsmArrayType(numba.types.int32, 1, "C")
+other_signature = kapi_types.ItemType(1), kapi_types.ArrayType(numba.types.int32, 1, "C")
 kapi_spirv.compile_kernel(other.py_func, other_signature)
 """
 

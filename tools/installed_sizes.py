@@ -28,6 +28,7 @@ LINES = (
     "kapi-spirv",
     "kapi-ptx",
     "kapi-ptx[libdevice]",
+    "kapi-runtime[cuda]",
     "kapi-runtime[cpu]",
     "kapi-runtime[cpu,dpnp]",
     "kapi-numba-offload kapi-runtime[cpu]",

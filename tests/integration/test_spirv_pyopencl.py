@@ -20,11 +20,11 @@ import pyopencl as cl
 from numba import types
 from kapi_sim import AddressSpace, group_barrier
 from kapi_spirv import compile_kernel
-from kapi_types import ItemType, NdItemType, UsmArrayType
+from kapi_types import ItemType, NdItemType, ArrayType
 
-F32 = UsmArrayType(types.float32, 1, "C")
-F32_2D = UsmArrayType(types.float32, 2, "C")
-LOCAL = UsmArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL)
+F32 = ArrayType(types.float32, 1, "C")
+F32_2D = ArrayType(types.float32, 2, "C")
+LOCAL = ArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL)
 
 device = next(d for p in cl.get_platforms() for d in p.get_devices() if "SPIR-V_1.2" in d.il_version)
 context = cl.Context([device])

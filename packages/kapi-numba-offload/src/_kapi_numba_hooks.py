@@ -153,7 +153,7 @@ def install() -> None:
 
 
 def remove() -> None:
-    """Compile functions of USM arrays for the host again, as kapi-types lets them; what is compiled stays compiled."""
+    """Compile functions of USM arrays for the host again; compiled functions stay compiled."""
     global _is_removed
     _is_removed = True
     for each in (_PIPELINES, _DIAGNOSTICS, _CONVERSIONS, _VECTORIZED, _GENERALISED):

@@ -15,7 +15,7 @@ import kapi_sim as kapi
 from kapi_ptx import PtxTarget, compile_kernel
 from kapi_sim import AddressSpace
 from kapi_sim.language.words.atomics import ATOMIC_DTYPES, ATOMIC_KINDS
-from kapi_types import NdItemType, UsmArrayType
+from kapi_types import ArrayType, NdItemType
 
 SCOPES = {"SYSTEM": "sys", "DEVICE": "gpu", "WORK_GROUP": "cta", "SUB_GROUP": "cta", "WORK_ITEM": "cta"}
 ORDERS = {"RELAXED": "relaxed", "ACQUIRE": "acquire", "RELEASE": "release", "ACQ_REL": "acq_rel"}
@@ -37,7 +37,7 @@ def operation(name, order, scope, space="GLOBAL"):
 
 
 def array(dtype, **options):
-    return UsmArrayType(getattr(types, dtype), 1, "C", **options)
+    return ArrayType(getattr(types, dtype), 1, "C", **options)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from kapi_ptx import PtxModule, PtxTarget, compile_kernel, compile_ptx
 from kapi_sim import KernelCompilationError
 from kapi_sim.language import KernelOptions
 from kapi_sim.testing.reports import raises
-from kapi_types import ItemType, NdItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType, NdItemType
 
-F32 = UsmArrayType(types.float32, 1, "C")
+F32 = ArrayType(types.float32, 1, "C")
 SIGNATURE = [ItemType(1), types.float32, F32, F32]
 TARGET = PtxTarget(80)
 

@@ -13,7 +13,7 @@ from kapi_ptx import PtxTarget, compile_kernel
 from kapi_sim.language import KernelOptions
 from kapi_sim.testing.case import Local, Strided
 from kapi_sim.testing.conformance import CASES
-from kapi_types import ItemType, NdItemType, UsmArrayType, typeof_argument
+from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
 
 
@@ -40,7 +40,7 @@ def type_of(value):
             return tuple_of(value, tuple(map(type_of, value)))
         case np.ndarray():
             layout = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "A"
-            return UsmArrayType(from_dtype(value.dtype), value.ndim, layout)
+            return ArrayType(from_dtype(value.dtype), value.ndim, layout)
         case _:
             return typeof_argument(value)
 

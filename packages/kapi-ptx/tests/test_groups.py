@@ -9,7 +9,7 @@ from numba import types
 
 import kapi_sim as kapi
 from kapi_ptx import PtxTarget
-from kapi_types import NdItemType, UsmArrayType
+from kapi_types import ArrayType, NdItemType
 
 ALGORITHMS = {
     "reduce": "kapi.reduce_over_group(group, a[i], kapi.plus)",
@@ -31,7 +31,7 @@ def instructions(assembled_compile):
         )
         namespace = {"kapi": kapi}
         exec(source, namespace)
-        signature = [NdItemType(ndim), UsmArrayType(getattr(types, dtype), 1, "C")]
+        signature = [NdItemType(ndim), ArrayType(getattr(types, dtype), 1, "C")]
         module = assembled_compile(namespace["kernel"], signature, target=PtxTarget(sm))
         return re.findall(r"^\s+(?:@!?%p\d+ )?([a-z][\w.]+)", module.ptx.partition("{\n")[2], re.MULTILINE)
 
@@ -117,7 +117,7 @@ def test_two_algorithms_use_the_same_memory(assembled_compile):
         i = item.get_global_id(0)
         a[i] = total(group, a[i]) + kapi.reduce_over_group(group, a[i] * 2, kapi.maximum)
 
-    module = assembled_compile(kernel, [NdItemType(1), UsmArrayType(types.int64, 1, "C")], target=PtxTarget(80))
+    module = assembled_compile(kernel, [NdItemType(1), ArrayType(types.int64, 1, "C")], target=PtxTarget(80))
     assert module.ptx.count("kapi_group_scratch[256]") == 1
 
 
@@ -127,7 +127,7 @@ def test_sub_groups_follow_linear_ids_in_groups_of_every_rank(assembled_compile)
     def kernel(item, a):
         a[item.get_global_linear_id()] = item.get_sub_group().get_group_id()
 
-    module = assembled_compile(kernel, [NdItemType(3), UsmArrayType(types.int32, 1, "C")], target=PtxTarget(80))
+    module = assembled_compile(kernel, [NdItemType(3), ArrayType(types.int32, 1, "C")], target=PtxTarget(80))
     assert not module.is_linear
     assert {"%tid.x", "%tid.y", "%tid.z", "%ntid.x", "%ntid.y"} <= set(re.findall(r"%\w+\.[xyz]", module.ptx))
 
@@ -139,7 +139,7 @@ def test_members_of_a_group_are_convergent(assembled_compile):
         kapi.group_barrier(item.get_group())
         a[item.get_global_id(0)] = 1
 
-    module = assembled_compile(kernel, [NdItemType(1), UsmArrayType(types.int32, 1, "C")], target=PtxTarget(80))
+    module = assembled_compile(kernel, [NdItemType(1), ArrayType(types.int32, 1, "C")], target=PtxTarget(80))
     definitions = re.findall(r"^define .*$", module.llvm_ir, re.MULTILINE)
     assert len(definitions) == 2
     assert all("convergent" in each for each in definitions)

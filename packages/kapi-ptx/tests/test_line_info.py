@@ -12,9 +12,9 @@ from numba import types
 import kapi_sim as kapi
 from kapi_ptx import PtxTarget, compile_kernel, compile_ptx
 from kapi_sim.language import KernelOptions
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType
 
-F32 = UsmArrayType(types.float32, 1, "C")
+F32 = ArrayType(types.float32, 1, "C")
 LINES = KernelOptions(lineinfo=True)
 WRITTEN = re.compile(r"^\s*(\.loc|\.file|\.section|\$L__tmp)|^\$L__(tmp|func_\w+)\d*:|^//|^\s*$")
 

@@ -11,13 +11,13 @@ import kapi_sim as kapi
 from kapi_ptx import PtxTarget
 from kapi_ptx.local_layout import SCRATCH_BYTES, STATIC_BYTES, dynamic_bytes, is_static
 from kapi_sim import AddressSpace
-from kapi_types import ItemType, NdItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType, NdItemType
 
 
 def local(dtype, *extents):
     """Local memory of a shape that the types tell, or without extents of one that the launch decides."""
     rank = len(extents) or 1
-    return UsmArrayType(getattr(types, dtype), rank, "C", address_space=AddressSpace.LOCAL, extents=extents or None)
+    return ArrayType(getattr(types, dtype), rank, "C", address_space=AddressSpace.LOCAL, extents=extents or None)
 
 
 def kernel(item, x, a, b):
@@ -35,7 +35,7 @@ def shared_variables(module):
 @pytest.fixture
 def compiled(assembled_compile):
     def run(a, b):
-        signature = [NdItemType(1), UsmArrayType(types.float32, 1, "C"), a, b]
+        signature = [NdItemType(1), ArrayType(types.float32, 1, "C"), a, b]
         return assembled_compile(kernel, signature, target=PtxTarget(80))
 
     return run
@@ -87,7 +87,7 @@ def test_kernel_without_local_memory_asks_for_none(assembled_compile):
     def nothing(item, x):
         x[item.get_id(0)] = 0
 
-    module = assembled_compile(nothing, [ItemType(1), UsmArrayType(types.float32, 1, "C")])
+    module = assembled_compile(nothing, [ItemType(1), ArrayType(types.float32, 1, "C")])
     assert shared_variables(module) == []
     assert module.dynamic_shared_bytes([]) == 0
 

@@ -12,13 +12,13 @@ from kapi_ptx.emission import kept_file, libdevice
 from kapi_ptx.emission.mathematics import name_functions, needed_functions
 from kapi_ptx.emission.validation import misspelled_names
 from kapi_sim.language import KernelOptions
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType
 
 TARGET = PtxTarget(80)
 
 
 def array(dtype):
-    return UsmArrayType(getattr(types, dtype), 1, "C")
+    return ArrayType(getattr(types, dtype), 1, "C")
 
 
 def kernel(expression):
@@ -159,7 +159,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from kapi_ptx import compile_kernel
 from kapi_sim import KernelCompilationError
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ItemType, ArrayType
 from numba import types
 import math
 
@@ -172,7 +172,7 @@ def growth(item, x):
     x[item.get_id(0)] = math.exp(x[item.get_id(0)])
 
 
-signature = [ItemType(1), UsmArrayType(types.float32, 1, "C")]
+signature = [ItemType(1), ArrayType(types.float32, 1, "C")]
 compile_kernel(exact, signature)
 try:
     compile_kernel(growth, signature)

@@ -13,10 +13,10 @@ from kapi_sim import AddressSpace
 from kapi_sim.errors import ModuleFileError
 from kapi_sim.language import KernelOptions
 from kapi_sim.testing.reports import raises
-from kapi_types import NdItemType, UsmArrayType
+from kapi_types import ArrayType, NdItemType
 
 FORMAT = b"kapi PTX module 1\n"
-F32 = UsmArrayType(types.float32, 1, "C")
+F32 = ArrayType(types.float32, 1, "C")
 
 
 def everything(item, x, z, n, scratch):
@@ -29,7 +29,7 @@ def everything(item, x, z, n, scratch):
 
 @pytest.fixture(scope="module")
 def module():
-    local = UsmArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL)
+    local = ArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL)
     signature = [NdItemType(1), F32, types.complex64, types.int32, local]
     return compile_kernel(everything, signature, options=KernelOptions(debug=True, work_group_size=4))
 

@@ -10,9 +10,9 @@ from kapi_ptx.target import ARCHITECTURES
 from kapi_sim import KernelCompilationError, LimitError
 from kapi_sim.language import KernelOptions
 from kapi_sim.testing.reports import raises
-from kapi_types import ItemType, NdItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType, NdItemType
 
-ARRAY = UsmArrayType(types.float64, 1, "C")
+ARRAY = ArrayType(types.float64, 1, "C")
 
 
 def double(item, x):

@@ -175,9 +175,9 @@ def test_module_of_kapi_s_own_is_launched(gpu, lib):
 def _types(*names):
     from numba import types
 
-    from kapi_types import ItemType, UsmArrayType
+    from kapi_types import ArrayType, ItemType
 
-    known = {"item": ItemType(1), "array": UsmArrayType(types.float64, 1, "C")}
+    known = {"item": ItemType(1), "array": ArrayType(types.float64, 1, "C")}
     return tuple(known.get(name) or getattr(types, name) for name in names)
 
 

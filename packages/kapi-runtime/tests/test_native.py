@@ -61,6 +61,13 @@ def test_without_a_cache_it_is_compiled_anyway(library, monkeypatch):
     assert not library.is_kept
 
 
+def test_code_without_a_source_has_no_key(monkeypatch):
+    library = loading.NativeLibrary("kapi_runtime.no_such_module", (), {})
+    assert not library.is_kept
+    with pytest.raises(ValueError, match="must have a source that can be read"):
+        library.load((), None)
+
+
 def test_function_that_raises_is_refused():
     from kapi_runtime.native.compilation import object_code
     from kapi_runtime.native.language import native, words

@@ -14,7 +14,7 @@ from kapi_runtime.launch import failures
 from kapi_sim.language import KernelOptions
 from kapi_sim.testing.reports import raises
 from kapi_spirv import Failure, FailureRecord, SpirvTarget, compile_kernel, read_module, write_module
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType
 
 SOURCE = """
 kernel void saxpy(float a, global const float *x, global float *y) {
@@ -56,7 +56,7 @@ def module():
         i = item.get_id(0)
         y[i] = y[i] + a * x[i]
 
-    array = UsmArrayType(float32, 1, "C")
+    array = ArrayType(float32, 1, "C")
     return compile_kernel(axpy, (ItemType(1), float32, array, array), target=SpirvTarget())
 
 
@@ -330,7 +330,7 @@ def test_module_raises_nothing_but_exceptions(error, tmp_path, monkeypatch):
             raise ValueError("zero")
 
     monkeypatch.chdir(tmp_path)
-    module = compile_kernel(fail, (ItemType(1), UsmArrayType(float32, 1, "C")), options=KernelOptions(debug=True))
+    module = compile_kernel(fail, (ItemType(1), ArrayType(float32, 1, "C")), options=KernelOptions(debug=True))
     failures = tuple(dataclasses.replace(each, error=error, args=("found", "w")) for each in module.failures)
     kernel = kapi.load_spirv(dataclasses.replace(module, failures=failures))
     with pytest.raises(ValueError, match=f"exception of a kernel must be one of Python's own .* got '{error}'"):
@@ -344,7 +344,7 @@ def test_record_of_failures_that_cannot_be_is_told(monkeypatch):
     def fail(item, x):
         x[item.get_id(0) + 4] = 0
 
-    module = compile_kernel(fail, (ItemType(1), UsmArrayType(float32, 1, "C")), options=KernelOptions(debug=True))
+    module = compile_kernel(fail, (ItemType(1), ArrayType(float32, 1, "C")), options=KernelOptions(debug=True))
     count = len(module.failures)
     monkeypatch.setattr(FailureRecord, "read", classmethod(lambda cls, memory: cls(count, (0, 0, 0), (0, 0, 0))))
     with raises(kapi.DriverError, "failure-record", words=False):
@@ -362,7 +362,7 @@ def test_module_takes_tuples():
         i = item.get_id(0)
         pair[0][i] = pair[1][i] * factor
 
-    array = UsmArrayType(float32, 1, "C")
+    array = ArrayType(float32, 1, "C")
     kernel = kapi.load_spirv(
         compile_kernel(scale, (ItemType(1), types.UniTuple(array, 2), float32), target=SpirvTarget())
     )

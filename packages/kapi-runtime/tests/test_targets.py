@@ -66,7 +66,7 @@ def test_kernel_is_compiled_for_its_device_and_can_be_looked_into():
     (module,) = double.modules.values()
     assert module.target == target_of(data.sycl_device)
     (signature,) = double.inspect_types()
-    assert "double(Item(1d), usm_array(float32, 1d, C)) -> none" in signature
+    assert "double(Item(1d), array(float32, 1d, C)) -> none" in signature
     assert "weak_int" in double.inspect_types()[signature]
     assert "define spir_kernel" in double.inspect_llvm()[signature]
     assert "OpEntryPoint Kernel" in double.inspect_spirv()[signature]

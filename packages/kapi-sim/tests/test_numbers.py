@@ -450,3 +450,31 @@ def test_negative_float_to_a_fraction_is_no_complex_number(spelling, dtype):
         kapi.call_kernel(kernel, kapi.Range(2), np.array([-4.0, 2.0]), out)
     kapi.call_kernel(kernel, kapi.Range(2), np.array([4.0, 2.0]), out)
     np.testing.assert_allclose(out, [2, np.sqrt(2)])
+
+
+WHOLE = """def kernel(item, a, u, out):
+    i = item.get_global_id(0)
+    largest = max(int(a[i]), u[i])
+    out[i] = largest
+"""
+IN_SUB_GROUPS = (
+    WHOLE.replace("    largest", "    size = item.get_sub_group().get_local_range()\n    largest")
+    + "    out[i] += 0 * size\n"
+)
+
+
+@pytest.mark.parametrize("source", [WHOLE, IN_SUB_GROUPS], ids=["plain", "sub-groups"])
+@pytest.mark.parametrize("has_source", [True, False])
+def test_builtins_are_kernels_own_in_every_kernel(source, has_source, tmp_path):
+    file = tmp_path / "kernel.py"
+    if has_source:
+        file.write_text(source, "utf-8")
+    names = {}
+    exec(compile(source, str(file), "exec"), names)
+    kernel = kapi.kernel(names["kernel"])
+    out = np.zeros(4, np.uint8)
+    unsigned = np.array([15, 6, 7, 8], np.uint8)
+    kapi.call_kernel(kernel, kapi.NdRange(4, 4), np.array([1, 9, 3, 4]), unsigned, out)
+    assert out.tolist() == [15, 9, 7, 8]
+    with raises(kapi.DtypeError, "number-unfit"):
+        kapi.call_kernel(kernel, kapi.NdRange(4, 4), np.array([-1, 2, 3, 4]), unsigned, out)

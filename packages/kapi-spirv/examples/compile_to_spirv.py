@@ -10,7 +10,7 @@ import math
 from numba import types
 
 from kapi_spirv import compile_kernel
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType
 
 
 def pairwise_distance(item, data, distance):
@@ -24,7 +24,7 @@ def pairwise_distance(item, data, distance):
     distance[i, j] = math.sqrt(d)
 
 
-matrix = UsmArrayType(types.float32, 2, "C")
+matrix = ArrayType(types.float32, 2, "C")
 module = compile_kernel(pairwise_distance, [ItemType(2), matrix, matrix])
 
 print(f"{module.entry_point}: SPIR-V {module.target.version} for an index space of {module.ndim} dimensions")

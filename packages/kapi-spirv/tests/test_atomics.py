@@ -14,7 +14,7 @@ from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language.words.atomics import ATOMIC_DTYPES, ATOMIC_KINDS
 from kapi_sim.testing.reports import raises
 from kapi_spirv import SpirvTarget, compile_kernel
-from kapi_types import ItemType, NdItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType, NdItemType
 
 NATIVE = SpirvTarget(float_atomic_add=(32, 64), float_atomic_min_max=(32, 64))
 SCOPES = {"SYSTEM": 0, "DEVICE": 1, "WORK_GROUP": 2, "SUB_GROUP": 3, "WORK_ITEM": 4}
@@ -40,7 +40,7 @@ def operations(names, order="RELAXED", scope="DEVICE"):
 
 
 def array(dtype, **options):
-    return UsmArrayType(getattr(types, dtype), 1, "C", **options)
+    return ArrayType(getattr(types, dtype), 1, "C", **options)
 
 
 def called(module):
@@ -113,8 +113,8 @@ def test_barriers_of_both_kinds_of_group(validated_compile):
 
 def test_atomics_on_local_memory_and_strided_arrays(validated_compile):
     """An index has one integer for each axis."""
-    tile = UsmArrayType(types.int64, 2, "C", address_space=AddressSpace.LOCAL)
-    strided = UsmArrayType(types.float32, 3, "A")
+    tile = ArrayType(types.int64, 2, "C", address_space=AddressSpace.LOCAL)
+    strided = ArrayType(types.float32, 3, "A")
     lines = [
         "kapi.AtomicRef(tile, (0, 1), address_space=kapi.AddressSpace.LOCAL).fetch_add(a.shape[0])",
         "kapi.AtomicRef(a, (1, item.get_global_id(0), 2), address_space=kapi.AddressSpace.GENERIC).store(2)",

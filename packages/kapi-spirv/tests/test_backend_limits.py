@@ -339,9 +339,9 @@ def emitted_in_one_process(validated_compile):
     """What the back end makes of one kernel, time after time in one process."""
     from numba import types
 
-    from kapi_types import ItemType, UsmArrayType
+    from kapi_types import ArrayType, ItemType
 
-    array = UsmArrayType(types.int64, 1, "C")
+    array = ArrayType(types.int64, 1, "C")
     source = validated_compile(loop, [ItemType(1), array, array, array]).optimized_llvm_ir
     command = [sys.executable, "-c", DUPLICATES, "400"]
     output = subprocess.run(command, input=source.encode(), capture_output=True, check=True).stdout

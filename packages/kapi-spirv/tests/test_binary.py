@@ -11,7 +11,7 @@ from numba import types
 
 from kapi_spirv import SpirvTarget, entry_points
 from kapi_spirv.binary import has_duplicate_ids, read_header
-from kapi_types import ItemType, UsmArrayType, weak_int
+from kapi_types import ArrayType, ItemType, weak_int
 
 LABEL, BRANCH, SWITCH, NAME, FUNCTION = 248, 249, 251, 5, 54
 
@@ -49,7 +49,7 @@ def loop(item, a, n):
 
 def test_header_of_a_module(validated_compile):
     """Version, capabilities by name, extensions."""
-    module = validated_compile(loop, [ItemType(1), UsmArrayType(types.float64, 1, "C"), weak_int])
+    module = validated_compile(loop, [ItemType(1), ArrayType(types.float64, 1, "C"), weak_int])
     header = read_header(module.code)
     assert header.version == "1.2"
     assert header.capabilities == module.capabilities
@@ -66,7 +66,7 @@ def test_header_names_extensions():
 
 def test_header_of_each_version(validated_compile):
     """As the target says."""
-    array = UsmArrayType(types.float32, 1, "C")
+    array = ArrayType(types.float32, 1, "C")
     module = validated_compile(loop, [ItemType(1), array, weak_int], target=SpirvTarget("1.5"))
     assert read_header(module.code).version == "1.5"
 
@@ -105,5 +105,5 @@ def test_duplicate_ids_of_a_label_and_a_type_are_found():
 def test_duplicate_ids_are_not_seen_in_operands(validated_compile):
     """What names an id does not define it."""
     assert not has_duplicate_ids(binary((19, 7), (FUNCTION, 7, 2, 0, 3), (LABEL, 8), (BRANCH, 9), (LABEL, 9), (253,)))
-    module = validated_compile(loop, [ItemType(1), UsmArrayType(types.float64, 1, "C"), weak_int])
+    module = validated_compile(loop, [ItemType(1), ArrayType(types.float64, 1, "C"), weak_int])
     assert not has_duplicate_ids(module.code)

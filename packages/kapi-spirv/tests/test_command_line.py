@@ -107,9 +107,9 @@ def test_text_is_the_same_signature():
 
     from numba import types
 
-    from kapi_types import ItemType, UsmArrayType
+    from kapi_types import ArrayType, ItemType
 
     assert (
         compile_kernel(double, "item1, f4[:]").code
-        == compile_kernel(double, [ItemType(1), UsmArrayType(types.float32, 1, "C")]).code
+        == compile_kernel(double, [ItemType(1), ArrayType(types.float32, 1, "C")]).code
     )

@@ -16,15 +16,15 @@ from kapi_sim import AddressSpace, group_barrier
 from kapi_sim.errors import KernelCompilationError, LimitError
 from kapi_sim.testing.reports import raises
 from kapi_spirv import SpirvTarget, compile_kernel
-from kapi_types import ItemType, NdItemType, UsmArrayType, weak_float, weak_int
+from kapi_types import ArrayType, ItemType, NdItemType, UsmArrayType, weak_float, weak_int
 from kapi_types._numba_compat import ir
 
-F32 = UsmArrayType(types.float32, 1, "C")
-F32_2D = UsmArrayType(types.float32, 2, "C")
-F64 = UsmArrayType(types.float64, 1, "C")
-I32 = UsmArrayType(types.int32, 1, "C")
-BOOL = UsmArrayType(types.boolean, 1, "C")
-LOCAL = UsmArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL)
+F32 = ArrayType(types.float32, 1, "C")
+F32_2D = ArrayType(types.float32, 2, "C")
+F64 = ArrayType(types.float64, 1, "C")
+I32 = ArrayType(types.int32, 1, "C")
+BOOL = ArrayType(types.boolean, 1, "C")
+LOCAL = ArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL)
 
 
 def saxpy(item, a, x, y):
@@ -70,7 +70,7 @@ FLOAT32_KERNELS = [
     (saxpy, [ItemType(1), weak_float, F32, F32]),
     (saxpy, [ItemType(1), types.float32, F32, F32]),
     (pairwise_distance, [ItemType(2), F32_2D, F32_2D]),
-    (mandelbrot, [ItemType(2), UsmArrayType(types.int32, 2, "C"), types.float32, weak_int]),
+    (mandelbrot, [ItemType(2), ArrayType(types.int32, 2, "C"), types.float32, weak_int]),
     (tile_sum, [NdItemType(1), F32, F32, LOCAL]),
 ]
 
@@ -129,7 +129,7 @@ def test_kernel_of_rank_0_arrays_compiles(validated_compile):
     def add(item, a, b):
         b[()] = a[()] + b[()] + a.ndim + len(a.shape)
 
-    rank_0 = UsmArrayType(types.float32, 0, "C")
+    rank_0 = ArrayType(types.float32, 0, "C")
     module = validated_compile(add, [ItemType(1), rank_0, rank_0])
     assert [field.role for field in module.layout.fields] == ["range", "pointer", "pointer"]
 
@@ -141,7 +141,7 @@ def test_kernel_of_arrays_of_any_rank_compiles(validated_compile, ndim, layout):
     index = ", ".join("i" for _ in range(ndim))
     namespace = {}
     exec(f"def copy(item, a, b):\n    i = item.get_id(0)\n    b[{index}] = a[{index}]\n", namespace)
-    array = UsmArrayType(types.int32, ndim, layout)
+    array = ArrayType(types.int32, ndim, layout)
     module = validated_compile(namespace["copy"], [ItemType(1), array, array])
     assert len(module.layout.fields) == 1 + 2 * (1 + ndim * (1 if layout == "C" else 2))
 
@@ -204,7 +204,7 @@ def test_kernel_that_exchanges_loop_variables_compiles(validated_compile):
             a, b = b, a + b
         out[item.get_id(0)] = a
 
-    module = validated_compile(fibonacci, [ItemType(1), UsmArrayType(types.int64, 1, "C"), weak_int])
+    module = validated_compile(fibonacci, [ItemType(1), ArrayType(types.int64, 1, "C"), weak_int])
     assert "[ %kapi.copy.0, " in module.optimized_llvm_ir
     plain = validated_compile(saxpy, [ItemType(1), types.float32, F32, F32])
     assert "%kapi." not in plain.optimized_llvm_ir
@@ -219,7 +219,7 @@ def test_kernel_sums_of_indices_stay_in_64_bits(validated_compile):
             s += i
         out[item.get_id(0)] = s
 
-    validated_compile(triangle, [ItemType(1), UsmArrayType(types.int64, 1, "C"), weak_int])
+    validated_compile(triangle, [ItemType(1), ArrayType(types.int64, 1, "C"), weak_int])
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6"])
@@ -247,14 +247,14 @@ PROGRAM = """
 import hashlib
 from numba import types
 from kapi_spirv import compile_kernel
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ItemType, ArrayType
 
 def scale(item, x, y):
     for i in range(x.shape[0]):
         if x[i] > 2:
             y[i] = x[i] * 2 + item.get_id(0)
 
-array = UsmArrayType(types.float32, 1, "C")
+array = ArrayType(types.float32, 1, "C")
 module = compile_kernel(scale, [ItemType(1), array, array])
 print(hashlib.sha256(module.optimized_llvm_ir.encode()).hexdigest(), len(module.code))
 """
@@ -372,7 +372,7 @@ def test_compile_kernel_refuses_parameters_that_kernels_lack():
 def test_compile_kernel_refuses_elements_that_it_does_not_lower(element):
     """An error of the parameter, before anything is lowered."""
     with raises(KernelCompilationError, "parameter-unfit"):
-        compile_kernel(saxpy, [ItemType(1), types.float32, UsmArrayType(element, 1, "C"), F32])
+        compile_kernel(saxpy, [ItemType(1), types.float32, ArrayType(element, 1, "C"), F32])
 
 
 def test_long_kernel_costs_by_its_length(monkeypatch):
@@ -390,7 +390,7 @@ def test_long_kernel_costs_by_its_length(monkeypatch):
         lines = "".join(f"    x = (x * 3 + {k}) % 1009\n" for k in range(length))
         exec(f"def long(item, a):\n    x = item.get_id(0)\n{lines}    a[0] = x\n", names)
         reads[0] = 0
-        compile_kernel(names["long"], [ItemType(1), UsmArrayType(types.int64, 1, "C")])
+        compile_kernel(names["long"], [ItemType(1), ArrayType(types.int64, 1, "C")])
         seen.append(reads[0])
     assert 0 < seen[1] < 2.5 * seen[0]
 
@@ -401,7 +401,7 @@ def test_compile_refuses_arrays_of_more_axes_than_the_language_has():
     def first(item, a):
         a[0, 0, 0, 0, 0, 0, 0] = 1
 
-    seven = UsmArrayType(types.float32, 7, "C")
+    seven = ArrayType(types.float32, 7, "C")
     with raises(LimitError, "too-many-axes"):
         compile_kernel(first, [ItemType(1), seven])
 
@@ -426,7 +426,7 @@ def by_halves(item, x, y, out):
 
 def test_products_of_128_bits_are_functions_of_the_library(validated_compile):
     """LLVM sees the upper half of a product in sums of halves, and SPIR-V has no integers of 128 bits."""
-    array = UsmArrayType(types.uint64, 1, "C")
+    array = ArrayType(types.uint64, 1, "C")
     module = validated_compile(by_halves, [ItemType(1), array, array, array])
     assert "i128" not in module.optimized_llvm_ir
     assert module.optimized_llvm_ir.count("call spir_func i64 @_Z6mul_himm") == 1

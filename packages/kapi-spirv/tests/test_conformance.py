@@ -10,7 +10,7 @@ import kapi_sim
 from kapi_sim.testing.case import Local, Strided
 from kapi_sim.testing.conformance import CASES
 from kapi_spirv import SpirvTarget
-from kapi_types import ItemType, NdItemType, UsmArrayType, typeof_argument
+from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
 
 
@@ -30,7 +30,7 @@ def _type(value):
     if not isinstance(value, np.ndarray):
         return typeof_argument(value)
     layout = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "A"
-    return UsmArrayType(from_dtype(value.dtype), value.ndim, layout)
+    return ArrayType(from_dtype(value.dtype), value.ndim, layout)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -8,12 +8,12 @@ from numba import types
 
 from kapi_sim import Item, device_func
 from kapi_sim.language import MAX_CONSTANT_BYTES
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType
 
 TABLE = np.linspace(0, 1, 256, dtype=np.float32)
 OTHER = TABLE[::-1]
 BYTES = np.arange(MAX_CONSTANT_BYTES).astype(np.int8)
-ARRAY = UsmArrayType(types.float32, 1, "C")
+ARRAY = ArrayType(types.float32, 1, "C")
 
 
 @device_func

@@ -7,9 +7,9 @@ from numba import types
 
 from kapi_sim.language import KernelOptions
 from kapi_spirv import SpirvTarget, contraction
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType
 
-F32 = UsmArrayType(types.float32, 1, "C")
+F32 = ArrayType(types.float32, 1, "C")
 TARGET = SpirvTarget(extensions=(contraction.EXTENSION,))
 
 
@@ -50,7 +50,7 @@ def test_contraction_needs_an_extension_that_the_target_names(validated_compile)
 
 def test_contraction_leaves_modules_without_floats_as_they_are(validated_compile):
     options = KernelOptions.of(fastmath={"contract"})
-    integers = UsmArrayType(types.int64, 1, "C")
+    integers = ArrayType(types.int64, 1, "C")
     module = validated_compile(count, (ItemType(1), types.float32, integers, integers), target=TARGET, options=options)
     assert module.extensions == ()
 

@@ -14,7 +14,7 @@ from kapi_lowering.emission.client import EmissionError, emit
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.testing.reports import raises
 from kapi_spirv import SpirvTarget, compile_kernel
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType
 
 EMPTY = "define spir_kernel void @k() {\n  ret void\n}\n"
 INDIRECT = """
@@ -24,7 +24,7 @@ define spir_kernel void @k(ptr addrspace(1) %p) {
   ret void
 }
 """
-ARRAY = UsmArrayType(types.float32, 1, "C")
+ARRAY = ArrayType(types.float32, 1, "C")
 
 
 def helper_id():
@@ -87,7 +87,7 @@ def test_emission_error_reaches_the_kernels_author(monkeypatch):
         compile_kernel(double, [ItemType(1), ARRAY])
     assert caught.value.message == (
         f"kernel double ({__file__}:{line}) has code that SPIR-V cannot express: 65-bit integers (i65); "
-        "compiled for item: Item(1d), a: usm_array(float32, 1d, C)"
+        "compiled for item: Item(1d), a: array(float32, 1d, C)"
     )
 
 
@@ -158,13 +158,13 @@ KERNEL = """
 import os, sys
 from numba import types
 from kapi_spirv import compile_kernel
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ItemType, ArrayType
 
 def double(item, a):
     a[item.get_id(0)] *= 2
 
 def compiled(_=None):
-    return compile_kernel(double, [ItemType(1), UsmArrayType(types.float32, 1, "C")]).code
+    return compile_kernel(double, [ItemType(1), ArrayType(types.float32, 1, "C")]).code
 """
 
 FORK = (

@@ -11,11 +11,11 @@ from numba import types
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.testing.reports import raises
 from kapi_spirv import SpirvTarget, compile_spirv
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType
 from kapi_types.weak import weak_float, weak_int
 
 WITHOUT = SpirvTarget(has_fp64=False, has_fp16=False)
-F4, F8, I4 = (UsmArrayType(type_, 1, "C") for type_ in (types.float32, types.float64, types.int32))
+F4, F8, I4 = (ArrayType(type_, 1, "C") for type_ in (types.float32, types.float64, types.int32))
 
 
 def third(x):

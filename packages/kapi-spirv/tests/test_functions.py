@@ -11,7 +11,7 @@ from numba import from_dtype
 
 from kapi_lowering.calls import mathematics
 from kapi_sim.language.table.intrinsics import rows
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType
 from kapi_types.kernel_typing.rules.functions import PRIMITIVES
 
 DTYPES = {"math": ("i4", "f2", "f4", "f8"), "cmath": ("f4", "c8", "c16"), "numpy": ("?", "i4", "f2", "f4", "f8", "c8")}
@@ -55,7 +55,7 @@ def kernel_of(chosen, dtype):
 
 def signature(dtype):
     element = from_dtype(np.dtype(dtype))
-    return [ItemType(1), UsmArrayType(element, 1, "C"), UsmArrayType(element, 2, "C")]
+    return [ItemType(1), ArrayType(element, 1, "C"), ArrayType(element, 2, "C")]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_functions_compile(validated_compile, owner, dtype):
     stored = dtype if dtype != "?" and dtype != "i4" else "f8"
     arrays = signature(dtype)[:2] + signature(stored)[2:]
     if owner == "cmath":
-        arrays[2] = UsmArrayType(from_dtype(np.dtype("c8" if dtype == "f4" else dtype)), 2, "C")
+        arrays[2] = ArrayType(from_dtype(np.dtype("c8" if dtype == "f4" else dtype)), 2, "C")
     module = validated_compile(kernel_of(chosen, dtype), arrays)
     if dtype in ("f2", "f4", "c8"):
         assert "Float64" not in module.capabilities

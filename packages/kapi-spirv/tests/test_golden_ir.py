@@ -13,13 +13,13 @@ import pytest
 from numba import types
 
 from kapi_sim import AddressSpace, group_barrier
-from kapi_types import ItemType, NdItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType, NdItemType
 
-F32 = UsmArrayType(types.float32, 1, "C")
-F32_2D = UsmArrayType(types.float32, 2, "C")
-F32_STRIDED = UsmArrayType(types.float32, 1, "A")
-TILE = UsmArrayType(types.float32, 2, "C", address_space=AddressSpace.LOCAL, extents=(16, 16))
-LOCAL = UsmArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL)
+F32 = ArrayType(types.float32, 1, "C")
+F32_2D = ArrayType(types.float32, 2, "C")
+F32_STRIDED = ArrayType(types.float32, 1, "A")
+TILE = ArrayType(types.float32, 2, "C", address_space=AddressSpace.LOCAL, extents=(16, 16))
+LOCAL = ArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL)
 
 _DIRECTIVE = re.compile(r"^\s*(CHECK(?:-NOT|-COUNT-(\d+))?): (.*\S)\s*$")
 

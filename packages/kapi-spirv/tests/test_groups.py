@@ -11,7 +11,7 @@ import kapi_sim as kapi
 from kapi_sim.language.table.intrinsics import rows
 from kapi_sim.language.words.operators import OPERATORS
 from kapi_spirv import SpirvTarget
-from kapi_types import NdItemType, UsmArrayType
+from kapi_types import ArrayType, NdItemType
 
 EXTENSION = "SPV_KHR_uniform_group_instructions"
 EXTENDED = SpirvTarget(version="1.3", extensions=(EXTENSION,))
@@ -31,7 +31,7 @@ def kernel(lines):
 
 
 def signature(dtype, ndim=1):
-    return [NdItemType(ndim), UsmArrayType(getattr(types, dtype), 1, "C")]
+    return [NdItemType(ndim), ArrayType(getattr(types, dtype), 1, "C")]
 
 
 def called(module):

@@ -14,14 +14,14 @@ from numba import types
 
 from kapi_sim import AddressSpace
 from kapi_spirv import PackedLayout, SpirvTarget
-from kapi_types import ItemType, NdItemType, UsmArrayType, weak_bool, weak_float, weak_int
+from kapi_types import ArrayType, ItemType, NdItemType, weak_bool, weak_float, weak_int
 
 CTYPES = {
     "b": ctypes.c_int8, "B": ctypes.c_uint8, "h": ctypes.c_int16, "H": ctypes.c_uint16, "i": ctypes.c_int32,
     "I": ctypes.c_uint32, "q": ctypes.c_int64, "Q": ctypes.c_uint64, "e": ctypes.c_uint16, "f": ctypes.c_float,
     "d": ctypes.c_double,
 }  # fmt: skip
-F32 = UsmArrayType(types.float32, 1, "C")
+F32 = ArrayType(types.float32, 1, "C")
 
 
 @given(st.lists(st.sampled_from(sorted(CTYPES)), min_size=1, max_size=12))
@@ -65,9 +65,9 @@ def everything(item, a, f, s, tile, n, x, flag, h):
 SIGNATURE = [
     ItemType(2),
     F32,
-    UsmArrayType(types.int64, 2, "F"),
-    UsmArrayType(types.int8, 1, "A"),
-    UsmArrayType(types.float64, 2, "C", address_space=AddressSpace.LOCAL),
+    ArrayType(types.int64, 2, "F"),
+    ArrayType(types.int8, 1, "A"),
+    ArrayType(types.float64, 2, "C", address_space=AddressSpace.LOCAL),
     weak_int,
     weak_float,
     weak_bool,
@@ -144,7 +144,7 @@ def test_layout_of_scalars(validated_compile, type_, code):
     def store(item, a, x):
         a[item.get_id(0)] = x
 
-    module = validated_compile(store, [ItemType(1), UsmArrayType(types.float32, 1, "C"), type_])
+    module = validated_compile(store, [ItemType(1), ArrayType(types.float32, 1, "C"), type_])
     assert module.layout.fields[-1].code == code
 
 

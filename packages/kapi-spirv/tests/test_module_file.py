@@ -27,10 +27,10 @@ from kapi_sim.language import KernelOptions
 from kapi_sim.language.exceptions import RAISABLE
 from kapi_sim.testing.reports import raises
 from kapi_spirv import compile_kernel, read_module, write_module
-from kapi_types import NdItemType, UsmArrayType, weak_int
+from kapi_types import ArrayType, NdItemType, weak_int
 
 FORMAT = b"kapi SPIR-V module 3\n"
-F32 = UsmArrayType(types.float32, 1, "C")
+F32 = ArrayType(types.float32, 1, "C")
 
 
 def everything(item, pair, z, n, scratch, view):
@@ -48,14 +48,14 @@ INFINITE = math.inf
 
 @pytest.fixture(scope="module")
 def module():
-    local = UsmArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL)
+    local = ArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL)
     signature = [
         NdItemType(1),
         types.Tuple((F32, weak_int)),
         types.complex64,
         types.int32,
         local,
-        UsmArrayType(types.int32, 2, "A"),
+        ArrayType(types.int32, 2, "A"),
     ]
     return compile_kernel(everything, signature, options=KernelOptions(debug=True, work_group_size=4))
 
@@ -395,7 +395,7 @@ def test_module_with_linear_groups_is_read_as_it_was_written():
     def kernel(item, a):
         a[item.get_global_id(0), item.get_global_id(1)] = item.get_sub_group().get_local_id()
 
-    module = compile_kernel(kernel, [NdItemType(2), UsmArrayType(types.int32, 2, "C")])
+    module = compile_kernel(kernel, [NdItemType(2), ArrayType(types.int32, 2, "C")])
     assert module.is_linear
     again = read_module(write_module(module))
     assert again.layout == module.layout

@@ -29,7 +29,7 @@ from kapi_sim.errors import KapiError
 from kapi_sim.testing.case import Local, Strided
 from kapi_sim.testing.conformance import CASES
 from kapi_spirv import compile_kernel
-from kapi_types import ItemType, NdItemType, UsmArrayType, typeof_argument
+from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
 
 FIXED = 100
@@ -56,7 +56,9 @@ OPERATORS = (
     ast.BitXor, ast.MatMult,
 )  # fmt: skip
 COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn)
-NUMBA = re.compile(r"Numba|opcode|\$\w|TypingError|LoweringError|nopython|cannot determine|Undecided|weak_|usm_array")
+NUMBA = re.compile(
+    r"Numba|opcode|\$\w|TypingError|LoweringError|nopython|cannot determine|Undecided|weak_|array\(\w+, "
+)
 
 
 class Mutant:
@@ -309,7 +311,7 @@ def type_of(value):
     if not isinstance(value, np.ndarray):
         return typeof_argument(value)
     layout = "C" if value.flags.c_contiguous else "F" if value.flags.f_contiguous else "A"
-    return UsmArrayType(from_dtype(value.dtype), value.ndim, layout)
+    return ArrayType(from_dtype(value.dtype), value.ndim, layout)
 
 
 def simulate(mutant):

@@ -27,7 +27,7 @@ import kapi_sim as kapi
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.testing.reports import raises
 from kapi_spirv import compile_kernel
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType
 from kapi_types.weak import weak_int
 
 NEWER = ["odd_kernels_since_3_12.txt"] if sys.version_info >= (3, 12) else []
@@ -41,8 +41,10 @@ CASES = [
     for block in Path(__file__).with_name(name).read_text("utf-8").strip().split("\n\n")
 ]
 OF_ALL = len((Path(__file__).with_name("odd_kernels.txt")).read_text("utf-8").strip().split("\n\n"))
-SIGNATURE = [ItemType(1), UsmArrayType(types.float32, 1, "C"), UsmArrayType(types.int32, 2, "C"), weak_int]
-NUMBA = re.compile(r"Numba|opcode|\$\w|TypingError|LoweringError|nopython|cannot determine|Undecided|weak_|usm_array")
+SIGNATURE = [ItemType(1), ArrayType(types.float32, 1, "C"), ArrayType(types.int32, 2, "C"), weak_int]
+NUMBA = re.compile(
+    r"Numba|opcode|\$\w|TypingError|LoweringError|nopython|cannot determine|Undecided|weak_|array\(\w+, "
+)
 
 
 class Color(enum.Enum):

@@ -16,9 +16,9 @@ from kapi_sim.language import KernelOptions
 from kapi_sim.testing.reports import raises
 from kapi_spirv import KAPI_DEFAULT_TARGET, Failure, FailureRecord, SpirvTarget, compile_kernel, compile_spirv
 from kapi_spirv.binary import read_header
-from kapi_types import ItemType, NdItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType, NdItemType
 
-F4, I4 = UsmArrayType(types.float32, 1, "C"), UsmArrayType(types.int32, 1, "C")
+F4, I4 = ArrayType(types.float32, 1, "C"), ArrayType(types.int32, 1, "C")
 
 
 @device_func
@@ -184,7 +184,7 @@ def test_failure_record_reads_what_the_device_wrote():
 def test_module_can_be_looked_into(validated_compile):
     """Typed IR, LLVM IR, SPIR-V and a summary, each as text; the module pickles with all of it."""
     module = validated_compile(risky, [ItemType(1), I4, types.int32], options=KernelOptions(debug=True))
-    assert module.typed_ir.startswith("risky(Item(1d), usm_array(int32, 1d, C), int32) -> none\n")
+    assert module.typed_ir.startswith("risky(Item(1d), array(int32, 1d, C), int32) -> none\n")
     assert re.search(r"i = call .*# line \d+: weak_int\n", module.typed_ir)
     assert "define spir_func i32" in module.llvm_ir
     assert "define spir_kernel void @kapi_risky(" in module.optimized_llvm_ir
@@ -257,7 +257,7 @@ import multiprocessing
 from numba import types
 
 from kapi_spirv import compile_spirv
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ItemType, ArrayType
 
 
 def double(item, x):
@@ -265,7 +265,7 @@ def double(item, x):
 
 
 def compiled(_):
-    return compile_spirv(double, [ItemType(1), UsmArrayType(types.float32, 1, "C")])[0]
+    return compile_spirv(double, [ItemType(1), ArrayType(types.float32, 1, "C")])[0]
 
 
 if __name__ == "__main__":

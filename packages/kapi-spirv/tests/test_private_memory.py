@@ -13,9 +13,9 @@ from kapi_sim.errors import KernelCompilationError, LimitError
 from kapi_sim.language import MAX_PRIVATE_BYTES
 from kapi_sim.testing.reports import raises
 from kapi_spirv import compile_kernel
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType
 
-F32 = UsmArrayType(types.float32, 1, "C")
+F32 = ArrayType(types.float32, 1, "C")
 SIZE = 4
 
 

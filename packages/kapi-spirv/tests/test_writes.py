@@ -10,10 +10,10 @@ from numba import types
 
 import kapi_sim as kapi
 from kapi_spirv import compile_kernel, read_module, write_module
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType
 
-ARRAY = UsmArrayType(types.int64, 1, "C")
-MATRIX = UsmArrayType(types.int64, 2, "C")
+ARRAY = ArrayType(types.int64, 1, "C")
+MATRIX = ArrayType(types.int64, 2, "C")
 Pair = namedtuple("Pair", "source target")  # what users write
 
 

@@ -45,7 +45,7 @@ def install() -> None:
 
 
 def remove() -> None:
-    """Leave Numba as it was before `install`; what is compiled already stays compiled."""
+    """Undo `install`; compiled functions stay compiled."""
     global _is_installed, _is_removed
     _is_installed, _is_removed = False, True
     if typeof_impl.dispatch(object) is _typeof_with_usm_values:

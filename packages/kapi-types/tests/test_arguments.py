@@ -11,7 +11,7 @@ from numba import types
 from kapi_sim import AddressSpace, LocalAccessor
 from kapi_sim.errors import DtypeError
 from kapi_sim.testing.reports import raises
-from kapi_types import UsmArrayType, typeof_argument, weak_bool, weak_float, weak_int
+from kapi_types import ArrayType, typeof_argument, weak_bool, weak_float, weak_int
 
 
 @pytest.mark.parametrize(
@@ -40,14 +40,14 @@ def test_typeof_argument_of_numbers(value, type_):
 def test_typeof_argument_of_arrays(usm_array):
     """An array's type says its element, rank and layout."""
     array = np.zeros((3, 4), np.float32)
-    assert typeof_argument(usm_array(array)) == UsmArrayType(types.float32, 2, "C")
-    assert typeof_argument(usm_array(array.T)) == UsmArrayType(types.float32, 2, "F")
-    assert typeof_argument(usm_array(array[::2])) == UsmArrayType(types.float32, 2, "A")
+    assert typeof_argument(usm_array(array)) == ArrayType(types.float32, 2, "C")
+    assert typeof_argument(usm_array(array.T)) == ArrayType(types.float32, 2, "F")
+    assert typeof_argument(usm_array(array[::2])) == ArrayType(types.float32, 2, "A")
 
 
 def test_typeof_argument_of_local_memory():
     """Local memory is contiguous, in its own address space, and of a known shape."""
-    wanted = UsmArrayType(types.int64, 2, "C", address_space=AddressSpace.LOCAL, extents=(4, 8))
+    wanted = ArrayType(types.int64, 2, "C", address_space=AddressSpace.LOCAL, extents=(4, 8))
     assert typeof_argument(LocalAccessor((4, 8), np.int64)) == wanted
 
 

@@ -11,14 +11,14 @@ from numba import types
 
 import kapi_sim as kapi
 from kapi_sim import AddressSpace, MemoryOrder, MemoryScope
-from kapi_types import NdItemType, UsmArrayType, weak_int
+from kapi_types import ArrayType, NdItemType, weak_int
 from kapi_types.kernel_typing import ProblemsFound
 
-I32 = UsmArrayType(types.int32, 1, "C")
-F32 = UsmArrayType(types.float32, 1, "C")
-I16 = UsmArrayType(types.int16, 1, "C")
-TILE = UsmArrayType(types.int32, 2, "C", address_space=AddressSpace.LOCAL)
-READONLY = UsmArrayType(types.int32, 1, "C", readonly=True)
+I32 = ArrayType(types.int32, 1, "C")
+F32 = ArrayType(types.float32, 1, "C")
+I16 = ArrayType(types.int16, 1, "C")
+TILE = ArrayType(types.int32, 2, "C", address_space=AddressSpace.LOCAL)
+READONLY = ArrayType(types.int32, 1, "C", readonly=True)
 SIZE = 4
 SHAPE = (2, 3)
 

@@ -9,12 +9,12 @@ import pytest
 from numba import types
 
 import kapi_sim
-from kapi_types import UsmArrayType, weak_int
+from kapi_types import ArrayType, weak_int
 from kapi_types.kernel_typing import ProblemsFound
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem
 
-F32 = UsmArrayType(types.float32, 1, "C")
-I32 = UsmArrayType(types.int32, 1, "C")
+F32 = ArrayType(types.float32, 1, "C")
+I32 = ArrayType(types.int32, 1, "C")
 
 
 @kapi_sim.device_func

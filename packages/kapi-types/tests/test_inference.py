@@ -10,21 +10,21 @@ from numba import types
 
 from kapi_sim import AddressSpace
 from kapi_types import (
+    ArrayType,
     GroupType,
     ItemType,
     NdItemType,
-    UsmArrayType,
     weak_bool,
     weak_float,
     weak_int,
 )
 from kapi_types.kernel_typing import ProblemsFound
 
-F32 = UsmArrayType(types.float32, 1, "C")
-F32_2D = UsmArrayType(types.float32, 2, "C")
-I16 = UsmArrayType(types.int16, 1, "C")
-I32 = UsmArrayType(types.int32, 1, "C")
-LOCAL = UsmArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL)
+F32 = ArrayType(types.float32, 1, "C")
+F32_2D = ArrayType(types.float32, 2, "C")
+I16 = ArrayType(types.int16, 1, "C")
+I32 = ArrayType(types.int32, 1, "C")
+LOCAL = ArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL)
 
 SCALE = 0.5
 OFFSETS = (1, 2.0)
@@ -243,7 +243,7 @@ def test_arrays_of_rank_0_to_6_are_indexed_by_tuples(infer, ndim):
     index = ", ".join(["0"] * ndim) + ("," if ndim == 1 else "")
     namespace = {}
     exec(f"def load(a):\n    return a[({index})]\n", namespace)
-    assert infer(namespace["load"], UsmArrayType(types.int32, ndim, "A")).returned == types.int32
+    assert infer(namespace["load"], ArrayType(types.int32, ndim, "A")).returned == types.int32
 
 
 def test_range_takes_any_integers(infer):
@@ -343,8 +343,8 @@ def test_assigning_an_array_of_another_layout_forgets_it(infer):
             x = b
         return x[0, 0]
 
-    inferred = infer(either, F32_2D, UsmArrayType(types.float32, 2, "F"), types.boolean)
-    assert UsmArrayType(types.float32, 2, "A") in inferred.variables["x"]
+    inferred = infer(either, F32_2D, ArrayType(types.float32, 2, "F"), types.boolean)
+    assert ArrayType(types.float32, 2, "A") in inferred.variables["x"]
 
 
 def test_literals_of_64_bits_are_unsigned(infer):
@@ -354,4 +354,4 @@ def test_literals_of_64_bits_are_unsigned(infer):
         return 18446744073709551615, 9223372036854775807, a[0] & 9223372036854775808
 
     wanted = [types.uint64, weak_int, types.uint64]
-    assert list(infer(mask, UsmArrayType(types.uint64, 1, "C")).returned.types) == wanted
+    assert list(infer(mask, ArrayType(types.uint64, 1, "C")).returned.types) == wanted

@@ -9,12 +9,12 @@ import kapi_sim
 from kapi_sim import AddressSpace, MemoryOrder, MemoryScope, group_barrier
 from kapi_sim.language.table.intrinsics import INTRINSICS
 from kapi_types import (
+    ArrayType,
     AtomicRefType,
     GroupType,
     ItemType,
     NdItemType,
     SubGroupType,
-    UsmArrayType,
     weak_bool,
     weak_int,
 )
@@ -28,9 +28,9 @@ INDEX_ROWS = [row for row in INTRINSICS if row.owner in OWNERS]
 MATH_ROWS = [row for row in INTRINSICS if row.family == "math"]  # see test_functions
 CALLABLE_ROWS = [row for row in INTRINSICS if row.owner in (None, "AtomicRef", "random")]
 
-I32 = UsmArrayType(types.int32, 1, "C")
+I32 = ArrayType(types.int32, 1, "C")
 REFERENCE = AtomicRefType(I32, MemoryOrder.RELAXED, MemoryScope.DEVICE)
-PRIVATE = UsmArrayType(types.float32, 2, "C", address_space=AddressSpace.PRIVATE)
+PRIVATE = ArrayType(types.float32, 2, "C", address_space=AddressSpace.PRIVATE)
 EXAMPLES = {
     "group": GroupType(1), "SubGroup": SubGroupType(1), "scalar": types.int32, "number": types.int32,
     "predicate": types.int32, "integer": types.int8, "uniform integer": weak_int, "element": types.float64,

@@ -11,13 +11,13 @@ from numba import types
 import kapi_sim
 from kapi_sim import AddressSpace, MemoryScope, group_barrier
 from kapi_sim.errors import KernelProblem
-from kapi_types import GroupType, ItemType, NdItemType, UsmArrayType, weak_bool, weak_float, weak_int
+from kapi_types import ArrayType, GroupType, ItemType, NdItemType, weak_bool, weak_float, weak_int
 from kapi_types.kernel_api import ConstantType, EnumerationType
 from kapi_types.kernel_typing import ProblemsFound, describe_problems, first_words, spell_type
 
-A = UsmArrayType(types.float32, 2, "C")
-B = UsmArrayType(types.int32, 1, "C")
-READONLY = UsmArrayType(types.float32, 1, "C", readonly=True)
+A = ArrayType(types.float32, 2, "C")
+B = ArrayType(types.int32, 1, "C")
+READONLY = ArrayType(types.float32, 1, "C", readonly=True)
 BIG = 2**70
 TEXT = "text"
 
@@ -446,7 +446,7 @@ def test_first_words_leaves_out_stages():
     [
         (A, "float32 array of rank 2"),
         (READONLY, "read-only float32 array of rank 1"),
-        (UsmArrayType(types.int8, 1, "C", address_space=AddressSpace.LOCAL), "int8 local array of rank 1"),
+        (ArrayType(types.int8, 1, "C", address_space=AddressSpace.LOCAL), "int8 local array of rank 1"),
         (weak_int, "Python int"),
         (weak_float, "Python float"),
         (weak_bool, "Python bool"),

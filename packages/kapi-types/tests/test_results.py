@@ -4,10 +4,10 @@ import numba
 import pytest
 from numba import types
 
-from kapi_types import UsmArrayType, weak_float, weak_int
+from kapi_types import ArrayType, weak_float, weak_int
 from kapi_types.kernel_typing import ProblemsFound, return_type
 
-VECTOR = UsmArrayType(types.float32, 1, "C")
+VECTOR = ArrayType(types.float32, 1, "C")
 
 
 @numba.njit

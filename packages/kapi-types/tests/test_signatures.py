@@ -7,9 +7,9 @@ from numba import types
 
 from kapi_sim import AddressSpace, KernelCompilationError
 from kapi_sim.testing.reports import raises
-from kapi_types import ItemType, NdItemType, UsmArrayType, parse_signature, weak_complex, weak_float
+from kapi_types import ArrayType, ItemType, NdItemType, parse_signature, weak_complex, weak_float
 
-F64 = UsmArrayType(types.float64, 2, "A", readonly=True)
+F64 = ArrayType(types.float64, 2, "A", readonly=True)
 
 
 @pytest.mark.parametrize(
@@ -23,10 +23,10 @@ F64 = UsmArrayType(types.float64, 2, "A", readonly=True)
         ("double", types.float64),
         ("weak_float", weak_float),
         ("weak_complex", weak_complex),
-        ("int32[:]", UsmArrayType(types.int32, 1, "C")),
+        ("int32[:]", ArrayType(types.int32, 1, "C")),
         ("readonly strided float64[:, :]", F64),
-        ("local f4[16, 2]", UsmArrayType(types.float32, 2, "C", address_space=AddressSpace.LOCAL, extents=(16, 2))),
-        ("local f4[:]", UsmArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL)),
+        ("local f4[16, 2]", ArrayType(types.float32, 2, "C", address_space=AddressSpace.LOCAL, extents=(16, 2))),
+        ("local f4[:]", ArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL)),
         ("(int64, readonly strided f8[:, :])", types.Tuple((types.int64, F64))),
     ],
 )

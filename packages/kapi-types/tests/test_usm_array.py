@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numba import types
 
 from kapi_sim import AddressSpace
-from kapi_types import UsmArrayType, array_fields, array_type, is_usm_array
+from kapi_types import ArrayType, UsmArrayType, array_fields, array_type, is_usm_array
 
 
 def test_array_fields_of_a_plain_array(usm_array):
@@ -144,7 +144,9 @@ VARIANTS = [
     UsmArrayType(types.float32, 1, "C", readonly=True),
     UsmArrayType(types.float32, 1, "C", usm_type="device"),
     UsmArrayType(types.float32, 1, "C", usm_type="shared"),
-    UsmArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL),
+    ArrayType(types.float32, 1, "C"),
+    ArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL),
+    ArrayType(types.float32, 1, "C", address_space=AddressSpace.LOCAL, extents=(4,)),
 ]
 
 
@@ -160,7 +162,8 @@ def test_usm_array_type_survives_pickle(type_, pickled):
     copy = pickled(type_)
     assert copy == type_
     assert hash(copy) == hash(type_)
-    assert (copy.usm_type, copy.address_space, copy.mutable) == (type_.usm_type, type_.address_space, type_.mutable)
+    assert vars(copy).keys() - {"_hash"} == vars(type_).keys() - {"_hash"}
+    assert (copy.address_space, copy.extents, copy.mutable) == (type_.address_space, type_.extents, type_.mutable)
 
 
 def test_usm_array_type_is_no_numpy_array_type():
@@ -180,7 +183,21 @@ def test_usm_array_type_copy_replaces_and_keeps():
 def test_usm_array_type_in_kernel_forgets_the_usm_kind():
     """Code of a kernel does not depend on how memory was allocated."""
     kinds = [UsmArrayType(types.float32, 1, "C", usm_type=kind).in_kernel() for kind in ("device", "shared", "host")]
-    assert len(set(kinds)) == 1
+    assert set(kinds) == {ArrayType(types.float32, 1, "C")}
+    assert {type(each) for each in kinds} == {ArrayType}
+
+
+def test_arrays_of_kernels_keep_address_space_and_extents():
+    """They unify to the weaker layout among themselves, and never with what the host has."""
+    local = ArrayType(types.float32, 2, "C", address_space=AddressSpace.LOCAL, extents=(4, 2))
+    assert local.in_kernel() is local
+    assert repr(local) == "local_array(float32, 4 x 2, C)"
+    assert local.copy(dtype=types.int32).extents == (4, 2)
+    assert local.copy(ndim=1).extents is None
+    weaker = local.unify(None, ArrayType(types.float32, 2, "F", address_space=AddressSpace.LOCAL))
+    assert weaker == ArrayType(types.float32, 2, "A", address_space=AddressSpace.LOCAL)
+    assert ArrayType(types.float32, 1, "C").unify(None, UsmArrayType(types.float32, 1, "C")) is None
+    assert ArrayType(types.float32, 1, "C").can_convert_to(None, UsmArrayType(types.float32, 1, "C")) is None
 
 
 def test_usm_array_types_unify_to_the_weaker_layout():
@@ -196,7 +213,8 @@ def test_usm_array_types_unify_to_the_weaker_layout():
     [
         UsmArrayType(types.float64, 2, "C"),
         UsmArrayType(types.float32, 1, "C"),
-        UsmArrayType(types.float32, 2, "C", address_space=AddressSpace.LOCAL),
+        ArrayType(types.float32, 2, "C"),
+        ArrayType(types.float32, 2, "C", address_space=AddressSpace.LOCAL),
         types.float32,
     ],
     ids=repr,

@@ -196,6 +196,8 @@ class Batch:
         """Run the kernels that ran on the device on the host, compiled for it by what all targets share."""
         outcome = Outcome()
         for kernel, part in self.launched:
+            if any((consumer := self.statements[number].consumer) and consumer.group for number in part):
+                continue  # the host runs work-items one by one
             _, parameters, _ = self.written(part, is_guarded=False)
             given = self._given(part, parameters, wanted)
             try:

@@ -408,6 +408,8 @@ def _consumed(
         inexact = ()
         ulp, of_complex = max(ulp, value.operation.ulp), max(ulp, value.operation.complex_ulp)
         turns = value.operation.may_turn_zero
+    # Of two zeros in a group, either is the smaller.
+    turns = turns or bool(consumer.group and consumer.group[2] in ("minimum", "maximum"))
     stored = result.replace(text, plain)
     return Statement(name, lines, result, out, ulp, of_complex, consumer, parts, inexact, stored, is_mixed, turns)
 

@@ -77,7 +77,7 @@ class LocalMemory:
 
 
 class Target(ABC):
-    """What a kernel is compiled for, and what its code is made of there.
+    """A code generator's target: the abilities of devices, and the code for each operation.
 
     A subclass is a frozen dataclass, equal to another where the same code serves both, with the abilities below as
     fields.

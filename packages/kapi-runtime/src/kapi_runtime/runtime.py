@@ -1,4 +1,4 @@
-"""What runs here, in which version: `get_version`."""
+"""Versions of all parts that run here: `get_version`."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class DtypeError(KapiError, TypeError):
 
 
 class ExecutionPlacementError(KapiError, ValueError):
-    """The array arguments of one launch do not live on one queue.
+    """The array arguments of a launch are on different queues.
 
     Cure: copy explicitly, with ``to_device`` or ``asarray(device=...)``.
     """
@@ -231,14 +231,14 @@ class KernelCompilationError(KapiError, RuntimeError):
 
 
 class KernelLaunchError(KapiError, RuntimeError):
-    """A launch was asked for that cannot be made: index space and kernel or arguments do not fit.
+    """A launch is invalid: index space, kernel and arguments do not fit each other.
 
     Cure: as the message says.
     """
 
 
 class ModuleFileError(KapiError, ValueError):
-    """Bytes that are to be a compiled kernel are of another format, cut short, changed, or say what cannot be.
+    """Bytes are not a valid compiled kernel: another format, cut short, changed or inconsistent.
 
     Cure: write the file again, with `write_module` of the kapi that reads it.
     """
@@ -252,7 +252,7 @@ class KernelAssertionError(KapiError, AssertionError):
 
 
 class DeviceNotFoundError(KapiError, RuntimeError):
-    """No usable device was found; the message says what was looked for, and where.
+    """No usable device was found; the message names the places of the search.
 
     Cure: install a driver, for instance ``pip install "kapi-runtime[cpu]"``.
     """
@@ -291,7 +291,7 @@ class BenignRaceWarning(KapiWarning):
 
 
 class ImplicitCopyWarning(KapiWarning):
-    """A NumPy array was copied to a device and back for one launch, where `device_context` was asked to tell."""
+    """A NumPy array was copied to a device and back for one launch; `device_context` was asked to warn."""
 
 
 class ScheduleDependenceWarning(KapiWarning):

@@ -154,10 +154,10 @@ def entry_points(code: bytes) -> tuple[str, ...]:
     --------
     >>> from numba import types
     >>> from kapi_spirv import compile_kernel
-    >>> from kapi_types import ItemType, UsmArrayType
+    >>> from kapi_types import ItemType, ArrayType
     >>> def double(item, x):
     ...     x[item.get_id(0)] *= 2
-    >>> module = compile_kernel(double, [ItemType(1), UsmArrayType(types.float32, 1, "C")])
+    >>> module = compile_kernel(double, [ItemType(1), ArrayType(types.float32, 1, "C")])
     >>> entry_points(module.code) == (module.entry_point,)
     True
     >>> entry_points(module.code[:-4])

@@ -35,10 +35,10 @@ def write_module(module: SpirvModule, key: str = "") -> bytes:
     --------
     >>> from numba import types
     >>> from kapi_spirv import compile_kernel
-    >>> from kapi_types import ItemType, UsmArrayType
+    >>> from kapi_types import ItemType, ArrayType
     >>> def double(item, x):
     ...     x[item.get_id(0)] *= 2
-    >>> module = compile_kernel(double, [ItemType(1), UsmArrayType(types.float32, 1, "C")])
+    >>> module = compile_kernel(double, [ItemType(1), ArrayType(types.float32, 1, "C")])
     >>> read_module(write_module(module)).code == module.code
     True
     """

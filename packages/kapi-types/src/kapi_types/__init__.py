@@ -9,12 +9,13 @@ from _kapi_types_hooks import install as register
 from _kapi_types_hooks import is_installed as is_registered
 from _kapi_types_hooks import remove as unregister
 from kapi_types.arguments import typeof_argument
+from kapi_types.arrays import ArrayType, array_type
 from kapi_types.kernel_api import AtomicRefType, GroupType, ItemType, NdItemType, SubGroupType
 from kapi_types.signatures import parse_signature
 from kapi_types.usm.models import SyclObjectModel, UsmArrayModel
 from kapi_types.usm.queue import EventType, QueueType
 from kapi_types.usm.typeof import typeof_usm_array
-from kapi_types.usm.usm_array import ArrayFields, UsmArrayType, array_fields, array_type, is_usm_array, usm_kind
+from kapi_types.usm.usm_array import ArrayFields, UsmArrayType, array_fields, is_usm_array, usm_kind
 from kapi_types.usm.views import UsmView
 from kapi_types.weak import (
     WeakBool,
@@ -30,6 +31,7 @@ from kapi_types.weak import (
 
 __all__ = [
     "ArrayFields",
+    "ArrayType",
     "AtomicRefType",
     "EventType",
     "GroupType",

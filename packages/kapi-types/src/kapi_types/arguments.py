@@ -10,8 +10,9 @@ import numpy as np
 from kapi_sim import AddressSpace, LocalAccessor
 from kapi_sim.errors import DtypeError
 from kapi_types._numba_compat import from_dtype, types
+from kapi_types.arrays import ArrayType, array_type
 from kapi_types.kernel_api import tuple_of
-from kapi_types.usm.usm_array import ArrayFields, UsmArrayType, array_fields, array_type, is_usm_array
+from kapi_types.usm.usm_array import ArrayFields, array_fields, is_usm_array
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = ["typeof_argument"]
@@ -56,7 +57,7 @@ def typeof_argument(value: Any) -> types.Type:
         return tuple_of(value, tuple(typeof_argument(member) for member in value))
     if isinstance(value, LocalAccessor):
         shape = tuple(value.shape)
-        return UsmArrayType(_strong(value.dtype), len(shape), "C", address_space=AddressSpace.LOCAL, extents=shape)
+        return ArrayType(_strong(value.dtype), len(shape), "C", address_space=AddressSpace.LOCAL, extents=shape)
     if is_usm_array(value) or isinstance(value, ArrayFields):
         try:
             return array_type(value if isinstance(value, ArrayFields) else array_fields(value))

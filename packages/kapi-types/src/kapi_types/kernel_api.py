@@ -7,7 +7,7 @@ from typing import Any
 
 from kapi_sim import MemoryOrder, MemoryScope
 from kapi_types._numba_compat import types
-from kapi_types.usm.usm_array import UsmArrayType
+from kapi_types.arrays import ArrayType
 
 __all__ = [
     "AtomicRefType",
@@ -98,7 +98,7 @@ class AtomicRefType(types.Type):
 
     Parameters
     ----------
-    array : UsmArrayType
+    array : ArrayType
         The array that the element is of.
     order : MemoryOrder
         How each operation orders the memory operations around it.
@@ -108,7 +108,7 @@ class AtomicRefType(types.Type):
 
     owner = "AtomicRef"
 
-    def __init__(self, array: UsmArrayType, order: MemoryOrder, scope: MemoryScope) -> None:
+    def __init__(self, array: ArrayType, order: MemoryOrder, scope: MemoryScope) -> None:
         self.array, self.order, self.scope = array, order, scope
         super().__init__(f"AtomicRef({array}, {order.name}, {scope.name})")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kapi_sim import AddressSpace
 from kapi_sim.language.signatures import ParameterType, parameter_types
 from kapi_types._numba_compat import from_dtype, types
+from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import ItemType, NdItemType
-from kapi_types.usm.usm_array import UsmArrayType
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = ["parse_signature"]
@@ -34,7 +34,7 @@ def parse_signature(signature: str) -> tuple[types.Type, ...]:
     Examples
     --------
     >>> parse_signature("item1, float32, float32[:], local int32[16]")
-    (Item(1d), float32, usm_array(float32, 1d, C), local_array(int32, 16, C))
+    (Item(1d), float32, array(float32, 1d, C), local_array(int32, 16, C))
     """
     return tuple(map(_type_of, parameter_types(signature)))
 
@@ -52,7 +52,7 @@ def _type_of(parsed: ParameterType) -> types.Type:
     if parsed.kind == "scalar":
         return element
     is_local = parsed.kind == "local"
-    return UsmArrayType(
+    return ArrayType(
         element,
         parsed.ndim,
         parsed.layout,

@@ -40,7 +40,7 @@ class WeakInt(types.Integer):
 
 
 class WeakFloat(types.Float):
-    """A Python `float`: computed in the strong float type it first meets, in float64 if it meets none."""
+    """A Python `float`: computed in the first strong float type it meets, otherwise in float64."""
 
     def __init__(self) -> None:
         types.Number.__init__(self, "weak_float")
@@ -52,7 +52,7 @@ class WeakFloat(types.Float):
 
 
 class WeakComplex(types.Complex):
-    """A Python `complex`: computed in the strong complex type it first meets, in complex128 if it meets none."""
+    """A Python `complex`: computed in the first strong complex type it meets, otherwise in complex128."""
 
     def __init__(self) -> None:
         types.Number.__init__(self, "weak_complex")

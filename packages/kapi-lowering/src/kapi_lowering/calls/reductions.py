@@ -8,7 +8,7 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, types
 from kapi_lowering.llvm_calls import I64
-from kapi_types import UsmArrayType
+from kapi_types import ArrayType
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.library.sequence_functions import FUNCTIONS
 from kapi_types.kernel_typing.rules.iteration import RangeType
@@ -34,7 +34,7 @@ def _register(python_function: Any, *arguments: Any) -> None:
         return _call(context, builder, FUNCTIONS[python_function], sig.return_type(*given), values)
 
 
-for _sequence in (UsmArrayType, RangeType):
+for _sequence in (ArrayType, RangeType):
     for _function in FUNCTIONS:
         _register(_function, _sequence)
     _register(sum, _sequence, types.Any)

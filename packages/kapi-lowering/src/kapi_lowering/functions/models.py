@@ -8,12 +8,12 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import datamodel, models, types
 from kapi_types import (
+    ArrayType,
     AtomicRefType,
     GroupType,
     ItemType,
     NdItemType,
     SubGroupType,
-    UsmArrayType,
     WeakBool,
     WeakComplex,
     WeakFloat,
@@ -59,10 +59,10 @@ class FloatModel(models.PrimitiveModel):
         super().__init__(manager, type_, held())
 
 
-class UsmArrayModel(models.StructModel):
+class ArrayModel(models.StructModel):
     """`data` pointer, `shape`, and `strides` in elements where the shape does not imply them."""
 
-    def __init__(self, manager: Any, type_: UsmArrayType) -> None:
+    def __init__(self, manager: Any, type_: ArrayType) -> None:
         members = [
             ("data", types.CPointer(type_.dtype, addrspace=int(type_.address_space))),
             ("shape", types.UniTuple(weak_int, type_.ndim)),
@@ -105,10 +105,12 @@ _IS_COUNTED = ("is_counted", types.boolean)
 
 
 class RangeModel(models.StructModel):
-    """`start`, `stop` and `step` of a loop, and whether its turns are counted."""
+    """`start`, `stop`, `step` and `length` of a loop, and whether its turns are counted."""
 
     def __init__(self, manager: Any, type_: RangeType) -> None:
-        super().__init__(manager, type_, [*((name, weak_int) for name in ("start", "stop", "step")), _IS_COUNTED])
+        super().__init__(
+            manager, type_, [*((name, weak_int) for name in ("start", "stop", "step", "length")), _IS_COUNTED]
+        )
 
 
 class RangeIteratorModel(models.StructModel):
@@ -153,7 +155,7 @@ for _type, _model in {
     WeakFloat: FloatModel,
     WeakComplex: models.ComplexModel,
     WeakBool: models.BooleanModel,
-    UsmArrayType: UsmArrayModel,
+    ArrayType: ArrayModel,
     ItemType: ItemModel,
     NdItemType: models.OpaqueModel,
     GroupType: models.OpaqueModel,

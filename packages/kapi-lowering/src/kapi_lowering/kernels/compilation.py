@@ -17,7 +17,7 @@ from kapi_lowering.results.packed import PackedLayout, Parameter
 from kapi_lowering.target import Target
 from kapi_sim.errors import DtypeError, KernelCompilationError, LimitError
 from kapi_sim.language import KernelOptions
-from kapi_types import ItemType, NdItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType, NdItemType
 from kapi_types.kernel_typing import describe_problems
 from kapi_types.kernel_typing.rules.tuples import tuple_like
 from kapi_types.signatures import parse_signature
@@ -146,7 +146,7 @@ def _in_kernel(type_: types.Type) -> types.Type:
     """A type without what a kernel's code does not depend on."""
     if isinstance(type_, types.BaseTuple):
         return tuple_like(type_, tuple(map(_in_kernel, type_.types)))
-    return type_.in_kernel() if isinstance(type_, UsmArrayType) else type_
+    return type_.in_kernel() if isinstance(type_, ArrayType) else type_
 
 
 def _checked(
@@ -170,13 +170,13 @@ def _checked(
         if not isinstance(type_, types.Type):
             raise DtypeError(
                 f"signature must be a sequence of Numba types, got {type_!r} for parameter {name!r}: write one such as "
-                "numba.types.float32 or kapi_types.UsmArrayType(numba.types.float32, 1, 'C')",
+                "numba.types.float32 or kapi_types.ArrayType(numba.types.float32, 1, 'C')",
                 code="signature-form",
             )
-        if isinstance(type_, types.Array) and not isinstance(type_, UsmArrayType):
+        if isinstance(type_, types.Array) and not isinstance(type_, ArrayType):
             raise DtypeError(
-                f"arrays in a signature must be of kapi_types.UsmArrayType, got {type_} for parameter {name!r}: write "
-                f"UsmArrayType(numba.types.{type_.dtype}, {type_.ndim}, {type_.layout!r})",
+                f"arrays in a signature must be of kapi_types.ArrayType, got {type_} for parameter {name!r}: write "
+                f"ArrayType(numba.types.{type_.dtype}, {type_.ndim}, {type_.layout!r})",
                 code="signature-form",
             )
     args = tuple(map(_in_kernel, signature))

@@ -21,7 +21,7 @@ from kapi_lowering.values.complex_parts import join
 from kapi_lowering.values.conversion import convert
 from kapi_sim import AddressSpace, LimitError
 from kapi_sim.language import MAX_RANK, KernelOptions
-from kapi_types import ItemType, UsmArrayType
+from kapi_types import ArrayType, ItemType
 from kapi_types.kernel_typing import Place
 from kapi_types.weak import weak_int
 
@@ -88,7 +88,7 @@ def _leaves(name: str, type_: types.Type) -> Iterator[tuple[str, types.Type]]:
 
 
 def _describe(name: str, type_: types.Type) -> Parameter:
-    if isinstance(type_, UsmArrayType):
+    if isinstance(type_, ArrayType):
         if type_.ndim > MAX_RANK:
             raise LimitError(
                 f"argument `{name}` must have at most {MAX_RANK} axes, got {type_.ndim}", code="too-many-axes"

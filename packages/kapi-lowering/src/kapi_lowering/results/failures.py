@@ -39,7 +39,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One thing that a work-item may meet at one place of the source.
+    """A failure that a work-item may meet at one place of the source.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class FailureRecord:
-    """What the first failing work-item wrote.
+    """The record of the first failing work-item.
 
     Attributes
     ----------

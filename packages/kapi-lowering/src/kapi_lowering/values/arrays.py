@@ -13,7 +13,7 @@ from llvmlite import ir
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
 from kapi_lowering.llvm_calls import I64
 from kapi_lowering.values.conversion import convert
-from kapi_types import UsmArrayType
+from kapi_types import ArrayType
 from kapi_types.weak import weak_int
 
 __all__ = ["check_indices", "element_pointer", "registry"]
@@ -33,7 +33,7 @@ def _indices(context: Any, builder: ir.IRBuilder, type_: types.Type, value: ir.V
 def element_pointer(
     context: Any,
     builder: ir.IRBuilder,
-    array_type: UsmArrayType,
+    array_type: ArrayType,
     array: ir.Value,
     index_type: types.Type,
     index: ir.Value,
@@ -46,7 +46,7 @@ def element_pointer(
         The target.
     builder : llvmlite.ir.IRBuilder
         Where to compute it.
-    array_type, array : UsmArrayType, llvmlite.ir.Value
+    array_type, array : ArrayType, llvmlite.ir.Value
         The array.
     index_type, index : numba.types.Type, llvmlite.ir.Value
         An integer, or a tuple of one for each axis.
@@ -78,7 +78,7 @@ def check_indices(context: Any, builder: ir.IRBuilder, indices: dict[int, ir.Val
             context.call_conv.return_index_failure(builder, index, axis, shape[axis])
 
 
-@registry.lower(operator.setitem, UsmArrayType, types.Any, types.Any)
+@registry.lower(operator.setitem, ArrayType, types.Any, types.Any)
 def _setitem(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     (array_type, index_type, _value_type), (array, index, value) = sig.args, args
     pointer = element_pointer(context, builder, array_type, array, index_type, index)
@@ -86,7 +86,7 @@ def _setitem(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
     return context.get_dummy_value()
 
 
-@registry.lower_cast(UsmArrayType, UsmArrayType)
+@registry.lower_cast(ArrayType, ArrayType)
 def _to_weaker(context: Any, builder: ir.IRBuilder, source: Any, target: Any, value: ir.Value) -> ir.Value:
     """An array whose type says more than is asked for: of its layout, or of its shape."""
     array = context.make_helper(builder, source, value)
@@ -104,17 +104,17 @@ def _to_weaker(context: Any, builder: ir.IRBuilder, source: Any, target: Any, va
     return result._getvalue()
 
 
-@registry.lower_getattr(UsmArrayType, "shape")
+@registry.lower_getattr(ArrayType, "shape")
 def _shape(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
     return context.make_helper(builder, type_, value).shape
 
 
-@registry.lower_getattr(UsmArrayType, "ndim")
+@registry.lower_getattr(ArrayType, "ndim")
 def _ndim(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
     return I64(type_.ndim)
 
 
-@registry.lower_getattr(UsmArrayType, "size")
+@registry.lower_getattr(ArrayType, "size")
 def _size(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
     size: ir.Value = I64(1)
     for extent in cgutils.unpack_tuple(builder, context.make_helper(builder, type_, value).shape):
@@ -122,21 +122,21 @@ def _size(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> i
     return size
 
 
-@registry.lower_getattr(UsmArrayType, "itemsize")
+@registry.lower_getattr(ArrayType, "itemsize")
 def _itemsize(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
     return I64(context.get_abi_sizeof(context.get_data_type(type_.dtype)))
 
 
-@registry.lower_getattr(UsmArrayType, "nbytes")
+@registry.lower_getattr(ArrayType, "nbytes")
 def _nbytes(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
     return builder.mul(_size(context, builder, type_, value), _itemsize(context, builder, type_, value))
 
 
-@registry.lower_getattr(UsmArrayType, "dtype")
+@registry.lower_getattr(ArrayType, "dtype")
 def _dtype(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
     return context.get_dummy_value()
 
 
-@registry.lower(len, UsmArrayType)
+@registry.lower(len, ArrayType)
 def _len(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     return builder.extract_value(context.make_helper(builder, sig.args[0], args[0]).shape, 0)

@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils
 from kapi_lowering.llvm_calls import I64, call_declared
-from kapi_types import UsmArrayType
+from kapi_types import ArrayType
 
 __all__ = ["registry"]
 
@@ -22,8 +22,8 @@ _ALIGNMENT = 16
 _BYTE = ir.IntType(8)
 
 
-@registry.lower_constant(UsmArrayType)
-def _array(context: Any, builder: ir.IRBuilder, type_: UsmArrayType, value: Any) -> ir.Value:
+@registry.lower_constant(ArrayType)
+def _array(context: Any, builder: ir.IRBuilder, type_: ArrayType, value: Any) -> ir.Value:
     elements = [context.get_constant_generic(builder, type_.dtype, each) for each in value.ravel().tolist()]
     element = context.get_data_type(type_.dtype)
     held = ir.ArrayType(element, len(elements))

@@ -14,7 +14,7 @@ from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
 from kapi_lowering.llvm_calls import I64
 from kapi_lowering.values.arrays import check_indices, element_pointer
 from kapi_lowering.values.conversion import convert
-from kapi_types import UsmArrayType
+from kapi_types import ArrayType
 from kapi_types.kernel_typing.rules.views import SliceType, index_parts
 from kapi_types.weak import weak_int
 
@@ -30,7 +30,7 @@ def _slice(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value
     return cgutils.pack_array(builder, bounds)
 
 
-def _strides(builder: ir.IRBuilder, type_: UsmArrayType, struct: Any) -> list[ir.Value]:
+def _strides(builder: ir.IRBuilder, type_: ArrayType, struct: Any) -> list[ir.Value]:
     """Elements from one index to the next, of each axis."""
     if type_.has_strides:
         return list(cgutils.unpack_tuple(builder, struct.strides))
@@ -41,7 +41,7 @@ def _strides(builder: ir.IRBuilder, type_: UsmArrayType, struct: Any) -> list[ir
     return strides
 
 
-def _set_extents(context: Any, builder: ir.IRBuilder, type_: UsmArrayType, view: Any, shape: Any, strides: Any) -> None:
+def _set_extents(context: Any, builder: ir.IRBuilder, type_: ArrayType, view: Any, shape: Any, strides: Any) -> None:
     made = types.UniTuple(weak_int, type_.ndim)
     view.shape = context.make_tuple(builder, made, shape)
     if type_.has_strides:
@@ -76,10 +76,10 @@ def _bounds(
     return builder.select(is_empty, zero, start), step, builder.select(is_empty, zero, count)
 
 
-@registry.lower(operator.getitem, UsmArrayType, types.Any)
+@registry.lower(operator.getitem, ArrayType, types.Any)
 def _getitem(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     (array_type, index_type), (array, index) = sig.args, args
-    if not isinstance(sig.return_type, UsmArrayType):
+    if not isinstance(sig.return_type, ArrayType):
         pointer = element_pointer(context, builder, array_type, array, index_type, index)
         return context.unpack_value(builder, array_type.dtype, pointer)
     struct = context.make_helper(builder, array_type, array)
@@ -104,7 +104,7 @@ def _getitem(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
     return view._getvalue()
 
 
-@registry.lower_getattr(UsmArrayType, "T")
+@registry.lower_getattr(ArrayType, "T")
 def _transposed(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
     if type_.ndim < 2:
         return value
@@ -117,7 +117,7 @@ def _transposed(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value
     return view._getvalue()
 
 
-@registry.lower_getattr(UsmArrayType, "strides")
+@registry.lower_getattr(ArrayType, "strides")
 def _strides_in_bytes(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value) -> ir.Value:
     itemsize = I64(context.get_abi_sizeof(context.get_data_type(type_.dtype)))
     strides = _strides(builder, type_, context.make_helper(builder, type_, value))

@@ -14,7 +14,7 @@ __all__ = ["Explanation", "explain"]
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a call became.
+    """The parts of a call, with their work and times.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Explanation:
 
 
 def explain(function: Any, /, *args: Any, **keywords: Any) -> Explanation:
-    """Call a function, and tell what its parts became, why, how many bytes they moved and how long they took.
+    """Call a function, and explain each part: its outcome, the reason, bytes moved and time.
 
     Each part waits for its own work, so that the times are those of the parts. A first call compiles; call twice to see
     what later calls take.

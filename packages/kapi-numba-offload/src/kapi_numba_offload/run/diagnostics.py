@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class PartReport:
-    """What became of one part of a function.
+    """The outcome of one part of a function.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class PartReport:
 
 @dataclass(frozen=True, slots=True)
 class OffloadReport:
-    """What became of a function for one list of argument types.
+    """The parts of a function after offloading, for one list of argument types.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class OffloadReport:
 
 
 def offload_reports(function: Any) -> list[OffloadReport]:
-    """What became of a function, once for each list of argument types with USM arrays that it was compiled for.
+    """The reports of a function, one for each list of argument types with USM arrays.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def offload_reports(function: Any) -> list[OffloadReport]:
 
 
 def offload_diagnostics(function: Any, level: int = 1, file: TextIO | None = None) -> None:
-    """Print what became of each part of a function; ``function.offload_diagnostics(level)`` is the same.
+    """Print the outcome of each part of a function; ``function.offload_diagnostics(level)`` is the same.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def offload_diagnostics(function: Any, level: int = 1, file: TextIO | None = Non
 
 
 def html_report(function: Any, path: str | Path) -> None:
-    """Write what became of each part of a function as a page that needs nothing else.
+    """Write the outcome of each part of a function as one self-contained page.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def html_report(function: Any, path: str | Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedPart:
-    """What one part of a function did in a call.
+    """The work of one part of a function in a call.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ _OFF = ("0", "false", "no", "off")
 
 @dataclass(frozen=True, slots=True)
 class OffloadOptions:
-    """What `offload` was given.
+    """The options of `offload`.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Compiled kernels on disk: what was compiled once is not compiled again, in any process of this user.
+"""The disk cache of compiled kernels, for all processes of one user.
 
 On unless the environment says otherwise:
 

@@ -231,7 +231,7 @@ class CudaDevice(Device):
 
     @property
     def summary(self) -> CudaDeviceSummary:
-        """What is worth knowing of it; ``print(device.summary)`` shows it as lines of text."""
+        """The properties of the device; ``print(device.summary)`` shows them as text."""
         managed = ("usm_shared_allocations",) if self.has_managed_memory else ()
         return CudaDeviceSummary(
             filter_string=self.filter_string,

@@ -19,7 +19,7 @@ _LIBRARIES = ("numba", "llvmlite", "numpy")
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What `diagnose` found.
+    """The findings of `diagnose`.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ def diagnose() -> Diagnosis:
 
 
 def doctor() -> bool:
-    """Print devices, versions and settings, and what is wrong with them, with the way out; never raises for it.
+    """Print devices, versions, settings, and each problem with its cure; raises for none of them.
 
     Returns
     -------

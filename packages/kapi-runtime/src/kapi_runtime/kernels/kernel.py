@@ -107,7 +107,7 @@ class Kernel(DeviceLaunchable):
         return BoundLaunch(self, index_space, self.placed(args, named) if named else args)
 
     def renewals(self) -> int:
-        """Forget what was compiled if a global, closure or module's attribute that it holds is another by now.
+        """Discard compiled code if a global, closure or module attribute in it has changed.
 
         Returns
         -------

@@ -19,7 +19,7 @@ _GROUPS_PER_UNIT = 4
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What was done with a kernel so far, in this process.
+    """The launches and modules of a kernel so far, in this process.
 
     Attributes
     ----------

@@ -98,6 +98,6 @@ class ModuleKernel(DeviceLaunchable):
 def _typing() -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     """What gives the types of arguments; it brings Numba, which making the kernel does without."""
     from kapi_types import typeof_argument
-    from kapi_types.usm.usm_array import array_type
+    from kapi_types.arrays import array_type
 
     return typeof_argument, array_type

@@ -39,7 +39,7 @@ _kernels: WeakSet[PrecompiledKernel] = WeakSet()
 
 
 class PrecompiledKernel(DeviceLaunchable):
-    """A kernel whose code was made elsewhere; `load_spirv`, `load_ptx` and `load_opencl` make it.
+    """A kernel from precompiled code; `load_spirv`, `load_ptx` and `load_opencl` make it.
 
     It is built by the driver at its first launch on a device, and it can be pickled: its code travels.
 

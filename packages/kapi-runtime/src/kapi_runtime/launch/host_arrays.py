@@ -29,7 +29,7 @@ __all__ = ["HostArrays", "device_context", "on_device_context", "place_of_host_a
 
 @contextmanager
 def device_context(device: Any, *, warn: bool = False) -> Iterator[Any]:
-    """Launch kernels with NumPy arrays inside a ``with`` block: on this device, moved in and out for each launch.
+    """Launch kernels with NumPy arrays inside a ``with`` block: each launch copies them to this device and back.
 
     The device becomes the current one, too.  A launch that has to copy arrays waits, and writes back each array that
     can be written, also with `call_kernel_async`.  Arrays of devices stay where they are, and must be on the

@@ -13,7 +13,6 @@ import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from kapi_runtime import cache
@@ -81,8 +80,11 @@ class NativeLibrary:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the disk cache has the code, so that it needs not be compiled."""
-        return self._read() is not None
+        """Whether the disk cache has the code, so that it needs not be compiled; raises nothing."""
+        try:
+            return self._read() is not None
+        except (OSError, ValueError, ImportError):  # it has no key: `load` says why
+            return False
 
     def load(self, names: Sequence[str], self_: Any) -> list[Callable[..., Any]]:
         """Return the functions of these names as builtins that are bound to an object.
@@ -90,7 +92,7 @@ class NativeLibrary:
         Raises
         ------
         ValueError
-            If they are not what native functions must be.
+            If they are not what native functions must be, or their sources cannot be read.
         """
         llvm = import_module("llvmlite.binding")
         for name, place in self._functions.items():
@@ -138,10 +140,18 @@ class NativeLibrary:
         for package in _COMPILERS:
             digest.update(importlib.metadata.version(package).encode())
         for module in self._sources:
-            specification = importlib.util.find_spec(module)
-            if specification is not None and specification.origin is not None:
-                digest.update(Path(specification.origin).read_bytes())
+            digest.update(_source(module))
         return digest.hexdigest()
+
+
+def _source(module: str) -> bytes:
+    """The source of a module that is not imported; it may be in an archive."""
+    specification = importlib.util.find_spec(module)
+    loader: Any = None if specification is None else specification.loader
+    if specification is None or specification.origin is None or not hasattr(loader, "get_data"):
+        raise ValueError(f"the module {module} must have a source that can be read, got none")
+    data: bytes = loader.get_data(specification.origin)
+    return data
 
 
 def python_addresses(names: Sequence[str]) -> dict[str, int]:

@@ -32,7 +32,7 @@ class MemoryInfo(NamedTuple):
 
 
 class Context:
-    """A device as the place where things are: its default queue, its memory; on SYCL its SYCL context.
+    """A device with its default queue and memory, and its SYCL context on SYCL.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Context:
 
     @property
     def platform(self) -> Platform:
-        """What the device is of."""
+        """The platform of the device."""
         return platform_of_device(self.device)
 
     @property
@@ -73,7 +73,7 @@ class Context:
         return self.queue.sycl_context
 
     def get_memory_info(self) -> MemoryInfo:
-        """Return the memory of the device, free and total, in bytes; what is free is None where nobody says."""
+        """Return the free and the total memory of the device, in bytes; free is None if it is unknown."""
         return MemoryInfo(*self.platform.memory_info(self.device))
 
     def push(self) -> None:
@@ -184,7 +184,7 @@ def require_context(function: _Function) -> _Function:
 
 
 def close() -> None:
-    """End the use of devices in this thread: wait for all that kapi has launched, and make none current.
+    """Wait for all launches of kapi, and leave this thread without a current device.
 
     Devices can be used again at once; see `Context.reset` for what SYCL keeps.
 

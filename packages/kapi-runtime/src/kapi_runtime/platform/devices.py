@@ -137,7 +137,7 @@ def current_device() -> Any:
 
 
 def select_device(device: Any) -> Any:
-    """Make a device the current one of this thread, in place of the one that is.
+    """Make a device the current device of this thread.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ __all__ = ["Event", "event_elapsed_time"]
 
 
 class Event:
-    """A mark in the work of a queue: to be asked, waited for by the host or by another queue, and timed.
+    """A mark in the work of a queue, for the host or another queue to wait for, and for timing.
 
     Parameters
     ----------

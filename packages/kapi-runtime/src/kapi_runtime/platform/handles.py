@@ -37,7 +37,7 @@ class EventStatus(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class DeviceSummary:
-    """What is worth knowing of one device.
+    """The properties of one device.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Device:
     @property
     @abstractmethod
     def summary(self) -> DeviceSummary:
-        """What is worth knowing of it; ``print(device.summary)`` shows it as lines of text."""
+        """The properties of the device; ``print(device.summary)`` shows them as text."""
 
     @property
     @abstractmethod

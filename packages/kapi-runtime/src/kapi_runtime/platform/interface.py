@@ -182,7 +182,7 @@ class DeviceLimits:
 
 @dataclass(frozen=True, slots=True)
 class KernelInformation:
-    """What a device says of one compiled kernel.
+    """The properties of one compiled kernel on a device.
 
     Attributes
     ----------

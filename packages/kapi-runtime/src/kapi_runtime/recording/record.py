@@ -38,7 +38,7 @@ class _Pending:
 
 
 class Recording:
-    """What ran while it was kept: launches and copies, in the order of their submission.
+    """The launches and copies of a recording, in the order of their submission.
 
     ``print(recording)`` shows a line for each kernel and kind of copy; `table` a line for each single one.
 
@@ -198,7 +198,7 @@ def _end() -> Recording:
 
 @contextmanager
 def profiling() -> Iterator[Recording]:
-    """Record every launch and copy that kapi makes inside a ``with`` block; it ends with the block, come what may.
+    """Record every launch and copy of kapi inside a ``with`` block.
 
     Times are the device's own, on whatever queue the work is.  Recording costs: work of one queue runs one after
     another, and a launch takes two barriers more.  What dpnp does by itself is not recorded.

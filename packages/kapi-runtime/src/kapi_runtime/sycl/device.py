@@ -30,7 +30,7 @@ class DpctlDevice(Device, dpctl.SyclDevice):  # type: ignore[misc]  # dpctl is A
 
     @property
     def summary(self) -> DpctlDeviceSummary:
-        """What is worth knowing of it; ``print(device.summary)`` shows it as lines of text."""
+        """The properties of the device; ``print(device.summary)`` shows them as text."""
         return summarize(self)
 
     @property

@@ -11,6 +11,7 @@ is given to a copy of the function: launches on several threads do not meet in i
 from __future__ import annotations
 
 import ast
+import builtins
 from _thread import allocate_lock
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType, ModuleType
@@ -346,7 +347,8 @@ class _Compilation:
             return SUBSTITUTES.get(id(own), own)
 
         code = function.__code__
-        names = {name: replaced(function.__globals__[name]) for name in code.co_names if name in function.__globals__}
+        known = vars(builtins) | function.__globals__
+        names = {name: replaced(known[name]) for name in code.co_names if name in known}
         # The function gets globals and cells of its own, which are to be those of the next launch as well.
         paths = [(name,) for name in (*code.co_names, *code.co_freevars)]
         self.dependencies += [(function, path, resolve(function, path)) for path in paths]

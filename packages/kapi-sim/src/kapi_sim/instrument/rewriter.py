@@ -33,7 +33,6 @@ from kapi_sim.settings.debugging import stops
 __all__ = ["Callees", "Rewriter"]
 
 _OF_THE_LAUNCH = {id(AtomicRef): "_kapi_reference", id(atomic_fence): "_kapi_fence", id(print): "_kapi_print"}
-_PASSING = {id(min), id(max)}
 _OF_SHAPES = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift)
 _SHORT = 10_000
 """A range of fewer turns needs no look."""
@@ -180,8 +179,6 @@ class Rewriter(ArithmeticRewriter):
         if hook is not None:
             return self._inject(hook, CellType(), node)
         passes = self._callees.passes_undefined
-        if passes and id(value) in _PASSING:
-            return self._inject(f"_kapi_{value.__name__}", CellType(passing(value)), node)
         own = numpys_own(value)
         if own is value and id(value) not in SUBSTITUTES:
             return node

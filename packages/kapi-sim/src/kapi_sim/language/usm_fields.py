@@ -39,7 +39,7 @@ OVERLAPPING = (
 
 @dataclass(frozen=True, slots=True)
 class ArrayFields:
-    """What is known of one array: where its first element is and how to step from it, read once.
+    """The address, shape, strides and dtype of one array, read once.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ __all__ = ["require_limit", "trace"]
 
 @contextmanager
 def trace(limit: int = 100_000) -> Iterator[Trace]:
-    """Record what the kernels launched inside a ``with`` block do; of several orders, the first.
+    """Record the accesses of kernels that are launched inside a ``with`` block, in their first order.
 
     Parameters
     ----------

@@ -13,6 +13,7 @@ from kapi_sim import AddressSpace
 from kapi_sim.language.attributes import MISSING, attribute_of
 from kapi_sim.language.outside_values import describe_value, is_constant_array, is_kernel_value
 from kapi_types._numba_compat import GPU, TypingContext, errors, from_dtype, target_override, target_registry, types
+from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import ConstantType, EnumerationType, tuple_of
 from kapi_types.kernel_typing.calls import atomics, bits, groups, private_memory, random_numbers
 from kapi_types.kernel_typing.calls import queries as language
@@ -40,7 +41,6 @@ from kapi_types.kernel_typing.rules.functions import table_function
 from kapi_types.kernel_typing.rules.iteration import RangeType
 from kapi_types.kernel_typing.rules.promotion import is_scalar, unify_scalars
 from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType, tuple_like
-from kapi_types.usm.usm_array import UsmArrayType
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = ["TARGET_NAME", "DeviceFunctionCompiler", "KernelTypingContext"]
@@ -136,7 +136,7 @@ class KernelTypingContext(TypingContext):
         of_table = table_function(val)
         if of_table is not None:
             return of_table
-        if isinstance(val, (ConstantType, UsmArrayType)):
+        if isinstance(val, (ConstantType, ArrayType)):
             return val
         if val is PRINT:
             return PrintType()
@@ -147,7 +147,7 @@ class KernelTypingContext(TypingContext):
         if type(val) in _WEAK_OF:
             return _WEAK_OF[type(val)]
         if is_constant_array(val):
-            return UsmArrayType(from_dtype(val.dtype), val.ndim, "C", readonly=True, address_space=AddressSpace.PRIVATE)
+            return ArrayType(from_dtype(val.dtype), val.ndim, "C", readonly=True, address_space=AddressSpace.PRIVATE)
         if isinstance(val, tuple):
             return tuple_of(val, tuple(self.resolve_value_type(each) for each in val))
         if isinstance(val, enum.Enum):

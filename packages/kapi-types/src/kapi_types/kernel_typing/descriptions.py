@@ -11,10 +11,10 @@ from kapi_sim.items.misuse import other_work_item
 from kapi_sim.language.table.foreign_names import hint
 from kapi_sim.language.table.intrinsics import INTRINSICS
 from kapi_types._numba_compat import types
+from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, spell_type
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE, UNARY, negative_power
 from kapi_types.kernel_typing.rules.views import SliceType
-from kapi_types.usm.usm_array import UsmArrayType
 
 __all__ = ["describe_call", "describe_missing_attribute", "is_consequence"]
 
@@ -23,7 +23,7 @@ _SYMBOLS = {
     "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "neg": "-", "pos": "+", "invert": "~",
     "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
 }  # fmt: skip
-_UNCALLABLE = (types.Number, types.Boolean, types.NoneType, types.BaseTuple, UsmArrayType, types.Module)
+_UNCALLABLE = (types.Number, types.Boolean, types.NoneType, types.BaseTuple, ArrayType, types.Module)
 _CONTAINERS = (types.List, types.LiteralList, types.DictType, types.LiteralStrKeyDict, types.Set, types.Generator)
 _FORMS = {row.key: f"{row.key}({', '.join(name for name, *_ in row.parameters)})" for row in INTRINSICS}
 _WHOLE_ARRAYS = "write a loop over its elements, or use dpnp outside of the kernel"
@@ -49,9 +49,9 @@ def describe_missing_attribute(type_: types.Type, name: str) -> Finding:
         meant = hint((*module.split("."), name))
         return Finding("module-attribute", f"module {module} has no {name!r} in a kernel{meant}")
     said = f"{spell_type(type_)} has no {name!r} in a kernel"
-    if isinstance(type_, UsmArrayType) and name in _FORMS_OF_ARRAYS:
+    if isinstance(type_, ArrayType) and name in _FORMS_OF_ARRAYS:
         return Finding("array-attribute", f"{said}: {_OTHER_FORM}")
-    if isinstance(type_, UsmArrayType) and name in _METHODS_OF_ARRAYS:
+    if isinstance(type_, ArrayType) and name in _METHODS_OF_ARRAYS:
         return Finding("array-attribute", f"{said}: {_WHOLE_ARRAYS}")
     return Finding("attribute-unknown", said + other_work_item(spell_type(type_), name))
 
@@ -87,7 +87,7 @@ def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) 
     if key in (operator.matmul, operator.imatmul):
         return Finding("operator-unknown", "kernels do not have operator @")
     symbol = _SYMBOLS.get(getattr(key, "__name__", "")) if key in (*BINARY, *UNARY, *COMPARISONS) else None
-    cure = f": {_WHOLE_ARRAYS}" if any(isinstance(arg, UsmArrayType) for arg in args) else ""
+    cure = f": {_WHOLE_ARRAYS}" if any(isinstance(arg, ArrayType) for arg in args) else ""
     if symbol and len(args) == 2:
         shown = f"{spelled[0]} {symbol} {spelled[1]}"
         return Finding("operator-operands", f"operator {symbol} does not have these operands: {shown}{cure}")
@@ -117,7 +117,7 @@ def _function_name(func: Any, key: Any) -> str:
 
 def _describe_indexing(args: tuple[types.Type, ...]) -> Finding:
     container, index = args[:2]
-    if isinstance(container, UsmArrayType):
+    if isinstance(container, ArrayType):
         if len(args) == 3 and not container.mutable and container.address_space is AddressSpace.PRIVATE:
             return Finding(
                 "outside-array-stored",

@@ -10,8 +10,9 @@ import kapi_types.usm.boxing  # noqa: F401  a type that Numba is told of can be 
 from _kapi_types_hooks import quick_classes
 from kapi_sim.language.usm_structures import learn, struct_key
 from kapi_types._numba_compat import Purpose, errors
+from kapi_types.arrays import array_type
 from kapi_types.usm.queue import SyclObjectType, sycl_object_type
-from kapi_types.usm.usm_array import UsmArrayType, array_fields, array_type, is_usm_array, is_usm_array_class, usm_kind
+from kapi_types.usm.usm_array import UsmArrayType, array_fields, is_usm_array, is_usm_array_class, usm_kind
 
 __all__ = ["typeof_usm_array", "typeof_usm_value"]
 
@@ -45,7 +46,8 @@ def typeof_usm_array(value: Any) -> UsmArrayType:
     try:
         return _types[key]
     except KeyError:
-        type_ = array_type(array_fields(value)).copy(usm_type=usm_kind(value))
+        seen = array_type(array_fields(value))
+        type_ = UsmArrayType(seen.dtype, seen.ndim, seen.layout, readonly=not seen.mutable, usm_type=usm_kind(value))
         _types[key] = type_
         return type_
 

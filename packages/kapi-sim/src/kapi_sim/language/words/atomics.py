@@ -102,7 +102,7 @@ class AtomicRef:
         _only_in_kernels("store")
 
     def exchange(self, value: Any) -> Any:
-        """Write `value`, and return what the element was before."""
+        """Write `value`, and return the earlier value of the element."""
         _only_in_kernels("exchange")
 
     def compare_exchange(self, expected: Any, desired: Any, expected_idx: int = 0) -> bool:
@@ -122,31 +122,31 @@ class AtomicRef:
         _only_in_kernels("compare_exchange")
 
     def fetch_add(self, value: Any) -> Any:
-        """Add `value`, and return what the element was before; integers wrap."""
+        """Add `value`, and return the earlier value of the element; integers wrap."""
         _only_in_kernels("fetch_add")
 
     def fetch_sub(self, value: Any) -> Any:
-        """Subtract `value`, and return what the element was before; integers wrap."""
+        """Subtract `value`, and return the earlier value of the element; integers wrap."""
         _only_in_kernels("fetch_sub")
 
     def fetch_min(self, value: Any) -> Any:
-        """Write the smaller of the element and `value`, and return what the element was before."""
+        """Write the smaller of the element and `value`, and return the earlier value of the element."""
         _only_in_kernels("fetch_min")
 
     def fetch_max(self, value: Any) -> Any:
-        """Write the larger of the element and `value`, and return what the element was before."""
+        """Write the larger of the element and `value`, and return the earlier value of the element."""
         _only_in_kernels("fetch_max")
 
     def fetch_and(self, value: Any) -> Any:
-        """Keep the bits that `value` has, and return what the element was before; integers only."""
+        """Keep the bits that are set in `value`, and return the earlier value of the element; integers only."""
         _only_in_kernels("fetch_and")
 
     def fetch_or(self, value: Any) -> Any:
-        """Set the bits that `value` has, and return what the element was before; integers only."""
+        """Set the bits that are set in `value`, and return the earlier value of the element; integers only."""
         _only_in_kernels("fetch_or")
 
     def fetch_xor(self, value: Any) -> Any:
-        """Turn the bits that `value` has, and return what the element was before; integers only."""
+        """Flip the bits that are set in `value`, and return the earlier value of the element; integers only."""
         _only_in_kernels("fetch_xor")
 
 

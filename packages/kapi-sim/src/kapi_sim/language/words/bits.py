@@ -22,7 +22,7 @@ _Integer = TypeVar("_Integer", int, np.integer[Any])
 
 
 def clz(x: _Integer) -> _Integer:
-    """Return how many zeros stand above the highest bit that is set; of 0, the number of bits.
+    """Return the number of zeros above the highest set bit; the number of bits for 0.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def clz(x: _Integer) -> _Integer:
 
 
 def ctz(x: _Integer) -> _Integer:
-    """Return how many zeros stand below the lowest bit that is set; of 0, the number of bits.
+    """Return the number of zeros below the lowest set bit; the number of bits for 0.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def ctz(x: _Integer) -> _Integer:
 
 
 def popcount(x: _Integer) -> _Integer:
-    """Return how many bits are set; a negative integer has those of its two's complement.
+    """Return the number of set bits, in two's complement for negative integers.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def popcount(x: _Integer) -> _Integer:
 
 
 def rotate(x: _Integer, n: Any) -> _Integer:
-    """Return the bits of `x` moved up by `n` places, where what leaves above comes in below.
+    """Return the bits of `x` rotated left by `n` places.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def mul_hi(x: np.integer[Any], y: np.integer[Any] | int) -> Any: ...
 @overload
 def mul_hi(x: int, y: np.integer[Any]) -> Any: ...
 def mul_hi(x: Any, y: Any) -> Any:
-    """Return the upper half of the product of two integers, which has twice as many bits as each.
+    """Return the upper half of the product of two integers.
 
     Parameters
     ----------

@@ -67,7 +67,8 @@ def reduce_over_group(group: Group | SubGroup, x: T, op: Callable[[Any, Any], An
     x : scalar
         The calling work-item's value.
     op : operator
-        One of `kapi_sim.language.words.operators.OPERATORS`, passed bare.
+        `plus`, `multiplies`, `minimum`, `maximum`, `bit_and`, `bit_or`, `bit_xor`, `logical_and` or `logical_or`; pass
+        it bare.
 
     Raises
     ------
@@ -90,7 +91,8 @@ def inclusive_scan_over_group(group: Group | SubGroup, x: T, op: Callable[[Any, 
     x : scalar
         The calling work-item's value.
     op : operator
-        One of `kapi_sim.language.words.operators.OPERATORS`, passed bare.
+        `plus`, `multiplies`, `minimum`, `maximum`, `bit_and`, `bit_or`, `bit_xor`, `logical_and` or `logical_or`; pass
+        it bare.
 
     Raises
     ------
@@ -115,7 +117,8 @@ def exclusive_scan_over_group(group: Group | SubGroup, x: T, op: Callable[[Any, 
     x : scalar
         The calling work-item's value.
     op : operator
-        One of `kapi_sim.language.words.operators.OPERATORS`, passed bare.
+        `plus`, `multiplies`, `minimum`, `maximum`, `bit_and`, `bit_or`, `bit_xor`, `logical_and` or `logical_or`; pass
+        it bare.
 
     Raises
     ------

@@ -298,7 +298,7 @@ class Item:
 
 
 class Group:
-    """A work-group, seen from one of its work-items."""
+    """A work-group, as one of its work-items sees it."""
 
     __slots__ = ()
 
@@ -346,7 +346,7 @@ class Group:
 
 
 class SubGroup:
-    """A part of a work-group whose work-items run together, seen from one of them.
+    """A part of a work-group whose work-items run together, as one of them sees it.
 
     The work-items of a group are cut into sub-groups along their local linear id; the last sub-group
     may have fewer.  How many work-items one has is the device's choice.

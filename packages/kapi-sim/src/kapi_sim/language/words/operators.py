@@ -50,12 +50,12 @@ def multiplies(x: Any, y: Any) -> Any:
 
 
 def minimum(x: Any, y: Any) -> Any:
-    """Return the smaller of `x` and `y`; which one if either is nan, is not defined."""
+    """Return the smaller of `x` and `y`; the result is undefined if either is nan."""
     return y if y < x else x
 
 
 def maximum(x: Any, y: Any) -> Any:
-    """Return the larger of `x` and `y`; which one if either is nan, is not defined."""
+    """Return the larger of `x` and `y`; the result is undefined if either is nan."""
     return y if x < y else x
 
 

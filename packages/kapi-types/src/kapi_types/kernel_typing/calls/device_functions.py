@@ -11,8 +11,8 @@ from numba.extending import is_jitted
 from kapi_sim import AddressSpace, DeviceFunction
 from kapi_sim.language.syntax import PARAMETERS_OF_FUNCTION
 from kapi_types._numba_compat import templates, types
+from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, NoKernelValueError, spell_type
-from kapi_types.usm.usm_array import UsmArrayType
 
 __all__ = ["holds_private_array", "DeviceFunctionType", "python_function"]
 
@@ -112,4 +112,4 @@ def holds_private_array(type_: types.Type) -> bool:
     """Whether a value of this type is a private array, or a tuple that has one in it."""
     if isinstance(type_, types.BaseTuple):
         return any(map(holds_private_array, type_.types))
-    return isinstance(type_, UsmArrayType) and type_.address_space is AddressSpace.PRIVATE
+    return isinstance(type_, ArrayType) and type_.address_space is AddressSpace.PRIVATE

@@ -17,12 +17,12 @@ from kapi_sim.language.words.atomics import ATOMIC_DTYPES
 from kapi_sim.language.words.memory import MAX_RANK
 from kapi_sim.language.words.operators import OPERATORS, Operator, operator_row
 from kapi_types._numba_compat import as_dtype, types
+from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import AtomicRefType, ConstantType, GroupType, SubGroupType
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.arrays import element_index
 from kapi_types.kernel_typing.rules.promotion import as_strong, is_scalar, resolve_loop
-from kapi_types.usm.usm_array import UsmArrayType
 from kapi_types.weak import is_weak, weak_bool, weak_int
 
 __all__ = ["ACCEPTED", "CONSTANT_WORDS", "RETURNED", "Call", "operator_of", "problem_with"]
@@ -159,7 +159,7 @@ def _member_of(enumeration: type[enum.Enum]) -> _Check:
 
 
 def _atomic_array(call: Call, name: str, given: types.Type) -> types.Type:
-    if isinstance(given, UsmArrayType) and str(given.dtype) in ATOMIC_DTYPES:
+    if isinstance(given, ArrayType) and str(given.dtype) in ATOMIC_DTYPES:
         return given
     raise problem_with(
         call, "atomic-ref", name, f"an array of {', '.join(ATOMIC_DTYPES[:-1])} or {ATOMIC_DTYPES[-1]}", given
@@ -168,7 +168,7 @@ def _atomic_array(call: Call, name: str, given: types.Type) -> types.Type:
 
 def _index(call: Call, name: str, given: types.Type) -> types.Type:
     array = call.arguments["ref"]
-    if not isinstance(array, UsmArrayType) or element_index(array, given):
+    if not isinstance(array, ArrayType) or element_index(array, given):
         return given
     raise problem_with(call, "atomic-index", name, f"an integer for each of the array's axes ({array.ndim})", given)
 
@@ -181,7 +181,7 @@ def _element(call: Call, name: str, given: types.Type) -> types.Type:
 
 def _array_of_element(call: Call, name: str, given: types.Type) -> types.Type:
     dtype = call.receiver.dtype
-    if isinstance(given, UsmArrayType) and given.mutable and (given.dtype, given.ndim) == (dtype, 1):
+    if isinstance(given, ArrayType) and given.mutable and (given.dtype, given.ndim) == (dtype, 1):
         return given
     example = f"make one with PrivateArray(1, np.{dtype})"
     raise problem_with(
@@ -259,7 +259,7 @@ def _atomic_ref(call: Call) -> types.Type:
 def _private_array(call: Call) -> types.Type:
     shape = call.arguments["shape"].value
     rank = len(shape) if isinstance(shape, tuple) else 1
-    return UsmArrayType(call.arguments["dtype"].dtype, rank, "C", address_space=AddressSpace.PRIVATE)
+    return ArrayType(call.arguments["dtype"].dtype, rank, "C", address_space=AddressSpace.PRIVATE)
 
 
 RETURNED: dict[str, Callable[[Call], types.Type]] = {

@@ -8,12 +8,12 @@ from typing import Any
 
 from kapi_sim.errors import KernelProblem
 from kapi_types._numba_compat import ir, types
+from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import KernelApiType
 from kapi_types.kernel_typing.problems.problems import problem_at, spell_type
 from kapi_types.kernel_typing.rules.iteration import RangeType
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE
 from kapi_types.kernel_typing.rules.views import SliceType
-from kapi_types.usm.usm_array import UsmArrayType
 from kapi_types.weak import is_weak
 
 __all__ = ["constant_problems", "is_negative_literal"]
@@ -49,7 +49,7 @@ def constant_problems(state: Any) -> list[KernelProblem]:
             problems += _wide_arguments(definitions, state.typemap, expression, signature)
             problems += _negative_exponents(definitions, state.typemap.get(expression.func.name), expression, signature)
         elif isinstance(expression, (ir.SetItem, ir.StaticSetItem)) or kind in ("getitem", "static_getitem"):
-            if isinstance(signature.args[0], UsmArrayType):
+            if isinstance(signature.args[0], ArrayType):
                 problems += _negative_indices(definitions, expression)
                 problems += _stored_out_of_range(definitions, expression, signature.args[0])
             elif isinstance(signature.args[0], types.BaseTuple):
@@ -254,7 +254,7 @@ def _negative_exponents(
             yield problem_at(expression.loc, "negative-exponent", text)
 
 
-def _stored_out_of_range(definitions: dict[str, Any], expression: Any, array: UsmArrayType) -> Iterator[KernelProblem]:
+def _stored_out_of_range(definitions: dict[str, Any], expression: Any, array: ArrayType) -> Iterator[KernelProblem]:
     """NumPy raises OverflowError where such an int is assigned."""
     stored = getattr(expression, "value", None) if isinstance(expression, (ir.SetItem, ir.StaticSetItem)) else None
     value, type_ = _constant(definitions, stored), array.dtype

@@ -12,8 +12,8 @@ from kapi_sim import AddressSpace
 from kapi_sim.errors import Finding, KernelProblem
 from kapi_sim.language.syntax import PARAMETERS_OF_LOCAL
 from kapi_types._numba_compat import errors, types
+from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import AtomicRefType, ConstantType, EnumerationType, EnumMemberType, KernelApiType
-from kapi_types.usm.usm_array import UsmArrayType
 from kapi_types.weak import WeakBool, WeakComplex, WeakFloat, WeakInt
 
 __all__ = [
@@ -145,7 +145,7 @@ def first_words(error: BaseException) -> Finding:
 
 def spell_type(type_: Any) -> str:
     """A type as the author of a kernel would call it."""
-    if isinstance(type_, UsmArrayType):
+    if isinstance(type_, ArrayType):
         place = _PLACES.get(type_.address_space, "array")
         if not type_.mutable and type_.address_space is AddressSpace.PRIVATE:
             return f"constant {type_.dtype} array of rank {type_.ndim}"

@@ -7,8 +7,8 @@ from typing import Any
 
 from kapi_sim.errors import KernelProblem
 from kapi_types._numba_compat import ir, types
+from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.problems.problems import problem_at, spell_type
-from kapi_types.usm.usm_array import UsmArrayType
 from kapi_types.weak import WeakFloat
 
 __all__ = ["float_introductions"]
@@ -59,7 +59,7 @@ def _operations(state: Any, bits: int) -> Iterator[KernelProblem]:
 
 
 def _has_width(type_: Any, bits: int) -> bool:
-    if isinstance(type_, UsmArrayType):
+    if isinstance(type_, ArrayType):
         return _has_width(type_.dtype, bits)
     if isinstance(type_, types.BaseTuple):
         return any(_has_width(each, bits) for each in type_.types)

@@ -35,13 +35,13 @@ def return_type(function: FunctionType, signature: Sequence[types.Type]) -> type
     Examples
     --------
     >>> from numba import types
-    >>> from kapi_types import UsmArrayType
+    >>> from kapi_types import ArrayType
     >>> def total(values):
     ...     s = 0.0
     ...     for i in range(len(values)):
     ...         s += values[i]
     ...     return s
-    >>> return_type(total, [UsmArrayType(types.float32, 1, "C")])
+    >>> return_type(total, [ArrayType(types.float32, 1, "C")])
     float32
     """
     with _lock:

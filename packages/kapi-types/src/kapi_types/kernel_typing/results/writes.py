@@ -11,11 +11,11 @@ from types import FunctionType
 from typing import Any
 
 from kapi_types._numba_compat import ir, types
+from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import AtomicRefType
 from kapi_types.kernel_typing.calls.callables import LanguageFunctionType, LanguageMethodType
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType
-from kapi_types.usm.usm_array import UsmArrayType
 
 __all__ = ["Place", "written_arrays"]
 
@@ -145,4 +145,4 @@ def _may_hold_array(type_: Any) -> bool:
     """Whether a value of this type may lead to an array; numbers do not."""
     if isinstance(type_, types.BaseTuple):
         return any(map(_may_hold_array, type_.types))
-    return isinstance(type_, (UsmArrayType, AtomicRefType, types.BoundFunction, types.IteratorType, types.Pair))
+    return isinstance(type_, (ArrayType, AtomicRefType, types.BoundFunction, types.IteratorType, types.Pair))

@@ -6,8 +6,8 @@ import operator
 from typing import Any
 
 from kapi_types._numba_compat import templates, types
+from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.rules.promotion import is_scalar
-from kapi_types.usm.usm_array import UsmArrayType
 from kapi_types.weak import weak_int
 
 __all__ = ["element_index", "registry"]
@@ -15,7 +15,7 @@ __all__ = ["element_index", "registry"]
 registry = templates.Registry()
 
 
-def element_index(array: UsmArrayType, index: types.Type) -> bool:
+def element_index(array: ArrayType, index: types.Type) -> bool:
     """Whether `index` names one element of `array`: an integer for each axis."""
     if isinstance(index, types.Integer):
         return bool(array.ndim == 1)
@@ -30,7 +30,7 @@ class _GetItem(templates.AbstractTemplate):
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         container, index = args
-        if isinstance(container, UsmArrayType) and element_index(container, index):
+        if isinstance(container, ArrayType) and element_index(container, index):
             return templates.signature(container.dtype, container, index)
         return None
 
@@ -41,7 +41,7 @@ class _SetItem(templates.AbstractTemplate):
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         array, index, value = args
-        if not isinstance(array, UsmArrayType) or not array.mutable or not is_scalar(value):
+        if not isinstance(array, ArrayType) or not array.mutable or not is_scalar(value):
             return None
         if not element_index(array, index):
             return None
@@ -52,24 +52,24 @@ class _SetItem(templates.AbstractTemplate):
 
 @registry.register_attr
 class _ArrayAttributes(templates.AttributeTemplate):
-    key = UsmArrayType
+    key = ArrayType
 
-    def resolve_shape(self, array: UsmArrayType) -> types.Type:
+    def resolve_shape(self, array: ArrayType) -> types.Type:
         return types.UniTuple(weak_int, array.ndim)
 
-    def resolve_ndim(self, array: UsmArrayType) -> types.Type:
+    def resolve_ndim(self, array: ArrayType) -> types.Type:
         return weak_int
 
-    def resolve_size(self, array: UsmArrayType) -> types.Type:
+    def resolve_size(self, array: ArrayType) -> types.Type:
         return weak_int
 
-    def resolve_itemsize(self, array: UsmArrayType) -> types.Type:
+    def resolve_itemsize(self, array: ArrayType) -> types.Type:
         return weak_int
 
-    def resolve_nbytes(self, array: UsmArrayType) -> types.Type:
+    def resolve_nbytes(self, array: ArrayType) -> types.Type:
         return weak_int
 
-    def resolve_dtype(self, array: UsmArrayType) -> types.Type:
+    def resolve_dtype(self, array: ArrayType) -> types.Type:
         return types.DType(array.dtype)
 
 
@@ -81,6 +81,6 @@ class _Len(templates.AbstractTemplate):
         if len(args) != 1:
             return None
         container = args[0]
-        if isinstance(container, UsmArrayType) and container.ndim > 0:
+        if isinstance(container, ArrayType) and container.ndim > 0:
             return templates.signature(weak_int, container)
         return None

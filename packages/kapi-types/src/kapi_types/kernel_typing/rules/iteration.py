@@ -11,9 +11,9 @@ import operator
 from typing import Any
 
 from kapi_types._numba_compat import templates, types
+from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.problems.problems import spell_type
 from kapi_types.kernel_typing.rules.promotion import is_scalar
-from kapi_types.usm.usm_array import UsmArrayType
 from kapi_types.weak import weak_bool, weak_int
 
 __all__ = [
@@ -126,7 +126,7 @@ def as_sequence(context: Any, type_: types.Type) -> types.Type | None:
         except ValueError:
             return None
         return types.UniTuple(member, len(type_))
-    if isinstance(type_, UsmArrayType):
+    if isinstance(type_, ArrayType):
         return type_ if type_.ndim else None
     return type_ if isinstance(type_, (RangeType, EnumerateType, ZipType, ReversedType)) else None
 
@@ -141,7 +141,7 @@ def value_type(context: Any, sequence: types.Type) -> types.Type:
         return types.Tuple(tuple(value_type(context, each) for each in sequence.sequences))
     if isinstance(sequence, ReversedType):
         return value_type(context, sequence.sequence)
-    if isinstance(sequence, UsmArrayType):
+    if isinstance(sequence, ArrayType):
         return context.resolve_function_type(operator.getitem, (sequence, weak_int), {}).return_type
     return sequence.dtype
 
@@ -199,7 +199,7 @@ class _Reversed(templates.AbstractTemplate):
         sequence = as_sequence(self.context, args[0]) if len(args) == 1 and not kws else None
         if isinstance(sequence, RangeType):
             return templates.signature(sequence, sequence)
-        if not isinstance(sequence, (UsmArrayType, types.BaseTuple)):
+        if not isinstance(sequence, (ArrayType, types.BaseTuple)):
             return None  # Python has no length of the others
         return templates.signature(ReversedType(sequence), sequence)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kapi_types._numba_compat import templates, types
+from kapi_types.arrays import ArrayType
 from kapi_types.kernel_typing.library.sequence_functions import FUNCTIONS
 from kapi_types.kernel_typing.rules.iteration import RangeType
-from kapi_types.usm.usm_array import UsmArrayType
 from kapi_types.weak import weak_int
 
 __all__ = ["registry"]
@@ -24,7 +24,7 @@ class _Reduction(templates.AbstractTemplate):
         is_sum = self.function is sum
         if kws or not 1 <= len(args) <= 1 + is_sum:
             return None
-        if not (isinstance(args[0], RangeType) or (isinstance(args[0], UsmArrayType) and args[0].ndim == 1)):
+        if not (isinstance(args[0], RangeType) or (isinstance(args[0], ArrayType) and args[0].ndim == 1)):
             return None
         given = (*args, weak_int) if is_sum and len(args) == 1 else args
         returned = self.context.type_device_function(FUNCTIONS[self.function], given)

@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from kapi_types._numba_compat import templates, types
-from kapi_types.usm.usm_array import UsmArrayType
+from kapi_types.arrays import ArrayType
 from kapi_types.weak import weak_int
 
 __all__ = ["SliceType", "index_parts", "registry", "view_type"]
@@ -33,7 +33,7 @@ def index_parts(index: types.Type) -> tuple[types.Type, ...]:
     return tuple(index.types) if isinstance(index, types.BaseTuple) else (index,)
 
 
-def view_type(array: UsmArrayType, index: types.Type) -> UsmArrayType | None:
+def view_type(array: ArrayType, index: types.Type) -> ArrayType | None:
     """The type of the part of `array` that `index` names; None if it names an element, or nothing.
 
     Leading integers leave a contiguous array contiguous; anything else gives an array with strides.
@@ -67,16 +67,16 @@ class _Part(templates.AbstractTemplate):
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         array, index = args
-        found = view_type(array, index) if isinstance(array, UsmArrayType) else None
+        found = view_type(array, index) if isinstance(array, ArrayType) else None
         return templates.signature(found, array, index) if found is not None else None
 
 
 @registry.register_attr
 class _WholeArrays(templates.AttributeTemplate):
-    key = UsmArrayType
+    key = ArrayType
 
-    def resolve_T(self, array: UsmArrayType) -> types.Type:
+    def resolve_T(self, array: ArrayType) -> types.Type:
         return array.copy(layout={"C": "F", "F": "C"}.get(array.layout, "A")) if array.ndim > 1 else array
 
-    def resolve_strides(self, array: UsmArrayType) -> types.Type:
+    def resolve_strides(self, array: ArrayType) -> types.Type:
         return types.UniTuple(weak_int, array.ndim)

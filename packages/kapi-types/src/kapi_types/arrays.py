@@ -1,0 +1,159 @@
+"""The type of arrays in kernels, whatever platform they are of: of element type, rank, layout and access."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from kapi_sim import AddressSpace
+from kapi_sim.language.usm_fields import ArrayFields
+from kapi_types._numba_compat import from_dtype, types
+
+__all__ = ["ArrayType", "array_type"]
+
+_PLACES = {AddressSpace.GLOBAL: "array", AddressSpace.LOCAL: "local_array", AddressSpace.PRIVATE: "private_array"}
+
+_Self = TypeVar("_Self", bound="ArrayType")
+
+
+class ArrayType(types.Array):
+    """An array of `dtype` and rank `ndim` in a kernel.
+
+    Parameters
+    ----------
+    dtype : numba.types.Type
+        Type of one element.
+    ndim : int
+        Rank, 0 or more.
+    layout : {"C", "F", "A"}
+        "C" and "F" are contiguous; an "A" array brings its strides, which may be zero or negative.
+    readonly : bool
+        Whether it may not be written.
+    address_space : AddressSpace
+        Global memory, the local memory of a work-group, or the private memory of a work-item.
+    extents : tuple of int, optional
+        The shape, where it is known when a kernel is compiled: that of local memory is, since its steps from row to
+        row then are constants.
+
+    Notes
+    -----
+    Neither platform nor queue is part of the type: arrays of all share compiled code.
+    """
+
+    _hash: int
+
+    def __init__(
+        self,
+        dtype: types.Type,
+        ndim: int,
+        layout: str,
+        readonly: bool = False,
+        name: str | None = None,
+        aligned: bool = True,
+        address_space: AddressSpace = AddressSpace.GLOBAL,
+        extents: tuple[int, ...] | None = None,
+    ) -> None:
+        self.extents = extents
+        self.address_space = address_space
+        access = ", readonly" if readonly else ""
+        rank = f"{ndim}d" if extents is None else " x ".join(map(str, extents))
+        super().__init__(
+            dtype,
+            ndim,
+            layout,
+            readonly=readonly,
+            name=name or f"{_PLACES[address_space]}({dtype}, {rank}, {layout}{access})",
+            aligned=aligned,
+        )
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What makes two of these types equal."""
+        return (*super().key, self.address_space, self.extents)
+
+    @property
+    def has_strides(self) -> bool:
+        """Whether a kernel is given the array's strides: not where the shape alone implies them."""
+        return bool(self.layout != "C")
+
+    @property
+    def mangling_args(self) -> tuple[str, list[Any]]:
+        """What tells compiled functions apart in their names."""
+        name, arguments = super().mangling_args
+        return name, [*arguments, self.address_space.name, str(self.extents)]
+
+    def in_kernel(self) -> ArrayType:
+        """The same type without what a kernel's code does not depend on."""
+        if type(self) is ArrayType:
+            return self
+        return ArrayType(self.dtype, self.ndim, self.layout, readonly=not self.mutable)
+
+    def copy(
+        self: _Self,
+        dtype: types.Type | None = None,
+        ndim: int | None = None,
+        layout: str | None = None,
+        readonly: bool | None = None,
+    ) -> _Self:
+        """The same type with some of its properties replaced; of another rank or layout, its shape is not known."""
+        return type(self)(
+            self.dtype if dtype is None else dtype,
+            self.ndim if ndim is None else ndim,
+            self.layout if layout is None else layout,
+            readonly=(not self.mutable) if readonly is None else readonly,
+            aligned=self.aligned,
+            address_space=self.address_space,
+            extents=self.extents if ndim is None and layout is None else None,
+        )
+
+    def unify(self, typingctx: Any, other: types.Type) -> ArrayType | None:
+        """The type that holds both, or None: arrays of one dtype and rank unify to the weaker layout."""
+        if type(other) is not type(self) or (other.dtype, other.ndim) != (self.dtype, self.ndim):
+            return None
+        if other.address_space is not self.address_space:
+            return None
+        return ArrayType(
+            self.dtype,
+            self.ndim,
+            self.layout if self.layout == other.layout else "A",
+            readonly=not (self.mutable and other.mutable),
+            address_space=self.address_space,
+            extents=self.extents if self.extents == other.extents else None,
+        )
+
+    # Numba's dispatcher hashes the type of each argument of each call.
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            self._hash = hash(self.key)
+            return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the hash, which another process computes anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
+    def can_convert_to(self, typingctx: Any, other: types.Type) -> Any:
+        """Conversion to another type of such arrays, of the same elements; never to a NumPy array type."""
+        if type(other) is type(self) and other.address_space is self.address_space:
+            return super().can_convert_to(typingctx, other)
+        return None
+
+    def __repr__(self) -> str:
+        return str(self.name)
+
+
+def array_type(fields: ArrayFields) -> ArrayType:
+    """The type that an array with these fields has in a kernel.
+
+    Raises
+    ------
+    TypeError
+        If a kernel cannot hold the element type.
+    """
+    if fields.dtype.kind not in "biufc":
+        raise TypeError(f"array dtype must be a number or bool, got {fields.dtype}")
+    try:
+        element = from_dtype(fields.dtype)
+    except Exception as error:
+        raise TypeError(f"array dtype must be one that kernels have, got {fields.dtype}") from error
+    return ArrayType(element, len(fields.shape), fields.layout, readonly=fields.readonly)
