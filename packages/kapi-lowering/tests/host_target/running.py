@@ -16,6 +16,7 @@ import numpy as np
 from host_target.code import POSITIONS
 from host_target.target import HostTarget, host_machine
 from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord, KernelModule, compiled_kernel
+from kapi_lowering.emission.client import EmissionError
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language import KernelOptions
 from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
@@ -174,8 +175,8 @@ def host_kernel(
     try:
         return HostKernel(compiled_kernel(function, signature, target, options, optimised))
     except KernelCompilationError as error:
-        if "of work-items that run one after the other" in str(error):
-            raise NotOnHost(str(error).partition(", got ")[2].partition(";")[0]) from None
+        if isinstance(error.__cause__, EmissionError):
+            raise NotOnHost("; ".join(error.__cause__.problems)) from None
         raise
 
 

@@ -105,10 +105,12 @@ _IS_COUNTED = ("is_counted", types.boolean)
 
 
 class RangeModel(models.StructModel):
-    """`start`, `stop` and `step` of a loop, and whether its turns are counted."""
+    """`start`, `stop`, `step` and `length` of a loop, and whether its turns are counted."""
 
     def __init__(self, manager: Any, type_: RangeType) -> None:
-        super().__init__(manager, type_, [*((name, weak_int) for name in ("start", "stop", "step")), _IS_COUNTED])
+        super().__init__(
+            manager, type_, [*((name, weak_int) for name in ("start", "stop", "step", "length")), _IS_COUNTED]
+        )
 
 
 class RangeIteratorModel(models.StructModel):

@@ -20,7 +20,7 @@ def _range(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value
     struct = context.make_helper(builder, sig.return_type)
     struct.start, struct.stop = (I64(0), args[0]) if len(args) == 1 else args[:2]
     struct.step = args[2] if len(args) == 3 else I64(1)
-    struct.is_counted = is_counted(builder, struct.step)
+    struct.is_counted, struct.length = is_counted(builder, struct.step), length_of_range(builder, struct)
     return struct._getvalue()
 
 
@@ -61,7 +61,7 @@ def _getiter(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Val
     # A step of zero ends where it starts.
     stop = builder.select(builder.icmp_signed("==", loop.step, I64(0)), loop.start, loop.stop)
     iterator.last, iterator.stop, iterator.step, iterator.is_counted = variable, stop, loop.step, loop.is_counted
-    iterator.turns, iterator.length = cgutils.alloca_once(builder, I64), length_of_range(builder, loop)
+    iterator.turns, iterator.length = cgutils.alloca_once(builder, I64), loop.length
     iterator.turned = cgutils.alloca_once(builder, I64)
     for counter in (iterator.turns, iterator.turned):
         builder.store(I64(0), counter)

@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
 from kapi_lowering.llvm_calls import I64
-from kapi_lowering.values.iteration import is_counted, length_of_range
+from kapi_lowering.values.iteration import is_counted
 from kapi_types import ArrayType
 from kapi_types.kernel_typing.rules.iteration import (
     EnumerateType,
@@ -46,14 +46,16 @@ def _reversed(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
     )
     made = context.make_helper(builder, sig.return_type)
     made.start, made.stop, made.step = last, builder.sub(loop.start, loop.step), builder.neg(loop.step)
-    made.is_counted = loop.is_counted
+    # Counted, as what is before the start may lie beyond the end of 64 bits.
+    made.is_counted, made.length = ir.Constant(ir.IntType(1), 1), loop.length
     return made._getvalue()
 
 
 def _length(context: Any, builder: ir.IRBuilder, type_: types.Type, value: ir.Value) -> ir.Value:
     """How many values a sequence has."""
     if isinstance(type_, RangeType):
-        return length_of_range(builder, context.make_helper(builder, type_, value))
+        length: ir.Value = context.make_helper(builder, type_, value).length
+        return length
     if isinstance(type_, EnumerateType):
         return _length(context, builder, type_.sequence, builder.extract_value(value, 0))
     if isinstance(type_, ReversedType):
@@ -158,6 +160,6 @@ def _in_range(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
 
 @registry.lower_constant(RangeType)
 def _constant(context: Any, builder: ir.IRBuilder, type_: Any, value: Any) -> ir.Value:
-    return ir.Constant.literal_struct(
-        [I64(value.start), I64(value.stop), I64(value.step), is_counted(builder, I64(value.step))]
-    )
+    ends = [I64(value.start), I64(value.stop), I64(value.step)]
+    length = max(0, -((value.start - value.stop) // value.step))  # `len` has none beyond 63 bits
+    return ir.Constant.literal_struct([*ends, I64(length), is_counted(builder, ends[2])])
