@@ -89,7 +89,7 @@ def test_int32_sums_do_not_wrap():
 
 
 def test_functions_without_kernels_stay_numbas(launches, monkeypatch):
-    """A plain loop is Numba's own, with a warning; an error where the fallback is switched off."""
+    """A plain loop is Numba's own, with a warning; an error where the fallback is off."""
 
     @numba.njit
     def running(a):

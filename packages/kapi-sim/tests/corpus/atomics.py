@@ -296,7 +296,7 @@ class reference_in_the_wrong_space:
         if nd_item.get_local_id(0) == 0:
             count[0] = 0
         kapi.group_barrier(nd_item.get_group())
-        kapi.AtomicRef(count, 0, address_space=kapi.AddressSpace.GENERIC).fetch_add(1)
+        kapi.AtomicRef(count, 0).fetch_add(1)
 
 
 class load_that_releases:

@@ -18,7 +18,7 @@ from kapi_numba_offload.run.usm import has_host_memory
 
 __all__ = ["SmallLoop", "most_elements"]
 
-_DEFAULT = 8192  # elements: NumPy's time for some operations on them is that of one launch
+_DEFAULT = 32768  # elements: with fewer, NumPy needs less time for some operations than their launches
 
 
 def most_elements() -> int:

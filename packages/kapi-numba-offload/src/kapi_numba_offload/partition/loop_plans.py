@@ -12,7 +12,7 @@ import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, why_in_place
 from kapi_numba_offload.analysis.effects import has_effects
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind
 from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.elements.statements import Place
@@ -488,13 +488,19 @@ def _is_of_arrays(facts: Facts, statement: ast.stmt) -> bool:
     """Whether a statement computes with whole arrays or rows on the device."""
     return any(
         isinstance(each, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.AugAssign))
-        and any(_is_row(facts, inner) for inner in ast.iter_child_nodes(each) if isinstance(inner, ast.expr))
+        and (
+            any(_is_row(facts, inner) for inner in ast.iter_child_nodes(each) if isinstance(inner, ast.expr))
+            or (isinstance(each, ast.AugAssign) and _is_row_kind(facts.kinds.target(each)))
+        )
         for each in ast.walk(statement)
     )
 
 
 def _is_row(facts: Facts, node: ast.expr) -> bool:
-    kind = facts.kinds.kind(node)
+    return _is_row_kind(facts.kinds.kind(node))
+
+
+def _is_row_kind(kind: Kind) -> bool:
     return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0
 
 
