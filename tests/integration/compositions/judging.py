@@ -19,6 +19,8 @@ _GUARDED = ("index", "loop bound", "loop start", "loop step")
 _OPEN = {"DtypeError": "a Python int that does not fit", "ZeroDivisionError": "an integer divided by zero"}
 """What the simulator raises by numbers.md where NumPy goes on, and why."""
 
+_NOT_OF_BOOLS = {f"{name} of {kind}" for name in (".bit_count()", "round", "round to digits") for kind in ("wb", "lb")}
+"""What Python's bools have and kernels refuse of them."""
 _EXPLAINED = {("/ of wc, f8", 154), ("/ of wc, wf", 154)}
 """Names and work-items: 0j by the smallest float is 0j to Python's complex numbers, nan to NumPy's and to kernels."""
 
@@ -111,7 +113,12 @@ def _judged(
     if number in device.refused:
         counts["refused"] += 1
         # Python refuses what it comes to: a branch that no work-item takes refuses nothing.
-        if in_simulator or each.is_mixed or set(raised.values()) & {"TypeError", "AttributeError", "DtypeError"}:
+        if (
+            in_simulator
+            or each.is_mixed
+            or each.name in _NOT_OF_BOOLS
+            or set(raised.values()) & {"TypeError", "AttributeError", "DtypeError"}
+        ):
             return []
         if not _is_reached(each):
             return []
