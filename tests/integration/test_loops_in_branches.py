@@ -184,6 +184,86 @@ def of_chosen_views(item, n, x, out):
     row[i] = k
 
 
+def condition_in_a_counted_loop(item, n, x, out):
+    i = item.get_id(0)
+    v = 0.0
+    w = 0.0
+    for _ in range(x):
+        w -= 2
+        if i % 3 == 1:
+            v += 4
+            w -= 4
+    out[0, i] = v
+    out[1, i] = w
+
+
+def condition_of_memory_in_a_counted_loop(item, n, x, out):
+    i = item.get_id(0)
+    out[2, i] = i % 3
+    w = 1
+    v = 0
+    for _ in range(x):
+        w = w ^ (w << 3)
+        if out[2, i] > 0:
+            v ^= 5
+    out[0, i] = v
+    out[1, i] = w
+
+
+def choice_in_a_counted_loop(item, n, x, out):
+    i = item.get_id(0)
+    v = np.float32(0.0)
+    w = np.float32(0.0)
+    for _ in range(x):
+        w += np.float32(1)
+        v = w if i % 3 == 1 else v
+    out[0, i] = v
+    out[1, i] = w
+
+
+def integers_in_a_counted_loop(item, n, x, out):
+    i = item.get_id(0)
+    w = 1
+    v = 0
+    for _ in range(x):
+        w = w * 3
+        if i % 3 == 1:
+            v += w
+    out[0, i] = v
+    out[1, i] = w
+
+
+def counted_loops_in_arms_in_a_loop(item, n, x, out):
+    i = item.get_id(0)
+    v = 0.0
+    w = 0.0
+    for _ in range(x):
+        w += 1
+        if i % 3 == 1:
+            for _ in range(n):
+                v += 2
+        else:
+            for _ in range(x):
+                w -= 2
+    out[0, i] = v
+    out[1, i] = w
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        condition_in_a_counted_loop,
+        condition_of_memory_in_a_counted_loop,
+        choice_in_a_counted_loop,
+        integers_in_a_counted_loop,
+        counted_loops_in_arms_in_a_loop,
+    ],
+    ids=lambda function: function.__name__,
+)
+def test_conditions_in_counted_loops_are_each_work_items_own(function):
+    check(function)
+
+
 @pytest.mark.parametrize(
     "function",
     [in_two_arms, in_two_branches, in_arms_in_a_loop, beside_loops_of_their_own_length, of_chosen_views],

@@ -7,6 +7,7 @@ import pytest
 from numba import prange
 
 from kapi_numba_offload import OffloadFallbackWarning, explain
+from kapi_numba_offload.analysis.decompile import definition_from_ir
 from kapi_numba_offload.loops import host_copies
 from kapi_numba_offload.run import usm
 from kapi_sim import KernelCompilationError
@@ -76,8 +77,16 @@ def test_what_is_not_offloaded_is_told():
     assert "nothing of it was offloaded" in str(explain(f, np.ones(2)))
 
 
-def test_function_with_branches_needs_its_source():
+def test_function_with_branches_and_without_source_runs_on_the_host():
     scope = {"numba": numba}
     exec("@numba.njit\ndef f(a, n):\n    if n > 1:\n        return a * 2\n    return a + 1\n", scope)
+    with pytest.warns(OffloadFallbackWarning, match=r"\[no-source\]"):
+        given = scope["f"](dpnp.ones(3), 2)
+    assert given.asnumpy().tolist() == [2, 2, 2]
+
+
+def test_function_without_source_is_read_back_if_it_has_no_branches():
+    scope = {}
+    exec("def f(a, n):\n    if n > 1:\n        return a * 2\n    return a + 1\n", scope)
     with raises(KernelCompilationError, "offload-needs-source"):
-        scope["f"](dpnp.ones(3), 2)
+        definition_from_ir(scope["f"], None)

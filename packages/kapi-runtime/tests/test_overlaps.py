@@ -66,7 +66,7 @@ def test_message_names_arguments_bytes_and_the_way_out():
     pointer = a.get_array()._pointer
     assert caught.value.message == (
         "arguments `source` and `target` of kernel `copy`, which writes `target`, must not overlap unless they are the "
-        "same view, for work-items run in any order, got\n"
+        "same view, since work-items run in any order, got\n"
         f"  `source` in bytes {pointer:#x} to {pointer + 71:#x}\n"
         f"  `target` in bytes {pointer + 8:#x} to {pointer + 79:#x}\n"
         "Give the kernel a copy of one: `source = source.copy()`"

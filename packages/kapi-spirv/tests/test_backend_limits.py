@@ -50,8 +50,8 @@ def overflowing(name):
 
 WIDE = kernel("""
     %wide = zext i64 %n to i128
-    %product = mul i128 %wide, %wide
-    %high = lshr i128 %product, 64
+    %turned = shl i128 %wide, %wide
+    %high = lshr i128 %turned, 64
     %result = trunc i128 %high to i64
     store i64 %result, ptr addrspace(1) %p
 """)

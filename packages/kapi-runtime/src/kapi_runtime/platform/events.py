@@ -155,8 +155,7 @@ def event_elapsed_time(start: Event, end: Event) -> float:
     >>> cuda.event_elapsed_time(start, cuda.event())
     Traceback (most recent call last):
       ...
-    kapi_sim.errors.KernelLaunchError: an event must be recorded before it is timed, got one that was not: \
-`record()` it [event-unrecorded]
+    kapi_sim.errors.KernelLaunchError: an event without a record has no time: call its record() first [event-unrecorded]
     """
     return Event.elapsed_time(start, end)
 

@@ -175,8 +175,7 @@ def profile_stop() -> Recording:
     >>> cuda.profile_stop()
     Traceback (most recent call last):
       ...
-    kapi_sim.errors.KernelLaunchError: profiling must be started before it is stopped, got none: call \
-profile_start() [profiling-stopped]
+    kapi_sim.errors.KernelLaunchError: profiling is not running: call profile_start() first [profiling-stopped]
     """
     recording = _end()
     _ = recording.entries

@@ -1,4 +1,4 @@
-"""Wrong numbers of Intel's OpenCL CPU compiler, avoided: loops that nobody can count, and ways that work-items part."""
+"""Wrong numbers of Intel's OpenCL CPU compiler, avoided: conditions in loops, and ways that work-items part."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ _UNIFORM_CALLS = ("get_global_size", "get_local_size", "get_group_id", "get_num_
 
 
 def keep_conditions_in_loops(text: str) -> str:
-    """LLVM IR text in which loops of unknown length have no ways that the compiler of a CPU takes for all work-items.
+    """LLVM IR text in which loops have no ways that the compiler of a CPU takes for all work-items.
 
-    Intel's OpenCL CPU compiler (2026.2) takes such a condition out of the loop, a loop for each outcome, and then lets
-    all work-items of a vector go the way of one of them, from OpenCL C as well (`while(k < 6) {k += n; if (c) x++;}`).
-    Loops that count by a constant are right. The condition is combined with a zero that the compiler cannot know to be
-    one, of a value that changes in the loop.
+    A condition in a loop may be the same in each turn, and differ between work-items. Intel's OpenCL CPU compiler
+    (2026.2) takes it out of the loop, a loop for each outcome, and then lets all work-items of a vector go the way of
+    one of them, from OpenCL C as well (`while(k < 6) {k += n; if (c) x++;}`). It is wrong where the loop has a value
+    that is the same for all work-items and has no closed form, a sum of floats for one, counted loops included. The
+    condition is combined with a zero that the compiler cannot know to be one, of a value that changes in the loop.
 
     It does the same where the author wrote the two loops, each in an arm of an `if` or in an `if` of its own: a value
     that is the same for all work-items on either way is then taken to be the same after both, and is one work-item's.
@@ -120,8 +121,8 @@ class _Function(Function):
                     self._forward[block].add(target)
                     self._forward_before[target].add(block)
 
-    def _loops(self, blocks: set[str], is_uncounted: bool = False) -> list[tuple[str, set[str], set[str]]]:
-        """Header, blocks, and blocks of inner loops, of each loop that is of unknown length or in one that is."""
+    def _loops(self, blocks: set[str]) -> list[tuple[str, set[str], set[str]]]:
+        """Header, blocks, and blocks of inner loops, of each loop."""
         found = []
         for loop in self.cycles(blocks):
             headers = [block for block in loop if self.before[block] - loop]
@@ -129,44 +130,14 @@ class _Function(Function):
                 continue
             rest = loop - set(headers)
             inner = set().union(*self.cycles(rest)) if rest else set()
-            here = is_uncounted or not self._is_counted(loop, headers[0])
-            if here:
-                found.append((headers[0], loop, inner))
-            found += self._loops(rest, here)
+            found.append((headers[0], loop, inner))
+            found += self._loops(rest)
         return found
-
-    def _is_counted(self, loop: set[str], header: str) -> bool:
-        """Whether each way out of a loop compares a counter of constant steps with what the loop does not change."""
-        for block in loop:
-            if self.next[block] <= loop:
-                continue
-            condition = _CONDITION.match(self.lines[self.blocks[block][-1]])
-            made = self.made.get(condition.group(1), ("", ""))[1] if condition else ""
-            operands = re.match(r"icmp (?:samesign )?\w+ \w+ (\S+), (\S+)", made)
-            if not operands:
-                return False
-            one, other = operands.groups()
-            is_counter = (self._counts(one, header), self._counts(other, header))
-            is_fixed = (self.made.get(one, ("",))[0] not in loop, self.made.get(other, ("",))[0] not in loop)
-            if not ((is_counter[0] and is_fixed[1]) or (is_counter[1] and is_fixed[0])):
-                return False
-        return True
-
-    def _counts(self, name: str, header: str) -> bool:
-        """Whether a value is a loop's counter of constant steps, before or after its step."""
-        block, made = self.made.get(name, ("", ""))
-        step = re.match(r"(?:add|sub) .*?(%\S+), -?\d+$", made)
-        if step:
-            block, made = self.made.get(step.group(1), ("", ""))
-            return block == header and made.startswith("phi ")
-        incoming = re.findall(r"\[ (%\S+), ", made) if block == header and made.startswith("phi ") else []
-        steps = [self.made.get(each, ("", ""))[1] for each in incoming]
-        return any(re.match(rf"(?:add|sub) .*?{re.escape(name)}, -?\d+$", each) for each in steps)
 
     # -- ways
 
     def _is_parted(self, loops: list[tuple[str, set[str], set[str]]]) -> bool:
-        """Whether some work-items may come to one loop of unknown length while others come to another one."""
+        """Whether some work-items may come to one loop while others come to another one."""
         ways = [self._ways(header) for header, loop, _inner in loops if not self._meets(loop)]
         return len(ways) > 1 and any(each != ways[0] for each in ways)
 
