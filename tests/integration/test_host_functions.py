@@ -81,8 +81,11 @@ def test_dpnp_array_is_read_alike_from_its_structure_and_by_its_protocol(view):
     assert usm_structures.struct_key(array) is not None
     assert usm_structures.struct_key(array.get_array()) == usm_structures.struct_key(array)
     fields = kapi_types.array_fields(array)
-    by_fields = kapi_types.array_type(fields).copy(usm_type="shared")
-    assert numba.typeof(array) == numba.typeof(array.get_array()) == by_fields
+    found, by_fields = numba.typeof(array), kapi_types.array_type(fields)
+    assert found == numba.typeof(array.get_array())
+    assert found.usm_type == "shared"
+    for name in ("dtype", "ndim", "layout", "mutable", "aligned"):
+        assert getattr(found, name) == getattr(by_fields, name)
     assert views.host_fields(array, 2) == (fields.pointer, *array.shape, *array.strides)
 
 

@@ -13,6 +13,7 @@ import cmath
 import math
 import operator
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,8 @@ def _of_floats(name: str) -> Callable[..., Any]:
         numbers = tuple(float(each) if isinstance(each, (int, np.integer, np.bool_)) else each for each in numbers)
         if kind is not float:  # Python's numbers take the type of the strong ones that they meet
             numbers = tuple(number if isinstance(number, np.generic) else kind(number) for number in numbers)
+        if name == "fma":
+            return _fused(kind, *numbers)
         if name in ("nextafter", "ulp"):
             of = np.float64 if kind is float else kind
             given = [of(number) for number in numbers]
@@ -155,6 +158,27 @@ def _of_floats(name: str) -> Callable[..., Any]:
             return kind(_BEYOND[name](*map(float, numbers)))
 
     return function
+
+
+def _fused(kind: Any, x: Any, y: Any, z: Any) -> Any:
+    """The exact value, rounded once; what is not finite is computed as written."""
+    numbers = [float(each) for each in (x, y, z)]
+    if not all(map(math.isfinite, numbers)):
+        return kind(np.float64(numbers[0]) * np.float64(numbers[1]) + np.float64(numbers[2]))
+    exact = Fraction(numbers[0]) * Fraction(numbers[1]) + Fraction(numbers[2])
+    if not exact:  # the sign of a zero is the sum's
+        return kind(np.float64(numbers[0]) * np.float64(numbers[1]) + np.float64(numbers[2]))
+    try:
+        near = float(exact)
+    except OverflowError:
+        near = math.inf if exact > 0 else -math.inf
+    found = kind(near)
+    if kind in (float, np.float64) or not np.isfinite(found):
+        return found
+    # Rounded twice, a half may have gone the wrong way: its neighbour may be nearer, or as near and even.
+    other = np.nextafter(found, kind(np.copysign(np.inf, exact - Fraction(float(found)))))
+    gaps = [abs(exact - Fraction(float(each))) if np.isfinite(each) else math.inf for each in (found, other)]
+    return other if gaps[1] < gaps[0] else found
 
 
 def _ulp(x: Any) -> Any:

@@ -143,8 +143,9 @@ def array_fields(value: Any) -> ArrayFields:
 
 def is_masked(value: object) -> bool:
     """Whether `value` is a masked array; imports no `numpy.ma`, which takes as long as many launches."""
-    masked = sys.modules.get("numpy.ma")
-    return masked is not None and isinstance(value, masked.MaskedArray)
+    # Another thread may be importing it: before it has the class, nobody has an instance.
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    return masked is not None and isinstance(value, masked)
 
 
 def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
