@@ -176,7 +176,7 @@ def _fused(kind: Any, x: Any, y: Any, z: Any) -> Any:
     if kind in (float, np.float64) or not np.isfinite(found):
         return found
     # Rounded twice, a half may have gone the wrong way: its neighbour may be nearer, or as near and even.
-    other = np.nextafter(found, kind(np.copysign(np.inf, exact - Fraction(float(found)))))
+    other = np.nextafter(found, kind(np.inf if exact > Fraction(float(found)) else -np.inf))
     gaps = [abs(exact - Fraction(float(each))) if np.isfinite(each) else math.inf for each in (found, other)]
     return other if gaps[1] < gaps[0] else found
 
