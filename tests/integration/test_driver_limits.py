@@ -223,6 +223,9 @@ STEPS = {
     "branch in an uncounted loop": (
         "float v = 0; long k = 0; while (k < 256) { k += n; if (i % 2 > 0) v += 1; } o[i] = v;"
     ),
+    "branch in a counted loop": (
+        "float v = 0, w = 0; for (long k = 0; k < n; k++) { w -= 2; if (i % 2 > 0) v -= w; } o[i] = v / 68;"
+    ),
     "uncounted loops in two arms": (
         "float v = 0; if (i % 2 > 0) { long k = 0; while (k < 256) { k += n; v += 1; } }"
         "else { long k = 0; while (k < 256) { k += n; } } o[i] = v;"
@@ -235,7 +238,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize("fault", STEPS)
-def test_driver_is_asked_for_loops_it_cannot_count(fault, observe):
+def test_driver_is_asked_for_conditions_and_ways_in_loops(fault, observe):
     """`kapi_spirv.emission.unswitching`; in kernels here and in `test_loops_in_branches`."""
     done = in_opencl_c(f"print(run({STEPS[fault]!r}, 16).tolist() == [0, 4] * 8)")
     observe(fault, outcome(done, "True\n"))
