@@ -42,6 +42,8 @@ def compilations(monkeypatch, tmp_path):
     return noted
 
 
+# The film of the example before may go in the middle of the next one.
+@pytest.mark.filterwarnings("ignore:Animation was deleted", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_kernels_of_an_example_assemble(example, compilations, ptxas, tmp_path):
     with warnings.catch_warnings():

@@ -19,8 +19,6 @@ _GUARDED = ("index", "loop bound", "loop start", "loop step")
 _OPEN = {"DtypeError": "a Python int that does not fit", "ZeroDivisionError": "an integer divided by zero"}
 """What the simulator raises by numbers.md where NumPy goes on, and why."""
 
-_NOT_OF_BOOLS = {f"{name} of {kind}" for name in (".bit_count()", "round", "round to digits") for kind in ("wb", "lb")}
-"""What Python's bools have and kernels refuse of them."""
 _EXPLAINED = {("/ of wc, f8", 154), ("/ of wc, wf", 154)}
 """Names and work-items: 0j by the smallest float is 0j to Python's complex numbers, nan to NumPy's and to kernels."""
 
@@ -116,7 +114,7 @@ def _judged(
         if (
             in_simulator
             or each.is_mixed
-            or each.name in _NOT_OF_BOOLS
+            or _is_of_bools(each, device.refused[number])
             or set(raised.values()) & {"TypeError", "AttributeError", "DtypeError"}
         ):
             return []
@@ -180,6 +178,11 @@ def _judged(
                 )
             )
     return found
+
+
+def _is_of_bools(each: Statement, refusal: str) -> bool:
+    """Whether it counts the bits of a Python bool, of which kernels do not."""
+    return ".bit_count()" in each.name and "Python bool has no" in refusal
 
 
 def _is_reached(each: Statement) -> bool:

@@ -11,10 +11,14 @@ __all__ = ["keep_conditions_in_loops"]
 _PHI = re.compile(r"^phi (i\d+|half|float|double) ")
 _JOINED = re.compile(r"^  (?:%\"[^\"]*\"|%[-\w.$]+) = phi ([^\[]+?) (\[.*)$")
 _CONDITION = re.compile(r"^  (?:(?:%\S+) = select |br )(?:[a-z]+ )*i1 (%\"[^\"]*\"|%[-\w.$]+),")
+_LOGIC = re.compile(r"^  \S+ = (?:(?:and|or|xor)(?: disjoint)? i1 |select i1 [^,]+, i1 )(\S+), (?:i1 )?(\S+)$")
+_SWITCH = re.compile(r"^  switch (i\d+) (%\"[^\"]*\"|%[-\w.$]+), label")
 _BITS = {"half": "i16", "float": "i32", "double": "i64"}
 _ZERO = (
     "  %kapi.kept.size = call spir_func i64 @_Z15get_global_sizej(i32 0)",
-    "  %kapi.kept.zero = ashr i64 %kapi.kept.size, 63",
+    "  %kapi.kept.high = lshr i64 %kapi.kept.size, 62",
+    # Of a sign alone, the compiler knows what it leaves of a counter that is never zero: bits of all places are mixed.
+    "  %kapi.kept.zero = mul i64 %kapi.kept.high, 7046029254386353131",
 )
 _DIFFERENT = (
     *(f"  %kapi.kept.id.{axis} = call spir_func i64 @_Z13get_global_idj(i32 {axis})" for axis in range(3)),
@@ -76,15 +80,36 @@ class _Function(Function):
         for header, loop, inner in loops:
             for block in loop - inner:
                 for number in self.blocks[block]:
-                    condition = _CONDITION.match(self.lines[number])
-                    if condition and self._is_at_risk(condition.group(1), loop):
-                        changed |= self._change(number, condition, header, added)
+                    for start, end, type_ in self._deciding(number):
+                        if self._is_at_risk(self.lines[number][start:end], loop):
+                            changed |= self._change(number, (start, end), type_, header, added)
         parted = is_parted and self._differ_where_ways_meet(added)
         if changed or parted:
             entry = next(iter(self.blocks.values()))
             added[entry[0]] = [*_ZERO, *(_DIFFERENT if parted else ()), *added.get(entry[0], [])]
 
-    def _change(self, number: int, condition: re.Match[str], header: str, added: dict[int, list[str]]) -> bool:
+    def _deciding(self, number: int) -> list[tuple[int, int, str]]:
+        """Where in a line the names stand that decide a way or a choice, or a part of what does, with their types.
+
+        The last one is first, so that a change leaves the places of the others.
+        """
+        line = self.lines[number]
+        found: list[tuple[int, int, str]] = []
+        switch = _SWITCH.match(line)
+        if switch:
+            return [(*switch.span(2), switch.group(1))]
+        logic = _LOGIC.match(line)
+        if logic:
+            found += [(*logic.span(place), "i1") for place in (2, 1) if logic.group(place).startswith("%")]
+        condition = _CONDITION.match(line)
+        if condition:
+            found.append((*condition.span(1), "i1"))
+        return found
+
+    def _change(
+        self, number: int, place: tuple[int, int], type_: str, header: str, added: dict[int, list[str]]
+    ) -> bool:
+        """Mix what stands in a place of a line with a value that changes in the loop, so that it is itself still."""
         for each in self.blocks[header]:
             made = MADE.match(self.lines[each])
             phi = _PHI.match(made.group(2)) if made else None
@@ -92,7 +117,8 @@ class _Function(Function):
                 break
         else:
             return False
-        name, value, bits = f"%kapi.kept.{number}", made.group(1), _BITS.get(phi.group(1), phi.group(1))
+        name, value, bits = f"%kapi.kept.{number}.{place[0]}", made.group(1), _BITS.get(phi.group(1), phi.group(1))
+        line = self.lines[number]
         code = []
         if bits != phi.group(1):
             code.append(f"  {name}.bits = bitcast {phi.group(1)} {value} to {bits}")
@@ -103,10 +129,13 @@ class _Function(Function):
             zero = f"{name}.zero"
         code.append(f"  {name}.none = and {bits} {value}, {zero}")
         code.append(f"  {name}.never = icmp ne {bits} {name}.none, 0")
-        code.append(f"  {name} = xor i1 {condition.group(1)}, {name}.never")
-        added[number] = code
-        line = self.lines[number]
-        self.lines[number] = line[: condition.start(1)] + name + line[condition.end(1) :]
+        never = f"{name}.never"
+        if type_ != "i1":
+            code.append(f"  {name}.wide = sext i1 {never} to {type_}")
+            never = f"{name}.wide"
+        code.append(f"  {name} = xor {type_} {line[slice(*place)]}, {never}")
+        added.setdefault(number, []).extend(code)
+        self.lines[number] = line[: place[0]] + name + line[place[1] :]
         return True
 
     # -- loops

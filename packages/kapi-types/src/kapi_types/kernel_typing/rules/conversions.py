@@ -220,6 +220,8 @@ class RoundType(types.Callable, types.Opaque):
             given = tuple(self._parameters.bind(*args, **kws).arguments.values())
         except TypeError:
             return None
+        if given and given[0] == weak_bool:
+            given = (weak_int, *given[1:])
         if not given or not is_number(given[0]) or isinstance(given[0], types.Complex):
             return None
         if len(given) == 1:
