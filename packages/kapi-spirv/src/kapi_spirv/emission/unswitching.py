@@ -83,7 +83,7 @@ class _Function(Function):
                     for start, end, type_ in self._deciding(number):
                         if self._is_at_risk(self.lines[number][start:end], loop):
                             changed |= self._change(number, (start, end), type_, header, added)
-        parted = is_parted and self._differ_where_ways_meet(added)
+        parted = is_parted and self._differ_where_ways_meet({header for header, _, _ in loops}, added)
         if changed or parted:
             entry = next(iter(self.blocks.values()))
             added[entry[0]] = [*_ZERO, *(_DIFFERENT if parted else ()), *added.get(entry[0], [])]
@@ -174,8 +174,12 @@ class _Function(Function):
         """Whether work-items meet in a loop, which therefore all of them come to."""
         return any(_MEETING.search(self.lines[number]) for block in loop for number in self.blocks[block])
 
-    def _differ_where_ways_meet(self, added: dict[int, list[str]]) -> bool:
-        """Let one of the values that meet in a block be, for all that a compiler knows, of each work-item's own."""
+    def _differ_where_ways_meet(self, headers: set[str], added: dict[int, list[str]]) -> bool:
+        """Let one of the values that meet in a block be, for all that a compiler knows, of each work-item's own.
+
+        A value of the turn before the last one stays as it is: where it meets what differs, the compiler takes the
+        one of the last turn for it.
+        """
         changed = False
         for block, numbers in self.blocks.items():
             if len(self._forward_before[block]) < 2:
@@ -185,7 +189,9 @@ class _Function(Function):
                 if phi is None:
                     break
                 incoming = [each for each in INCOMING.finditer(phi.group(2)) if self._is_only(each.group(2), block)]
-                if not incoming:
+                if not incoming or any(
+                    self._is_of_a_turn_before(name, headers) for name, _ in INCOMING.findall(phi[2])
+                ):
                     continue
                 # A constant rather than a value, which may be known to differ already.
                 chosen = min(incoming, key=lambda each: each.group(1).startswith("%"))
@@ -197,6 +203,11 @@ class _Function(Function):
                     self.lines[number] = line[: start + chosen.start(1)] + name + line[start + chosen.end(1) :]
                     changed = True
         return changed
+
+    def _is_of_a_turn_before(self, name: str, headers: set[str]) -> bool:
+        """Whether a value is what a loop's variable was at the start of a turn."""
+        block, made = self.made.get(name, ("", ""))
+        return block in headers and made.startswith("phi ")
 
     def _is_only(self, before: str, block: str) -> bool:
         """Whether a block leads to another forwards, by one edge: by two, a phi must have one value for both."""
