@@ -91,7 +91,7 @@ def test_numpy_conversions_give_their_own_type(typing_context, strong):
 
 
 def test_round_gives_a_python_int(typing_context):
-    """`round(x)` without digits is a weak int, for weak and strong numbers and Python's bools; NumPy's have no `round`."""
+    """`round(x)` without digits is a weak int, for all numbers and Python's bools; NumPy's bools have no `round`."""
     for operand in VALUES:
         wanted = weak_int if is_number(operand) or operand == weak_bool else None
         assert kapis(typing_context, round, operand) == wanted
