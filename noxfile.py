@@ -63,7 +63,7 @@ BUDGETS = {
     "imports": 30,
     "house": 50,
     "types": 40,
-    "integration": 480,
+    "integration": 560,
     "isolated(kapi-numba-offload)": 260,
     "isolated(kapi-runtime)": 300,
     "isolated(kapi-spirv)": 140,
