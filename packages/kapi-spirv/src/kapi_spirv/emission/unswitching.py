@@ -11,7 +11,9 @@ __all__ = ["keep_conditions_in_loops"]
 _PHI = re.compile(r"^phi (i\d+|half|float|double) ")
 _JOINED = re.compile(r"^  (?:%\"[^\"]*\"|%[-\w.$]+) = phi ([^\[]+?) (\[.*)$")
 _CONDITION = re.compile(r"^  (?:(?:%\S+) = select |br )(?:[a-z]+ )*i1 (%\"[^\"]*\"|%[-\w.$]+),")
-_LOGIC = re.compile(r"^  \S+ = (?:(?:and|or|xor)(?: disjoint)? i1 |select i1 [^,]+, i1 )(\S+), (?:i1 )?(\S+)$")
+_LOGIC = re.compile(
+    r"^  \S+ = (?:(?:and|or|xor)(?: disjoint)? i1 |select i1 [^,]+, i1 )([^\s,]+), (?:i1 )?([^\s,]+)(?:, !.*)?$"
+)
 _SWITCH = re.compile(r"^  switch (i\d+) (%\"[^\"]*\"|%[-\w.$]+), label")
 _BITS = {"half": "i16", "float": "i32", "double": "i64"}
 _ZERO = (

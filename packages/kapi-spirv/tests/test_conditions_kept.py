@@ -1,0 +1,48 @@
+"""Conditions that are kept in loops, by the IR that comes out."""
+
+from __future__ import annotations
+
+import pytest
+
+from kapi_spirv.emission.unswitching import keep_conditions_in_loops
+
+LOOP = """define void @f(i1 %parts, i64 %n, ptr %p) {{
+entry:
+  %id = call spir_func i64 @_Z13get_global_idj(i32 0)
+  %fixed = icmp eq i64 %id, 1
+  br label %turn
+
+turn:
+  %k = phi i64 [ 0, %entry ], [ %next, %turn ]
+  %changes = icmp ugt i64 %k, 1
+  {line}
+  %step = select i1 %both, i64 1, i64 2
+  %next = add i64 %k, %step
+  %more = icmp ult i64 %next, %n
+  br i1 %more, label %turn, label %end
+
+end:
+  ret void
+}}
+"""
+
+
+@pytest.mark.parametrize("end", ["", ", !prof !2"])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "and i1 %fixed, %changes",
+        "or i1 %changes, %fixed",
+        "xor i1 %changes, %fixed",
+        "select i1 %fixed, i1 %changes, i1 false",
+        "select i1 %changes, i1 %fixed, i1 false",
+        "select i1 %changes, i1 true, i1 %fixed",
+    ],
+)
+def test_part_of_a_condition_is_kept_in_its_loop(operation, end):
+    text = keep_conditions_in_loops(LOOP.format(line=f"%both = {operation}{end}"))
+    made = next(line for line in text.splitlines() if line.startswith("  %both = "))
+    assert "%fixed" not in made
+    assert "%changes" in made
+    assert made.endswith(end)
+    assert text.count("xor i1 %fixed, %kapi.kept.") == 1
