@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 import kapi_runtime as kapi
 from workloads import Workload
 from workloads.second import one_kernel
+from workloads.second.group_sum import sum_numba
 
 __all__ = ["build"]
 
@@ -42,16 +42,6 @@ def tree_sum(item: kapi.NdItem, x, sums, tile):
         half //= 2
     if lane == 0:
         sums[group.get_group_id(0)] = tile[0]
-
-
-@numba.njit(parallel=True)
-def sum_numba(x, sums):
-    share = x.shape[0] // sums.shape[0]
-    for part in numba.prange(sums.shape[0]):
-        total = np.float32(0)
-        for i in range(part * share, (part + 1) * share):
-            total += x[i]
-        sums[part] = total
 
 
 def build(scale: float) -> Workload:
