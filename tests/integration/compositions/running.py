@@ -16,7 +16,7 @@ from compositions.statements import LEVELS, Statement, count, statement
 
 __all__ = ["main", "run_in_processes", "total"]
 
-BATCH = 600
+BATCH = 300
 _SECONDS = 3.0  # for a statement, on a machine that does much else
 
 

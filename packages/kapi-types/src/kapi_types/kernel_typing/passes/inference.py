@@ -111,7 +111,7 @@ class _Constraints(typeinfer.ConstraintNetwork):
         for constraint in self.constraints:
             try:
                 constraint(typeinfer)
-            except errors.TypingError as error:
+            except (errors.TypingError, ProblemsFound) as error:  # the latter of a function that is called
                 located = errors.TypingError(str(error), loc=constraint.loc, highlighting=False)
                 located.__cause__ = error
                 found.append(located)
