@@ -69,6 +69,8 @@ class Statement:
         Whether the sign of zero is not defined.
     reads_sign : bool
         Whether it shows the sign of nan, which is not defined.
+    least : float
+        As for operations.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Statement:
     is_mixed: bool = False
     may_turn_zero: bool = False
     reads_sign: bool = False
+    least: float = 0.0
 
     @property
     def text(self) -> str:
@@ -345,6 +348,7 @@ def _stored(
         is_mixed,
         operation.may_turn_zero,
         operation.reads_sign,
+        operation.least,
     )
 
 
@@ -410,7 +414,10 @@ def _consumed(
     # Of two zeros in a group, either is the smaller.
     turns = turns or bool(consumer.group and consumer.group[2] in ("minimum", "maximum"))
     stored = result.replace(text, plain)
-    return Statement(name, lines, result, out, ulp, of_complex, consumer, parts, inexact, stored, is_mixed, turns)
+    least = value.operation.least if value is not None and (is_own or consumer.group) else 0.0
+    return Statement(
+        name, lines, result, out, ulp, of_complex, consumer, parts, inexact, stored, is_mixed, turns, False, least
+    )
 
 
 def _of_literal(kind: str) -> str:
