@@ -19,6 +19,7 @@ from .products import name_products
 from .recurrences import break_recurrences
 from .remainders import name_remainders
 from .round_trips import keep_round_trips
+from .signs import hide_zeros_of_negatives
 from .unswitching import keep_conditions_in_loops
 from .validation import forbidden_constructs
 
@@ -53,7 +54,7 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return text, problems
-    text = keep_conditions_in_loops(text)
+    text = hide_zeros_of_negatives(keep_conditions_in_loops(text))
     return hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text)))), []
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-from .functions import INCOMING, NAME, Function, bounds
+from .functions import INCOMING, NAME, Function, bounds, with_zeros
 
 __all__ = ["hide_first_zeros"]
 
 _PHI = re.compile(r"^phi (i8|i16|i32|i64) ")
 _COMPARED = re.compile(r"^icmp (?:samesign )?(sgt|sge|slt|sle) \S+ (\S+), (\S+)$")
-_SIZE = "declare spir_func i64 @_Z15get_global_sizej(i32) nounwind memory(none)"
 
 
 def hide_first_zeros(text: str) -> str:
@@ -22,24 +21,8 @@ def hide_first_zeros(text: str) -> str:
     driver is mended.
     """
     lines = text.split("\n")
-    added: dict[int, list[str]] = {}
-    for first, last in bounds(lines):
-        types = _hide(Function(lines, first, last))
-        if types:
-            entry = next(number for number in range(first + 1, last) if lines[number].startswith("  "))
-            added[entry] = [
-                "  %kapi.first.size = call spir_func i64 @_Z15get_global_sizej(i32 0)",
-                "  %kapi.first.i64 = ashr i64 %kapi.first.size, 63",
-                *(f"  %kapi.first.{each} = trunc i64 %kapi.first.i64 to {each}" for each in sorted(types - {"i64"})),
-            ]
-    if not added:
-        return text
-    result: list[str] = []
-    for number, line in enumerate(lines):
-        result += [*added.get(number, []), line]
-    if not any(line.startswith("declare") and "@_Z15get_global_sizej(" in line for line in lines):
-        result.append(_SIZE)
-    return "\n".join(result)
+    types = {(first, last): _hide(Function(lines, first, last)) for first, last in bounds(lines)}
+    return "\n".join(with_zeros(lines, types, "%kapi.first"))
 
 
 def _hide(function: Function) -> set[str]:
