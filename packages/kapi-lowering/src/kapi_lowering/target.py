@@ -133,6 +133,13 @@ class Target(ABC):
     def emission_request(self) -> dict[str, Any]:
         """What `emission` must know of this target, as JSON takes it."""
 
+    def for_shared_arrays(self) -> Target:
+        """The target of launches that give a kernel one array under two names, and let it write that.
+
+        A target whose code takes it that such arrays share no memory has another one for them.
+        """
+        return self
+
     @abstractmethod
     def is_sound(self, code: bytes) -> bool:
         """Whether emitted code can be used; if not, a new helper process emits it again."""

@@ -348,7 +348,13 @@ def compile_for_current_device(
     chosen = current_device()
     platform = platform_of_device(chosen)
     return platform.compile_function(
-        function, signature, device, platform.target_of(chosen), debug=debug, fastmath=fastmath, opt=opt
+        function,
+        signature,
+        device,
+        platform.target_of(chosen).for_shared_arrays(),
+        debug=debug,
+        fastmath=fastmath,
+        opt=opt,
     )
 
 

@@ -7,7 +7,7 @@ was compiled before needs the value alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from kapi_lowering.target import (
@@ -34,6 +34,9 @@ __all__ = ["KAPI_DEFAULT_TARGET", "SpirvTarget"]
 
 _VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6")
 _FLOAT_WIDTHS = (16, 32, 64)
+ALIASING = "SPV_INTEL_memory_access_aliasing"
+"""The extension by which a module says that its arrays share no memory."""
+
 _DATA_LAYOUT = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64-G1"
 
 
@@ -47,7 +50,8 @@ class SpirvTarget(Target):
         SPIR-V version, "1.0" to "1.6".
     extensions : tuple of str
         SPIR-V extensions that the module may use, such as "SPV_KHR_expect_assume"; those of the float atomics below
-        need not be named.
+        need not be named. With "SPV_INTEL_memory_access_aliasing" the code takes it that an array that it writes shares
+        no memory with another argument.
     has_fp64, has_fp16 : bool
         Whether the devices compute in float64 and in float16; a kernel that needs what they lack is refused, with the
         lines that brought it in.
@@ -131,6 +135,9 @@ class SpirvTarget(Target):
     def emission_request(self) -> dict[str, Any]:
         # LLVM says aloud that it does not know this one, whose words `contraction` writes when LLVM is done.
         return {"extensions": [name for name in self.all_extensions if name != contraction.EXTENSION]}
+
+    def for_shared_arrays(self) -> SpirvTarget:
+        return replace(self, extensions=tuple(each for each in self.extensions if each != ALIASING))
 
     def is_sound(self, code: bytes) -> bool:
         return not has_duplicate_ids(code)

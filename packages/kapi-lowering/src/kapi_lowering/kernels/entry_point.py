@@ -206,8 +206,25 @@ def build_entry_point(
         with cgutils.if_unlikely(builder, status.is_error):
             _record_failure(target, builder, fields.next(), status.code, args[0].ndim, details)
     builder.ret_void()
+    if not context.options.checks_bounds:
+        _tell_extents(context, module, parameters, layout)
     target.finish_entry(function, context.options, is_linear)
     library.add_ir_module(module)
+
+
+def _tell_extents(
+    context: KernelTargetContext, module: ir.Module, parameters: Sequence[Parameter], layout: PackedLayout
+) -> None:
+    """Note for the target where in the packed argument each array without strides has its pointer and its extents.
+
+    ``!kapi.arrays`` has a node for each: the bytes of an element, the place of the pointer, the places of the extents.
+    """
+    for each in parameters:
+        if each.kind == "array" and not each.has_strides:
+            size = context.get_abi_sizeof(context.get_data_type(each.type.dtype))
+            places = [place.offset for place in layout.places(each.name)]
+            node = module.add_metadata([I64(number) for number in (size, *places)])
+            module.add_named_metadata("kapi.arrays", node)
 
 
 def _record_failure(

@@ -133,8 +133,12 @@ class Kernel(DeviceLaunchable):
         place = place_of_host_arrays()
         arguments = read_arguments(self.__name__, names, given, place)
 
-        def compile_for(platform: Platform, target: Target, refused: KernelModule | None) -> KernelModule:
-            return self.modules.get(platform, space, arguments, self.target or target, refused)
+        def compile_for(
+            platform: Platform, target: Target, refused: KernelModule | None, is_shared: bool
+        ) -> KernelModule:
+            target = self.target or target
+            target = target.for_shared_arrays() if is_shared else target
+            return self.modules.get(platform, space, arguments, target, refused)
 
         return prepare(self.__name__, space, arguments, place, compiled(space, arguments, compile_for))
 

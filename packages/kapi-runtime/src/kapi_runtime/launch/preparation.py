@@ -26,8 +26,8 @@ from kapi_sim.shown import shown
 
 __all__ = ["CompileFor", "Made", "Prepared", "compiled", "prepare"]
 
-CompileFor = Callable[["Platform", "Target", "KernelModule | None"], "KernelModule"]
-"""From a platform, a target, and a module that a driver refused, to a module."""
+CompileFor = Callable[["Platform", "Target", "KernelModule | None", bool], "KernelModule"]
+"""From a platform, a target, a module that a driver refused, and whether written arrays are shared, to a module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,21 +213,25 @@ def compiled(space: Range | NdRange, arguments: Arguments, compile_for: CompileF
         What it is given.
     compile_for : callable
         Gives the module for arguments of these types and a target, and for a module that a driver refused the one that
-        was compiled anew, or the same.
+        was compiled anew, or the same; one that lets arrays be the same view, where they are.
     """
 
-    def make(platform: Platform, queue: Any) -> Made:
+    def built(platform: Platform, queue: Any, is_shared: bool) -> tuple[KernelModule, BuiltKernel]:
         target = platform.target_of(platform.device_of(queue))
-        module = compile_for(platform, target, None)
+        module = compile_for(platform, target, None, is_shared)
         try:
-            kernel = platform.built(module, queue)
+            return module, platform.built(module, queue)
         except DriverError:
-            again = compile_for(platform, target, module)
+            again = compile_for(platform, target, module, is_shared)
             if again is module:
                 raise
             # What the disk cache had and the driver refuses is compiled once more.
-            module, kernel = again, platform.built(again, queue)
-        require_apart(module, arguments)
+            return again, platform.built(again, queue)
+
+    def make(platform: Platform, queue: Any) -> Made:
+        module, kernel = built(platform, queue, False)
+        if require_apart(module, arguments) and module.target != module.target.for_shared_arrays():
+            module, kernel = built(platform, queue, True)
         packed = packed_arguments(module, packed_extents(space, module), arguments)
         return Made(kernel, (packed, *arguments.accessors), module)
 

@@ -9,10 +9,13 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from .aliases import ALIASING, tell_apart
 from .bools import choose_floats, misused_bools
 from .conversions import write_out_conversions
 from .counters import hide_first_zeros
+from .early_reads import read_early
 from .linear_groups import inline_all, linear_groups
+from .narrowing import narrow_counters
 from .negations import hide_negations
 from .powers import name_ldexp
 from .products import name_products
@@ -53,8 +56,10 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return text, problems
-    text = keep_conditions_in_loops(text)
-    return hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text)))), []
+    are_apart = ALIASING in request["extensions"]
+    text = keep_conditions_in_loops(narrow_counters(read_early(text, are_apart)))
+    text = hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text))))
+    return tell_apart(text) if are_apart else text, []
 
 
 def emit(machine: Any, text: str) -> bytes:

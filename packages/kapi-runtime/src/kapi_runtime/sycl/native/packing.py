@@ -127,11 +127,13 @@ def pack_number(plan: Any, row: Any, value: Any) -> Any:
 
 @native
 def are_apart(plan: Any) -> Any:
-    """Whether each array that the kernel writes is the same view as another one, or between other addresses."""
+    """Whether each array that the kernel writes lies between other addresses, or may be another one's view and is."""
     for index in range(plan.pair_count):
         pair = pair_at(plan.pairs + index * PAIR)
         one, other = row_at(pair.first), row_at(pair.second)
-        if may_share(one.low, one.high, other.low, other.high) and not is_one_view(plan, one, other):
+        if may_share(one.low, one.high, other.low, other.high) and not (
+            pair.may_be_one and is_one_view(plan, one, other)
+        ):
             return False
     return True
 

@@ -69,8 +69,9 @@ def pair_rows(module: SpirvModule, rows: Sequence[Row]) -> list[Pair]:
         for row, parameter in zip(leaves, module.parameters, strict=True)
         if parameter.kind == "array"
     ]
+    may_be_one = module.target == module.target.for_shared_arrays()
     return [
-        Pair(ctypes.addressof(row), ctypes.addressof(other))
+        Pair(ctypes.addressof(row), ctypes.addressof(other), may_be_one)
         for (row, is_written), (other, is_other_written) in combinations(arrays, 2)
         if is_written or is_other_written
     ]
