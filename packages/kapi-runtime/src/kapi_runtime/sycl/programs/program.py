@@ -11,9 +11,9 @@ from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 
 from kapi_runtime.platform.log import building
 from kapi_runtime.platform.reset import on_reset
-from kapi_runtime.sycl.build_log import build_log
-from kapi_runtime.sycl.device_summary import describe_device
-from kapi_runtime.sycl.geometry import MAX_WORK_ITEMS
+from kapi_runtime.sycl.devices.device_summary import describe_device
+from kapi_runtime.sycl.programs.build_log import build_log
+from kapi_runtime.sycl.programs.geometry import MAX_WORK_ITEMS
 from kapi_sim.errors import DriverError, LimitError
 from kapi_sim.shown import shown
 from kapi_spirv import SpirvModule

@@ -10,7 +10,7 @@ from typing import Any
 import dpctl
 
 from kapi_runtime.platform.handles import Device
-from kapi_runtime.sycl.device_summary import DpctlDeviceSummary, describe_device, summarize
+from kapi_runtime.sycl.devices.device_summary import DpctlDeviceSummary, describe_device, summarize
 from kapi_sim.errors import DeviceNotFoundError
 
 __all__ = ["DpctlDevice"]

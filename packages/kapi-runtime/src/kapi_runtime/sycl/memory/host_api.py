@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from dpctl.memory import USMAllocationError
 
-from kapi_runtime.sycl.copying import copy_array
-from kapi_runtime.sycl.dlpack import is_on_sycl_device
-from kapi_runtime.sycl.queues import default_queue, describe_queue
-from kapi_runtime.sycl.usm_array import (
+from kapi_runtime.sycl.memory.dlpack import is_on_sycl_device
+from kapi_runtime.sycl.memory.usm_array import (
     UsmArray,
     UsmType,
     coerced_kind,
@@ -25,7 +23,9 @@ from kapi_runtime.sycl.usm_array import (
     shared_array_of,
     usm_array_of,
 )
-from kapi_runtime.sycl.waiting import wait_for
+from kapi_runtime.sycl.queues.copying import copy_array
+from kapi_runtime.sycl.queues.queue import default_queue, describe_queue
+from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import DriverError, ExecutionPlacementError, UsmAllocationError
 from kapi_sim.language.usm_fields import ArrayFields
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from kapi_runtime.platform import callbacks
 from kapi_runtime.platform.handles import Queue
-from kapi_runtime.sycl import keep_alive
-from kapi_runtime.sycl.device import DpctlDevice
-from kapi_runtime.sycl.device_summary import describe_device
-from kapi_runtime.sycl.discovery import current_device
-from kapi_runtime.sycl.waiting import wait_for
+from kapi_runtime.sycl.devices.device import DpctlDevice
+from kapi_runtime.sycl.devices.device_summary import describe_device
+from kapi_runtime.sycl.devices.discovery import current_device
+from kapi_runtime.sycl.queues import keep_alive
+from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import LimitError
 
 __all__ = [

@@ -8,10 +8,10 @@ from typing import Any
 import dpctl
 
 from kapi_runtime.platform import current
-from kapi_runtime.sycl import drivers
-from kapi_runtime.sycl.device import DpctlDevice
-from kapi_runtime.sycl.device_summary import describe_device
-from kapi_runtime.sycl.usable import best_device, is_usable, usable_devices
+from kapi_runtime.sycl.devices import drivers
+from kapi_runtime.sycl.devices.device import DpctlDevice
+from kapi_runtime.sycl.devices.device_summary import describe_device
+from kapi_runtime.sycl.devices.usable import best_device, is_usable, usable_devices
 from kapi_sim.errors import DeviceNotFoundError
 
 __all__ = ["current_device", "default_device", "device_of", "missing_device_message"]

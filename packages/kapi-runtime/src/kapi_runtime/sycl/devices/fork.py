@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any
 
-from kapi_runtime.sycl import drivers
+from kapi_runtime.sycl.devices import drivers
 from kapi_sim.errors import ForkError
 
 __all__ = ["require_no_fork"]

@@ -10,8 +10,8 @@ from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime.platform.events import Event
 from kapi_runtime.platform.handles import EventStatus, HostEvent
-from kapi_runtime.sycl.queues import profiling_queue
-from kapi_runtime.sycl.waiting import Pace, wait_for
+from kapi_runtime.sycl.queues.queue import profiling_queue
+from kapi_runtime.sycl.queues.waiting import Pace, wait_for
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.shown import shown
 

@@ -21,7 +21,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from kapi_runtime.sycl import drivers
+from kapi_runtime.sycl.devices import drivers
 from kapi_sim.errors import DriverError
 
 __all__ = ["install", "pth_file", "remove"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kapi_runtime.platform.handles import DeviceSummary
-from kapi_runtime.sycl import drivers
-from kapi_runtime.sycl.usable import best_device, usable_devices
+from kapi_runtime.sycl.devices import drivers
+from kapi_runtime.sycl.devices.usable import best_device, usable_devices
 
 __all__ = ["DpctlDeviceSummary", "describe_device", "summarize"]
 

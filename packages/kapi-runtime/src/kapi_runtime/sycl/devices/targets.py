@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from kapi_runtime.sycl.opencl import OpenclDevice, OpenclError, opencl_device
+from kapi_runtime.sycl.devices.opencl import OpenclDevice, OpenclError, opencl_device
 from kapi_spirv import SpirvTarget
 
 __all__ = ["target_of"]

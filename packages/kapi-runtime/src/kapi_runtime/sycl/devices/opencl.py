@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kapi_runtime.sycl import drivers
+from kapi_runtime.sycl.devices import drivers
 
 __all__ = ["OpenclDevice", "OpenclError", "opencl_device", "read_text"]
 

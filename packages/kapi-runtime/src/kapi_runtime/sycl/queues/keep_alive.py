@@ -21,7 +21,7 @@ from typing import Any
 import dpctl
 
 from kapi_runtime.sycl.native.structures import KEPT
-from kapi_runtime.sycl.waiting import wait_for
+from kapi_runtime.sycl.queues.waiting import wait_for
 
 __all__ = ["TIDY_AFTER", "hold_chain", "in_flight", "keep", "release", "tidy", "wait"]
 

@@ -18,9 +18,9 @@ import numpy as np
 from dpctl.memory import MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory
 
 from kapi_runtime.platform.dlpack import ONEAPI, capsule_of, read_capsule
-from kapi_runtime.sycl.copying import copy_array
-from kapi_runtime.sycl.queues import default_queue, queue_of
-from kapi_runtime.sycl.waiting import wait_for
+from kapi_runtime.sycl.queues.copying import copy_array
+from kapi_runtime.sycl.queues.queue import default_queue, queue_of
+from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import DtypeError, ExecutionPlacementError
 from kapi_sim.language.usm_fields import ArrayFields, array_fields, c_strides
 from kapi_sim.shown import shown
@@ -108,7 +108,7 @@ class UsmArray:
     --------
     >>> import numpy as np
     >>> import kapi_runtime as kapi
-    >>> from kapi_runtime.sycl.usm_array import new_usm_array
+    >>> from kapi_runtime.sycl.memory.usm_array import new_usm_array
     >>> array = new_usm_array((2, 3), np.dtype("int32"), "device", kapi.default_queue())
     >>> array[...] = [[1, 2, 3], [4, 5, 6]]
     >>> array[:, 1]

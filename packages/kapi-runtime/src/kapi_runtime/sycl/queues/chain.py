@@ -24,10 +24,10 @@ from weakref import WeakSet
 import dpctl
 from dpctl.utils import SequentialOrderManager
 
-from kapi_runtime.sycl import keep_alive
-from kapi_runtime.sycl.fork import require_no_fork
+from kapi_runtime.sycl.devices.fork import require_no_fork
 from kapi_runtime.sycl.native.structures import KEEPER
 from kapi_runtime.sycl.native.submission import ADD_EVENTS, DONE, GET_EVENTS, submission
+from kapi_runtime.sycl.queues import keep_alive
 
 __all__ = ["chain_of", "managers", "ordering_problem"]
 

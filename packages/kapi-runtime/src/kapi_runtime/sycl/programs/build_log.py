@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from kapi_runtime.sycl.opencl import OpenclDevice, OpenclError, opencl_device, read_text
+from kapi_runtime.sycl.devices.opencl import OpenclDevice, OpenclError, opencl_device, read_text
 
 __all__ = ["build_log"]
 
