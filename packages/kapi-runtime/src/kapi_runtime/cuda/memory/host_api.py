@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kapi_runtime.cuda.allocations import Kind
-from kapi_runtime.cuda.arrays import library_of
-from kapi_runtime.cuda.cuda_array import CudaArray, array_of_fields, new_cuda_array
-from kapi_runtime.cuda.queues import CudaQueue, describe_queue, queue_of_stream
+from kapi_runtime.cuda.memory.allocations import Kind
+from kapi_runtime.cuda.memory.arrays import library_of
+from kapi_runtime.cuda.memory.cuda_array import CudaArray, array_of_fields, new_cuda_array
+from kapi_runtime.cuda.queues.queue import CudaQueue, describe_queue, queue_of_stream
 from kapi_runtime.platform import dlpack, recorder
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement import placement_error

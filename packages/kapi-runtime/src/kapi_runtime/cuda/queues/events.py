@@ -6,8 +6,8 @@ import threading
 import time
 from typing import Any
 
-from kapi_runtime.cuda import driver
-from kapi_runtime.cuda.devices import CudaDevice
+from kapi_runtime.cuda.devices import driver
+from kapi_runtime.cuda.devices.device import CudaDevice
 from kapi_runtime.platform.handles import EventStatus
 
 __all__ = ["CudaEvent", "is_passed", "recorded_event", "wait_on_stream"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from kapi_runtime.cuda import driver, keep_alive
-from kapi_runtime.cuda.devices import CudaDevice, describe_device, device_at
-from kapi_runtime.cuda.events import CudaEvent, recorded_event, wait_on_stream
-from kapi_runtime.cuda.streams import LEGACY, PER_THREAD, Stream, stream_of
+from kapi_runtime.cuda.devices import driver
+from kapi_runtime.cuda.devices.device import CudaDevice, describe_device, device_at
+from kapi_runtime.cuda.queues import keep_alive
+from kapi_runtime.cuda.queues.events import CudaEvent, recorded_event, wait_on_stream
+from kapi_runtime.cuda.queues.streams import LEGACY, PER_THREAD, Stream, stream_of
 from kapi_runtime.platform import callbacks
 from kapi_runtime.platform.handles import Queue
 from kapi_sim.errors import KernelLaunchError

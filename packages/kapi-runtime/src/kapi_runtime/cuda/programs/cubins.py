@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kapi_runtime import cache
-from kapi_runtime.cuda import driver
+from kapi_runtime.cuda.devices import driver
 from kapi_sim.errors import ModuleFileError
 
 if TYPE_CHECKING:
-    from kapi_runtime.cuda.devices import CudaDevice
+    from kapi_runtime.cuda.devices.device import CudaDevice
 
 __all__ = ["drop", "key_of", "load", "store"]
 

@@ -17,11 +17,11 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from kapi_runtime.cuda.events import CudaEvent, is_passed, recorded_event
+from kapi_runtime.cuda.queues.events import CudaEvent, is_passed, recorded_event
 from kapi_runtime.platform.handles import EventStatus, HostEvent
 
 if TYPE_CHECKING:
-    from kapi_runtime.cuda.queues import CudaQueue
+    from kapi_runtime.cuda.queues.queue import CudaQueue
 
 __all__ = ["PlannedLaunch", "Timeline", "finish", "in_flight", "keep", "release", "timeline_of"]
 

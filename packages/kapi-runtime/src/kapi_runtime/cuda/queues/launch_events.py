@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kapi_runtime.cuda.events import CudaEvent
+from kapi_runtime.cuda.queues.events import CudaEvent
 from kapi_runtime.platform.handles import EventStatus, HostEvent
 from kapi_sim.errors import KernelLaunchError
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from kapi_runtime.cuda import driver
-from kapi_runtime.cuda.streams import Stream, current_stream, stream_of
+from kapi_runtime.cuda.devices import driver
+from kapi_runtime.cuda.queues.streams import Stream, current_stream, stream_of
 from kapi_runtime.platform.dlpack import CUDA, CUDA_HOST, CUDA_MANAGED, read_capsule
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DtypeError

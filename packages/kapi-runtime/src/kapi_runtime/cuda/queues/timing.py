@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kapi_runtime.cuda.devices import CudaDevice
-from kapi_runtime.cuda.events import CudaEvent, RecordedEvent, recorded_event
-from kapi_runtime.cuda.queues import CudaQueue
+from kapi_runtime.cuda.devices.device import CudaDevice
+from kapi_runtime.cuda.queues.events import CudaEvent, RecordedEvent, recorded_event
+from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.platform.interface import Times
 
 __all__ = ["TimedWork", "submit_timed", "times"]
@@ -51,7 +51,7 @@ def submit_timed(
     queue: CudaQueue, before: Sequence[CudaEvent], run: Callable[[Any, list[Any]], CudaEvent]
 ) -> TimedWork:
     """Submit work between two marks that the device stamps."""
-    from kapi_runtime.cuda import driver
+    from kapi_runtime.cuda.devices import driver
 
     reference = _reference(queue)
     submitted = time.perf_counter_ns()

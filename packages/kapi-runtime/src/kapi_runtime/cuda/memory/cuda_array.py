@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from kapi_runtime.cuda.allocations import CudaMemory, Kind, copy_from_device, copy_to_device, copy_within_device
-from kapi_runtime.cuda.arrays import Owner, cuda_fields
-from kapi_runtime.cuda.devices import CudaDevice, device_at
-from kapi_runtime.cuda.events import recorded_event, wait_on_stream
-from kapi_runtime.cuda.queues import CudaQueue
-from kapi_runtime.cuda.streams import LEGACY
+from kapi_runtime.cuda.devices.device import CudaDevice, device_at
+from kapi_runtime.cuda.memory.allocations import CudaMemory, Kind, copy_from_device, copy_to_device, copy_within_device
+from kapi_runtime.cuda.memory.arrays import Owner, cuda_fields
+from kapi_runtime.cuda.queues.events import recorded_event, wait_on_stream
+from kapi_runtime.cuda.queues.queue import CudaQueue
+from kapi_runtime.cuda.queues.streams import LEGACY
 from kapi_runtime.platform.dlpack import CUDA, CUDA_HOST, CUDA_MANAGED, capsule_of
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.usm_fields import ArrayFields, c_strides

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from kapi_runtime.cuda.programs import CudaKernel, kernel_of_code
-from kapi_runtime.cuda.queues import CudaQueue
+from kapi_runtime.cuda.programs.program import CudaKernel, kernel_of_code
+from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.platform.interface import ForeignCode
 from kapi_sim.errors import KernelCompilationError
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from kapi_ptx import PtxTarget
 from kapi_ptx.target import ARCHITECTURES
-from kapi_runtime.cuda import driver
+from kapi_runtime.cuda.devices import driver
 from kapi_runtime.platform.handles import Device, DeviceSummary
 from kapi_sim.errors import DeviceNotFoundError, LimitError
 
