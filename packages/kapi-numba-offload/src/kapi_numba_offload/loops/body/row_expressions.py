@@ -10,11 +10,11 @@ from dataclasses import replace
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
-from kapi_numba_offload.loops.body_state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.loop_views import RowLeaf, Rows, number_leaf
-from kapi_numba_offload.loops.row_reductions import RowReductions
-from kapi_numba_offload.loops.syntax_parts import call_of
-from kapi_numba_offload.loops.view_reading import ViewReader
+from kapi_numba_offload.loops.body.row_reductions import RowReductions
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.syntax_parts import call_of
+from kapi_numba_offload.loops.body.view_reading import ViewReader
+from kapi_numba_offload.loops.body.views import RowLeaf, Rows, number_leaf
 
 __all__ = ["RowExpressions"]
 

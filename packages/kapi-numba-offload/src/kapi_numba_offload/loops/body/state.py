@@ -12,9 +12,9 @@ import numpy as np
 
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
-from kapi_numba_offload.loops.loop_views import Rows, View
-from kapi_numba_offload.loops.lower_bounds import LowerBounds
-from kapi_numba_offload.loops.syntax_parts import variable
+from kapi_numba_offload.loops.body.lower_bounds import LowerBounds
+from kapi_numba_offload.loops.body.syntax_parts import variable
+from kapi_numba_offload.loops.body.views import Rows, View
 
 __all__ = ["ArrayFacts", "BodyState", "NotInKernelError"]
 

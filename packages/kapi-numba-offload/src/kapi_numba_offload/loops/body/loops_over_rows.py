@@ -8,10 +8,10 @@ import copy
 import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import has_break
-from kapi_numba_offload.loops.body_state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.loop_views import Rows
-from kapi_numba_offload.loops.row_expressions import RowExpressions
-from kapi_numba_offload.loops.syntax_parts import call_of, plus, variable
+from kapi_numba_offload.loops.body.row_expressions import RowExpressions
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.syntax_parts import call_of, plus, variable
+from kapi_numba_offload.loops.body.views import Rows
 
 __all__ = ["as_loop_over_indices"]
 

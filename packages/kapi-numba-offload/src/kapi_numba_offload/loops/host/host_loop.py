@@ -16,8 +16,8 @@ from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.numpy_functions import function_named, numpy_name
-from kapi_numba_offload.loops.host_copies import HostCopies, arrays_among
-from kapi_numba_offload.loops.loop_exits import function_body
+from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
+from kapi_numba_offload.loops.host.loop_exits import function_body
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES
 from kapi_numba_offload.run.usm import is_reachable

@@ -12,7 +12,7 @@ import numpy as np
 
 from kapi_numba_offload.elements.expression import Apply, Const, Leaf, Node
 from kapi_numba_offload.elements.spelling import syntax_of
-from kapi_numba_offload.loops.syntax_parts import or_zero
+from kapi_numba_offload.loops.body.syntax_parts import or_zero
 
 __all__ = ["HELPERS", "FixedAxis", "FreeAxis", "RowLeaf", "Rows", "View", "number_leaf"]
 

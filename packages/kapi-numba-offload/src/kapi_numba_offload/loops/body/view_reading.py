@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kapi_numba_offload.elements.expression import Leaf
-from kapi_numba_offload.loops.body_state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.loop_views import FixedAxis, FreeAxis, RowLeaf, Rows, View
-from kapi_numba_offload.loops.syntax_parts import call_of, length_of, one, plus, times, variable, zero
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.syntax_parts import call_of, length_of, one, plus, times, variable, zero
+from kapi_numba_offload.loops.body.views import FixedAxis, FreeAxis, RowLeaf, Rows, View
 
 __all__ = ["ViewReader"]
 

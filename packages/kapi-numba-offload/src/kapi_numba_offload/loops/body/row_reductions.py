@@ -7,9 +7,9 @@ import copy
 from collections.abc import Callable, Sequence
 
 from kapi_numba_offload.analysis.names import UNKNOWN
-from kapi_numba_offload.loops.body_state import BodyState, NotInKernelError
-from kapi_numba_offload.loops.loop_views import Rows
-from kapi_numba_offload.loops.syntax_parts import attribute, plus, times, variable, zero
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.syntax_parts import attribute, plus, times, variable, zero
+from kapi_numba_offload.loops.body.views import Rows
 
 __all__ = ["RowReductions"]
 

@@ -14,14 +14,14 @@ from dataclasses import replace
 import numba
 
 from kapi_numba_offload.analysis.names import Names
-from kapi_numba_offload.loops.body_state import ArrayFacts, BodyState, NotInKernelError
-from kapi_numba_offload.loops.inlining import Inliner
-from kapi_numba_offload.loops.loop_views import Rows, View
-from kapi_numba_offload.loops.loops_over_rows import as_loop_over_indices
-from kapi_numba_offload.loops.private_arrays import private_array
-from kapi_numba_offload.loops.row_expressions import RowExpressions
-from kapi_numba_offload.loops.shared_elements import SharedElements, as_update
-from kapi_numba_offload.loops.syntax_parts import call_of, variable
+from kapi_numba_offload.loops.body.inlining import Inliner
+from kapi_numba_offload.loops.body.loops_over_rows import as_loop_over_indices
+from kapi_numba_offload.loops.body.private_arrays import private_array
+from kapi_numba_offload.loops.body.row_expressions import RowExpressions
+from kapi_numba_offload.loops.body.shared_elements import SharedElements, as_update
+from kapi_numba_offload.loops.body.state import ArrayFacts, BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.syntax_parts import call_of, variable
+from kapi_numba_offload.loops.body.views import Rows, View
 
 __all__ = ["BodyRewriter"]
 

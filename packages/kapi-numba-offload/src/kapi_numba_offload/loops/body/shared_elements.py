@@ -6,9 +6,9 @@ import ast
 import copy
 from collections.abc import Mapping, Sequence
 
-from kapi_numba_offload.loops.body_state import ArrayFacts
-from kapi_numba_offload.loops.loop_views import FixedAxis, View
-from kapi_numba_offload.loops.syntax_parts import variable
+from kapi_numba_offload.loops.body.state import ArrayFacts
+from kapi_numba_offload.loops.body.syntax_parts import variable
+from kapi_numba_offload.loops.body.views import FixedAxis, View
 
 __all__ = ["SharedElements", "as_update"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
 from kapi_numba_offload.elements.statements import Place
-from kapi_numba_offload.loops.host_loop import HostLoop
+from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import has_host_memory
