@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.testing.case import Case
-from kapi_sim.testing.function_cases import kernel_from_source
+from kapi_sim.testing.cases.numbers.function_cases import kernel_from_source
 
 __all__ = ["CASES"]
 
