@@ -16,8 +16,8 @@ from kapi_sim.errors import DtypeError, LimitError
 from kapi_sim.items.meetings import Word
 from kapi_sim.language.source import site_of
 from kapi_sim.memory.views import poison
-from kapi_sim.numba_cuda.dtypes import dtype_of
-from kapi_sim.numba_cuda.running import CudaClock, running, shared_bytes
+from kapi_sim.numba_cuda.threads.running import CudaClock, running, shared_bytes
+from kapi_sim.numba_cuda.values.dtypes import dtype_of
 from kapi_sim.tracebacks import is_users_own
 
 __all__ = ["MOST_SHARED_BYTES", "ConstantArrays", "LocalArrays", "SharedArrays", "captured_view"]

@@ -9,7 +9,7 @@ from kapi_sim.errors import KernelLaunchError
 from kapi_sim.items.meetings import ALGORITHM, GROUP, Converging, Lanes, Word, Yielded
 from kapi_sim.language.words.memory import MemoryOrder, MemoryScope
 from kapi_sim.language.words.outside import carry_out
-from kapi_sim.numba_cuda.running import running
+from kapi_sim.numba_cuda.threads.running import running
 
 __all__ = [
     "CudaConverging",

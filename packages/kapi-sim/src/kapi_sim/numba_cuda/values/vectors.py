@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.numba_cuda.dtypes import conversion_of
+from kapi_sim.numba_cuda.values.dtypes import conversion_of
 
 __all__ = ["VECTOR_TYPES", "Vector", "vector_types"]
 

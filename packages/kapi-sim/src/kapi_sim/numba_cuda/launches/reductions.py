@@ -7,7 +7,7 @@ from functools import reduce as fold
 from typing import Any
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.numba_cuda.device_arrays import DeviceArray, as_host_array
+from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, as_host_array
 
 __all__ = ["Reduce", "reduce"]
 

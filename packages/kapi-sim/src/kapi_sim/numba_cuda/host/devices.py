@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from kapi_sim.errors import KernelLaunchError
-from kapi_sim.numba_cuda.memory import MOST_SHARED_BYTES
+from kapi_sim.numba_cuda.threads.memory import MOST_SHARED_BYTES
 
 __all__ = [
     "Context",

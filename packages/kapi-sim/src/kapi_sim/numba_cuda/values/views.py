@@ -11,7 +11,7 @@ import numpy as np
 from kapi_sim.errors import DtypeError
 from kapi_sim.memory.recorder import TracedView
 from kapi_sim.memory.views import View
-from kapi_sim.numba_cuda.dtypes import Narrow, wrapped
+from kapi_sim.numba_cuda.values.dtypes import Narrow, wrapped
 
 __all__ = ["CudaView", "NarrowCudaView", "Record", "TracedCudaView", "TracedNarrowCudaView"]
 
@@ -190,7 +190,7 @@ class _Elements:
 
     def view(self: Any, dtype: Any) -> Any:
         """Return the same memory as elements of another type."""
-        from kapi_sim.numba_cuda.dtypes import dtype_of
+        from kapi_sim.numba_cuda.values.dtypes import dtype_of
 
         made = self._array.view(dtype_of(dtype, f"a view of {self.name}"))
         like = self._like(made, self.name)

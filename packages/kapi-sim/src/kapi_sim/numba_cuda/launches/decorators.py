@@ -18,13 +18,13 @@ from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.words.index_space import NdRange
 from kapi_sim.launch import execute
-from kapi_sim.numba_cuda.captured import frozen
-from kapi_sim.numba_cuda.device_arrays import DeviceArray, FreshArguments, InOut, Out
-from kapi_sim.numba_cuda.devices import Device
-from kapi_sim.numba_cuda.dialect import CUDA
-from kapi_sim.numba_cuda.dtypes import conversion_of, scalar_types
-from kapi_sim.numba_cuda.running import configured, is_running
+from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, FreshArguments, InOut, Out
+from kapi_sim.numba_cuda.host.devices import Device
+from kapi_sim.numba_cuda.launches.captured import frozen
+from kapi_sim.numba_cuda.launches.dialect import CUDA
 from kapi_sim.numba_cuda.support import refuse_attribute
+from kapi_sim.numba_cuda.threads.running import configured, is_running
+from kapi_sim.numba_cuda.values.dtypes import conversion_of, scalar_types
 from kapi_sim.numba_cuda.wording import reworded
 from kapi_sim.settings.control import current_settings, settings_of
 from kapi_sim.tracebacks import shorten

@@ -16,10 +16,10 @@ from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.views import View
 from kapi_sim.numba_cuda.cg import GridGroup, grid_sync
-from kapi_sim.numba_cuda.device_arrays import as_host_array
-from kapi_sim.numba_cuda.dtypes import conversion_of
-from kapi_sim.numba_cuda.running import CudaClock, begin
-from kapi_sim.numba_cuda.views import CudaView, NarrowCudaView, TracedCudaView, TracedNarrowCudaView
+from kapi_sim.numba_cuda.host.device_arrays import as_host_array
+from kapi_sim.numba_cuda.threads.running import CudaClock, begin
+from kapi_sim.numba_cuda.values.dtypes import conversion_of
+from kapi_sim.numba_cuda.values.views import CudaView, NarrowCudaView, TracedCudaView, TracedNarrowCudaView
 
 __all__ = ["CUDA"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kapi_sim.errors import DtypeError
 from kapi_sim.items.meetings import Word
-from kapi_sim.numba_cuda.dtypes import Narrow
+from kapi_sim.numba_cuda.values.dtypes import Narrow
 from kapi_sim.numbers.arithmetic import fused_to_odd
 
 __all__ = ["brev", "cbrt", "clz", "ffs", "fma", "nanosleep", "popc", "selp"]

@@ -12,7 +12,7 @@ import numpy as np
 from kapi_sim.checks.marking import Uninitialised
 from kapi_sim.errors import DtypeError, KernelLaunchError
 from kapi_sim.memory.views import poison
-from kapi_sim.numba_cuda.dtypes import dtype_of
+from kapi_sim.numba_cuda.values.dtypes import dtype_of
 
 __all__ = [
     "DeviceArray",

@@ -7,7 +7,7 @@ from typing import Any
 
 from kapi_sim.errors import OutOfBoundsError
 from kapi_sim.items.meetings import Word
-from kapi_sim.numba_cuda.running import CudaClock, Triple, running
+from kapi_sim.numba_cuda.threads.running import CudaClock, Triple, running
 
 __all__ = [
     "Grid",

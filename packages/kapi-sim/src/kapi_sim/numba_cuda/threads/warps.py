@@ -8,8 +8,8 @@ from typing import Any
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.items.meetings import ACTIVE, ALGORITHM, Lanes, Word, Yielded
 from kapi_sim.items.undefined import Undefined
-from kapi_sim.numba_cuda.running import running
-from kapi_sim.numba_cuda.synchronisation import CudaConverging, mask_of
+from kapi_sim.numba_cuda.threads.running import running
+from kapi_sim.numba_cuda.threads.synchronisation import CudaConverging, mask_of
 
 __all__ = [
     "LaneId",

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.numba_cuda.device_arrays import DeviceArray
-from kapi_sim.numba_cuda.memory import captured_view
+from kapi_sim.numba_cuda.host.device_arrays import DeviceArray
+from kapi_sim.numba_cuda.threads.memory import captured_view
 
 __all__ = ["Captured", "frozen"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelLaunchError
-from kapi_sim.numba_cuda.decorators import Dispatcher
-from kapi_sim.numba_cuda.device_arrays import DeviceArray, as_host_array
-from kapi_sim.numba_cuda.dtypes import conversion_of, scalar_types
+from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, as_host_array
+from kapi_sim.numba_cuda.launches.decorators import Dispatcher
+from kapi_sim.numba_cuda.values.dtypes import conversion_of, scalar_types
 
 __all__ = ["GUfunc", "Ufunc", "guvectorize", "vectorize"]
 
