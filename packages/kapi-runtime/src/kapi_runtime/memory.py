@@ -417,4 +417,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return import_module("kapi_runtime.sycl.usm_array").UsmArray
+    return import_module("kapi_runtime.sycl.memory.usm_array").UsmArray

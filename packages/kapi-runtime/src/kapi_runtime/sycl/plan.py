@@ -18,15 +18,15 @@ from typing import Any
 import dpctl
 
 from kapi_runtime.platform.host_place import place_of_host_arrays
-from kapi_runtime.sycl import keep_alive
-from kapi_runtime.sycl.events import DpctlHostEvent, native_events
-from kapi_runtime.sycl.keep_alive import TIDY_AFTER
-from kapi_runtime.sycl.native.chain import chain_of, managers
 from kapi_runtime.sycl.native.rows import pair_rows, plan_rows
 from kapi_runtime.sycl.native.structures import KEPT, Launch, Pair, Row
 from kapi_runtime.sycl.native.submission import Submission, submission
-from kapi_runtime.sycl.program import DeviceKernel
-from kapi_runtime.sycl.waiting import Pace
+from kapi_runtime.sycl.programs.program import DeviceKernel
+from kapi_runtime.sycl.queues import keep_alive
+from kapi_runtime.sycl.queues.chain import chain_of, managers
+from kapi_runtime.sycl.queues.events import DpctlHostEvent, native_events
+from kapi_runtime.sycl.queues.keep_alive import TIDY_AFTER
+from kapi_runtime.sycl.queues.waiting import Pace
 from kapi_sim import KernelLaunchError, LocalAccessor
 from kapi_sim.language.usm_fields import array_fields
 
