@@ -23,7 +23,7 @@ _DONE = dpctl.SyclEvent()
 class DpctlHostEvent(HostEvent, dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
     """The host's side of a launch on a SYCL device.
 
-    dpctl takes it where it takes a `dpctl.SyclEvent`, and waits for the kernel alone. `wait` lets go of the arguments, too.
+    dpctl takes it as a `dpctl.SyclEvent`, and waits for the kernel alone. `wait` lets go of the arguments, too.
 
     Parameters
     ----------
