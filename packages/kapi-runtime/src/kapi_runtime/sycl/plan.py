@@ -253,7 +253,7 @@ def _native(before: list[Any]) -> list[Any] | None:
 def _slots() -> dict[str, int] | None:
     """Where a host event holds what it is made of, or None if it holds it elsewhere."""
     held = {"event": dpctl.SyclEvent(), "release": object(), "pace": object()}
-    event = DpctlHostEvent(*held.values())  # type: ignore[arg-type]  # looked at alone
+    event = DpctlHostEvent(*held.values())
     slots = {f"{name}_offset": _where(event, id(value)) for name, value in held.items()}
     slots["reference_offset"] = _where(event, event.addressof_ref())
     # Any event of dpctl's has this address in the same place: that of the functions which Cython's code calls.
