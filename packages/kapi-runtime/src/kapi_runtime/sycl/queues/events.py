@@ -20,8 +20,10 @@ __all__ = ["DpctlHostEvent", "hold", "mark", "native_events"]
 _DONE = dpctl.SyclEvent()
 
 
-class DpctlHostEvent(HostEvent):
+class DpctlHostEvent(HostEvent, dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
     """The host's side of a launch on a SYCL device.
+
+    dpctl takes it as a `dpctl.SyclEvent`, and waits for the kernel alone. `wait` lets go of the arguments, too.
 
     Parameters
     ----------
@@ -35,10 +37,10 @@ class DpctlHostEvent(HostEvent):
 
     __slots__ = ("_pace", "_release", "device_event")
 
-    def __init__(self, device_event: Any, release: Callable[[], None], pace: Pace | None = None) -> None:
-        self.device_event = device_event
-        self._release = release
-        self._pace = pace
+    def __new__(cls, device_event: Any, release: Callable[[], None], pace: Pace | None = None) -> DpctlHostEvent:
+        made: DpctlHostEvent = super().__new__(cls, device_event._get_capsule())
+        made.device_event, made._release, made._pace = device_event, release, pace
+        return made
 
     def wait(self) -> None:
         """Wait for the kernel, and let go of its arguments.  Other threads run meanwhile, and Ctrl-C is heard."""
