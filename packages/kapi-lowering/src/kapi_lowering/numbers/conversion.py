@@ -8,7 +8,7 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, types
 from kapi_lowering.llvm_calls import I64, call_declared, call_intrinsic
-from kapi_lowering.values.complex_parts import join, split
+from kapi_lowering.numbers.complex_parts import join, split
 from kapi_types.kernel_api import ConstantType
 from kapi_types.kernel_typing.rules.conversions import PYTHON_CONVERSIONS
 from kapi_types.weak import weak_int

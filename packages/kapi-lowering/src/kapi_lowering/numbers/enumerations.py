@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry
 from kapi_lowering.llvm_calls import I64
-from kapi_lowering.values.conversion import convert
+from kapi_lowering.numbers.conversion import convert
 from kapi_types.kernel_api import EnumerationType, EnumMemberType
 
 __all__ = ["registry"]

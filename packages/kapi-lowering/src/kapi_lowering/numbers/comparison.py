@@ -8,8 +8,8 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, types
-from kapi_lowering.values.complex_numbers import compare_complex
-from kapi_lowering.values.complex_parts import join, split
+from kapi_lowering.numbers.complex_numbers import compare_complex
+from kapi_lowering.numbers.complex_parts import join, split
 from kapi_types.kernel_typing.rules.operators import COMPARISONS
 
 __all__ = ["registry"]

@@ -15,8 +15,8 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, types
 from kapi_lowering.llvm_calls import call_intrinsic
-from kapi_lowering.values.complex_parts import join, split
-from kapi_lowering.values.conversion import convert
+from kapi_lowering.numbers.complex_parts import join, split
+from kapi_lowering.numbers.conversion import convert
 from kapi_types.kernel_typing.library.complex_functions import complex_power
 from kapi_types.kernel_typing.library.parts import make_complex
 from kapi_types.kernel_typing.rules.conversions import part_of
