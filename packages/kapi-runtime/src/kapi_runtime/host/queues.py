@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from kapi_runtime.host.devices import current_device, find_device, platform_of_device
 from kapi_runtime.platform import installed
-from kapi_runtime.platform.devices import current_device, find_device, platform_of_device
 from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.shown import shown

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from kapi_runtime.host.devices import current_device, find_device, platform_of_device
 from kapi_runtime.platform import current, installed, reset
-from kapi_runtime.platform.devices import current_device, find_device, platform_of_device
 from kapi_runtime.platform.interface import Platform
 from kapi_sim.errors import KernelLaunchError
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kapi_runtime.host.queues import default_queue, known_queue
 from kapi_runtime.platform.interface import Platform
-from kapi_runtime.platform.queues import default_queue, known_queue
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.shown import shown
 
