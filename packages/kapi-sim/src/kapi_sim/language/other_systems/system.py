@@ -15,11 +15,13 @@ __all__ = [
     "ELEMENT",
     "EXCHANGE",
     "FENCE",
+    "GRID_BARRIER",
     "GROUP",
     "GROUP_ID",
     "GROUP_RANGE",
     "GUARD",
     "ID",
+    "IMAGES",
     "LANE",
     "LAUNCH",
     "LOAD",
@@ -30,8 +32,6 @@ __all__ = [
     "LOOP",
     "MAXIMUM",
     "MINIMUM",
-    "NO_GRID_BARRIER",
-    "NO_IMAGES",
     "NUMBER",
     "PRINT",
     "PRIVATE_MEMORY",
@@ -105,7 +105,7 @@ WARP_SIZE = "`nd_item.get_sub_group().get_max_local_range()`"
 
 BARRIER = "`kapi.group_barrier(nd_item.get_group())`"
 SUB_BARRIER = "`kapi.group_barrier(nd_item.get_sub_group())`"
-NO_GRID_BARRIER = "two launches: nothing orders the work-groups of one"
+GRID_BARRIER = "two launches: nothing orders the work-groups of one"
 FENCE = "`kapi.atomic_fence(kapi.MemoryOrder.ACQ_REL, kapi.MemoryScope.DEVICE)`"
 BLOCK_FENCE = "`kapi.atomic_fence(kapi.MemoryOrder.ACQ_REL, kapi.MemoryScope.WORK_GROUP)`"
 SYSTEM_FENCE = "`kapi.atomic_fence(kapi.MemoryOrder.ACQ_REL, kapi.MemoryScope.SYSTEM)`"
@@ -138,4 +138,4 @@ VECTOR = "a tuple, or `kapi.PrivateArray(shape, dtype)`"
 UNIFORM = "`kapi.random.uniform(seed, counter, stream)`, which needs no state"
 TUNING = "a loop over candidates of `kapi.NdRange(n, size)` on the host, each of them timed"
 DERIVATIVE = "a kernel of the derivative, which you write"
-NO_IMAGES = "an array: compute the indices, and interpolate"
+IMAGES = "an array: compute the indices, and interpolate"
