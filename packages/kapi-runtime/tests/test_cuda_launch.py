@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda import keep_alive
 from kapi_runtime.cuda.plan import Plan
+from kapi_runtime.cuda.queues import keep_alive
 from kapi_sim.testing.reports import raises
 
 

@@ -20,16 +20,16 @@ from math import prod
 from typing import Any
 
 from kapi_ptx import PtxModule
-from kapi_runtime.cuda import driver
-from kapi_runtime.cuda.arrays import cuda_fields, library_of
-from kapi_runtime.cuda.devices import CudaDevice
-from kapi_runtime.cuda.events import wait_on_stream
-from kapi_runtime.cuda.keep_alive import PlannedLaunch, timeline_of
-from kapi_runtime.cuda.launch_events import native_events
+from kapi_runtime.cuda.devices import driver
+from kapi_runtime.cuda.devices.device import CudaDevice
+from kapi_runtime.cuda.memory.arrays import cuda_fields, library_of
 from kapi_runtime.cuda.native.structures import CudaLaunch
 from kapi_runtime.cuda.native.submission import cu_launch_kernel, sender
-from kapi_runtime.cuda.programs import CudaKernel
-from kapi_runtime.cuda.queues import CudaQueue
+from kapi_runtime.cuda.programs.program import CudaKernel
+from kapi_runtime.cuda.queues.events import wait_on_stream
+from kapi_runtime.cuda.queues.keep_alive import PlannedLaunch, timeline_of
+from kapi_runtime.cuda.queues.launch_events import native_events
+from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.cuda.submission import grid_of, shared_bytes
 from kapi_sim import LocalAccessor
 from kapi_sim.errors import KernelLaunchError
