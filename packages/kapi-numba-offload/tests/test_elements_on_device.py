@@ -102,7 +102,7 @@ def test_a_loop_over_elements_runs_in_memory_that_the_host_reaches(kind):
 
 def test_memory_that_the_host_does_not_reach_is_copied_once(monkeypatch):
     """As on a device of its own: there and back, whatever the number of turns."""
-    import kapi_numba_offload.loops.host_copies as module
+    import kapi_numba_offload.loops.host.host_copies as module
     from kapi_numba_offload.run import usm
 
     for place in (module, usm):

@@ -157,7 +157,7 @@ def int_types(a, b):
 @pytest.mark.parametrize("function", [time_loop, rows, new_arrays, dots, int_types, shifted])
 def test_small_loops_that_take_long_are_compiled_and_leave_the_same(function, launches, monkeypatch, assert_same):
     """By Numba, where the types are the same for it: so from the second call on."""
-    monkeypatch.setattr("kapi_numba_offload.loops.small_loops._PATIENCE", 0)
+    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
     dispatcher = numba.njit(without_options(function))
 
     def called():
@@ -177,7 +177,7 @@ def test_small_loops_that_take_long_are_compiled_and_leave_the_same(function, la
 @pytest.mark.parametrize("function", [overlapping, views, crossed])
 def test_small_loops_in_which_arrays_may_share_memory_stay_numpys(function, monkeypatch, assert_same):
     """NumPy reads all of an operation before it stores, Numba one element after the other."""
-    monkeypatch.setattr("kapi_numba_offload.loops.small_loops._PATIENCE", 0)
+    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
     dispatcher = numba.njit(function)
 
     def called():
@@ -192,7 +192,7 @@ def test_small_loops_in_which_arrays_may_share_memory_stay_numpys(function, monk
 @pytest.mark.parametrize("scale", [np.float32(0.1), 0.1])
 def test_small_loops_whose_types_are_others_for_numba_stay_numpys(scale, monkeypatch):
     """A product of float32 is float32, and float64 for Numba if the other factor is Python's."""
-    monkeypatch.setattr("kapi_numba_offload.loops.small_loops._PATIENCE", 0)
+    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
 
     @numba.njit
     def f(a, scale):
@@ -208,7 +208,7 @@ def test_small_loops_whose_types_are_others_for_numba_stay_numpys(scale, monkeyp
 
 
 def test_a_compiled_small_loop_does_not_reach_beyond_its_arrays(monkeypatch):
-    monkeypatch.setattr("kapi_numba_offload.loops.small_loops._PATIENCE", 0)
+    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
 
     @numba.njit
     def f(a, b, last):

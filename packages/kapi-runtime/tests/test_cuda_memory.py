@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda.cuda_array import array_of_fields
+from kapi_runtime.cuda.memory.cuda_array import array_of_fields
 from kapi_runtime.platform.dlpack import CUDA, CUDA_HOST, CUDA_MANAGED, read_capsule
 from kapi_sim.errors import ImplicitCopyWarning
 

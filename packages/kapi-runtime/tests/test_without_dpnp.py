@@ -17,7 +17,7 @@ from kapi_runtime import memory
 from kapi_runtime.launch import host_arrays
 from kapi_runtime.memory import UsmArray
 from kapi_runtime.platform import dlpack
-from kapi_runtime.sycl import usm_array
+from kapi_runtime.sycl.memory import usm_array
 from kapi_sim.testing.conformance import CASES
 from kapi_sim.testing.reports import raises
 

@@ -15,12 +15,12 @@ from kapi_numba_offload.analysis.assertions import asserts
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.reductions import COMBINATIONS, combine
 from kapi_numba_offload.elements.shares import shares_of
-from kapi_numba_offload.loops.body_state import ArrayFacts, NotInKernelError
-from kapi_numba_offload.loops.host_loop import HostLoop
+from kapi_numba_offload.loops.body.numba_numbers import NumbaNumbers, strong_numbers
+from kapi_numba_offload.loops.body.private_arrays import lengths_of
+from kapi_numba_offload.loops.body.state import ArrayFacts, NotInKernelError
+from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
-from kapi_numba_offload.loops.numba_numbers import NumbaNumbers, strong_numbers
-from kapi_numba_offload.loops.private_arrays import lengths_of
 from kapi_numba_offload.run.launch_record import LaunchRecord
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.options import OffloadOptions

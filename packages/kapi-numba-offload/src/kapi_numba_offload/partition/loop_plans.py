@@ -16,12 +16,12 @@ from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, kind
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.elements.statements import Place
-from kapi_numba_offload.loops.host_copies import arrays_among
-from kapi_numba_offload.loops.host_loop import HostLoop, has_aliases
-from kapi_numba_offload.loops.loop_exits import exit_statements, is_flaggable
+from kapi_numba_offload.loops.host.host_copies import arrays_among
+from kapi_numba_offload.loops.host.host_loop import HostLoop, has_aliases
+from kapi_numba_offload.loops.host.loop_exits import exit_statements, is_flaggable
+from kapi_numba_offload.loops.host.small_loops import SmallLoop
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, first_use, is_parallel, parallel_loop, variables_of
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
-from kapi_numba_offload.loops.small_loops import SmallLoop
 from kapi_numba_offload.partition.facts import Facts, loaded
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error

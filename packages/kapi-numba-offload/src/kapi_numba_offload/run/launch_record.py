@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import kapi_runtime
-from kapi_runtime.sycl.geometry import rounded_range
+from kapi_runtime.sycl.programs.geometry import rounded_range
 
 __all__ = ["LaunchRecord"]
 

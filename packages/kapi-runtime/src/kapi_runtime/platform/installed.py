@@ -97,7 +97,13 @@ def _has_cuda_interface(value: Any) -> bool:
 
 _KNOWN = (
     _Known(
-        "sycl", "SYCL", "SyclPlatform", ("dpctl", "kapi_spirv"), "sycl", _is_sycl_array, "kapi_runtime.sycl.drivers"
+        "sycl",
+        "SYCL",
+        "SyclPlatform",
+        ("dpctl", "kapi_spirv"),
+        "sycl",
+        _is_sycl_array,
+        "kapi_runtime.sycl.devices.drivers",
     ),
     _Known("cuda", "CUDA", "CudaPlatform", ("cuda.bindings", "kapi_ptx"), "cuda", _is_cuda_array),
 )
