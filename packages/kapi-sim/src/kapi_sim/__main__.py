@@ -1,4 +1,4 @@
-"""The command line: ``python -m kapi_sim trace FILE`` and ``python -m kapi_sim exercise N``."""
+"""The command line: ``python -m kapi_sim trace FILE``, ``exercise N`` and ``puzzle N``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from kapi_sim.errors import KapiError
-from kapi_sim.exercises import EXERCISES, find
+from kapi_sim.errors import KapiError, KernelLaunchError
+from kapi_sim.exercises import EXERCISES, PUZZLES, find
 from kapi_sim.settings.control import simulation
+from kapi_sim.shown import shown
 from kapi_sim.tracebacks import rendered, shorten
 from kapi_sim.tracing import trace
+from kapi_sim.tracing.trace import require_format
 
 __all__ = ["main"]
 
@@ -34,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given.arguments = rest
     try:
         status: int = given.run(given)
-    except KapiError as error:
+    except (KapiError, OSError) as error:  # the command's own files may not be writable
         print(error, file=sys.stderr)
         return 2
     return status
@@ -52,15 +54,18 @@ def _parser() -> argparse.ArgumentParser:
     tracing.add_argument("--seed", type=int, help="the order of work-items; program order if left out")
     tracing.add_argument("--limit", type=int, default=100_000, help="most events that are kept")
     tracing.set_defaults(run=_trace)
-    exercise = commands.add_parser("exercise", help="write an exercise here, or say whether it is solved")
-    exercise.add_argument("number", type=int, nargs="?", help="from 1 on; all are listed if it is left out")
-    exercise.add_argument("--answer", action="store_true", help="print the answer")
-    exercise.set_defaults(run=_exercise)
+    for kind, article in (("exercise", "an"), ("puzzle", "a")):
+        task = commands.add_parser(kind, help=f"write {article} {kind} here, or say whether it is solved")
+        task.add_argument("number", type=int, nargs="?", help="from 1 on; all are listed if it is left out")
+        task.add_argument("--answer", action="store_true", help="print the answer")
+        task.set_defaults(run=_exercise, kind=kind)
     return parser
 
 
 def _trace(given: argparse.Namespace) -> int:
     names = given.checks if given.checks in ("all", "none") else given.checks.split(",")
+    _require_program(given.file)
+    require_format(given.output)
     before = sys.argv, sys.path[:]
     sys.argv = [str(given.file), *given.arguments]
     sys.path.insert(0, str(given.file.resolve().parent))
@@ -70,10 +75,9 @@ def _trace(given: argparse.Namespace) -> int:
             try:
                 runpy.run_path(str(given.file), run_name="__main__")
             except SystemExit as end:
-                status = end.code if isinstance(end.code, int) else int(end.code is not None)
-            except KapiError as error:
-                shorten(error, True)
-                print("\n".join(rendered(error)), file=sys.stderr)
+                status = _status(end.code)
+            except Exception as error:
+                _tell(error, str(given.file))
                 status = 1
     finally:
         sys.argv, sys.path[:] = before
@@ -83,18 +87,42 @@ def _trace(given: argparse.Namespace) -> int:
     return status
 
 
+def _require_program(file: Path) -> None:
+    """Raise KernelLaunchError unless there is this file."""
+    if not file.is_file():
+        raise KernelLaunchError(f"program must be a file, got {shown(str(file))}", code="trace-program")
+
+
+def _status(code: object) -> int:
+    """Return the exit status that a program gave, and print a text that it gave instead."""
+    if code is None or isinstance(code, int):
+        return code or 0
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _tell(error: Exception, program: str) -> None:
+    """Print an error with the frames from the program's own first one on."""
+    shorten(error, isinstance(error, KapiError))
+    entry = error.__traceback__
+    while entry is not None and entry.tb_frame.f_code.co_filename != program:
+        entry = entry.tb_next
+    print("\n".join(rendered(error.with_traceback(entry))), file=sys.stderr)
+
+
 def _exercise(given: argparse.Namespace) -> int:
     if given.number is None:
-        print("\n".join(exercise.title for exercise in EXERCISES))
+        print("\n".join(each.title for each in (PUZZLES if given.kind == "puzzle" else EXERCISES)))
         return 0
-    exercise = find(given.number)
+    exercise = find(given.number, given.kind)
     if given.answer:
         print(exercise.answer.read_text("utf-8"), end="")
         return 0
     own = Path(exercise.file.name)
     if not own.exists():
         shutil.copyfile(exercise.file, own)
-        print(f"{own} is here now: mend the kernel `wrong` in it, and run this again")
+        verb = "mend" if given.kind == "exercise" else "write"
+        print(f"{own} is here now: {verb} the kernel `{exercise.kernel}` in it, and run this again")
     verdict = exercise.judge(own)
     print(verdict)
     return int(not verdict.is_right)

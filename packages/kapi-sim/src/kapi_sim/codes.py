@@ -306,8 +306,8 @@ _SIMULATOR = {
     "debug-item": "`item` of debug() is no global id",
     "debug-item-absent": "no launch in the block has the work-item of debug()",
     "picture-format": "a picture is to be written to a file of another format",
-    "exercise-kernel": "the file of an exercise has no kernel of the name that is looked for",
-    "exercise-number": "there is no exercise of this number",
+    "exercise-kernel": "the file of an exercise or a puzzle has no kernel of the name that is looked for",
+    "exercise-number": "there is no exercise or puzzle of this number",
     "profile-incomplete": "properties of a device lack what a profile is made of",
     "profile-number": "a number of a profile is no positive integer",
     "profile-sub-groups": "a profile names no size of sub-groups",
@@ -315,8 +315,11 @@ _SIMULATOR = {
     "simulation-schedules": "`schedules` of simulation() is no positive integer",
     "simulation-seed": "`seed` of simulation() is no integer",
     "simulation-spin-limit": "`spin_limit` of simulation() is no positive integer",
+    "trace-accesses": "accesses of a kind or a space that is none are to be counted",
+    "trace-cut": "accesses are to be counted in a trace that left events out",
     "trace-empty": "a trace is to be shown in which nothing was launched",
     "trace-limit": "`limit` of trace() is no positive integer",
+    "trace-program": "the command that traces a program is given no file",
     "unwritten-no-array": "`uninitialised` of simulation() names what is no array",
 }
 
