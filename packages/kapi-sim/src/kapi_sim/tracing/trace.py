@@ -377,12 +377,17 @@ class Trace:
         page = escape(self.html(), quote=True)
         return f'<iframe srcdoc="{page}" style="width:100%;height:720px;border:0" title="kapi trace"></iframe>'
 
+    def _repr_svg_(self) -> str | None:
+        # What shows no pages, such as a PDF, takes the figure.
+        return self.svg() if self.launches else None
+
     def __str__(self) -> str:
         return self.text()
 
     def __repr__(self) -> str:
         events = sum(len(launch.events) for launch in self.launches)
-        return f"<Trace of {len(self.launches)} launches, {events} events>"
+        count = len(self.launches)
+        return f"<Trace of {count} launch{'es' * (count != 1)}, {events} events>"
 
 
 def require_format(path: str | Path) -> str:
