@@ -28,6 +28,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import kapi_sim
+from kapi_sim.tracing.figure import dark_rules
 
 EXERCISES = Path(__file__).parents[2] / "packages" / "kapi-sim" / "src" / "kapi_sim" / "exercises"
 PUZZLES = EXERCISES / "puzzles"
@@ -81,10 +82,11 @@ class KapiPuzzle(SphinxDirective):
             self.env.note_dependency(str(each))
         puzzle, solved = runpy.run_path(str(file)), runpy.run_path(str(answer))["solve"]
         goals = tuple(puzzle["check"](solved))
-        task, _, text = inspect.cleandoc(puzzle["__doc__"]).partition("\n")
+        title, _, text = inspect.cleandoc(puzzle["__doc__"]).partition("\n")
+        task = title.partition(": ")[2]
         return [
-            *_parsed(self, f"**{task.partition(': ')[2]}** {text}"),
-            _code(puzzle["solve"]),
+            *_parsed(self, f"**{task[0].upper()}{task[1:]}** {text}"),
+            *([] if self.config.kapi_live else [_code(puzzle["solve"])]),
             *_parsed(self, "You are done when these hold:\n\n" + "\n".join(f"- {goal}" for goal in goals)),
             *_parsed(self, f"{_download(self, file)} or `python -m kapi_sim puzzle {int(file.stem[2:4])}` has it."),
             *([_raw(_editor(file))] if self.config.kapi_live else []),
@@ -199,7 +201,18 @@ def _traced(check: Any, kernel: Any, checks: Any) -> kapi_sim.Trace:
 
 
 def _figure(trace: kapi_sim.Trace, caption: str) -> nodes.Node:
-    return _raw(f'<figure class="kapi-trace">{trace.svg()}<figcaption>{caption}</figcaption></figure>')
+    # The figure follows the system; a page follows what its reader has chosen.
+    figure = re.sub("<style>.*?</style>", "", trace.svg(), flags=re.DOTALL)
+    return _raw(f'<figure class="kapi-trace">{figure}<figcaption>{caption}</figcaption></figure>')
+
+
+def _add_dark_figures(app: Sphinx) -> None:
+    """Write the style of figures on dark pages, which is the figures' own."""
+    own = f"@media (prefers-color-scheme: dark) {{{dark_rules('body:not([data-theme=light]) ')}}}"
+    style = Path(app.outdir, "_static", "figures.css")
+    style.parent.mkdir(parents=True, exist_ok=True)
+    style.write_text(own + dark_rules("body[data-theme=dark] "), "utf-8")
+    app.add_css_file("figures.css")
 
 
 def _code(kernel: Any) -> nodes.Node:
@@ -217,5 +230,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("kapi-picture", KapiPicture)
     app.add_config_value("kapi_live", "", "env", [str])
     app.connect("builder-inited", _add_live_files)
+    app.connect("builder-inited", _add_dark_figures)
     app.connect("html-page-context", _add_script)
     return {"parallel_read_safe": False}
