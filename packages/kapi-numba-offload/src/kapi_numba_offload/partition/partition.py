@@ -17,7 +17,7 @@ from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.partition.calls import Creation, NumpyCall, OverloadedCall, element
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
-from kapi_numba_offload.partition.grouping import Fused, Group, expression_region
+from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.loop_plans import loop_plan
 from kapi_numba_offload.regions.reduction import Reduction
 from kapi_numba_offload.run.options import OffloadOptions, options_of
@@ -77,12 +77,12 @@ class Partition:
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The statements of one block, rewritten."""
         made: list[ast.stmt] = []
-        group = Group(self.facts)
+        group = StatementGroup(self.facts)
         for number, statement in enumerate(statements):
             if group.take(statement):
                 continue
             made += self._run(group.fused())
-            group = Group(self.facts)
+            group = StatementGroup(self.facts)
             if group.take(statement):
                 continue
             self._following.append(statements[number + 1 :])
