@@ -82,7 +82,7 @@ from kapi_sim import (
     shift_group_left,
     shift_group_right,
 )
-from kapi_sim.language.table.foreign_names import missing_name
+from kapi_sim.language.other_systems import missing_name
 
 if TYPE_CHECKING:
     from kapi_runtime import cache, compat, memory, runtime

@@ -231,7 +231,7 @@ def _packing(
         return None  # where it goes is asked of the `device_context`
     for library in libraries:
         source.tests.append(f"{_stream(source, library, queue.device.ordinal)} == {queue.handle}")
-    _apart(source, arrays)
+    _apart(source, arrays, module.target.reads_apart)
     return _function(source, len(given))
 
 
@@ -306,8 +306,11 @@ def _number(source: _Source, index: int, value: Any, places: Sequence[Any], buff
     return True
 
 
-def _apart(source: _Source, arrays: Sequence[tuple[int, ArrayFields, bool]]) -> None:
-    """Let arrays be one view or apart, if one of them is written; what interlocks goes the long way."""
+def _apart(source: _Source, arrays: Sequence[tuple[int, ArrayFields, bool]], reads_apart: bool) -> None:
+    """Let arrays be one view or apart, if one of them is written; what interlocks goes the long way.
+
+    With `reads_apart`, the module takes for granted that what is only read is no view of what is written.
+    """
     for place, (i, one, writes_one) in enumerate(arrays):
         for j, other, writes_other in arrays[place + 1 :]:
             if not (writes_one or writes_other) or 0 in one.shape or 0 in other.shape:
@@ -316,6 +319,11 @@ def _apart(source: _Source, arrays: Sequence[tuple[int, ArrayFields, bool]]) -> 
                 tuple(end - fields.pointer for end in fields.span) for fields in (one, other)
             )
             tests = [f"p{i} + {high} <= p{j} + {low_other}", f"p{j} + {high_other} <= p{i} + {low}"]
-            if (one.shape, one.strides, one.dtype.itemsize) == (other.shape, other.strides, other.dtype.itemsize):
+            is_alike = (one.shape, one.strides, one.dtype.itemsize) == (
+                other.shape,
+                other.strides,
+                other.dtype.itemsize,
+            )
+            if is_alike and (writes_one == writes_other or not reads_apart):
                 tests.append(f"p{i} == p{j}")
             source.tests.append(" or ".join(tests))
