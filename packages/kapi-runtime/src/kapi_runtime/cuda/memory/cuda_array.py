@@ -16,8 +16,8 @@ from kapi_runtime.cuda.memory.arrays import Owner, cuda_fields
 from kapi_runtime.cuda.queues.events import recorded_event, wait_on_stream
 from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.cuda.queues.streams import LEGACY
-from kapi_runtime.platform.device_array import DeviceArray
 from kapi_runtime.platform.dlpack import CUDA, CUDA_HOST, CUDA_MANAGED
+from kapi_runtime.platform.kapi_array import KapiArray
 from kapi_sim.errors import DtypeError
 from kapi_sim.language.usm_fields import ArrayFields, c_strides
 
@@ -26,7 +26,7 @@ __all__ = ["CudaArray", "array_of_fields", "new_cuda_array"]
 _DLPACK_KINDS = {"device": CUDA, "shared": CUDA_MANAGED, "host": CUDA_HOST}
 
 
-class CudaArray(DeviceArray):
+class CudaArray(KapiArray):
     """An array in the memory of a CUDA device; `kapi_runtime.memory` makes it.
 
     Kernels take it, and so do CuPy, PyTorch and numba-cuda, which share its memory: ``cupy.asarray(array)``,

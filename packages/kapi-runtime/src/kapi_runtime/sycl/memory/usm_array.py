@@ -16,8 +16,8 @@ import dpctl
 import numpy as np
 from dpctl.memory import MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory
 
-from kapi_runtime.platform.device_array import DeviceArray
 from kapi_runtime.platform.dlpack import ONEAPI, read_capsule
+from kapi_runtime.platform.kapi_array import KapiArray
 from kapi_runtime.sycl.queues.copying import copy_array
 from kapi_runtime.sycl.queues.queue import default_queue, queue_of
 from kapi_runtime.sycl.queues.waiting import wait_for
@@ -64,7 +64,7 @@ class _Bytes:
     owner: Any
 
 
-class UsmArray(DeviceArray):
+class UsmArray(KapiArray):
     """An array in unified shared memory; `kapi_runtime.memory` makes it where dpnp is not installed.
 
     Kernels take it.  It is indexed and sliced with integers, slices, ``...`` and ``None``, and parts of it share its

@@ -20,7 +20,7 @@ from kapi_sim.errors import DtypeError
 from kapi_sim.language.usm_fields import ArrayFields
 from kapi_sim.shown import shown
 
-__all__ = ["ArrayFlags", "DeviceArray"]
+__all__ = ["ArrayFlags", "KapiArray"]
 
 _CPU = 1  # kDLCPU of DLPack
 
@@ -44,7 +44,7 @@ class _Shadow:
     __array_interface__: dict[str, Any]
 
 
-class DeviceArray(ABC):
+class KapiArray(ABC):
     """An array in a device's memory; a platform says how its bytes are copied, and who keeps them.
 
     Parameters
