@@ -15,7 +15,7 @@ from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.statements import Place
-from kapi_numba_offload.partition.calls import Creation, NumpyCall, OverloadedCall, element
+from kapi_numba_offload.partition.calls import Creation, HelperCall, NumpyCall, OverloadedCall, element
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.loop_plans import loop_plan
@@ -157,8 +157,10 @@ class Partition:
             return reduction
         if isinstance(node, ast.Call):
             place, texts = self.facts.place(node), _argument_texts(node)  # as written
+            given = (*node.args, *(each.value for each in node.keywords))
+            given_usm = any(is_usm(self.facts.kinds.kind(each)) for each in given)
             self._children(node)
-            return self._call(node, place, texts)
+            return self._call(node, place, texts, given_usm=given_usm)
         rewritten = self._children(node)
         if (
             isinstance(rewritten, ast.Subscript)
@@ -206,13 +208,17 @@ class Partition:
             part.value = self.expression(part.value)
         return part
 
-    def _call(self, node: ast.Call, place: Place, texts: Sequence[str]) -> ast.expr:
+    def _call(self, node: ast.Call, place: Place, texts: Sequence[str], *, given_usm: bool) -> ast.expr:
         function = self.facts.names.value(node.func)
         name = "stencil" if isinstance(function, StencilFunc) else None if function is UNKNOWN else numpy_name(function)
         if name is None:
             if isinstance(function, FunctionType) and has_overloads(function):
                 helper = self.helper(f"overloaded_{len(self.helpers)}", OverloadedCall(function, place))
                 return ast.copy_location(ast.Call(loaded(helper, node), node.args, node.keywords), node)
+            if function is not UNKNOWN and is_usm(self.facts.kinds.kind(node)) and not given_usm:
+                helper = self.helper(f"helper_{len(self.helpers)}", HelperCall(function, place))
+                args = [self.queue(node), *node.args]
+                return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
             return node
         makes = Creation if name in CREATION and is_usm(self.facts.kinds.kind(node)) else NumpyCall
         call = makes(name, function, place, self.options, texts)
