@@ -48,7 +48,7 @@ def test_unknown_name_is_an_attribute_error():
 @pytest.mark.parametrize(
     "module",
     [
-        "platform.contexts",
+        "host.contexts",
         "sycl.devices.device",
         "sycl.devices.device_summary",
         "compat",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim.testing.random_cases import VECTORS
+from kapi_sim.testing.cases.numbers.random_cases import VECTORS
 from kapi_sim.testing.reports import raises
 
 

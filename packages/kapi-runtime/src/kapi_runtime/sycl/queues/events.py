@@ -8,7 +8,6 @@ from typing import Any
 import dpctl
 from dpctl.utils import SequentialOrderManager
 
-from kapi_runtime.platform.events import Event
 from kapi_runtime.platform.handles import EventStatus, HostEvent
 from kapi_runtime.sycl.queues.queue import profiling_queue
 from kapi_runtime.sycl.queues.waiting import Pace, wait_for
@@ -82,8 +81,8 @@ def native_events(events: Sequence[Any]) -> list[Any]:
     KernelLaunchError
         If one is something else.
     """
-    marks = [event for event in events if not (isinstance(event, Event) and event.device_event is None)]
-    resolved = [event.device_event if isinstance(event, (Event, DpctlHostEvent)) else event for event in marks]
+    given = [getattr(event, "device_event", event) for event in events]
+    resolved = [event for event in given if event is not None]
     for event in resolved:
         if not isinstance(event, dpctl.SyclEvent):
             raise KernelLaunchError(
