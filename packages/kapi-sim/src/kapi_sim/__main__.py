@@ -9,12 +9,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from kapi_sim import trace
 from kapi_sim.errors import KapiError, KernelLaunchError
 from kapi_sim.exercises import EXERCISES, PUZZLES, find
 from kapi_sim.settings.control import simulation
 from kapi_sim.shown import shown
 from kapi_sim.tracebacks import rendered, shorten
-from kapi_sim.tracing import trace
 from kapi_sim.tracing.trace import require_format
 
 __all__ = ["main"]
