@@ -19,7 +19,7 @@ from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.launchable import Launchable
 from kapi_sim.tracebacks import from_program
 
-__all__ = ["Generator", "run"]
+__all__ = ["CodeGenerator", "run"]
 
 
 _NAME = "__kapi_file__"
@@ -35,7 +35,7 @@ class CompileKernel(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Generator:
+class CodeGenerator:
     """What a code generator adds.
 
     Attributes
@@ -62,12 +62,12 @@ class Generator:
     compile_kernel: CompileKernel
 
 
-def run(generator: Generator, arguments: Sequence[str] | None = None) -> int:
+def run(generator: CodeGenerator, arguments: Sequence[str] | None = None) -> int:
     """Compile as the command line says, and return the exit status: 1 if the kernel cannot be compiled.
 
     Parameters
     ----------
-    generator : Generator
+    generator : CodeGenerator
         What compiles.
     arguments : sequence of str, optional
         As after ``python -m kapi_spirv``; those of the program if left out.
@@ -105,7 +105,7 @@ def run(generator: Generator, arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser(generator: Generator) -> argparse.ArgumentParser:
+def _parser(generator: CodeGenerator) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"python -m {generator.package}",
         description=f"Compile a kernel to {generator.language}. Needs no device.",

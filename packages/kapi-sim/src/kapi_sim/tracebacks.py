@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from traceback import TracebackException
-from types import TracebackType
+from types import FrameType, TracebackType
 
 __all__ = [
     "file_name",
@@ -21,6 +21,7 @@ __all__ = [
     "is_users_own",
     "rendered",
     "shorten",
+    "users_frame",
     "users_frames",
     "with_cell",
 ]
@@ -41,6 +42,13 @@ def is_full() -> bool:
 def is_users_own(module: str) -> bool:
     """Tell whether a module of this name is neither the simulator's nor NumPy's."""
     return module.partition(".")[0] not in _NOT_USERS or module.startswith("kapi_sim.testing.")
+
+
+def users_frame(frame: FrameType) -> FrameType:
+    """Return the innermost frame of the user's own code: this one, or the nearest that called it."""
+    while frame.f_back is not None and not is_users_own(frame.f_globals.get("__name__") or ""):
+        frame = frame.f_back
+    return frame
 
 
 def shorten(error: BaseException, is_reported: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -142,6 +143,9 @@ class CudaPlatform(Platform):
     def target_of(self, device: Any) -> kapi_ptx.PtxTarget:
         target: kapi_ptx.PtxTarget = device.target
         return target
+
+    def launch_target(self, device: Any, is_small: bool, reads_apart: bool) -> kapi_ptx.PtxTarget:
+        return dataclasses.replace(self.target_of(device), is_small=is_small, reads_apart=reads_apart)
 
     def compile(
         self, function: Callable[..., Any], signature: tuple[Any, ...], target: Target, options: KernelOptions

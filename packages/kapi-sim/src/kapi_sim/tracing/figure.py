@@ -8,7 +8,7 @@ from html import escape
 from textwrap import wrap
 
 from kapi_sim.language.source import Site
-from kapi_sim.tracing.trace import Event, Launch
+from kapi_sim.tracing.trace import Launch, TracedEvent
 
 __all__ = ["item_color", "svg"]
 
@@ -51,8 +51,8 @@ def svg(launch: Launch) -> str:
     stands below each other may happen at once, and a wall is what orders it.
     """
     rows = _Rows(launch)
-    lanes: dict[tuple[int, int], list[tuple[int, Event]]] = defaultdict(list)
-    walls: dict[tuple[int, int], Event] = {}
+    lanes: dict[tuple[int, int], list[tuple[int, TracedEvent]]] = defaultdict(list)
+    walls: dict[tuple[int, int], TracedEvent] = {}
     for number, event in enumerate(launch.events):
         if event.item in rows.y and event.kind in ("read", "write", "atomic", "sub-group"):
             lanes[event.phase, event.item].append((number, event))
@@ -111,7 +111,7 @@ class _Rows:
         self.places: dict[int, float] = {}
 
 
-def _keep_around(lanes: dict[tuple[int, int], list[tuple[int, Event]]], rings: set[int]) -> bool:
+def _keep_around(lanes: dict[tuple[int, int], list[tuple[int, TracedEvent]]], rings: set[int]) -> bool:
     """Leave out of long lanes what comes before the end, but for the ringed accesses; tell whether any was."""
     is_cut = False
     for key, lane in lanes.items():
@@ -122,7 +122,7 @@ def _keep_around(lanes: dict[tuple[int, int], list[tuple[int, Event]]], rings: s
     return is_cut
 
 
-def _up_to(phases: list[int], lanes: dict[tuple[int, int], list[tuple[int, Event]]], last: int) -> list[int]:
+def _up_to(phases: list[int], lanes: dict[tuple[int, int], list[tuple[int, TracedEvent]]], last: int) -> list[int]:
     """Return the phases that have room beside the last one, which has the race; and those after it."""
     room = MOST_COLUMNS
     first = last
@@ -176,7 +176,7 @@ def _missing_wall(launch: Launch, rows: _Rows) -> list[str]:
     if one.phase != two.phase or one.item // launch.group_size != group or launch.group_size == 1:
         return []
 
-    def is_past(event: Event) -> bool:
+    def is_past(event: TracedEvent) -> bool:
         there, _, at = launch.sites[event.site]
         if where == "within":
             return there == file and (at > line or (at == line and event.kind == "write"))
@@ -217,11 +217,11 @@ def _missing_wall(launch: Launch, rows: _Rows) -> list[str]:
     ]
 
 
-def _element(launch: Launch, event: Event) -> str:
+def _element(launch: Launch, event: TracedEvent) -> str:
     return launch.arrays[event.array].spell(event.element)
 
 
-def _access(launch: Launch, event: Event, x: float, y: float) -> str:
+def _access(launch: Launch, event: TracedEvent, x: float, y: float) -> str:
     color = item_color(event.item)
     verb, fill, ink, dashes = {
         "read": ("read", "#fff", "#223", ""),
@@ -246,7 +246,7 @@ def _access(launch: Launch, event: Event, x: float, y: float) -> str:
     )
 
 
-def _sub_group(launch: Launch, event: Event, x: float, y: float) -> str:
+def _sub_group(launch: Launch, event: TracedEvent, x: float, y: float) -> str:
     """Draw that a work-item meets its sub-group."""
     what = launch.in_words("meets its sub-group")
     title = f"{launch.describe(event.item)} {what} in {event.value}, line {launch.sites[event.site][2]}"
@@ -255,7 +255,7 @@ def _sub_group(launch: Launch, event: Event, x: float, y: float) -> str:
     return f'<g><title>{escape(title)}</title><polygon points="{points}" fill="#8a93ab"/></g>'
 
 
-def _draw_walls(launch: Launch, rows: _Rows, walls: dict[int, Event], x: float, parts: list[str]) -> float:
+def _draw_walls(launch: Launch, rows: _Rows, walls: dict[int, TracedEvent], x: float, parts: list[str]) -> float:
     """Draw a wall across each group that met, and return where it goes on."""
     groups: dict[int, list[int]] = defaultdict(list)
     for item in walls:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kapi_sim.language.source import Site
-from kapi_sim.tracing.trace import Event, Launch
+from kapi_sim.tracing.trace import Launch, TracedEvent
 
 __all__ = ["BANKS", "BANK_BYTES", "LineStatistics", "bank_conflict", "line_statistics", "segments"]
 
@@ -159,7 +159,7 @@ def _active(launch: Launch) -> dict[int, float]:
 def _together(launch: Launch) -> tuple[dict[int, list[int]], dict[int, list[int]], dict[int, list[int]]]:
     """By line, of each access of a sub-group: segments of global memory, turns of the banks, users of one element."""
     seen: dict[tuple[int, int], int] = defaultdict(int)
-    accesses: dict[tuple[int, int, int, int], list[Event]] = defaultdict(list)
+    accesses: dict[tuple[int, int, int, int], list[TracedEvent]] = defaultdict(list)
     for event in launch.events:
         if event.kind in _ACCESSES:
             turn = seen[event.instruction, event.item] = seen[event.instruction, event.item] + 1

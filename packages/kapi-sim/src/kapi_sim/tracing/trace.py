@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kapi_sim.items.clock import Clock
     from kapi_sim.tracing.statistics import LineStatistics
 
-__all__ = ["FORMATS", "Event", "Failure", "Launch", "Source", "Trace", "TracedArray"]
+__all__ = ["FORMATS", "Launch", "Source", "Trace", "TracedArray", "TracedEvent", "TracedFailure"]
 
 FORMATS = (".html", ".svg", ".txt")
 """The endings of files that a trace is saved as: a page, a figure, the table."""
@@ -28,7 +28,7 @@ MOST_CELLS = 4096
 """Of an array of more elements, the first contents are not kept."""
 
 
-class Event(NamedTuple):
+class TracedEvent(NamedTuple):
     """One thing that one work-item did.
 
     Attributes
@@ -103,7 +103,7 @@ class TracedArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class TracedFailure:
     """What ended a launch.
 
     Attributes
@@ -168,7 +168,7 @@ class Launch:
         Most events kept.
     sub_group_size : int
         How many neighbouring work-items the statistics take to run together.
-    events : list of Event
+    events : list of TracedEvent
         In the order in which they happened.
     dropped : int
         Events that were left out.
@@ -176,7 +176,7 @@ class Launch:
         File, first line of the function, line.
     arrays : list of TracedArray
         What the kernel saw.
-    failure : Failure or None
+    failure : TracedFailure or None
         The error that ended it.
     label : function
         Names a work-item in few letters.
@@ -191,11 +191,11 @@ class Launch:
     describe: Callable[[int], str]
     limit: int
     sub_group_size: int
-    events: list[Event] = field(default_factory=list)
+    events: list[TracedEvent] = field(default_factory=list)
     dropped: int = 0
     sites: list[tuple[str, int, int]] = field(default_factory=list)
     arrays: list[TracedArray] = field(default_factory=list)
-    failure: Failure | None = None
+    failure: TracedFailure | None = None
     label: Callable[[int], str] = str
     in_words: Callable[[str], str] = str
     spelled_space: str = ""
@@ -220,7 +220,7 @@ class Launch:
             self.sites.append(key)
         return number
 
-    def add(self, event: Event) -> None:
+    def add(self, event: TracedEvent) -> None:
         """Keep an event, or count it as left out."""
         if len(self.events) < self.limit:
             self.events.append(event)

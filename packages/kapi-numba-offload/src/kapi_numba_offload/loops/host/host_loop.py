@@ -22,7 +22,7 @@ from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES
 from kapi_numba_offload.run.usm import is_reachable
 
-__all__ = ["HostLoop"]
+__all__ = ["HostLoop", "has_aliases"]
 
 
 class HostLoop:
@@ -96,7 +96,7 @@ class HostLoop:
         }  # fmt: skip
         called = has_effects(loop, names)
         # An array that is only read need not be copied back; one that is given to a function may be changed by it.
-        self._only_read = set() if called or _has_aliases(loop) else set(self.given) - stored
+        self._only_read = set() if called or has_aliases(loop) else set(self.given) - stored
 
     @staticmethod
     def how(values: Iterable[Any]) -> str:
@@ -171,11 +171,15 @@ def _as_host_has_it(outside: dict[str, Any], named: Iterable[str]) -> dict[str, 
     return outside
 
 
-def _has_aliases(loop: ast.AST) -> bool:
+def has_aliases(loop: ast.AST) -> bool:
     """Whether the loop may store to an array under another name than its parameter's."""
     of_arrays = (ast.Name, ast.Subscript, ast.Attribute, ast.Tuple, ast.IfExp)
     return any(
-        (isinstance(each, ast.Assign) and isinstance(each.value, of_arrays))
+        (
+            isinstance(each, ast.Assign)
+            and isinstance(each.value, of_arrays)
+            and not all(isinstance(target, ast.Subscript) for target in each.targets)
+        )
         or isinstance(each, (ast.NamedExpr, ast.With))
         or (isinstance(each, ast.For) and not isinstance(each.iter, ast.Call))
         for each in ast.walk(loop)

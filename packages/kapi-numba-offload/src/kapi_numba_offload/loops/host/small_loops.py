@@ -1,8 +1,14 @@
-"""Loops over small arrays: what a launch costs is more than the work, so NumPy does it in the memory of the arrays."""
+"""Loops over small arrays: what a launch costs is more than the work, so it is done in the memory of the arrays.
+
+NumPy does it at first, and Numba's code once the loop has taken long enough for a compilation to pay.
+"""
 
 from __future__ import annotations
 
+import itertools
 import os
+import time
+from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -14,10 +20,13 @@ from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import has_host_memory
+from kapi_numba_offload.run.usm import has_host_memory, is_same_view, may_overlap
 
 __all__ = ["SmallLoop", "most_elements"]
 
+_PATIENCE = 0.01  # seconds that NumPy may take for a loop before Numba compiles it
+_SAME_TYPES = frozenset(map(np.dtype, ("float64", "complex128", "int64")))
+"""Dtypes whose operations have the same dtypes for dpnp and for Numba, with each other and with Python's numbers."""
 _DEFAULT = 32768  # elements: with fewer, NumPy needs less time for some operations than their launches
 
 
@@ -42,16 +51,22 @@ class SmallLoop:
         How many axes its statements work on at most, if that is known.
     options : OffloadOptions
         Those of the function.
+    may_compile : bool
+        Whether its source names nothing that has another type for Numba than for NumPy.
 
     Attributes
     ----------
     latest : str or None
-        Why its latest run was NumPy's; None if it was not.
+        Why its latest run was on the host; None if it was not.
     """
 
-    def __init__(self, place: Place, host: HostLoop, rank: int | None, options: OffloadOptions) -> None:
+    def __init__(
+        self, place: Place, host: HostLoop, rank: int | None, options: OffloadOptions, *, may_compile: bool
+    ) -> None:
         self.place, self.host, self.options = place, host, options
         self._rank = rank
+        self._spent = 0.0
+        self._may_compile = may_compile
         self.latest: str | None = None
 
     def suits(self, *captured: Any) -> bool:
@@ -73,10 +88,33 @@ class SmallLoop:
 
     @timed
     def __call__(self, *captured: Any) -> Any:
-        """Run the loop with NumPy."""
-        self.latest = "its arrays are small, and NumPy computes where they are"
+        """Run the loop with NumPy, or as Numba compiled it."""
+        compiled = self._may_compile and self._spent > _PATIENCE and _are_alike_for_numba(captured)
+        who = "Numba" if compiled else "NumPy"
+        self.latest = f"its arrays are small, and {who} computes where they are"
+        if compiled:
+            return self.host.leave((), captured)
+        start = time.perf_counter()
         with np.errstate(all="ignore"):  # as on a device
-            return self.host.leave((), captured, compiled=False)
+            result = self.host.leave((), captured, compiled=False)
+        self._spent += time.perf_counter() - start
+        return result
+
+
+def _are_alike_for_numba(values: Sequence[Any]) -> bool:
+    """Whether values have types of which operations have the same types for Numba, and no two arrays share memory."""
+    arrays = [each for each in values if isinstance(each, dpnp_array)]
+    pairs = itertools.combinations(arrays, 2)
+    return all(map(_has_the_same_types, values)) and not any(
+        is_same_view(one, other) or may_overlap(one, other) for one, other in pairs
+    )
+
+
+def _has_the_same_types(value: Any) -> bool:
+    """Whether operations with a value have the same dtypes for dpnp and for Numba."""
+    if isinstance(value, (dpnp_array, np.generic)):
+        return value.dtype in _SAME_TYPES
+    return type(value) in (bool, int, float, complex)
 
 
 @lru_cache(maxsize=64)
