@@ -9,17 +9,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from kapi_sim.errors import KapiError
+from kapi_sim.errors import KapiError, KernelLaunchError
 from kapi_sim.exercises import EXERCISES, find
 from kapi_sim.settings.control import simulation
-from kapi_sim.tracebacks import rendered, shorten
+from kapi_sim.tracebacks import from_program, rendered, shorten
 from kapi_sim.tracing import trace
+from kapi_sim.tracing.trace import FORMATS
 
 __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out one command, and return the exit status: 1 if a kernel is wrong.
+    """Carry out one command, and return the exit status: 1 if a kernel or a program is wrong, 2 if the command is.
 
     Parameters
     ----------
@@ -60,6 +61,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _trace(given: argparse.Namespace) -> int:
+    if not given.file.is_file():
+        raise KernelLaunchError(f"the program must be a file that is there, got {given.file}", code="kernel-absent")
+    if given.output.suffix.lower() not in FORMATS:
+        raise KernelLaunchError(
+            f"path must end in {', '.join(FORMATS)}, got {str(given.output)!r}", code="picture-format"
+        )
     names = given.checks if given.checks in ("all", "none") else given.checks.split(",")
     before = sys.argv, sys.path[:]
     sys.argv = [str(given.file), *given.arguments]
@@ -75,10 +82,20 @@ def _trace(given: argparse.Namespace) -> int:
                 shorten(error, True)
                 print("\n".join(rendered(error)), file=sys.stderr)
                 status = 1
+            except Exception as error:  # the program's own
+                print(from_program(error, given.file), file=sys.stderr)
+                status = 1
     finally:
         sys.argv, sys.path[:] = before
-    traced.save(given.output)
     count = len(traced.launches)
+    if not count:
+        print(f"{given.file} launched no kernel in the simulator, so there is nothing to draw", file=sys.stderr)
+        return status or 1
+    try:
+        traced.save(given.output)
+    except OSError as error:
+        print(f"{given.output} cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
     print(f"{given.output}: {count} launch{'es' * (count != 1)}")
     return status
 

@@ -38,7 +38,6 @@ _ARRAYS = {
     "imaginary-part": "a complex number is stored in an array of real ones",
     "in-array": "`in` is used with an array",
     "index-type": "an index is no integer",
-    "none-stored": "None is stored in an array",
     "private-array-in-loop": "a loop makes a private array anew while an earlier one is still used",
     "private-array-returned": "a function returns a private array",
     "private-memory-too-large": "the private arrays of a work-item have more bytes than a kernel may use",

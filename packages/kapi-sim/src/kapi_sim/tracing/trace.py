@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from kapi_sim.items.clock import Clock
     from kapi_sim.tracing.statistics import LineStatistics
 
-__all__ = ["TracedEvent", "TracedFailure", "Launch", "Source", "Trace", "TracedArray"]
+__all__ = ["FORMATS", "Launch", "Source", "Trace", "TracedArray", "TracedEvent", "TracedFailure"]
+
+FORMATS = (".html", ".svg", ".txt")
+"""The endings of files that a trace is saved as: a page, a figure, the table."""
 
 MOST_CELLS = 4096
 """Of an array of more elements, the first contents are not kept."""
@@ -320,15 +323,11 @@ class Trace:
         KernelLaunchError
             If the ending is another one.
         """
-        makers: dict[str, Callable[[], str]] = {
-            ".html": self.html,
-            ".svg": self.svg,
-            ".txt": lambda: self.text(color=False) + "\n",
-        }
-        make = makers.get(Path(path).suffix.lower())
+        makers: tuple[Callable[[], str], ...] = (self.html, self.svg, lambda: self.text(color=False) + "\n")
+        make = dict(zip(FORMATS, makers, strict=True)).get(Path(path).suffix.lower())
         if make is None:
             raise KernelLaunchError(
-                f"path must end in {', '.join(makers)}, got {shown(str(path))}", code="picture-format"
+                f"path must end in {', '.join(FORMATS)}, got {shown(str(path))}", code="picture-format"
             )
         Path(path).write_text(make(), encoding="utf-8")
 
