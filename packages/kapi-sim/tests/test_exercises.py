@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim.__main__ import _require_program, main
 from kapi_sim.exercises import EXERCISES, PUZZLES, expect_at_most, expect_equal, find, judge
 from kapi_sim.testing.reports import raises
 
@@ -283,35 +282,3 @@ def test_command_shows_the_race_of_a_program(tmp_path):
     assert "kapi_sim.errors.DataRaceError: data race on a[1]" in reported
     assert "<ellipse" in (tmp_path / "race.svg").read_text("utf-8")
     assert run(tmp_path, "trace", "shift.py", "--checks", "none", "-o", "race.svg", "4")[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("program", "status", "told"),
-    [
-        ("raise ValueError('my own')", 1, "ValueError: my own"),
-        ("def f(:", 1, "SyntaxError: invalid syntax"),
-        ("import sys\nsys.exit('enough')", 1, "enough\n"),
-        ("import sys\nsys.exit(3)", 3, ""),
-    ],
-)
-def test_command_tells_what_ended_the_program(tmp_path, program, status, told):
-    (tmp_path / "own.py").write_text(program, "utf-8")
-    ended, _, reported = run(tmp_path, "trace", "own.py")
-    assert ended == status
-    assert told in reported
-    assert "runpy" not in reported
-    assert "kapi_sim" not in reported
-    assert (tmp_path / "trace.html").exists()
-
-
-def test_command_refuses_before_it_runs(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("own.py").write_text("raise SystemExit(7)", "utf-8")
-    assert main(["trace", "own.py", "-o", "x.png"]) == 2
-    assert "path must end in .html, .svg, .txt, got 'x.png'" in capsys.readouterr().err
-    assert main(["trace", "own.py", "-o", "nowhere/x.html"]) == 2
-    assert "No such file or directory" in capsys.readouterr().err
-    assert main(["trace", "absent.py"]) == 2
-    assert capsys.readouterr().err == "program must be a file, got 'absent.py' [trace-program]\n"
-    with raises(kapi.KernelLaunchError, "trace-program"):
-        _require_program(Path("absent.py"))

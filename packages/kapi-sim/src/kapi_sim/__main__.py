@@ -13,15 +13,14 @@ from kapi_sim import trace
 from kapi_sim.errors import KapiError, KernelLaunchError
 from kapi_sim.exercises import EXERCISES, PUZZLES, find
 from kapi_sim.settings.control import simulation
-from kapi_sim.shown import shown
-from kapi_sim.tracebacks import rendered, shorten
+from kapi_sim.tracebacks import from_program, shorten
 from kapi_sim.tracing.trace import require_format
 
 __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out one command, and return the exit status: 1 if a kernel is wrong.
+    """Carry out one command, and return the exit status: 1 if a kernel or a program is wrong, 2 if the command is.
 
     Parameters
     ----------
@@ -36,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given.arguments = rest
     try:
         status: int = given.run(given)
-    except (KapiError, OSError) as error:  # the command's own files may not be writable
+    except KapiError as error:
         print(error, file=sys.stderr)
         return 2
     return status
@@ -63,9 +62,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _trace(given: argparse.Namespace) -> int:
-    names = given.checks if given.checks in ("all", "none") else given.checks.split(",")
-    _require_program(given.file)
+    if not given.file.is_file():
+        raise KernelLaunchError(f"the program must be a file that is there, got {given.file}", code="kernel-absent")
     require_format(given.output)
+    names = given.checks if given.checks in ("all", "none") else given.checks.split(",")
     before = sys.argv, sys.path[:]
     sys.argv = [str(given.file), *given.arguments]
     sys.path.insert(0, str(given.file.resolve().parent))
@@ -77,20 +77,22 @@ def _trace(given: argparse.Namespace) -> int:
             except SystemExit as end:
                 status = _status(end.code)
             except Exception as error:
-                _tell(error, str(given.file))
+                shorten(error, isinstance(error, KapiError))
+                print(from_program(error, given.file), file=sys.stderr)
                 status = 1
     finally:
         sys.argv, sys.path[:] = before
-    traced.save(given.output)
     count = len(traced.launches)
+    if not count:
+        print(f"{given.file} launched no kernel in the simulator, so there is nothing to draw", file=sys.stderr)
+        return status or 1
+    try:
+        traced.save(given.output)
+    except OSError as error:
+        print(f"{given.output} cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
     print(f"{given.output}: {count} launch{'es' * (count != 1)}")
     return status
-
-
-def _require_program(file: Path) -> None:
-    """Raise KernelLaunchError unless there is this file."""
-    if not file.is_file():
-        raise KernelLaunchError(f"program must be a file, got {shown(str(file))}", code="trace-program")
 
 
 def _status(code: object) -> int:
@@ -99,15 +101,6 @@ def _status(code: object) -> int:
         return code or 0
     print(code, file=sys.stderr)
     return 1
-
-
-def _tell(error: Exception, program: str) -> None:
-    """Print an error with the frames from the program's own first one on."""
-    shorten(error, isinstance(error, KapiError))
-    entry = error.__traceback__
-    while entry is not None and entry.tb_frame.f_code.co_filename != program:
-        entry = entry.tb_next
-    print("\n".join(rendered(error.with_traceback(entry))), file=sys.stderr)
 
 
 def _exercise(given: argparse.Namespace) -> int:

@@ -318,7 +318,6 @@ _SIMULATOR = {
     "trace-cut": "accesses are to be counted in a trace that left events out",
     "trace-empty": "a trace is to be shown in which nothing was launched",
     "trace-limit": "`limit` of trace() is no positive integer",
-    "trace-program": "the command that traces a program is given no file",
     "unwritten-no-array": "`uninitialised` of simulation() names what is no array",
 }
 

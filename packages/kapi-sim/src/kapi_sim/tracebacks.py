@@ -14,7 +14,17 @@ from collections.abc import Iterator
 from traceback import TracebackException
 from types import FrameType, TracebackType
 
-__all__ = ["file_name", "is_full", "is_users_own", "rendered", "shorten", "users_frame", "users_frames", "with_cell"]
+__all__ = [
+    "file_name",
+    "from_program",
+    "is_full",
+    "is_users_own",
+    "rendered",
+    "shorten",
+    "users_frame",
+    "users_frames",
+    "with_cell",
+]
 
 VARIABLE = "KAPI_FULL_TRACEBACK"
 
@@ -92,6 +102,23 @@ def rendered(error: BaseException) -> list[str]:
     """Return an error as the lines that a notebook shows: the user's frames, and cells by their numbers."""
     told = TracebackException(type(error), error, _outside_notebook(error.__traceback__))
     return [_with_cells(line) for part in told.format() for line in part.rstrip("\n").split("\n")]
+
+
+def from_program(error: BaseException, program: str | os.PathLike[str]) -> str:
+    """Return an error that a program ended with as Python reports it, without the frames of who ran the program.
+
+    Parameters
+    ----------
+    error : BaseException
+        What the program's file raised when it was run.
+    program : path
+        The file.  An error in its syntax has no frame of it, and is told by its place alone.
+    """
+    entries = [] if is_full() else list(_entries(error.__traceback__))
+    file = os.path.realpath(program)
+    found = (each for each in entries if os.path.realpath(each.tb_frame.f_code.co_filename) == file)
+    first = next(found, error.__traceback__ if is_full() else None)
+    return "".join(TracebackException(type(error), error, first).format()).rstrip("\n")
 
 
 def file_name(file: str) -> str:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Launch", "Source", "Trace", "TracedArray", "TracedEvent", "TracedFailure", "plain", "require_format"]
 
-_ENDINGS = (".html", ".svg", ".txt")
+_FORMATS = (".html", ".svg", ".txt")
+"""The endings of files that a trace is saved as: a page, a figure, the table."""
 
 MOST_CELLS = 4096
 """Of an array of more elements, the first contents are not kept."""
@@ -393,9 +394,9 @@ class Trace:
 def require_format(path: str | Path) -> str:
     """Return the ending of a file that a trace can be saved to, or raise KernelLaunchError."""
     ending = Path(path).suffix.lower()
-    if ending not in _ENDINGS:
+    if ending not in _FORMATS:
         raise KernelLaunchError(
-            f"path must end in {', '.join(_ENDINGS)}, got {shown(str(path))}", code="picture-format"
+            f"path must end in {', '.join(_FORMATS)}, got {shown(str(path))}", code="picture-format"
         )
     return ending
 
