@@ -73,23 +73,3 @@ def test_elements_of_arrays_that_a_loop_writes(shape, is_one):
                     expected[i, j] += source[i + 1, j]
     kapi.call_kernel(rows, kapi.Range(*shape), given, dpnp.asarray(turns), out)
     np.testing.assert_array_equal(out.asnumpy(), expected)
-
-
-@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
-def test_division_by_a_power_of_two_rounds_down(dtype):
-    @kapi.kernel
-    def divide(item: kapi.Item, x, quotients, remainders):
-        i = item.get_id(0)
-        quotients[i, 0], remainders[i, 0] = x[i] // 1, x[i] % 1
-        quotients[i, 1], remainders[i, 1] = x[i] // 2, x[i] % 2
-        quotients[i, 2], remainders[i, 2] = x[i] // 8, x[i] % 8
-        quotients[i, 3], remainders[i, 3] = x[i] // 64, x[i] % 64
-        quotients[i, 4], remainders[i, 4] = x[i] // 6, x[i] % 6
-
-    divisors = np.array([1, 2, 8, 64, 6], dtype)
-    info = np.iinfo(dtype)
-    x = np.concatenate([np.arange(-70, 70), [info.min, info.min + 1, info.max - 1, info.max]]).astype(dtype)
-    quotients, remainders = (dpnp.zeros((x.size, 5), dtype=dtype) for _ in range(2))
-    kapi.call_kernel(divide, kapi.Range(x.size), dpnp.asarray(x), quotients, remainders)
-    np.testing.assert_array_equal(quotients.asnumpy(), x[:, None] // divisors)
-    np.testing.assert_array_equal(remainders.asnumpy(), x[:, None] % divisors)

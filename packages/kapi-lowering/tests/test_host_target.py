@@ -98,9 +98,7 @@ def test_conformance_on_the_host_without_optimisation(case):
 
 def methods():
     """Whatever a code generator must or may answer."""
-    by_launches = {"for_shared_arrays"}
-    own = {name for name in vars(Target) if not name.startswith("_") and name not in Target.__annotations__}
-    return own - by_launches
+    return {name for name in vars(Target) if not name.startswith("_") and name not in Target.__annotations__}
 
 
 def test_every_method_of_target_is_called():

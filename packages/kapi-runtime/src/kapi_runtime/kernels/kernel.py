@@ -133,12 +133,8 @@ class Kernel(DeviceLaunchable):
         place = place_of_host_arrays()
         arguments = read_arguments(self.__name__, names, given, place)
 
-        def compile_for(
-            platform: Platform, target: Target, refused: KernelModule | None, is_shared: bool
-        ) -> KernelModule:
-            target = self.target or target
-            target = target.for_shared_arrays() if is_shared else target
-            return self.modules.get(platform, space, arguments, target, refused)
+        def compile_for(platform: Platform, target: Target, refused: KernelModule | None) -> KernelModule:
+            return self.modules.get(platform, space, arguments, self.target or target, refused)
 
         return prepare(self.__name__, space, arguments, place, compiled(space, arguments, compile_for))
 
@@ -161,7 +157,8 @@ class Kernel(DeviceLaunchable):
     def built(self, platform: Platform, queue: Any) -> dict[str, BuiltKernel]:
         """Return each module's kernel for a queue's device, by the module's signature."""
         target = self.target or platform.target_of(platform.device_of(queue))
-        suiting = [(signature, module) for signature, module in self._inspected() if module.target == target]
+        anywhere = target.for_any_launch()
+        suiting = [each for each in self._inspected() if each[1].target.for_any_launch() == anywhere]
         return {signature: platform.built(module, queue) for signature, module in suiting}
 
     def __reduce__(self) -> tuple[Any, ...]:

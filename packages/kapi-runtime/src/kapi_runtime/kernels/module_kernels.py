@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kapi_lowering import KernelModule, Target
+from kapi_lowering import KernelModule
 from kapi_runtime.kernels.launchables import DeviceLaunchable, stand_in
 from kapi_runtime.launch.arguments import Arguments, read_arguments
 from kapi_runtime.launch.preparation import compiled, prepare
@@ -55,7 +55,7 @@ class ModuleKernel(DeviceLaunchable):
         place = place_of_host_arrays()
         arguments = read_arguments(self.__name__, names, given, place)
         self._check(arguments)
-        make = compiled(space, arguments, self._module_for)
+        make = compiled(space, arguments, lambda platform, target, refused: module)
         events = prepare(self.__name__, space, arguments, place, make).submit(listed_events(dependent_events))
         self.count_launch()
         return events
@@ -66,17 +66,6 @@ class ModuleKernel(DeviceLaunchable):
 
     def _module_count(self) -> int:
         return 1
-
-    def _module_for(
-        self, platform: Platform, target: Target, refused: KernelModule | None, is_shared: bool
-    ) -> KernelModule:
-        if is_shared:
-            raise KernelLaunchError(
-                f"arguments of kernel `{self.__name__}` must not be the same view of an array that it writes, since it "
-                "was compiled for arrays that share no memory: compile it for `target.for_shared_arrays()`",
-                code="arguments-overlap",
-            )
-        return self.module
 
     def _check(self, arguments: Arguments) -> None:
         typeof_argument, array_type = done_whole(_typing)

@@ -21,7 +21,7 @@ __all__ = ["require_apart", "shares_memory"]
 _MAX_WORK = 100_000  # steps of NumPy's search for an address that two views have in common: about a millisecond
 
 
-def require_apart(module: KernelModule, arguments: Arguments) -> bool:
+def require_apart(module: KernelModule, arguments: Arguments) -> None:
     """Raise if two arguments, one of them written, or two elements of one, share memory without being the same view.
 
     Parameters
@@ -30,11 +30,6 @@ def require_apart(module: KernelModule, arguments: Arguments) -> bool:
         The compiled kernel, which says what it writes.
     arguments : Arguments
         What it is given.
-
-    Returns
-    -------
-    bool
-        Whether two of them, one of which is written, are the same view.
 
     Raises
     ------
@@ -51,14 +46,10 @@ def require_apart(module: KernelModule, arguments: Arguments) -> bool:
             raise KernelLaunchError(
                 f"argument `{name}` of kernel `{module.name}` must be {OVERLAPPING}", code="argument-overlaps-itself"
             )
-    is_shared = False
     for (first, a, writes_first, a_span), (second, b, writes_second, b_span) in combinations(arrays, 2):
         if not ((writes_first or writes_second) and may_share(*a_span, *b_span)):
             continue
-        if _is_same_view(a, b):
-            is_shared = True
-            continue
-        if not shares_memory(a, b):
+        if _is_same_view(a, b) or not shares_memory(a, b):
             continue
         names = [f"`{name}`" for name, is_written in ((first, writes_first), (second, writes_second)) if is_written]
         kernel = f"kernel `{module.name}`, which writes {' and '.join(names)},"
@@ -71,7 +62,6 @@ def require_apart(module: KernelModule, arguments: Arguments) -> bool:
             f"Give the kernel a copy of one: `{copied} = {copied}.copy()`",
             code="arguments-overlap",
         )
-    return is_shared
 
 
 def _is_same_view(a: ArrayFields, b: ArrayFields) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from kapi_lowering import KernelModule, Target
 from kapi_runtime.launch.arguments import Arguments, packed_arguments, placed, with_address
+from kapi_runtime.launch.assumptions import is_small, reads_apart, require_assumptions
 from kapi_runtime.launch.failures import FailureWatch
 from kapi_runtime.launch.geometry import packed_extents, submitted_range
 from kapi_runtime.launch.overlaps import require_apart
@@ -26,8 +27,8 @@ from kapi_sim.shown import shown
 
 __all__ = ["CompileFor", "Made", "Prepared", "compiled", "prepare"]
 
-CompileFor = Callable[["Platform", "Target", "KernelModule | None", bool], "KernelModule"]
-"""From a platform, a target, a module that a driver refused, and whether written arrays are shared, to a module."""
+CompileFor = Callable[["Platform", "Target", "KernelModule | None"], "KernelModule"]
+"""From a platform, a target, and a module that a driver refused, to a module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,25 +214,27 @@ def compiled(space: Range | NdRange, arguments: Arguments, compile_for: CompileF
         What it is given.
     compile_for : callable
         Gives the module for arguments of these types and a target, and for a module that a driver refused the one that
-        was compiled anew, or the same; one that lets arrays be the same view, where they are.
+        was compiled anew, or the same.
     """
 
-    def built(platform: Platform, queue: Any, is_shared: bool) -> tuple[KernelModule, BuiltKernel]:
-        target = platform.target_of(platform.device_of(queue))
-        module = compile_for(platform, target, None, is_shared)
+    def built(platform: Platform, queue: Any, target: Target) -> tuple[KernelModule, BuiltKernel]:
+        module = compile_for(platform, target, None)
         try:
             return module, platform.built(module, queue)
         except DriverError:
-            again = compile_for(platform, target, module, is_shared)
+            again = compile_for(platform, target, module)
             if again is module:
                 raise
             # What the disk cache had and the driver refuses is compiled once more.
             return again, platform.built(again, queue)
 
     def make(platform: Platform, queue: Any) -> Made:
-        module, kernel = built(platform, queue, False)
-        if require_apart(module, arguments) and module.target != module.target.for_shared_arrays():
-            module, kernel = built(platform, queue, True)
+        device, small = platform.device_of(queue), is_small(space, arguments)
+        module, kernel = built(platform, queue, platform.launch_target(device, small, True))
+        require_apart(module, arguments)
+        if module.target.reads_apart and not reads_apart(module, arguments):
+            module, kernel = built(platform, queue, platform.launch_target(device, small, False))
+        require_assumptions(module, space, arguments)
         packed = packed_arguments(module, packed_extents(space, module), arguments)
         return Made(kernel, (packed, *arguments.accessors), module)
 

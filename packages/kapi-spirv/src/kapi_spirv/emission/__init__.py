@@ -56,10 +56,9 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return text, problems
-    are_apart = ALIASING in request["extensions"]
-    text = keep_conditions_in_loops(narrow_counters(read_early(text, are_apart)))
+    text = keep_conditions_in_loops(narrow_counters(read_early(text, request["reads_apart"])))
     text = hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text))))
-    return tell_apart(text) if are_apart else text, []
+    return tell_apart(text, request["reads_apart"] and ALIASING in request["extensions"]), []
 
 
 def emit(machine: Any, text: str) -> bytes:

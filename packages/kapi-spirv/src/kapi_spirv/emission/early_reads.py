@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 
 from .functions import NAME, Function, bounds
-from .packed import PACKED, array_of
+from .packed import PACKED, Array, array_of, arrays_of
 
 __all__ = ["read_early"]
 
-_NODE = re.compile(r"^!(\d+) = !\{((?:i64 \d+(?:, )?)+)\}$")
 _LOAD = re.compile(
     r"^  (%\S+) = load (half|float|double|i8|i16|i32|i64), ptr addrspace\(1\) (%\S+), align (\d+)(?:, !.*)?$"
 )
@@ -18,6 +17,7 @@ _STORE = re.compile(r"^  store (?:atomic )?.*, ptr(?: addrspace\((\d)\))? (%\"[^
 _STEP = re.compile(r"^getelementptr (?:(?:inbounds|nuw|nusw) )*(\w+), ptr addrspace\(1\) \S+, i64 (%\S+|-?\d+)$")
 _DECLARED = re.compile(r"^declare .*@([-\w.$]+|\"[^\"]*\")\(.*\) .*#(\d+)")
 _CALLED = re.compile(r" call .*@([-\w.$]+|\"[^\"]*\")\(")
+_OF_ARRAYS = ("1", "4")  # global memory, and what may be any
 _BYTES = {"i8": 1, "i16": 2, "half": 2, "i32": 4, "float": 4, "i64": 8, "double": 8}
 _ZERO = {"half": "0xH0000", "float": "0.0", "double": "0.0"}
 _CONSTANT = re.compile(r"-?\d+")
@@ -35,10 +35,10 @@ def read_early(text: str, are_apart: bool) -> str:
     text : str
         Optimised IR with the nodes ``!kapi.arrays`` of `kapi_lowering`.
     are_apart : bool
-        Whether what is written to one array is never an element of another one.
+        Whether arrays that are only read share no memory with those that are written.
     """
     lines = text.split("\n")
-    sizes = _arrays(lines)
+    sizes = {place: each for place, each in arrays_of(lines).items() if each.extents}
     harmless = _harmless(lines)
     count = 0
     for first, last in reversed(list(bounds(lines))):
@@ -53,20 +53,7 @@ def read_early(text: str, are_apart: bool) -> str:
             _move(function, *found, sizes, count)
             last += len(lines) - before
             count += 1
-    return "\n".join(line for line in lines if not line.startswith("!kapi.arrays"))
-
-
-def _arrays(lines: list[str]) -> dict[int, tuple[int, list[int]]]:
-    """The bytes of an element, and the places of the extents, of each array, by the place of its pointer."""
-    named = next((line for line in lines if line.startswith("!kapi.arrays = ")), "")
-    wanted = set(re.findall(r"!(\d+)", named))
-    arrays = {}
-    for line in lines:
-        node = _NODE.match(line)
-        if node and node.group(1) in wanted:
-            size, pointer, *extents = map(int, re.findall(r"i64 (\d+)", node.group(2)))
-            arrays[pointer] = size, extents
-    return arrays
+    return "\n".join(lines)
 
 
 def _harmless(lines: list[str]) -> set[str]:
@@ -77,7 +64,7 @@ def _harmless(lines: list[str]) -> set[str]:
 
 
 def _candidates(
-    function: Function, sizes: dict[int, tuple[int, list[int]]], harmless: set[str], are_apart: bool
+    function: Function, sizes: dict[int, Array], harmless: set[str], are_apart: bool
 ) -> Iterator[tuple[str, str, int, list[int]]]:
     """What loops can read early: the block before, the header, the array's place, and the lines that read it."""
     for loop in _loops(function, set(function.blocks)):
@@ -88,7 +75,7 @@ def _candidates(
         if before == "%" or function.lines[function.blocks[before][-1]] != f"  br label {headers[0]}":
             continue
         written = _written(function, loop, harmless)
-        if written is None or (written and not are_apart):
+        if written is None:
             continue
         # Reads of one block are done together, or not at all: where one of them is done, all their elements exist.
         reads: dict[tuple[int, str], list[int]] = {}
@@ -98,7 +85,9 @@ def _candidates(
                 if load is None or function.made.get(load.group(3), (headers[0], ""))[0] in loop:
                     continue
                 found = array_of(function, load.group(3))
-                if found is None or found[0] not in sizes or found[0] in written:
+                if found is None or found[0] not in sizes:
+                    continue
+                if written and not (are_apart and not sizes[found[0]].is_written):
                     continue
                 if _places(function, found[1]) is not None:
                     reads.setdefault((found[0], block), []).append(number)
@@ -114,9 +103,9 @@ def _loops(function: Function, blocks: set[str]) -> Iterator[set[str]]:
         yield from _loops(function, loop - headers)
 
 
-def _written(function: Function, loop: set[str], harmless: set[str]) -> set[int] | None:
-    """The places of the arrays that a loop writes; None if it may write anything, or wait for others."""
-    written = set()
+def _written(function: Function, loop: set[str], harmless: set[str]) -> bool | None:
+    """Whether a loop writes arrays; None if it may write anything, or wait for others."""
+    is_written = False
     for block in loop:
         for number in function.blocks[block]:
             line = function.lines[number]
@@ -129,14 +118,10 @@ def _written(function: Function, loop: set[str], harmless: set[str]) -> set[int]
                 store = _STORE.match(line)
                 if store is None:
                     return None
-                if store.group(1) in ("1", "4", None):
-                    found = array_of(function, store.group(2)) if store.group(1) == "1" else None
-                    if found is None and store.group(1) is not None:
-                        return None
-                    written |= {found[0]} if found else set()
+                is_written |= store.group(1) in _OF_ARRAYS
             elif re.search(r"\b(?:fence|cmpxchg|atomicrmw|atomic|volatile|invoke)\b", line):
                 return None
-    return written
+    return is_written
 
 
 def _places(function: Function, way: list[str]) -> list[tuple[str, int]] | None:
@@ -156,12 +141,12 @@ def _move(
     header: str,
     place: int,
     numbers: list[int],
-    sizes: dict[int, tuple[int, list[int]]],
+    sizes: dict[int, Array],
     count: int,
 ) -> None:
     """Read before the loop, in a block of its own, where the elements exist."""
     lines, name = function.lines, f"kapi.early.{count}"
-    size, extents = sizes[place]
+    size, extents = sizes[place].size, sizes[place].extents
     code = [f"  %{name}.bytes.0 = add i64 0, {size}"]
     for axis, extent in enumerate(extents):
         code.append(f"  %{name}.at.{axis} = getelementptr inbounds nuw i8, ptr {PACKED}, i64 {extent}")
