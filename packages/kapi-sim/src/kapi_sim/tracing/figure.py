@@ -8,7 +8,7 @@ from html import escape
 from textwrap import wrap
 
 from kapi_sim.language.source import Site
-from kapi_sim.tracing.trace import Launch, TracedEvent
+from kapi_sim.tracing.record import Launch, TracedEvent
 
 __all__ = ["dark_rules", "item_color", "svg"]
 

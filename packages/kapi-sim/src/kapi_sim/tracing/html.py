@@ -9,8 +9,8 @@ from typing import Any
 
 from kapi_sim.tracebacks import file_name
 from kapi_sim.tracing.figure import item_color
+from kapi_sim.tracing.record import Launch, Trace
 from kapi_sim.tracing.statistics import line_statistics
-from kapi_sim.tracing.trace import Launch, Trace
 
 __all__ = ["html"]
 
