@@ -60,7 +60,9 @@ def _copy(function: Function, header: str, loop: set[str], added: dict[int, list
             continue
         name, copy = made.group(1), f"%kapi.turn.{number}"
         for each in used[name]:
-            lines[each] = NAME.sub(lambda found, name=name, copy=copy: copy if found[0] == name else found[0], lines[each])
+            lines[each] = NAME.sub(
+                lambda found, name=name, copy=copy: copy if found[0] == name else found[0], lines[each]
+            )
         incoming = ", ".join(
             f"[ {copy if block in loop else value}, {block} ]" for value, block in INCOMING.findall(phi.group(2))
         )

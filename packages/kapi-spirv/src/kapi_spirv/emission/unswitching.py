@@ -210,4 +210,3 @@ class _Function(Function):
         if " call " in f" {made}" and not any(each in made for each in _UNIFORM_CALLS):
             return False
         return all(self._is_uniform(each, depth - 1) for each in NAME.findall(made))
-
