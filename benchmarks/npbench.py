@@ -14,28 +14,21 @@ import argparse
 import copy
 import importlib
 import json
-import re
-import subprocess
 import sys
 import time
 import warnings
 from pathlib import Path
 from typing import Any
 
+from programs import agree, answer, arguments, fallbacks, finish, line_of
+
 VARIANTS = ("npr", "np", "n")
 
 
 def main() -> None:
     """Run the programs and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("checkout", type=Path, help="a checkout of NPBench")
-    parser.add_argument("--only", action="append", help="a program's name; may be repeated")
-    parser.add_argument("--preset", default="S", help="size of the data: S, M, L or paper")
-    parser.add_argument("--timeout", type=float, default=60, help="seconds for each variant")
-    parser.add_argument("--json", type=Path, help="write the rows to this file, too")
-    parser.add_argument("--variant", choices=VARIANTS, help="run this variant only")
+    parser = arguments(__doc__.splitlines()[0], "NPBench", VARIANTS)
     parser.add_argument("--numba", action="store_true", help="take the time of Numba over NumPy arrays, too")
-    parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--host-worker", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker or options.host_worker:
@@ -49,9 +42,7 @@ def main() -> None:
             if row is not None:
                 rows.append(row)
                 print(line_of(row), flush=True)
-    print(summary(rows))
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    finish(options, rows)
 
 
 def module_of(checkout: Path, name: str, suffix: str) -> tuple[dict[str, Any], Path]:
@@ -64,30 +55,17 @@ def in_process(options: argparse.Namespace, name: str, variant: str) -> dict[str
     """The row of one variant; None if the program has none."""
     if not module_of(options.checkout, name, f"numba_{variant}")[1].exists():
         return None
-    row = {"program": name, "variant": variant, **answer(options, "--worker", name, variant)}
+    row = {"program": name, "variant": variant, **answer(options, __file__, "--worker", name, variant)}
     if options.numba and row["state"] == "right":
-        row["numba_s"] = answer(options, "--host-worker", name, variant).get("seconds")
+        row["numba_s"] = answer(options, __file__, "--host-worker", name, variant).get("seconds")
     return row
-
-
-def answer(options: argparse.Namespace, word: str, name: str, variant: str) -> dict[str, Any]:
-    """What a process of its own says of a variant."""
-    command = [sys.executable, __file__, str(options.checkout), "--preset", options.preset, word, name, variant]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout, check=False)
-    except subprocess.TimeoutExpired:
-        return {"state": "no answer", "cause": f"{options.timeout:g} s"}
-    if done.returncode:
-        return {"state": "error", "cause": (done.stderr.strip().splitlines() or ["no words"])[-1][:150]}
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return found
 
 
 def run(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
     """Run one variant over dpnp arrays, and the NumPy program."""
     import dpnp
 
-    import kapi_numba_offload
+    import kapi_numba_offload  # noqa: F401  # it offloads what `numba.njit` compiles
 
     info, data, reference = program(checkout, name, preset)
     function = variant_of(checkout, name, variant)
@@ -99,7 +77,7 @@ def run(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
             values.update(arrays)
         return values
 
-    def call(function: Any, on_device: bool) -> tuple[list[Any], float]:
+    def call(function: Any, on_device: bool) -> tuple[list[Any], list[Any], float]:
         values = given(on_device)
         start = time.perf_counter()
         returned = function(*values.values())
@@ -108,21 +86,24 @@ def run(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
                 each.sycl_queue.wait()
         seconds = time.perf_counter() - start
         results = list(returned) if isinstance(returned, (tuple, list)) else [] if returned is None else [returned]
-        return results + [values[each] for each in info["output_args"] if each in values], seconds
+        return results, [values[each] for each in info["output_args"] if each in values], seconds
 
-    expected, numpy_s = call(reference, False)
+    expected, expected_outputs, numpy_s = call(reference, False)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        found, first_s = call(function, True)
-        seconds = min(call(function, True)[1] for _ in range(2))
-    host = [each.asnumpy() if isinstance(each, dpnp.ndarray) else each for each in found]
+        found, outputs, first_s = call(function, True)
+        seconds = min(call(function, True)[2] for _ in range(2))
+    # Some programs return what they change in place, and some of their variants do not.
+    if outputs and bool(found) != bool(expected):
+        found, expected = [], []
+    host = [each.asnumpy() if isinstance(each, dpnp.ndarray) else each for each in [*found, *outputs]]
+    expected += expected_outputs
     is_right = len(host) == len(expected) and all(map(agree, host, expected))
-    reasons = [str(each.message) for each in told if each.category is kapi_numba_offload.OffloadFallbackWarning]
-    ids = sorted({match.group(1) for text in reasons if (match := re.search(r"\[([a-z-]+)\]", text))})
+    causes = fallbacks(told)
     return {
         "state": "right" if is_right else "wrong",
-        "where": "host" if ids else "device",
-        "cause": ", ".join(ids),
+        "where": "host" if causes else "device",
+        "cause": causes,
         "first_s": first_s,
         "seconds": seconds,
         "numpy_s": numpy_s,
@@ -141,16 +122,6 @@ def program(checkout: Path, name: str, preset: str) -> tuple[dict[str, Any], dic
         names = info["init"]["output_args"]
         data.update(zip(names, made if len(names) > 1 else (made,), strict=True))
     return info, data, getattr(importlib.import_module(f"{path}_numpy"), info["func_name"])
-
-
-def agree(found: Any, expected: Any) -> bool:
-    """Whether two results agree: element by element, or as NPBench has it, by the norm of their difference."""
-    import numpy as np
-
-    if np.allclose(found, expected, rtol=1e-4, atol=1e-6, equal_nan=True):
-        return True
-    difference, size = np.linalg.norm(np.subtract(found, expected)), np.linalg.norm(expected)
-    return bool(np.shape(found) == np.shape(expected) and difference <= 1e-5 * size)
 
 
 def path_of(info: dict[str, Any]) -> str:
@@ -175,37 +146,6 @@ def run_on_host(checkout: Path, name: str, variant: str, preset: str) -> dict[st
 
     call()
     return {"seconds": min(call() for _ in range(3))}
-
-
-def line_of(row: dict[str, Any]) -> str:
-    """A row as text."""
-    times = [row.get(each) for each in ("first_s", "seconds", "numpy_s", "numba_s")]
-    texts = ["" if each is None else f"{each:.4f}" for each in times]
-    return (
-        f"{row['program']:26} {row['variant']:4} {row['state']:9} {row.get('where', ''):7} "
-        f"{' '.join(f'{each:>9}' for each in texts)}  {row['cause']}"
-    )
-
-
-def summary(rows: list[dict[str, Any]]) -> str:
-    """How many programs are right and on the device in some variant, and what stops the others."""
-    programs: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        programs.setdefault(row["program"], []).append(row)
-    right = [name for name, own in programs.items() if any(each["state"] == "right" for each in own)]
-    device = [
-        name
-        for name, own in programs.items()
-        if any(each["state"] == "right" and each["where"] == "device" for each in own)
-    ]
-    causes: dict[str, list[str]] = {}
-    for name, own in programs.items():
-        if name not in device:
-            best = min(own, key=lambda each: each["state"] != "right")
-            causes.setdefault(best["cause"] or best["state"], []).append(name)
-    lines = [f"{len(programs)} programs: {len(right)} right, {len(device)} wholly on the device"]
-    lines += [f"  {cause}: {', '.join(names)}" for cause, names in sorted(causes.items())]
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

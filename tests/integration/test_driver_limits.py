@@ -18,7 +18,7 @@ import kapi_runtime as kapi
 PRELUDE = textwrap.dedent(
     """
     import os, tempfile
-    from kapi_runtime.sycl import drivers
+    from kapi_runtime.sycl.devices import drivers
     folder = tempfile.mkdtemp()
     with open(os.path.join(folder, "driver.icd"), "w") as file:
         file.write(drivers.driver_search().library)

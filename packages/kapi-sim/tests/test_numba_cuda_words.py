@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kapi_sim import numba_cuda as cuda
-from kapi_sim.numba_cuda import support, types, vectors
+from kapi_sim.numba_cuda import support, types
+from kapi_sim.numba_cuda.values import vectors
 
 CASES = {}
 FULL = 0xFFFFFFFF

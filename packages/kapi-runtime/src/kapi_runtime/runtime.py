@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass, fields
 from typing import Any
 
-from kapi_runtime.platform.devices import find_device, platform_of_device
+from kapi_runtime.host.devices import find_device, platform_of_device
 
 __all__ = ["Versions", "get_version"]
 

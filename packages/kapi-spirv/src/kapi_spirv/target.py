@@ -162,7 +162,7 @@ class SpirvTarget(Target):
     def local_memory(self, builder: ir.IRBuilder, wanted: Sequence[LocalMemory]) -> Sequence[ir.Value]:
         return builder.function.args[1:]  # type: ignore[no-any-return]  # the launch gives each as an argument
 
-    def finish_entry(self, function: ir.Function, options: KernelOptions, is_linear: bool) -> None:
+    def finish_entry(self, function: ir.Function, ndim: int, options: KernelOptions, is_linear: bool) -> None:
         from kapi_spirv.code import entry
 
         entry.finish_entry(function, options, is_linear)

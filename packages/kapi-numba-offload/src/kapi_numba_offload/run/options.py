@@ -64,6 +64,11 @@ class OffloadOptions:
         """Options for what `numba.njit` compiles in the function's place."""
         return {"boundscheck": self.boundscheck, "error_model": self.error_model}
 
+    @property
+    def numbas_fastmath(self) -> bool | set[str]:
+        """`fastmath` as `numba.njit` takes it."""
+        return self.fastmath if isinstance(self.fastmath, bool) else set(self.fastmath)
+
     def with_numbas(self, flags: Any) -> OffloadOptions:
         """The options with those that the function has of `numba.njit`.
 

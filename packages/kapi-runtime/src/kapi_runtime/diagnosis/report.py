@@ -8,8 +8,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from kapi_runtime.host.devices import devices, missing_device_error
 from kapi_runtime.platform import installed
-from kapi_runtime.platform.devices import devices, missing_device_error
 
 __all__ = ["Diagnosis", "detect", "diagnose", "doctor"]
 

@@ -9,8 +9,8 @@ from types import TracebackType
 
 from kapi_sim.errors import Finding, KapiError
 from kapi_sim.items.items import SimGroup, SimItem, SimNdItem, SimSubGroup
+from kapi_sim.language.other_systems import hint
 from kapi_sim.language.source import located_source
-from kapi_sim.language.table.foreign_names import hint
 from kapi_sim.language.table.intrinsics import INTRINSICS, rows
 
 __all__ = ["describe_misuse", "other_work_item"]

@@ -24,6 +24,8 @@ __all__ = ["require_limit", "trace"]
 def trace(limit: int = 100_000) -> Iterator[Trace]:
     """Record the accesses of kernels that are launched inside a ``with`` block, in their first order.
 
+    A trace inside another one hands its launches on when it ends.
+
     Parameters
     ----------
     limit : int
@@ -56,12 +58,14 @@ def trace(limit: int = 100_000) -> Iterator[Trace]:
     require_limit(limit)
     from kapi_sim.tracing.trace import Trace
 
-    made = Trace(limit)
+    made, outer = Trace(limit), active_trace.get()
     token = active_trace.set(made)
     try:
         yield made
     finally:
         active_trace.reset(token)
+        if outer is not None:
+            outer.launches += made.launches
 
 
 def require_limit(limit: object) -> None:

@@ -18,7 +18,7 @@ __all__ = [
     "OTHER",
     "TUPLE",
     "WRAPPED_ARRAY",
-    "Launch",
+    "SyclLaunch",
     "Pair",
     "Row",
     "World",
@@ -48,7 +48,7 @@ class World(ctypes.Structure):
     )
 
 
-class Launch(ctypes.Structure):
+class SyclLaunch(ctypes.Structure):
     """A launch that is ready but for its arguments."""
 
     _fields_ = (
@@ -74,6 +74,8 @@ class Launch(ctypes.Structure):
         ("local_range", ctypes.c_void_p),  # null where the driver chooses
         # the host's event: its class, and where it holds what
         ("host_event", ctypes.c_void_p),
+        ("methods_offset", ctypes.c_ssize_t),  # dpctl's own two, as in each `dpctl.SyclEvent`
+        ("reference_offset", ctypes.c_ssize_t),
         ("event_offset", ctypes.c_ssize_t),
         ("release", ctypes.c_void_p),
         ("release_offset", ctypes.c_ssize_t),
