@@ -32,12 +32,14 @@ def copy_live_outs(text: str) -> str:
 
 
 def _loops(function: Function) -> list[tuple[str, set[str]]]:
-    found, pending = [], [set(function.blocks)]
+    """The header and the blocks of each loop that has one header."""
+    found: list[tuple[str, set[str]]] = []
+    pending = [set(function.blocks)]
     while pending:
         for loop in function.cycles(pending.pop()):
             headers = {block for block in loop if function.before[block] - loop}
             if len(headers) == 1:
-                found.append((*headers, loop))
+                found.append((next(iter(headers)), loop))
             pending.append(loop - headers)
     return found
 
@@ -60,9 +62,7 @@ def _copy(function: Function, header: str, loop: set[str], added: dict[int, list
             continue
         name, copy = made.group(1), f"%kapi.turn.{number}"
         for each in used[name]:
-            lines[each] = NAME.sub(
-                lambda found, name=name, copy=copy: copy if found[0] == name else found[0], lines[each]
-            )
+            lines[each] = _renamed(lines[each], name, copy)
         incoming = ", ".join(
             f"[ {copy if block in loop else value}, {block} ]" for value, block in INCOMING.findall(phi.group(2))
         )
@@ -72,6 +72,10 @@ def _copy(function: Function, header: str, loop: set[str], added: dict[int, list
     if phis:
         start = next(number for number in function.blocks[header] if " = phi " not in lines[number])
         added[start] = [*phis, *code, *added.get(start, [])]
+
+
+def _renamed(line: str, name: str, other: str) -> str:
+    return NAME.sub(lambda found: other if found[0] == name else found[0], line)
 
 
 def _mixed(copy: str, type_: str, value: str) -> list[str]:
