@@ -32,6 +32,19 @@ PAIRS = [
 COUNT = 2000
 
 
+@kapi.kernel
+def draws(item: kapi.Item, bounds, out):
+    i = item.get_id(0)
+    out[i] = kapi.random.randint(1, i, bounds[i, 0], bounds[i, 1])
+
+
+def test_randint_of_nothing_is_its_lower_bound():
+    bounds = np.array([(10, 0), (5, 5), (2**63 - 1, -(2**63)), (-3, -4), (0, -1)])
+    drawn = dpnp.full(len(bounds), 99)
+    kapi.call_kernel(draws, kapi.Range(len(bounds)), dpnp.asarray(bounds), drawn)
+    assert drawn.asnumpy().tolist() == bounds[:, 0].tolist()
+
+
 def values(dtype, seed):
     """Random values of a dtype: over its range, near zero, and its special ones."""
     rng, dtype = np.random.default_rng(seed), np.dtype(dtype)

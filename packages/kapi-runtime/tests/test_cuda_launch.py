@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda.plan import Plan
+from kapi_runtime.cuda.plan import CudaPlan
 from kapi_runtime.cuda.queues import keep_alive
 from kapi_sim.testing.reports import raises
 
@@ -157,7 +157,7 @@ def test_plan_in_use_sends_a_launch_the_long_way(gpu, lib, long_way):
     x, y = ones(lib), ones(lib)
     scale[kapi.Range(1000)](x, y, 1.0)
     (plan,) = scale._plans[kapi.Range(1000)]
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, CudaPlan)
     with plan._lock:
         scale[kapi.Range(1000)](x, y, 1.0)
     assert len(long_way) == 2

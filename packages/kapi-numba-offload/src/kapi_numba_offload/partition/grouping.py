@@ -18,7 +18,7 @@ from kapi_numba_offload.elements.statements import Place, Statement
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.regions.fused import FusedRegion
 
-__all__ = ["Fused", "Group", "expression_region"]
+__all__ = ["Fused", "StatementGroup", "expression_region"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ def expression_region(facts: Facts, value: ast.expr, where: ast.AST) -> Fused:
     where : ast.AST
         What is named as its place.
     """
-    group = Group(facts)
+    group = StatementGroup(facts)
     group.add(None, None, None, value, where)
     return Fused(group.region(is_expression=True), group.leaves, group.elements, [], None)
 
 
-class Group:
+class StatementGroup:
     """Statements in a row that become one region.
 
     Parameters

@@ -10,17 +10,16 @@ from typing import Any
 
 from _kapi_numba_hooks import StencilFunc, has_overloads
 from kapi_numba_offload.analysis.effects import has_assignment_within
-from kapi_numba_offload.analysis.kinds import Kinds, is_usm
-from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.analysis.kinds import is_usm
+from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.partition.calls import Creation, HelperCall, NumpyCall, OverloadedCall, element
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
-from kapi_numba_offload.partition.grouping import Fused, Group, expression_region
+from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.loop_plans import loop_plan
 from kapi_numba_offload.regions.reduction import Reduction
-from kapi_numba_offload.run.options import OffloadOptions, options_of
 
 __all__ = ["Partition"]
 
@@ -30,20 +29,8 @@ class Partition:
 
     Parameters
     ----------
-    original : function
-        As written.
-    definition : ast.FunctionDef
-        Its syntax.
-    names : Names
-        What its names mean.
-    kinds : Kinds
-        The kinds of its expressions.
-    contiguous : frozenset of str
-        Variables that are always C-contiguous arrays of one dtype and USM kind.
-    numba_types : bool
-        Whether expressions have Numba's types; else dpnp's.
-    options : OffloadOptions, optional
-        Those of the function; by default what it was given by `offload`.
+    facts : Facts
+        What is known of the function.
 
     Attributes
     ----------
@@ -53,20 +40,8 @@ class Partition:
         What became kernels, in order.
     """
 
-    def __init__(
-        self,
-        original: Callable[..., Any],
-        definition: ast.FunctionDef,
-        names: Names,
-        kinds: Kinds,
-        contiguous: frozenset[str] = frozenset(),
-        *,
-        numba_types: bool = False,
-        options: OffloadOptions | None = None,
-    ) -> None:
-        self.definition = definition
-        self.options = options or options_of(original)
-        self.facts = Facts(original, definition, names, kinds, contiguous, self.options, numba_types=numba_types)
+    def __init__(self, facts: Facts) -> None:
+        self.facts, self.definition, self.options = facts, facts.definition, facts.options
         self.helpers: dict[str, Any] = {}
         self.regions: list[Any] = []
         self.loops: list[Any] = []
@@ -77,12 +52,12 @@ class Partition:
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The statements of one block, rewritten."""
         made: list[ast.stmt] = []
-        group = Group(self.facts)
+        group = StatementGroup(self.facts)
         for number, statement in enumerate(statements):
             if group.take(statement):
                 continue
             made += self._run(group.fused())
-            group = Group(self.facts)
+            group = StatementGroup(self.facts)
             if group.take(statement):
                 continue
             self._following.append(statements[number + 1 :])

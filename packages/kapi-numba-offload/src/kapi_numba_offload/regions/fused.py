@@ -33,7 +33,7 @@ from kapi_numba_offload.elements.operands import (
     statement_shapes,
 )
 from kapi_numba_offload.elements.statements import Statement
-from kapi_numba_offload.run.launch_record import LaunchRecord
+from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.timing import timed
@@ -216,13 +216,13 @@ class FusedRegion:
         return str(ready) if isinstance(ready, Unfused) else ready, queue, leaves
 
     @property
-    def latest(self) -> LaunchRecord | str | None:
+    def latest(self) -> KernelLaunch | str | None:
         """The latest launch, or why there was none."""
         if not isinstance(self._ran, tuple):
             return self._ran
         ready, queue = self._ran
         made = [(each.shape, each.dtype, each.kind) for each in ready.outputs if each.dtype and each.kind]
-        return LaunchRecord(ready.kernel, ready.space, queue, made)
+        return KernelLaunch(ready.kernel, ready.space, queue, made)
 
     def key(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
         """What a launch depends on, and the one queue of the arrays; None where there is none, or not one.

@@ -35,13 +35,13 @@ from kapi_sim import LocalAccessor
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language.usm_fields import ArrayFields
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["CudaPlan", "make_plan"]
 
 _NUMBERS = (bool, int, float, complex)
 _OTHER_CONTEXT = (201, 400)  # the driver's codes where another context, or none, is current
 
 
-class Plan:
+class CudaPlan:
     """A launch that is ready but for its arguments; `make_plan` makes it.
 
     Attributes
@@ -145,7 +145,7 @@ def make_plan(
     global_range: Sequence[int],
     local_range: Sequence[int],
     at_once: bool = False,
-) -> Plan | None:
+) -> CudaPlan | None:
     """Return the plan of a launch that was validated, or None: then each launch like it goes the long way.
 
     Parameters
@@ -176,7 +176,7 @@ def make_plan(
     if not pack(given) or bytes(buffer) != packed:
         return None
     accessors = [value for value in given if isinstance(value, LocalAccessor)]
-    return Plan(
+    return CudaPlan(
         kernel,
         queue,
         buffer,

@@ -19,7 +19,7 @@ import dpctl
 
 from kapi_runtime.platform.host_place import place_of_host_arrays
 from kapi_runtime.sycl.native.rows import pair_rows, plan_rows
-from kapi_runtime.sycl.native.structures import KEPT, Launch, Pair, Row
+from kapi_runtime.sycl.native.structures import KEPT, Pair, Row, SyclLaunch
 from kapi_runtime.sycl.native.submission import Submission, submission
 from kapi_runtime.sycl.programs.program import DeviceKernel
 from kapi_runtime.sycl.queues import keep_alive
@@ -30,13 +30,13 @@ from kapi_runtime.sycl.queues.waiting import Pace
 from kapi_sim import KernelLaunchError, LocalAccessor
 from kapi_sim.language.usm_fields import array_fields
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["SyclPlan", "make_plan"]
 
 _RAW, _LOCAL = 13, 11  # dpctl's numbers of the kinds of arguments
 _UINT64 = 7  # dpctl's number of the element type of local memory
 
 
-class Plan:
+class SyclPlan:
     """A launch that is ready but for its arguments; `make_plan` makes it.
 
     Attributes
@@ -75,7 +75,7 @@ class Plan:
         queue: Any,
         kernel: DeviceKernel,
         given: tuple[Any, ...],
-        words: Launch,
+        words: SyclLaunch,
         kept: Any,
         packed: bytes,
         made: Submission,
@@ -193,7 +193,7 @@ def make_plan(
     global_range: Sequence[int],
     local_range: Sequence[int] | None,
     at_once: bool = False,
-) -> Plan | None:
+) -> SyclPlan | None:
     """Return the plan of a launch that was validated, or None if there is none for arguments like these.
 
     Parameters
@@ -224,7 +224,7 @@ def make_plan(
     pair_table = (Pair * len(pairs))(*pairs)
     holders = (ctypes.c_void_p * (1 + len(rows)))()
     ranges = [(ctypes.c_size_t * 3)(*extents) for extents in (global_range, local_range or ())]
-    words = Launch(
+    words = SyclLaunch(
         given_count=len(given),
         row_count=len(rows),
         rows=ctypes.addressof(table),
@@ -238,7 +238,7 @@ def make_plan(
         local_range=None if local_range is None else ctypes.addressof(ranges[1]),
         **slots,
     )
-    plan = Plan(queue, kernel, given, words, (table, strides, pair_table, holders, ranges), packed, made)
+    plan = SyclPlan(queue, kernel, given, words, (table, strides, pair_table, holders, ranges), packed, made)
     return plan if plan.pack(given) and plan.packed == packed else None
 
 

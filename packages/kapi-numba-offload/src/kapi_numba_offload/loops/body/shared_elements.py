@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from kapi_numba_offload.loops.body.state import ArrayFacts
 from kapi_numba_offload.loops.body.syntax_parts import variable
-from kapi_numba_offload.loops.body.views import FixedAxis, View
+from kapi_numba_offload.loops.body.views import ArrayPart, FixedAxis
 
 __all__ = ["SharedElements", "as_update"]
 
@@ -32,7 +32,7 @@ class SharedElements:
     def __init__(self, arrays: Mapping[str, ArrayFacts], parallel: Sequence[str]) -> None:
         self._arrays, self._parallel = arrays, tuple(parallel)
 
-    def needs_atomic(self, view: View, operation: ast.operator, value: ast.expr) -> bool:
+    def needs_atomic(self, view: ArrayPart, operation: ast.operator, value: ast.expr) -> bool:
         """Whether another iteration may update the same element, and an atomic can do the same."""
         facts = self._arrays.get(view.array)
         if facts is None or facts.dtype is None or type(operation) not in _METHODS:

@@ -14,7 +14,7 @@ from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.loops.body.lower_bounds import LowerBounds
 from kapi_numba_offload.loops.body.syntax_parts import variable
-from kapi_numba_offload.loops.body.views import Rows, View
+from kapi_numba_offload.loops.body.views import ArrayPart, Rows
 
 __all__ = ["ArrayFacts", "BodyState", "NotInKernelError"]
 
@@ -64,7 +64,7 @@ class BodyState:
     ----------
     arrays : dict
         As above, and the work-item's own arrays as they are met.
-    views : dict of str to View
+    views : dict of str to ArrayPart
         Variables that are parts of arrays.
     expressions : dict of str to Rows
         Variables that are expressions of arrays, computed where an element is used.
@@ -86,7 +86,7 @@ class BodyState:
         self.constants = constants
         self.arrays = dict(arrays)
         self.lower = LowerBounds(names, lower)
-        self.views: dict[str, View] = {}
+        self.views: dict[str, ArrayPart] = {}
         self.expressions: dict[str, Rows] = {}
         self.before: list[ast.stmt] = []
         self.is_put_off = False

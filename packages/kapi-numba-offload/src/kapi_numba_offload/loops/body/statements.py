@@ -21,7 +21,7 @@ from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.shared_elements import SharedElements, as_update
 from kapi_numba_offload.loops.body.state import ArrayFacts, BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of, variable
-from kapi_numba_offload.loops.body.views import Rows, View
+from kapi_numba_offload.loops.body.views import ArrayPart, Rows
 
 __all__ = ["BodyRewriter"]
 
@@ -225,7 +225,7 @@ class BodyRewriter:
         return [self._shared.atomic(node) if is_atomic else node]
 
     def _product(
-        self, target: ast.expr, view: View, value: ast.expr, operation: ast.operator | None, node: ast.stmt
+        self, target: ast.expr, view: ArrayPart, value: ast.expr, operation: ast.operator | None, node: ast.stmt
     ) -> list[ast.stmt] | None:
         """A loop over the elements of a row that is assigned a row times a matrix, or a matrix times a column."""
         factors = self._factors(value)
@@ -269,7 +269,7 @@ class BodyRewriter:
         return None
 
     def _loops(
-        self, view: View, value: ast.expr, rows: Rows | None, operation: ast.operator | None, node: ast.stmt
+        self, view: ArrayPart, value: ast.expr, rows: Rows | None, operation: ast.operator | None, node: ast.stmt
     ) -> list[ast.stmt]:
         """Loops over the elements of a view that is assigned to."""
         spelled = self._views.text(view)

@@ -10,7 +10,7 @@ from typing import Any
 from kapi_numba_offload.elements.expression import Leaf
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of, length_of, one, plus, times, variable, zero
-from kapi_numba_offload.loops.body.views import FixedAxis, FreeAxis, RowLeaf, Rows, View
+from kapi_numba_offload.loops.body.views import ArrayPart, FixedAxis, FreeAxis, RowLeaf, Rows
 
 __all__ = ["ViewReader"]
 
@@ -30,19 +30,19 @@ class ViewReader:
         self._state, self._scalar = state, scalar
         self._free_texts: dict[str, str] = {}
 
-    def of(self, node: ast.expr) -> View | None:
+    def of(self, node: ast.expr) -> ArrayPart | None:
         """The part of an array that an expression names, None if it names none."""
         if isinstance(node, ast.Name):
             return self._named(node.id)
         if isinstance(node, ast.Attribute) and node.attr == "T":
             view = self.of(node.value)
-            return None if view is None else View(view.array, view.axes, view.order[::-1])
+            return None if view is None else ArrayPart(view.array, view.axes, view.order[::-1])
         if not isinstance(node, ast.Subscript):
             return None
         outer = self.of(node.value)
         return None if outer is None else self._part(outer, node)
 
-    def _named(self, name: str) -> View | None:
+    def _named(self, name: str) -> ArrayPart | None:
         if name in self._state.views:
             return self._state.views[name]
         if name in self._state.expressions:
@@ -56,7 +56,7 @@ class ViewReader:
             name, [FreeAxis(zero(), one(), length_of(name, axis), is_one) for axis, is_one in enumerate(ones)]
         )
 
-    def _part(self, outer: View, node: ast.Subscript) -> View:
+    def _part(self, outer: ArrayPart, node: ast.Subscript) -> ArrayPart:
         source = self._state.expressions.get(outer.array)
         if source is not None and source.mask is not None:
             raise NotInKernelError("a part of what a mask selects", node)
@@ -84,7 +84,7 @@ class ViewReader:
                 axes[number] = part
             if isinstance(part, FreeAxis):
                 order.append(number)
-        return View(outer.array, tuple(axes), tuple(order))
+        return ArrayPart(outer.array, tuple(axes), tuple(order))
 
     def _is_new_axis(self, index: ast.expr) -> bool:
         return _is_constant(index, None) or (
@@ -121,7 +121,7 @@ class ViewReader:
 
     # -------------------------------------------------------------------------------------------- elements
 
-    def element(self, view: View, at: Sequence[ast.expr]) -> ast.expr:
+    def element(self, view: ArrayPart, at: Sequence[ast.expr]) -> ast.expr:
         """The element of a view at an index."""
         index = self._index(view, at)
         rows = self._state.expressions.get(view.array)
@@ -130,7 +130,7 @@ class ViewReader:
         spelled = index[0] if len(index) == 1 else ast.Tuple(index, ast.Load())
         return ast.fix_missing_locations(ast.Subscript(variable(view.array), spelled, ast.Load()))
 
-    def stored(self, view: View, at: Sequence[ast.expr], node: ast.AST) -> ast.Subscript:
+    def stored(self, view: ArrayPart, at: Sequence[ast.expr], node: ast.AST) -> ast.Subscript:
         """The same as an assignment's target."""
         element = self.element(view, at)
         if view.array in self._state.expressions or not isinstance(element, ast.Subscript):
@@ -138,7 +138,7 @@ class ViewReader:
         element.ctx = ast.Store()
         return element
 
-    def text(self, view: View) -> str:
+    def text(self, view: ArrayPart) -> str:
         """The view, told apart from others of the same array."""
         own = self._index(view, [variable("_")] * len(view.order))
         free = [None if isinstance(axis, FixedAxis) else index for axis, index in zip(view.axes, own, strict=True)]
@@ -157,10 +157,10 @@ class ViewReader:
         """
         return self._free_texts.get(text, text) == self._free_texts.get(other, other)
 
-    def rows(self, view: View) -> Rows:
+    def rows(self, view: ArrayPart) -> Rows:
         """A view of rank 1 or more as rows."""
         if self._state.is_put_off:
-            view = View(view.array, tuple(_changed(axis, self._state.frozen) for axis in view.axes), view.order)
+            view = ArrayPart(view.array, tuple(_changed(axis, self._state.frozen) for axis in view.axes), view.order)
         source = self._state.expressions.get(view.array)
         arrays = frozenset({(view.array, self.text(view))}) if source is None else source.arrays
         free = view.free
@@ -169,7 +169,7 @@ class ViewReader:
         is_bool, mask = (False, None) if source is None else (source.is_bool, source.mask)
         return Rows(lengths, ones, Leaf(0), (leaf,), arrays, is_bool, mask)
 
-    def _index(self, view: View, at: Sequence[ast.expr]) -> list[ast.expr]:
+    def _index(self, view: ArrayPart, at: Sequence[ast.expr]) -> list[ast.expr]:
         along = {number: each for number, each in zip(view.order, at, strict=True) if number is not None}
         return [
             copy.deepcopy(axis.index) if isinstance(axis, FixedAxis)
@@ -179,7 +179,7 @@ class ViewReader:
 
     # ------------------------------------------------------------------------------------------- variables
 
-    def bind(self, name: str, view: View, node: ast.AST) -> None:
+    def bind(self, name: str, view: ArrayPart, node: ast.AST) -> None:
         """Let a variable be a view, as it is here: what its index depends on may change afterwards."""
         if name in self._state.arrays or name in self._state.expressions:
             raise NotInKernelError(f"variable {name} for several arrays", node)
@@ -190,7 +190,7 @@ class ViewReader:
             # Any of several assignments may have been the latest: each writes the same variables.
             axes = [_changed(axis, _Numbered(self._state, f"kapi_{name}_{number}"))
                     for number, axis in enumerate(view.axes)]  # fmt: skip
-        made = View(view.array, tuple(axes), view.order)
+        made = ArrayPart(view.array, tuple(axes), view.order)
         if earlier is not None and (_form(earlier) != _form(made)):
             raise NotInKernelError(f"variable {name} for parts of several arrays or ranks", node)
         self._state.views[name] = made
@@ -213,12 +213,12 @@ def _changed(axis: FixedAxis | FreeAxis, change: Callable[[ast.expr], ast.expr])
     return FreeAxis(change(axis.start), change(axis.step), change(axis.length), axis.is_one)
 
 
-def _form(view: View) -> tuple[Any, ...]:
+def _form(view: ArrayPart) -> tuple[Any, ...]:
     return view.array, view.order, [type(axis) for axis in view.axes], [axis.is_one for axis in view.free]
 
 
-def _whole(name: str, axes: list[FreeAxis]) -> View:
-    return View(name, tuple(axes), tuple(range(len(axes))))
+def _whole(name: str, axes: list[FreeAxis]) -> ArrayPart:
+    return ArrayPart(name, tuple(axes), tuple(range(len(axes))))
 
 
 def _is_constant(node: ast.expr, value: Any) -> bool:

@@ -14,7 +14,7 @@ from kapi_numba_offload.elements.expression import Apply, Const, Leaf, Node
 from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.loops.body.syntax_parts import or_zero
 
-__all__ = ["HELPERS", "FixedAxis", "FreeAxis", "RowLeaf", "Rows", "View", "number_leaf"]
+__all__ = ["HELPERS", "FixedAxis", "FreeAxis", "RowLeaf", "Rows", "ArrayPart", "number_leaf"]
 
 
 def wrapped_index(index: Any, length: Any) -> Any:
@@ -81,7 +81,7 @@ class FreeAxis:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ArrayPart:
     """Part of an array.
 
     Attributes

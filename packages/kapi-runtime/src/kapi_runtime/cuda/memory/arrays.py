@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kapi_runtime.cuda.devices import driver
-from kapi_runtime.cuda.queues.streams import Stream, current_stream, stream_of
+from kapi_runtime.cuda.queues.streams import CudaStream, current_stream, stream_of
 from kapi_runtime.platform.dlpack import CUDA, CUDA_HOST, CUDA_MANAGED, read_capsule
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DtypeError
@@ -36,7 +36,7 @@ class Owner:
         Its device; None for an array without elements whose library does not tell.
     library : str
         Whose it is, for messages and for the current stream: the name of the module that its class comes from.
-    given : Stream or None
+    given : CudaStream or None
         The stream that the array itself names, which is then the one that it is ready on.
     keep : object
         What keeps its memory besides the array itself.
@@ -46,11 +46,11 @@ class Owner:
 
     ordinal: int | None
     library: str
-    given: Stream | None = None
+    given: CudaStream | None = None
     keep: Any = None
     is_explicit: bool = False
 
-    def stream(self, ordinal: int) -> Stream:
+    def stream(self, ordinal: int) -> CudaStream:
         """Return the stream on which the library's work with the array is ordered at present."""
         return current_stream(self.library, ordinal) if self.given is None else self.given
 

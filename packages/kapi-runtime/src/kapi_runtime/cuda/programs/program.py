@@ -18,7 +18,7 @@ from kapi_runtime.platform.reset import on_reset
 from kapi_sim.errors import DriverError, LimitError
 from kapi_sim.shown import shown
 
-__all__ = ["CudaKernel", "Function", "built_kernel", "forget", "kernel_of_code"]
+__all__ = ["CudaKernel", "CudaFunction", "built_kernel", "forget", "kernel_of_code"]
 
 _CAPACITY = 512
 _LOG_BYTES = 16 * 1024
@@ -32,7 +32,7 @@ _kernels: OrderedDict[tuple[int, int], CudaKernel] = OrderedDict()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Function:
+class CudaFunction:
     """An entry point as the driver has loaded it.
 
     Attributes
@@ -69,7 +69,7 @@ class CudaKernel:
         The kernel's name, for messages.
     device : CudaDevice
         What it was built for.
-    function : Function
+    function : CudaFunction
         With all registers that it wants.
     module : PtxModule or None
         What it was built from; None for code that kapi did not compile.
@@ -77,9 +77,9 @@ class CudaKernel:
 
     name: str
     device: CudaDevice
-    function: Function
+    function: CudaFunction
     module: PtxModule | None
-    _crowded: Function | None = None
+    _crowded: CudaFunction | None = None
     _lock: Any = field(default_factory=threading.Lock)
 
     @property
@@ -119,7 +119,7 @@ class CudaKernel:
             return self.device.local_mem_size  # it is in the module, and the compiler saw to its size
         return self.device.local_mem_size - self.function.shared_bytes
 
-    def function_for(self, size: int) -> Function:
+    def function_for(self, size: int) -> CudaFunction:
         """Return the entry point for work-groups of a size.
 
         Parameters
@@ -155,7 +155,7 @@ class CudaKernel:
         options = self.module.options
         return options.local_range is None and options.max_work_group_size is None
 
-    def _built_for(self, size: int) -> Function:
+    def _built_for(self, size: int) -> CudaFunction:
         assert self.module is not None
         whole = self.device.attribute("MAX_REGISTERS_PER_BLOCK")
         most = whole // size // _REGISTER_STEP * _REGISTER_STEP
@@ -234,7 +234,7 @@ def forget(device: Any) -> None:
             del _kernels[key]
 
 
-def _loaded(name: str, code: bytes, entry: str, device: CudaDevice, max_registers: int | None = None) -> Function:
+def _loaded(name: str, code: bytes, entry: str, device: CudaDevice, max_registers: int | None = None) -> CudaFunction:
     """Give code to the driver."""
     key = cubins.key_of(code, device, max_registers)
     cubin = cubins.load(key)
@@ -250,7 +250,7 @@ def _loaded(name: str, code: bytes, entry: str, device: CudaDevice, max_register
         return _function(name, entry, library, device)
 
 
-def _function(name: str, entry: str, library: _Library, device: CudaDevice) -> Function:
+def _function(name: str, entry: str, library: _Library, device: CudaDevice) -> CudaFunction:
     code, native = driver.result("cuModuleGetFunction", library.native, entry.encode())
     if code:
         raise DriverError(
@@ -258,7 +258,7 @@ def _function(name: str, entry: str, library: _Library, device: CudaDevice) -> F
             f"{driver.name_of(code)}",
             code="entry-absent",
         )
-    function = Function(
+    function = CudaFunction(
         native=native,
         library=library,
         max_threads=_asked(native, "MAX_THREADS_PER_BLOCK"),

@@ -9,7 +9,7 @@ from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import CudaDevice, describe_device, device_at
 from kapi_runtime.cuda.queues import keep_alive
 from kapi_runtime.cuda.queues.events import CudaEvent, recorded_event, wait_on_stream
-from kapi_runtime.cuda.queues.streams import LEGACY, PER_THREAD, Stream, stream_of
+from kapi_runtime.cuda.queues.streams import LEGACY, PER_THREAD, CudaStream, stream_of
 from kapi_runtime.platform import callbacks
 from kapi_runtime.platform.handles import Queue
 from kapi_sim.errors import KernelLaunchError
@@ -29,9 +29,9 @@ class CudaQueue(Queue):
     ----------
     device : CudaDevice
         The device.
-    stream : Stream
+    stream : CudaStream
         The stream.
-    others : tuple of Stream
+    others : tuple of CudaStream
         Streams of the same device that other arrays of one launch are worked with on: work on this queue comes after
         what they hold when it is submitted, and what they are given later comes after it.
     """
@@ -41,7 +41,7 @@ class CudaQueue(Queue):
     is_in_order = True
     has_enable_profiling = True
 
-    def __init__(self, device: CudaDevice, stream: Stream, others: tuple[Stream, ...] = ()) -> None:
+    def __init__(self, device: CudaDevice, stream: CudaStream, others: tuple[CudaStream, ...] = ()) -> None:
         self.device, self.stream, self.others = device, stream, others
 
     @property
@@ -107,7 +107,7 @@ class _OwnStream:
 def new_queue(device: CudaDevice) -> CudaQueue:
     """Make a stream of a device; it waits for no other, the legacy default stream included."""
     own = _OwnStream(device)
-    return CudaQueue(device, Stream(own.handle, own))
+    return CudaQueue(device, CudaStream(own.handle, own))
 
 
 _lock = threading.Lock()
@@ -169,7 +169,7 @@ def _integer(value: Any) -> int | None:
     return None if value is None else int(value)
 
 
-def _ordinal_of(source: Any, stream: Stream) -> int:
+def _ordinal_of(source: Any, stream: CudaStream) -> int:
     for name in ("device_id", "device_index"):  # CuPy's, PyTorch's
         ordinal = getattr(source, name, None)
         if isinstance(ordinal, int) and ordinal >= 0:

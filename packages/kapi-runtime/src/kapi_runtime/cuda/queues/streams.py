@@ -10,12 +10,12 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["LEGACY", "PER_THREAD", "Stream", "current_stream"]
+__all__ = ["LEGACY", "PER_THREAD", "CudaStream", "current_stream"]
 
 LEGACY, PER_THREAD = 1, 2
 
 
-class Stream(NamedTuple):
+class CudaStream(NamedTuple):
     """A stream of a device.
 
     Attributes
@@ -35,16 +35,16 @@ class Stream(NamedTuple):
         return self.handle == LEGACY or (self.handle != PER_THREAD and self.owner is not None)
 
 
-def stream_of(handle: int, owner: Any = None) -> Stream:
+def stream_of(handle: int, owner: Any = None) -> CudaStream:
     """Return the stream of a handle; that of 0 is the legacy default stream by its other name."""
     handle = int(handle)
-    return _DEFAULT if handle in (0, LEGACY) else Stream(handle, owner)
+    return _DEFAULT if handle in (0, LEGACY) else CudaStream(handle, owner)
 
 
-_DEFAULT = Stream(LEGACY)
+_DEFAULT = CudaStream(LEGACY)
 
 
-def current_stream(library: str, ordinal: int) -> Stream:
+def current_stream(library: str, ordinal: int) -> CudaStream:
     """Return the stream that a library submits its work to at present, in this thread, on a device.
 
     Parameters
@@ -58,22 +58,22 @@ def current_stream(library: str, ordinal: int) -> Stream:
     return _DEFAULT if asked is None else asked(ordinal)
 
 
-def _of_cupy(ordinal: int) -> Stream:
+def _of_cupy(ordinal: int) -> CudaStream:
     cuda = sys.modules["cupy"].cuda
     stream = cuda.get_current_stream(ordinal)
     return stream_of(stream.ptr, stream)
 
 
-def _of_torch(ordinal: int) -> Stream:
+def _of_torch(ordinal: int) -> CudaStream:
     # PyTorch's streams are a pool that it never destroys.
     stream = sys.modules["torch"].cuda.current_stream(ordinal)
     return stream_of(stream.cuda_stream, stream)
 
 
-def _of_numba(ordinal: int) -> Stream:
+def _of_numba(ordinal: int) -> CudaStream:
     stream = sys.modules["numba.cuda"].default_stream()
     handle = getattr(stream.handle, "value", stream.handle)
     return stream_of(handle or 0, stream)
 
 
-_CURRENT: dict[str, Callable[[int], Stream]] = {"cupy": _of_cupy, "torch": _of_torch, "numba": _of_numba}
+_CURRENT: dict[str, Callable[[int], CudaStream]] = {"cupy": _of_cupy, "torch": _of_torch, "numba": _of_numba}

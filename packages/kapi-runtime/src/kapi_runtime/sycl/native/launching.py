@@ -22,11 +22,11 @@ from kapi_runtime.sycl.native.ordering import (
     none,
 )
 from kapi_runtime.sycl.native.packing import match_and_pack, world_at
-from kapi_runtime.sycl.native.structures import KEPT, LAST, MAX_EVENTS, Launch
+from kapi_runtime.sycl.native.structures import KEPT, LAST, MAX_EVENTS, SyclLaunch
 
 __all__ = ["ENTRY_POINTS"]
 
-launch_at = at(Launch)
+launch_at = at(SyclLaunch)
 
 PyBool_FromLong = c_function("PyBool_FromLong", address, address)
 PyList_Append = c_function("PyList_Append", int32, address, address)

@@ -19,7 +19,7 @@ from kapi_runtime.sycl.native.structures import (
     World,
 )
 from kapi_sim.language import usm_fields
-from kapi_sim.language.usm_structures import C_CONTIGUOUS, DpnpArray, Object, Scalar, UsmArray
+from kapi_sim.language.usm_structures import C_CONTIGUOUS, DpnpArray, Object, Scalar, UsmNdarray
 
 __all__ = ["match_and_pack", "world_at"]
 
@@ -27,7 +27,7 @@ WORD, ROW, PAIR = 8, sizeof(Row), sizeof(Pair)
 VALUE = Scalar.value.offset
 
 world_at, row_at, pair_at = at(World), at(Row), at(Pair)
-object_at, array_at, dpnp_array_at = at(Object), at(UsmArray), at(DpnpArray)
+object_at, array_at, dpnp_array_at = at(Object), at(UsmNdarray), at(DpnpArray)
 
 PyTuple_Size = c_function("PyTuple_Size", address, address)
 PyTuple_GetItem = c_function("PyTuple_GetItem", address, address, address)

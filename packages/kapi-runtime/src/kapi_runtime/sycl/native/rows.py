@@ -11,7 +11,7 @@ import numpy as np
 
 from kapi_runtime.sycl.native import structures
 from kapi_runtime.sycl.native.structures import Pair, Row
-from kapi_sim.language.usm_structures import C_CONTIGUOUS, F_CONTIGUOUS, WRITABLE, Scalar, UsmArray, inner_array
+from kapi_sim.language.usm_structures import C_CONTIGUOUS, F_CONTIGUOUS, WRITABLE, Scalar, UsmNdarray, inner_array
 from kapi_spirv import Parameter, SpirvModule
 
 __all__ = ["pair_rows", "plan_rows"]
@@ -111,7 +111,7 @@ def _array_row(row: Row, value: Any) -> Row | None:
     inner = inner_array(value)
     if inner is None:
         return None
-    array = UsmArray.from_address(id(inner))
+    array = UsmNdarray.from_address(id(inner))
     # Contiguous in both ways counts as C, and needs no strides.
     order = C_CONTIGUOUS if array.flags & C_CONTIGUOUS else C_CONTIGUOUS | F_CONTIGUOUS
     row.kind = structures.ARRAY if inner is value else structures.WRAPPED_ARRAY

@@ -18,7 +18,7 @@ __all__ = [
     "OTHER",
     "TUPLE",
     "WRAPPED_ARRAY",
-    "Launch",
+    "SyclLaunch",
     "Pair",
     "Row",
     "World",
@@ -48,7 +48,7 @@ class World(ctypes.Structure):
     )
 
 
-class Launch(ctypes.Structure):
+class SyclLaunch(ctypes.Structure):
     """A launch that is ready but for its arguments."""
 
     _fields_ = (

@@ -29,7 +29,7 @@ from kapi_sim.numba_cuda.wording import reworded
 from kapi_sim.settings.control import current_settings, settings_of
 from kapi_sim.tracebacks import shorten
 
-__all__ = ["ConfiguredKernel", "Dispatcher", "LinkedSource", "declare_device", "jit"]
+__all__ = ["LaunchConfiguration", "Dispatcher", "LinkedSource", "declare_device", "jit"]
 
 
 class ConfigurationError(KernelLaunchError, ValueError):
@@ -73,7 +73,7 @@ class Dispatcher(DeviceFunction[..., Any]):
         )
         self._scalars = [kinds for kinds in map(scalar_types, signatures) if kinds is not None]
 
-    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> ConfiguredKernel:
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> LaunchConfiguration:
         """Return the kernel with a configuration, to be called with the arguments.
 
         Parameters
@@ -85,9 +85,9 @@ class Dispatcher(DeviceFunction[..., Any]):
         sharedmem : int
             Bytes of dynamic shared memory.
         """
-        return ConfiguredKernel(self, _dimensions("griddim", griddim), _dimensions("blockdim", blockdim), sharedmem)
+        return LaunchConfiguration(self, _dimensions("griddim", griddim), _dimensions("blockdim", blockdim), sharedmem)
 
-    def __getitem__(self, configuration: Any) -> ConfiguredKernel:
+    def __getitem__(self, configuration: Any) -> LaunchConfiguration:
         """Return ``kernel[blocks, threads, stream, shared]``."""
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
             raise ConfigurationError(
@@ -306,7 +306,7 @@ def _dimensions(name: str, given: Any) -> tuple[int, int, int]:
     return x, y, z
 
 
-class ConfiguredKernel:
+class LaunchConfiguration:
     """A kernel with its configuration; calling it launches, and waits.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import sys
 from math import prod
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from kapi_sim.language.source import site_of
 from kapi_sim.memory.views import poison
 from kapi_sim.numba_cuda.threads.running import CudaClock, running, shared_bytes
 from kapi_sim.numba_cuda.values.dtypes import dtype_of
-from kapi_sim.tracebacks import is_users_own
+from kapi_sim.tracebacks import users_frame
 
 __all__ = ["MOST_SHARED_BYTES", "ConstantArrays", "LocalArrays", "SharedArrays", "captured_view"]
 
@@ -26,14 +26,6 @@ MOST_SHARED_BYTES = 49152
 """Shared memory that a block can have whose size the kernel's code says."""
 
 CONSTANT = "none that it stores to, for it is constant: pass it as an argument"
-
-
-def _users_frame() -> FrameType:
-    frame: Any = sys._getframe(2)
-    while frame.f_back is not None and not is_users_own(frame.f_globals.get("__name__") or ""):
-        frame = frame.f_back
-    found: FrameType = frame
-    return found
 
 
 def _variable(code: CodeType, instruction: int) -> str:
@@ -110,7 +102,7 @@ class SharedArrays(Word):
             Bytes; all arrays are aligned here.
         """
         clock = running("shared.array")
-        frame = _users_frame()
+        frame = users_frame(sys._getframe(1))
         site = (frame.f_code, frame.f_lasti)
         group = clock.group_of(clock.uid)
         known = clock.shared.get((group, site))
@@ -170,7 +162,7 @@ class LocalArrays(Word):
             Bytes; all arrays are aligned here.
         """
         clock = running("local.array")
-        frame = _users_frame()
+        frame = users_frame(sys._getframe(1))
         _alignment("local.array", alignment)
         extents, kind = _extents("local.array", shape), dtype_of(dtype, "cuda.local.array")
         bound = clock.bound
@@ -201,7 +193,7 @@ class ConstantArrays(Word):
             What the host has under a global name.
         """
         clock = running("const.array_like")
-        frame = _users_frame()
+        frame = users_frame(sys._getframe(1))
         key = (-1, ("constant", frame.f_code, frame.f_lasti))
         known = clock.shared.get(key)
         if known is None:

@@ -108,7 +108,7 @@ class SyncWarp(CudaConverging):
         return place, Lanes("warp", mask_of(mask, "syncwarp")), int(MemoryScope.SUB_GROUP), self
 
 
-class Fence(Word):
+class ThreadFence(Word):
     """``cuda.threadfence`` and its kin.
 
     Parameters
@@ -137,6 +137,6 @@ syncthreads_count = SyncThreadsWith("syncthreads_count", sum)
 syncthreads_and = SyncThreadsWith("syncthreads_and", lambda each: int(all(each)))
 syncthreads_or = SyncThreadsWith("syncthreads_or", lambda each: int(any(each)))
 syncwarp = SyncWarp("syncwarp")
-threadfence = Fence("threadfence", MemoryScope.DEVICE)
-threadfence_block = Fence("threadfence_block", MemoryScope.WORK_GROUP)
-threadfence_system = Fence("threadfence_system", MemoryScope.SYSTEM)
+threadfence = ThreadFence("threadfence", MemoryScope.DEVICE)
+threadfence_block = ThreadFence("threadfence_block", MemoryScope.WORK_GROUP)
+threadfence_system = ThreadFence("threadfence_system", MemoryScope.SYSTEM)

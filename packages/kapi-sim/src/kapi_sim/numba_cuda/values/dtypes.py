@@ -13,7 +13,7 @@ from kapi_sim.errors import DtypeError
 from kapi_sim.numbers.arithmetic import saturated
 
 __all__ = [
-    "ArrayType",
+    "ArraySignature",
     "Narrow",
     "Signature",
     "Type",
@@ -54,14 +54,14 @@ class Type:
         convert = conversion_of(self)
         return self.dtype.type(value) if convert is None else convert(value)
 
-    def __getitem__(self, axes: Any) -> ArrayType:
-        return ArrayType(self, len(axes) if isinstance(axes, tuple) else 1)
+    def __getitem__(self, axes: Any) -> ArraySignature:
+        return ArraySignature(self, len(axes) if isinstance(axes, tuple) else 1)
 
     def __repr__(self) -> str:
         return str(self.name)
 
 
-class ArrayType(Type):
+class ArraySignature(Type):
     """The type of an array.
 
     Parameters

@@ -54,7 +54,7 @@ ffs = Bits("ffs", lambda bits, width: (bits & -bits).bit_length())
 brev = Bits("brev", lambda bits, width: int(f"{bits:0{width}b}"[::-1], 2))
 
 
-class Function(Word):
+class NumberFunction(Word):
     """A function of numbers.
 
     Parameters
@@ -101,7 +101,7 @@ def _nanosleep(ns: Any) -> None:
         raise DtypeError(f"ns of cuda.nanosleep must be an integer, got {ns!r}", code="operator-operands")
 
 
-fma = Function("fma", _fma)
-cbrt = Function("cbrt", _cbrt)
-selp = Function("selp", lambda a, b, c: b if a else c)
-nanosleep = Function("nanosleep", _nanosleep)
+fma = NumberFunction("fma", _fma)
+cbrt = NumberFunction("cbrt", _cbrt)
+selp = NumberFunction("selp", lambda a, b, c: b if a else c)
+nanosleep = NumberFunction("nanosleep", _nanosleep)

@@ -16,7 +16,7 @@ from kapi_sim.testing.case import Case, Local
 __all__ = ["CASES"]
 
 
-class Settings:
+class PlainSettings:
     """A plain class that holds settings."""
 
     count = 3
@@ -110,12 +110,12 @@ def _outside(kapi: Any) -> Any:
     @kapi.kernel
     def outside(item: kapi.Item, a, out):
         i = item.get_id(0)
-        out[0, i] = Settings.count + Settings.Inner.depth + Settings.shape[1]
-        out[1, i] = a[i] * Settings.factor + Settings.scaled(i)
+        out[0, i] = PlainSettings.count + PlainSettings.Inner.depth + PlainSettings.shape[1]
+        out[1, i] = a[i] * PlainSettings.factor + PlainSettings.scaled(i)
         out[2, i] = getattr(OPTIONS, "order") + OPTIONS.weight + SLOTS.limit  # noqa: B009  what is tested
         out[3, i] = SPACE.step + SPACE.inner.pair[1]
-        private = kapi.PrivateArray(Settings.count, np.float32)
-        for k in range(Settings.count):
+        private = kapi.PrivateArray(PlainSettings.count, np.float32)
+        for k in range(PlainSettings.count):
             private[k] = k
         out[4, i] = sum(private)
         for place in PLACES:

@@ -9,11 +9,11 @@ from typing import Any
 import kapi_runtime
 from kapi_runtime.sycl.programs.geometry import rounded_range
 
-__all__ = ["LaunchRecord"]
+__all__ = ["KernelLaunch"]
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchRecord:
+class KernelLaunch:
     """One launch, kept for diagnostics.
 
     Attributes
