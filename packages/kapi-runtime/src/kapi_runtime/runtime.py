@@ -18,7 +18,7 @@ _NONE = "not installed"
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Versions of the packages and drivers between a kernel and its device; "unknown" or "not installed" for the others.
+    """Versions of the packages and drivers between a kernel and its device, or "unknown", or "not installed".
 
     Attributes
     ----------
