@@ -1,12 +1,12 @@
-"""kapi on an NVIDIA GPU against CUDA C++, numba-cuda and CuPy's own operations.
+"""kapi on an NVIDIA GPU against CUDA C++, numba-cuda, Triton, Warp and CuPy's own operations.
 
     python benchmarks/cuda_speed.py [--json FILE] [--only NAME ...] [--quick]
 
-It needs CuPy; PyTorch and numba-cuda take part where they are installed.  Each contender's results are verified before
-it is timed.  Kernel times are by CUDA events on the default stream, medians of 7 rounds in which the contenders take
-turns.  A contender that fails leaves the others alone, and the table says why.  A ratio above 1 means that kapi is
-faster.  CUDA C++ and kapi contract a multiplication and an addition into one operation both or neither; numba-cuda does
-and cannot be told not to, so it stands against both.
+It needs CuPy; PyTorch, numba-cuda, Triton and Warp take part where they are installed.  Each contender's results are
+verified before it is timed.  Kernel times are by CUDA events on the default stream, medians of 7 rounds in which the
+contenders take turns.  A contender that fails leaves the others alone, and the table says why.  A ratio above 1 means
+that kapi is faster.  CUDA C++ and kapi contract a multiplication and an addition into one operation both or neither.
+The others contract; numba-cuda cannot be told not to, so it stands against both.
 
 Names for --only: those of `cuda_problems.PROBLEMS`, and ``launches`` and ``compile``.
 """
@@ -23,25 +23,28 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from cuda_launches import compile_times, launch_ways, microseconds, why
+from cuda_peers import triton_launch, warp_launch
 from cuda_problems import PROBLEMS, Problem
 
 import kapi_runtime as kapi
 
 KAPI, CONTRACTING = "kapi", "kapi, contracting"
 CPP, CPP_CONTRACTING = "CUDA C++", "CUDA C++, contracting"
-NUMBA, CUPY = "numba-cuda", "CuPy"
-CONTENDERS = (KAPI, CONTRACTING, CPP, CPP_CONTRACTING, NUMBA, CUPY)
+NUMBA, CUPY, TRITON, WARP = "numba-cuda", "CuPy", "Triton", "Warp"
 
 RATIOS = {
     "C++ / kapi": (CPP, KAPI),
     "C++ / kapi, both contracting": (CPP_CONTRACTING, CONTRACTING),
     "numba-cuda / kapi": (NUMBA, KAPI),
     "numba-cuda / kapi contracting": (NUMBA, CONTRACTING),
+    "Triton / kapi contracting": (TRITON, CONTRACTING),
+    "Warp / kapi contracting": (WARP, CONTRACTING),
     "CuPy / kapi": (CUPY, KAPI),
 }
 
@@ -153,17 +156,28 @@ def wrong(results: Sequence[Any], expected: Sequence[Any], problem: Problem) -> 
     return ""
 
 
+def peers(problem: Problem) -> dict[str, Callable[[], Launch | None]]:
+    """Return what makes the launch of Triton and of Warp, where they are installed; it gives None for no kernel."""
+    return {
+        name: lambda launch=launch: launch(problem)  # type: ignore[misc]  # mypy takes the default for an argument
+        for name, module, launch in ((TRITON, "triton", triton_launch), (WARP, "warp", warp_launch))
+        if find_spec(module) is not None
+    }
+
+
 def verified(problem: Problem, wait: Callable[[], object]) -> tuple[dict[str, Launch], dict[str, str]]:
     """Return the contenders whose results are right, and why the others have none."""
     expected = problem.expected()
     good: dict[str, Launch] = {}
     failed: dict[str, str] = {}
-    for name, build in contenders(problem).items():
+    for name, build in {**contenders(problem), **peers(problem)}.items():
         try:
             for output in problem.outputs:
                 output[...] = problem.poison
             wait()
             launch = build()
+            if launch is None:
+                continue
             returned = launch()
             wait()
             if name == CUPY:
@@ -223,7 +237,10 @@ def summary(records: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any
 
 def table(records: Mapping[str, Mapping[str, Any]], told: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the ratios as lines of Markdown."""
-    lines = ["| | kapi, ms | kapi contracting, ms | " + " | ".join(RATIOS) + " |", "|---" + "|---:" * 7 + "|"]
+    lines = [
+        "| | kapi, ms | kapi contracting, ms | " + " | ".join(RATIOS) + " |",
+        "|---" + "|---:" * (2 + len(RATIOS)) + "|",
+    ]
     for record in records.values():
         times = [f"{record['ms'][each]:.3f}" if each in record["ms"] else "" for each in (KAPI, CONTRACTING)]
         cells = [f"{record['ratios'][each]:.2f}" if each in record["ratios"] else "" for each in RATIOS]
@@ -262,7 +279,17 @@ def machine() -> dict[str, Any]:
     import cupy
 
     versions = {}
-    for name in ("numpy", "numba", "llvmlite", "cupy-cuda13x", "torch", "numba-cuda", "cuda-bindings"):
+    for name in (
+        "numpy",
+        "numba",
+        "llvmlite",
+        "cupy-cuda13x",
+        "torch",
+        "numba-cuda",
+        "triton",
+        "warp-lang",
+        "cuda-bindings",
+    ):
         try:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

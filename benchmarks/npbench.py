@@ -2,7 +2,8 @@
 
 NPBench is not part of this repository: name a checkout of it (https://github.com/spcl/npbench).
 
-    python benchmarks/npbench.py PATH [--only floyd_warshall] [--preset S] [--timeout 60] [--json FILE]
+    python benchmarks/npbench.py PATH [--only floyd_warshall] [--preset S] [--timeout 60] [--json FILE] \
+        [--peers numba dpnp]
 
 Each variant of each program runs in a process of its own. "Right" is agreement with NPBench's NumPy program. A program
 is on the device if no part of it fell back to the host.
@@ -14,33 +15,28 @@ import argparse
 import copy
 import importlib
 import json
-import re
-import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from programs import agree, answer, arguments, fallbacks, finish, line_of
+
 VARIANTS = ("npr", "np", "n")
+PEERS = ("numba", "dpnp")
+_ROUNDS = 5
 
 
 def main() -> None:
     """Run the programs and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("checkout", type=Path, help="a checkout of NPBench")
-    parser.add_argument("--only", action="append", help="a program's name; may be repeated")
-    parser.add_argument("--preset", default="S", help="size of the data: S, M, L or paper")
-    parser.add_argument("--timeout", type=float, default=60, help="seconds for each variant")
-    parser.add_argument("--json", type=Path, help="write the rows to this file, too")
-    parser.add_argument("--variant", choices=VARIANTS, help="run this variant only")
-    parser.add_argument("--numba", action="store_true", help="take the time of Numba over NumPy arrays, too")
-    parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--host-worker", nargs=2, help=argparse.SUPPRESS)
+    parser = arguments(__doc__.splitlines()[0], "NPBench", VARIANTS)
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=(), help="take their times, too")
     options = parser.parse_args()
-    if options.worker or options.host_worker:
-        worker = run if options.worker else run_on_host
-        print(json.dumps(worker(options.checkout, *(options.worker or options.host_worker), options.preset)))
+    if options.worker:
+        for row in run(options.checkout, *options.worker, options.preset, options.peers):
+            print(json.dumps(row), flush=True)
         return
     rows = []
     for name in options.only or sorted(each.stem for each in (options.checkout / "bench_info").glob("*.json")):
@@ -49,9 +45,7 @@ def main() -> None:
             if row is not None:
                 rows.append(row)
                 print(line_of(row), flush=True)
-    print(summary(rows))
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    finish(options, rows)
 
 
 def module_of(checkout: Path, name: str, suffix: str) -> tuple[dict[str, Any], Path]:
@@ -64,43 +58,28 @@ def in_process(options: argparse.Namespace, name: str, variant: str) -> dict[str
     """The row of one variant; None if the program has none."""
     if not module_of(options.checkout, name, f"numba_{variant}")[1].exists():
         return None
-    row = {"program": name, "variant": variant, **answer(options, "--worker", name, variant)}
-    if options.numba and row["state"] == "right":
-        row["numba_s"] = answer(options, "--host-worker", name, variant).get("seconds")
-    return row
+    words = ["--peers", *options.peers] if options.peers else []
+    return {"program": name, "variant": variant, **answer(options, __file__, name, variant, words)}
 
 
-def answer(options: argparse.Namespace, word: str, name: str, variant: str) -> dict[str, Any]:
-    """What a process of its own says of a variant."""
-    command = [sys.executable, __file__, str(options.checkout), "--preset", options.preset, word, name, variant]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout, check=False)
-    except subprocess.TimeoutExpired:
-        return {"state": "no answer", "cause": f"{options.timeout:g} s"}
-    if done.returncode:
-        return {"state": "error", "cause": (done.stderr.strip().splitlines() or ["no words"])[-1][:150]}
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return found
+def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Run one variant over dpnp arrays, and the NumPy program: the row, and again when each peer has been timed.
 
-
-def run(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
-    """Run one variant over dpnp arrays, and the NumPy program."""
+    The peers are Numba over NumPy arrays, with the same function, and dpnp with the NumPy program. The times are the
+    least of a few rounds, in each of which all run once: what else the machine does then meets all alike.
+    """
     import dpnp
 
-    import kapi_numba_offload
+    import kapi_numba_offload  # noqa: F401  # it offloads what `numba.njit` compiles
 
     info, data, reference = program(checkout, name, preset)
     function = variant_of(checkout, name, variant)
 
-    def given(on_device: bool) -> dict[str, Any]:
+    def call(function: Any, on_device: bool) -> tuple[list[Any], list[Any], float]:
         values = {each: copy.deepcopy(data[each]) for each in info["input_args"]}
         if on_device:
             arrays = {each: dpnp.asarray(values[each]) for each in info["array_args"] if each in values}
             values.update(arrays)
-        return values
-
-    def call(function: Any, on_device: bool) -> tuple[list[Any], float]:
-        values = given(on_device)
         start = time.perf_counter()
         returned = function(*values.values())
         for each in values.values():
@@ -108,25 +87,54 @@ def run(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
                 each.sycl_queue.wait()
         seconds = time.perf_counter() - start
         results = list(returned) if isinstance(returned, (tuple, list)) else [] if returned is None else [returned]
-        return results + [values[each] for each in info["output_args"] if each in values], seconds
+        return results, [values[each] for each in info["output_args"] if each in values], seconds
 
-    expected, numpy_s = call(reference, False)
+    expected, expected_outputs, numpy_s = call(reference, False)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        found, first_s = call(function, True)
-        seconds = min(call(function, True)[1] for _ in range(2))
-    host = [each.asnumpy() if isinstance(each, dpnp.ndarray) else each for each in found]
+        found, outputs, first_s = call(function, True)
+        call(function, True)
+        seconds = call(function, True)[2]
+    # Some programs return what they change in place, and some of their variants do not.
+    if outputs and bool(found) != bool(expected):
+        found, expected = [], []
+    host = [each.asnumpy() if isinstance(each, dpnp.ndarray) else each for each in [*found, *outputs]]
+    expected += expected_outputs
     is_right = len(host) == len(expected) and all(map(agree, host, expected))
-    reasons = [str(each.message) for each in told if each.category is kapi_numba_offload.OffloadFallbackWarning]
-    ids = sorted({match.group(1) for text in reasons if (match := re.search(r"\[([a-z-]+)\]", text))})
-    return {
+    causes = fallbacks(told)
+    row = {
         "state": "right" if is_right else "wrong",
-        "where": "host" if ids else "device",
-        "cause": ", ".join(ids),
+        "where": "host" if causes else "device",
+        "cause": causes,
         "first_s": first_s,
         "seconds": seconds,
         "numpy_s": numpy_s,
     }
+    yield row
+    runs: dict[str, tuple[Any, bool]] = {"seconds": (function, True), "numpy_s": (reference, False)}
+    if "numba" in peers:
+        runs["numba_s"] = function, False
+        row["numba_first_s"] = call(function, False)[2]
+        yield row
+    if "dpnp" in peers:
+        runs["dpnp_s"] = with_dpnp(reference, dpnp), True
+    for _ in range(_ROUNDS):
+        for each, (own, on_device) in list(runs.items()):
+            try:
+                row[each] = min(row.get(each, float("inf")), call(own, on_device)[2])
+            except Exception:  # a peer that refuses a program has no time for it
+                del runs[each]
+        yield row
+
+
+def with_dpnp(function: Any, dpnp: Any) -> Any:
+    """A NumPy program with dpnp in the place of NumPy, in all functions of its module."""
+    space = dict(function.__globals__)
+    for each, value in list(space.items()):
+        if isinstance(value, type(function)) and value.__module__ == function.__module__:
+            space[each] = type(function)(value.__code__, space, value.__name__, value.__defaults__)
+    space["np"] = dpnp
+    return space[function.__name__]
 
 
 def program(checkout: Path, name: str, preset: str) -> tuple[dict[str, Any], dict[str, Any], Any]:
@@ -143,69 +151,16 @@ def program(checkout: Path, name: str, preset: str) -> tuple[dict[str, Any], dic
     return info, data, getattr(importlib.import_module(f"{path}_numpy"), info["func_name"])
 
 
-def agree(found: Any, expected: Any) -> bool:
-    """Whether two results agree: element by element, or as NPBench has it, by the norm of their difference."""
-    import numpy as np
-
-    if np.allclose(found, expected, rtol=1e-4, atol=1e-6, equal_nan=True):
-        return True
-    difference, size = np.linalg.norm(np.subtract(found, expected)), np.linalg.norm(expected)
-    return bool(np.shape(found) == np.shape(expected) and difference <= 1e-5 * size)
-
-
 def path_of(info: dict[str, Any]) -> str:
     return f"npbench.benchmarks.{info['relative_path'].replace('/', '.')}.{info['module_name']}"
 
 
 def variant_of(checkout: Path, name: str, variant: str) -> Any:
     info, _ = module_of(checkout, name, "numpy")
-    return getattr(importlib.import_module(f"{path_of(info)}_numba_{variant}"), info["func_name"])
-
-
-def run_on_host(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
-    """The time of one variant over NumPy arrays, without kapi."""
-    info, data, _ = program(checkout, name, preset)
-    function = variant_of(checkout, name, variant)
-
-    def call() -> float:
-        values = [copy.deepcopy(data[each]) for each in info["input_args"]]
-        start = time.perf_counter()
-        function(*values)
-        return time.perf_counter() - start
-
-    call()
-    return {"seconds": min(call() for _ in range(3))}
-
-
-def line_of(row: dict[str, Any]) -> str:
-    """A row as text."""
-    times = [row.get(each) for each in ("first_s", "seconds", "numpy_s", "numba_s")]
-    texts = ["" if each is None else f"{each:.4f}" for each in times]
-    return (
-        f"{row['program']:26} {row['variant']:4} {row['state']:9} {row.get('where', ''):7} "
-        f"{' '.join(f'{each:>9}' for each in texts)}  {row['cause']}"
-    )
-
-
-def summary(rows: list[dict[str, Any]]) -> str:
-    """How many programs are right and on the device in some variant, and what stops the others."""
-    programs: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        programs.setdefault(row["program"], []).append(row)
-    right = [name for name, own in programs.items() if any(each["state"] == "right" for each in own)]
-    device = [
-        name
-        for name, own in programs.items()
-        if any(each["state"] == "right" and each["where"] == "device" for each in own)
-    ]
-    causes: dict[str, list[str]] = {}
-    for name, own in programs.items():
-        if name not in device:
-            best = min(own, key=lambda each: each["state"] != "right")
-            causes.setdefault(best["cause"] or best["state"], []).append(name)
-    lines = [f"{len(programs)} programs: {len(right)} right, {len(device)} wholly on the device"]
-    lines += [f"  {cause}: {', '.join(names)}" for cause, names in sorted(causes.items())]
-    return "\n".join(lines)
+    module = importlib.import_module(f"{path_of(info)}_numba_{variant}")
+    # One variant has another name for it, and ends with it.
+    functions = [each for each in vars(module).values() if hasattr(each, "py_func")]
+    return getattr(module, info["func_name"], None) or functions[-1]
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ def share_driver_with_pyopencl() -> None:
     """
     if os.environ.get("OCL_ICD_VENDORS"):
         return
-    from kapi_runtime.sycl import drivers
+    from kapi_runtime.sycl.devices import drivers
 
     found = drivers.driver_search()
     if found.library is None:

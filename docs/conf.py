@@ -36,6 +36,7 @@ html_theme = "furo"
 html_title = "kapi"
 html_static_path = ["_static"]
 html_css_files = ["kapi.css"]
+html_js_files = [("access.js", {"defer": "defer"})]
 html_search_scorer = str(Path(__file__).with_name("_extensions") / "search_scorer.js")
 
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -62,7 +63,7 @@ copybutton_prompt_is_regexp = True
 
 
 def skip_what_a_sibling_describes(app, what, name, obj, skip, options):
-    package = app.env.docname.rpartition("/")[2]
+    package = app.env.docname.removeprefix("reference/").partition("/")[0]
     defined_in = (getattr(obj, "__module__", None) or package).partition(".")[0]
     return True if defined_in.startswith("kapi_") and defined_in != package else skip
 

@@ -110,7 +110,7 @@ def all_rows(given: argparse.Namespace) -> list[dict[str, Any]]:
     if given.only != "conformance":
         rows += checks(given.names)
     if given.only != "checks" and not given.names:
-        for options in ([], ["--debug"], ["--without-inlining"]):
+        for options in ([], ["--any-launch"], ["--debug"], ["--without-inlining"]):
             rows.append(conformance(options, given.processes))
     return rows
 

@@ -126,14 +126,17 @@ class KapiNumpyFunctions(SphinxDirective):
     """``{kapi-numpy-functions}``."""
 
     def run(self) -> list[nodes.Node]:
-        """List the functions of each status; the names fill lines, so that a phone shows them too."""
+        """List the functions of each status, folded; the names fill lines, so that a phone shows them too."""
         found: dict[str, list[str]] = {status: [] for status in kapi_numba_offload.STATUSES}
         for name in kapi_numba_offload.numpy_functions():
             found[kapi_numba_offload.status(name)].append(f"`{name}`")
-        lines: list[str] = []
+        made: list[nodes.Node] = []
         for status, meaning in kapi_numba_offload.STATUSES.items():
-            lines += [f"{status}", f": {meaning[0].upper()}{meaning[1:]}.", "", f"  {' '.join(found[status])}", ""]
-        return _parsed(self, lines)
+            summary = f"{status[0].upper()}{status[1:]}: {len(found[status])} functions"
+            listed = nodes.container("", *_parsed(self, [" ".join(found[status])]), classes=["kapi-flow"])
+            made += [_raw(f'<details class="kapi-answer"><summary>{summary}</summary>')]
+            made += [*_parsed(self, [f"{meaning[0].upper()}{meaning[1:]}."]), listed, _raw("</details>")]
+        return made
 
 
 def _raw(html: str) -> nodes.Node:

@@ -23,8 +23,10 @@ import cupy
 import numpy as np
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda import driver, keep_alive, programs
-from kapi_runtime.cuda.devices import device_at
+from kapi_runtime.cuda.devices import driver
+from kapi_runtime.cuda.devices.device import device_at
+from kapi_runtime.cuda.programs import program as programs
+from kapi_runtime.cuda.queues import keep_alive
 from kapi_sim.errors import (
     DriverError,
     DtypeError,
@@ -406,7 +408,7 @@ def errors_of_the_context() -> Any:
 
 @check
 def errors_of_the_driver() -> Any:
-    from kapi_runtime.cuda.programs import kernel_of_code
+    from kapi_runtime.cuda.programs.program import kernel_of_code
 
     with raises(DriverError, "ptxas", "broken"):
         kernel_of_code(

@@ -16,6 +16,7 @@ import numpy as np
 
 import kapi_runtime
 from kapi_runtime import Kernel
+from kapi_runtime.cuda.platform import CudaPlatform
 from kapi_sim.language import KernelOptions
 from kapi_sim.testing.conformance import CASES
 
@@ -58,12 +59,15 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--debug", action="store_true", help="compile checks in")
     parser.add_argument("--without-inlining", action="store_true", help="keep calls of device functions")
+    parser.add_argument("--any-launch", action="store_true", help="take nothing for granted of launches")
     parser.add_argument("--part", default="0/1", help="I/N: every N-th case from I on")
     given = parser.parse_args()
     part, parts = map(int, given.part.split("/"))
     options: dict[str, Any] = {"debug": True} if given.debug else {}
     if given.without_inlining:
         options["inline"] = "never"
+    if given.any_launch:
+        CudaPlatform.launch_target = lambda self, device, *_: self.target_of(device)  # type: ignore[method-assign]
     print(json.dumps(run(part, parts, options)))
 
 

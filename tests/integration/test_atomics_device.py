@@ -10,7 +10,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.kernels.kernel import Kernel
-from kapi_runtime.sycl.targets import target_of
+from kapi_runtime.sycl.devices.targets import target_of
 from kapi_spirv import SpirvTarget
 
 ITEMS, CELLS, GROUP = 960, 3, 48

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim.language.table.foreign_names import hint
+from kapi_sim.language.other_systems import hint
 
 FOLDER = Path(__file__).parents[2] / "docs" / "coming_from"
 PAGES = ("numba_dpex", "numba_dppy", "numba_cuda_kernels", "sycl", "opencl")  # numba_cuda has a test of its own

@@ -36,7 +36,20 @@ def test_each_described_word_has_an_example_on_its_page(key):
 
 @pytest.mark.parametrize("package", [kapi_sim, kapi_runtime], ids=lambda package: package.__name__)
 def test_reference_has_every_public_name_of_the_package(package):
-    page = (FOLDER.parents[1] / "reference" / f"{package.__name__}.md").read_text("utf-8")
-    described = set(re.findall(r"^\.\. auto\w+:: (?:[\w.]+\.)?(\w+)$", page, re.MULTILINE))
+    pages = "\n".join(
+        page.read_text("utf-8") for page in (FOLDER.parents[1] / "reference" / package.__name__).glob("*.md")
+    )
+    described = set(re.findall(r"^\.\. auto\w+:: (?:[\w.]+\.)?(\w+)$", pages, re.MULTILINE))
     own = {name for name in package.__all__ if package is kapi_sim or not hasattr(kapi_sim, name)}
     assert own - described == set()
+
+
+@pytest.mark.parametrize("package", [kapi_sim, kapi_runtime], ids=lambda package: package.__name__)
+def test_overview_of_the_reference_names_what_its_pages_describe(package):
+    folder = FOLDER.parents[1] / "reference"
+    overview = (folder / f"{package.__name__}.md").read_text("utf-8")
+    for page in (folder / package.__name__).glob("*.md"):
+        (line,) = [line for line in overview.splitlines() if f"({package.__name__}/{page.name})" in line]
+        listed = re.findall(r"`([\w.]+)`", line)
+        described = re.findall(r"^\.\. auto\w+:: (\S+)$", page.read_text("utf-8"), re.MULTILINE)
+        assert listed == described, page.name

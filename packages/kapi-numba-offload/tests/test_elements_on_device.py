@@ -102,7 +102,7 @@ def test_a_loop_over_elements_runs_in_memory_that_the_host_reaches(kind):
 
 def test_memory_that_the_host_does_not_reach_is_copied_once(monkeypatch):
     """As on a device of its own: there and back, whatever the number of turns."""
-    import kapi_numba_offload.loops.host_copies as module
+    import kapi_numba_offload.loops.host.host_copies as module
     from kapi_numba_offload.run import usm
 
     for place in (module, usm):
@@ -181,3 +181,34 @@ def test_a_loop_whose_slices_elements_bound_is_compiled_for_the_host():
     expected = np.zeros(3)
     row_sums(starts, values, expected)
     np.testing.assert_allclose(sums.asnumpy(), expected)
+
+
+@numba.njit
+def bin_of(x, edges):
+    count = edges.shape[0] - 1
+    if x == edges[-1]:
+        return count - 1
+    return int(count * (x - edges[0]) / (edges[-1] - edges[0]))
+
+
+@numba.njit
+def edges_of(a, count):
+    return np.linspace(a.min(), a.max(), count + 1)
+
+
+def test_a_loop_whose_helper_reads_elements_runs_in_the_memory_of_its_arrays():
+    """The helper's index is a number of the host's, for which each turn would wait."""
+
+    @numba.njit
+    def histogram(a, count, weights):
+        found = np.zeros((count,), dtype=a.dtype)
+        edges = edges_of(a, count)
+        for i in range(a.shape[0]):
+            at = bin_of(a[i], edges)
+            found[at] += weights[i]
+        return found
+
+    a = RANDOM.random(500)
+    with pytest.warns(OffloadFallbackWarning, match="sequential-loop"):
+        found = histogram(dpnp.asarray(a), 7, weights=dpnp.asarray(a))
+    np.testing.assert_allclose(found.asnumpy(), np.histogram(a, 7, weights=a)[0])

@@ -256,7 +256,7 @@ def test_loop_leaves_what_pythons_does(function, compiles, monkeypatch):
     """Results, arguments and their sharing of memory are those of the same Python over NumPy arrays."""
     if not compiles:  # as where Numba cannot compile the loop
         monkeypatch.setattr(
-            "kapi_numba_offload.loops.host_loop.HostLoop._call", lambda loop, args: loop.function(*args)
+            "kapi_numba_offload.loops.host.host_loop.HostLoop._call", lambda loop, args: loop.function(*args)
         )
     a, out = np.arange(1.0, 7.0), np.zeros(6)
     device_a, device_out = dpnp.asarray(a), dpnp.asarray(out)

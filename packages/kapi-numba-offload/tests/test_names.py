@@ -90,3 +90,41 @@ def test_a_parameter_may_be_keyword_only():
         return a * factor
 
     assert scaled(dpnp.ones(2), factor=3.0).asnumpy().tolist() == [3, 3]
+
+
+@numba.njit
+def indices_of(rows, columns):
+    down, right = np.empty((rows, columns), np.uint32), np.empty((rows, columns), np.uint32)
+    for i in range(rows):
+        down[i, :] = i
+    for j in range(columns):
+        right[:, j] = j
+    return down, right
+
+
+def test_arrays_that_a_helper_without_arrays_makes_are_on_the_queue_of_the_function():
+    """As those are that the function makes itself."""
+
+    @numba.njit
+    def f(x):
+        down, right = indices_of(x.size, x.size)
+        return np.exp(down * right / 16) * x
+
+    x = dpnp.arange(4.0)
+    down, right = np.mgrid[0:4, 0:4]
+    found = f(x)
+    assert isinstance(found, dpnp.ndarray)
+    np.testing.assert_allclose(found.asnumpy(), np.exp(down * right / 16) * np.arange(4.0))
+
+
+def test_an_array_that_a_helper_makes_is_left_alone_where_the_helper_is_given_numpys():
+    @numba.njit
+    def made(table):
+        return np.zeros(3) + table
+
+    @numba.njit
+    def f(x, table):
+        return x + 1, made(table)
+
+    _, found = f(dpnp.arange(4.0), np.ones(3))
+    assert isinstance(found, np.ndarray)

@@ -1,5 +1,7 @@
 """Loops over small arrays are NumPy's, in the memory of the arrays; results are what they are on the device."""
 
+import types
+
 import dpnp
 import numba
 import numpy as np
@@ -41,7 +43,7 @@ def new_arrays(a, b):
     for k in range(3):
         c = a * k
         a = c + b
-        n = k
+        n = k + 1
     return a, c, n
 
 
@@ -123,3 +125,98 @@ def test_loops_over_arrays_of_two_queues_are_refused_all_the_same():
     first, second = (dpnp.ones((4, 4), sycl_queue=dpctl.SyclQueue()) for _ in range(2))
     with pytest.raises((KapiError, ValueError)):
         numba.njit(time_loop)(first, second)
+
+
+def without_options(function):
+    """A copy: other tests switch fallback off for the same function."""
+    return types.FunctionType(function.__code__, function.__globals__)
+
+
+def crossed(a, b):
+    for _ in range(2):
+        a += b
+        b *= a
+    return a, b
+
+
+def shifted(a, b):
+    for _ in range(3):
+        a[1:] = a[:-1]
+        b[:, 1:] = b[:, :-1] + a[:, 1:]
+        a[:, :] = a[::-1, :]
+        b[:] = b[:, ::-1] * 2
+    return a
+
+
+def int_types(a, b):
+    for k in range(3):
+        b += (a[k] // 2) * k - a[k] % 3
+    return b
+
+
+@pytest.mark.parametrize("function", [time_loop, rows, new_arrays, dots, int_types, shifted])
+def test_small_loops_that_take_long_are_compiled_and_leave_the_same(function, launches, monkeypatch, assert_same):
+    """By Numba, where the types are the same for it: so from the second call on."""
+    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
+    dispatcher = numba.njit(without_options(function))
+
+    def called():
+        own = [dpnp.asarray(M), dpnp.asarray(M) * 0.5]
+        found = dispatcher(*own)
+        return *(found if isinstance(found, tuple) else (found,)), *own
+
+    by_numpy = called()
+    parts = kapi_numba_offload.offload_reports(dispatcher)[-1].parts
+    assert any("NumPy computes" in (each.reason or "") for each in parts)
+    assert_same(called(), by_numpy)
+    parts = kapi_numba_offload.offload_reports(dispatcher)[-1].parts
+    assert any("Numba computes" in (each.reason or "") for each in parts)
+    assert not launches
+
+
+@pytest.mark.parametrize("function", [overlapping, views, crossed])
+def test_small_loops_in_which_arrays_may_share_memory_stay_numpys(function, monkeypatch, assert_same):
+    """NumPy reads all of an operation before it stores, Numba one element after the other."""
+    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
+    dispatcher = numba.njit(function)
+
+    def called():
+        own = dpnp.asarray(M)
+        return dispatcher(own[:3], own[1:])
+
+    by_numpy = called()
+    for _ in range(2):
+        assert_same(called(), by_numpy)
+
+
+@pytest.mark.parametrize("scale", [np.float32(0.1), 0.1])
+def test_small_loops_whose_types_are_others_for_numba_stay_numpys(scale, monkeypatch):
+    """A product of float32 is float32, and float64 for Numba if the other factor is Python's."""
+    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
+
+    @numba.njit
+    def f(a, scale):
+        for _ in range(2):
+            a = a * scale
+        return a
+
+    for _ in range(3):
+        found = f(dpnp.ones(4, dtype="float32"), scale)
+    assert found.dtype == np.float32
+    reasons = [each.reason or "" for each in kapi_numba_offload.offload_reports(f)[0].parts]
+    assert not any("Numba computes" in each for each in reasons)
+
+
+def test_a_compiled_small_loop_does_not_reach_beyond_its_arrays(monkeypatch):
+    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
+
+    @numba.njit
+    def f(a, b, last):
+        for k in range(last):
+            a[:] = b * b[k]
+
+    a, b = dpnp.ones(4), dpnp.ones(4)
+    f(a, b, 4)
+    f(a, b, 4)
+    with pytest.raises(IndexError):
+        f(a, b, 1000)

@@ -313,7 +313,11 @@ class Driver:
 @contextmanager
 def driver_double(monkeypatch: Any, **fields: Any) -> Iterator[Driver]:
     """Put a driver in the place of CUDA's, and forget what is known of devices, before and after."""
-    from kapi_runtime.cuda import devices, driver, events, keep_alive, programs, queues, timing
+    from kapi_runtime.cuda.devices import device as devices
+    from kapi_runtime.cuda.devices import driver
+    from kapi_runtime.cuda.programs import program as programs
+    from kapi_runtime.cuda.queues import events, keep_alive, timing
+    from kapi_runtime.cuda.queues import queue as queues
     from kapi_runtime.platform import reset
 
     made = Driver(**fields)

@@ -515,7 +515,7 @@ def test_kernel_is_ready_soon_in_a_second_process(folder, run_python):
     """Beyond imports and the driver's build, a small part of the processor time that those imports take."""
     text = source() + (
         "import time, dpnp\n"
-        "from kapi_runtime.sycl import targets\n"
+        "from kapi_runtime.sycl.devices import targets\n"
         "a = dpnp.ones(4, dtype='int64')\n"
         "targets.target_of(a.sycl_device)\n"
         "from kapi_runtime.launch.arguments import read_arguments\n"

@@ -15,8 +15,8 @@ import pytest
 from dpctl.utils import SequentialOrderManager
 
 import kapi_runtime as kapi
-from kapi_runtime.sycl.native import chain as chain_module
 from kapi_runtime.sycl.native.structures import HANDED_OVER, KEEPER, KEPT, LAST
+from kapi_runtime.sycl.queues import chain as chain_module
 
 SIZE = 1000
 

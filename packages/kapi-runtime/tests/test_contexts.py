@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.platform import contexts
+from kapi_runtime.host import contexts
 from kapi_runtime.sycl import platform
 from kapi_sim.testing.reports import raises
 

@@ -14,7 +14,7 @@ import pytest
 import kapi_runtime as kapi
 import kapi_runtime.compat as cuda
 from kapi_runtime import memory
-from kapi_runtime.sycl.usm_array import new_usm_array
+from kapi_runtime.sycl.memory.usm_array import new_usm_array
 
 SIZE = 1000
 COMPLETE = dpctl.event_status_type.complete

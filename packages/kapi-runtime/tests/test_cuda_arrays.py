@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda.arrays import cuda_fields
+from kapi_runtime.cuda.memory.arrays import cuda_fields
 from kapi_runtime.platform.dlpack import CUDA, capsule_of
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda import events
-from kapi_runtime.cuda.devices import device_at
+from kapi_runtime.cuda.devices.device import device_at
 from kapi_runtime.cuda.platform import CudaPlatform
-from kapi_runtime.cuda.queues import queue_of_stream
+from kapi_runtime.cuda.queues import events
+from kapi_runtime.cuda.queues.queue import queue_of_stream
 
 
 @kapi.kernel

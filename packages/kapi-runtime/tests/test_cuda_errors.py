@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda import driver, findings
-from kapi_runtime.cuda.devices import device_at
+from kapi_runtime.cuda import findings
+from kapi_runtime.cuda.devices import driver
+from kapi_runtime.cuda.devices.device import device_at
 from kapi_runtime.cuda.platform import CudaPlatform
 from kapi_sim.testing.reports import raises
 

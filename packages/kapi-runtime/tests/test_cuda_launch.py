@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda import keep_alive
-from kapi_runtime.cuda.plan import Plan
+from kapi_runtime.cuda.plan import CudaPlan
+from kapi_runtime.cuda.queues import keep_alive
+from kapi_sim.testing.reports import raises
 
 
 @kapi.kernel
@@ -156,7 +157,7 @@ def test_plan_in_use_sends_a_launch_the_long_way(gpu, lib, long_way):
     x, y = ones(lib), ones(lib)
     scale[kapi.Range(1000)](x, y, 1.0)
     (plan,) = scale._plans[kapi.Range(1000)]
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, CudaPlan)
     with plan._lock:
         scale[kapi.Range(1000)](x, y, 1.0)
     assert len(long_way) == 2
@@ -224,3 +225,98 @@ def test_failure_record_is_raised_with_work_item_and_line(gpu, lib):
     ctypes.memmove(address, struct.pack("<q3q3qq", 2, 7, 0, 0, 0, 0, 0, 0), 64)  # the first is an index's
     with pytest.raises(kapi.KernelAssertionError, match=r"global \(7,\)"):
         host.wait()
+
+
+# -- what code takes for granted of a launch
+
+
+def targets(kernel):
+    """What the kernel's modules take for granted, in the order of their compilation."""
+    return [(module.target.is_small, module.target.reads_apart) for module in kernel.modules.values()]
+
+
+@pytest.fixture
+def copied():
+    @kapi.kernel
+    def copied(item: kapi.Item, x, y):
+        i = item.get_id(0)
+        y[i] = x[i]
+
+    return copied
+
+
+def test_launch_of_small_arrays_apart_takes_both_for_granted(gpu, lib, copied):
+    copied[kapi.Range(10)](ones(lib, 10), ones(lib, 10))
+    assert targets(copied) == [(True, True)]
+
+
+def test_array_that_is_read_and_written_has_code_that_knows_it(gpu, lib, copied, long_way):
+    x, y = ones(lib, 10), ones(lib, 10)
+    copied[kapi.Range(10)](x, y)
+    for _ in range(2):
+        copied[kapi.Range(10)](x, x)
+    assert targets(copied) == [(True, True), (True, False)]
+    one, other, again = (launch.function for launch in gpu.launches)
+    assert one != other == again
+    assert len(long_way) == 2  # the third has the plan of the second
+
+
+def test_plan_of_arrays_apart_does_not_take_one_that_is_read_and_written(gpu, lib, copied):
+    x, y = ones(lib, 10), ones(lib, 10)
+    launch = copied.bind(kapi.Range(10), x, y)
+    launch()
+    launch.replace(x=y)
+    launch()
+    one, other = (each.function for each in gpu.launches)
+    assert one != other
+
+
+def test_arrays_that_are_only_read_may_be_one(gpu, lib):
+    @kapi.kernel
+    def add(item: kapi.Item, x, y, z):
+        i = item.get_id(0)
+        z[i] = x[i] + y[i]
+
+    x = ones(lib, 10)
+    add[kapi.Range(10)](x, x, ones(lib, 10))
+    assert targets(add) == [(True, True)]
+
+
+def test_interlocking_arrays_are_not_apart(gpu, lib, copied):
+    host = np.ones(20, np.float32)
+    gpu.adopt(host)
+    copied[kapi.Range(10)](lib.array(host[::2]), lib.array(host[1::2]))
+    assert targets(copied) == [(True, True), (True, False)]
+
+
+def test_large_extents_have_code_for_them(gpu, lib, copied):
+    whole = kapi.Range(2**31 - 2**16)
+    huge = np.lib.stride_tricks.as_strided(np.ones(1, np.int8), (2**31 - 2**16,), (0,))
+    copied[kapi.Range(10)](lib.array(huge), ones(lib, 10))
+    assert targets(copied) == [(False, True)]
+
+    @kapi.kernel
+    def fill(item: kapi.Item, x):
+        x[0] = 1
+
+    fill[whole](ones(lib, 10))
+    fill[kapi.Range(2**31 - 2**16 - 1)](ones(lib, 10))
+    assert targets(fill) == [(False, True), (True, True)]
+
+
+def test_module_for_launches_that_keep_more_is_refused_for_others(gpu, lib):
+    from kapi_ptx import PtxTarget, compile_kernel
+
+    def copied(item, x, y):
+        i = item.get_id(0)
+        y[i] = x[i]
+
+    target = PtxTarget(80, is_small=True, reads_apart=True)
+    kernel = kapi.load_ptx(compile_kernel(copied, "item1, float32[:], float32[:]", target=target))
+    x = ones(lib, 10)
+    kernel[kapi.Range(10)](x, ones(lib, 10))
+    with raises(kapi.KernelLaunchError, "arguments-overlap"):
+        kernel[kapi.Range(10)](x, x)
+    with raises(kapi.LimitError, "range-too-large"):
+        kernel[kapi.Range(2**31)](x, ones(lib, 10))
+    assert len(gpu.launches) == 1

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda import keep_alive
+from kapi_runtime.cuda.queues import keep_alive
 
 
 @kapi.kernel

@@ -9,10 +9,11 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime import cache
-from kapi_runtime.cuda import cubins, programs
-from kapi_runtime.cuda.devices import device_at
-from kapi_runtime.cuda.foreign import built_foreign, checked_code
+from kapi_runtime.cuda.devices.device import device_at
 from kapi_runtime.cuda.platform import CudaPlatform
+from kapi_runtime.cuda.programs import cubins
+from kapi_runtime.cuda.programs import program as programs
+from kapi_runtime.cuda.programs.foreign import built_foreign, checked_code
 from kapi_runtime.platform.interface import ForeignCode
 
 PTX = """.version 7.0

@@ -7,11 +7,11 @@ import dpnp
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.platform import devices
-from kapi_runtime.platform.queues import default_queue
-from kapi_runtime.sycl.device_summary import summarize
-from kapi_runtime.sycl.queues import describe_queue, queue_of
-from kapi_runtime.sycl.usable import best_device, usable_devices
+from kapi_runtime.host import devices
+from kapi_runtime.host.queues import default_queue
+from kapi_runtime.sycl.devices.device_summary import summarize
+from kapi_runtime.sycl.devices.usable import best_device, usable_devices
+from kapi_runtime.sycl.queues.queue import describe_queue, queue_of
 from kapi_sim.testing.reports import raises
 
 

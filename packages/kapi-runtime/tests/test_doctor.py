@@ -4,7 +4,8 @@ import dpctl
 
 import kapi_runtime as kapi
 from kapi_runtime.diagnosis import report as diagnosis
-from kapi_runtime.sycl import drivers, findings
+from kapi_runtime.sycl import findings
+from kapi_runtime.sycl.devices import drivers
 from kapi_runtime.sycl.native import submission
 
 

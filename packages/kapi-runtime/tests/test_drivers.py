@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kapi_runtime.sycl import drivers
+from kapi_runtime.sycl.devices import drivers
 
 LIBRARY = next(
     str(Path(str(file.locate())).resolve().parent / file.name)
@@ -54,7 +54,7 @@ def test_driver_of_the_wheel_is_found_without_a_variable(run_python, imports):
 
 def test_driver_search_says_that_the_wheel_provides_it(run_python):
     done = run_python(
-        "import os, kapi_runtime; from kapi_runtime.sycl.drivers import driver_search as s\n"
+        "import os, kapi_runtime; from kapi_runtime.sycl.devices.drivers import driver_search as s\n"
         "print(s().how, os.environ['OCL_ICD_FILENAMES'] == s().library)"
     )
     assert done.stdout.split() == ["wheel", "True"], done.stderr
@@ -62,7 +62,7 @@ def test_driver_search_says_that_the_wheel_provides_it(run_python):
 
 def test_driver_is_found_in_a_child_process_too(run_python):
     program = "import kapi_runtime, subprocess, sys\nsubprocess.run([sys.executable, '-c', {!r}], check=True)"
-    child = "import kapi_runtime as k; from kapi_runtime.sycl.drivers import driver_search as s; print(s().how)"
+    child = "import kapi_runtime as k; from kapi_runtime.sycl.devices.drivers import driver_search as s; print(s().how)"
     assert run_python(program.format(child)).stdout.split() == ["wheel"]
 
 
@@ -82,7 +82,7 @@ def test_driver_search_is_turned_off_by_its_switch(run_python):
 def test_driver_folder_named_by_the_user_wins(run_python, tmp_path):
     (tmp_path / "mine.icd").write_text(LIBRARY)
     done = run_python(
-        "import os, kapi_runtime as kapi; from kapi_runtime.sycl.drivers import driver_search as s\n"
+        "import os, kapi_runtime as kapi; from kapi_runtime.sycl.devices.drivers import driver_search as s\n"
         "print(s().how, 'OCL_ICD_FILENAMES' in os.environ, kapi.compat.is_available())",
         OCL_ICD_VENDORS=str(tmp_path),
     )

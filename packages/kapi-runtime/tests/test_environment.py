@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.sycl import drivers, environment
+from kapi_runtime.sycl.devices import drivers, environment
 from kapi_sim.testing.reports import raises
 
 PLACEHOLDER = "/the/builder/lib/libintelocl.so\n"

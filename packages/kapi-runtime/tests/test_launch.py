@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import dpctl
+import dpctl.memory
 import dpnp
 import numpy as np
 import pytest
+from dpctl.utils import SequentialOrderManager
 
 import kapi_runtime as kapi
 from kapi_runtime.launch import preparation as launch_module
@@ -84,6 +86,19 @@ def test_async_launch_waits_for_its_events():
     second.wait()
     assert target.asnumpy().tolist() == [2] * 4 + [1] * 4
     assert repr(second) == "<HostEvent: complete>"
+
+
+def test_dpctl_takes_host_events():
+    target = dpnp.zeros(8)
+    for _ in range(3):  # the later ones are native launches
+        host_event, device_event = kapi.call_kernel_async(fill, kapi.Range(8), [], target, 1.0)
+    queue = target.sycl_queue
+    copied = dpctl.memory.MemoryUSMHost(target.nbytes, queue=queue)
+    queue.memcpy_async(copied, target.get_array().usm_data, target.nbytes, [host_event]).wait()
+    SequentialOrderManager[queue].add_event_pair(host_event, device_event)
+    dpctl.SyclEvent.wait_for([host_event, device_event])
+    assert np.frombuffer(copied.copy_to_host()).tolist() == [1] * 8
+    assert host_event.execution_status == dpctl.event_status_type.complete
 
 
 def test_work_group_beyond_the_device_is_refused():

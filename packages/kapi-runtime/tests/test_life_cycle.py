@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.sycl import keep_alive
+from kapi_runtime.sycl.queues import keep_alive
 from kapi_spirv import compiler
 
 THREADS = 16

@@ -17,9 +17,9 @@ import pytest
 from dpctl.utils import SequentialOrderManager
 
 import kapi_runtime as kapi
-from kapi_runtime.sycl import keep_alive
 from kapi_runtime.sycl import plan as plan_module
 from kapi_runtime.sycl import platform as platform_module
+from kapi_runtime.sycl.queues import keep_alive
 
 SIZE = 1000
 
@@ -203,7 +203,7 @@ def test_keeping_alive_is_what_the_allocation_tests(run_python):
     # In a process of its own: it writes to memory that is somebody else's, and may end by it.
     done = run_python(
         "import runpy, kapi_runtime\n"
-        "from kapi_runtime.sycl import keep_alive\n"
+        "from kapi_runtime.sycl.queues import keep_alive\n"
         "keep_alive.keep = lambda queue, event, owners: None\n"
         f"pending = runpy.run_path({__file__!r})['freed_while_pending']\n"
         "print(any(pending() for _ in range(100)))"

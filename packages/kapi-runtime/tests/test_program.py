@@ -9,8 +9,8 @@ import llvmlite.binding as llvm
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.sycl import program
-from kapi_runtime.sycl.build_log import build_log
+from kapi_runtime.sycl.programs import program
+from kapi_runtime.sycl.programs.build_log import build_log
 from kapi_sim.testing.reports import raises
 from kapi_spirv import SpirvModule, SpirvTarget, compile_kernel
 from kapi_types import ItemType, typeof_argument

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.sycl.queues import profiling_queue
+from kapi_runtime.sycl.queues.queue import profiling_queue
 from kapi_sim.testing.reports import raises
 
 SIZE = 1000

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import kapi_runtime as kapi
 from kapi_runtime import runtime
-from kapi_runtime.sycl import findings, opencl
+from kapi_runtime.sycl import findings
+from kapi_runtime.sycl.devices import opencl
 
 
 def test_versions_are_those_of_what_is_installed():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import kapi_runtime
-from kapi_runtime.sycl import opencl
-from kapi_runtime.sycl.targets import target_of
+from kapi_runtime.sycl.devices import opencl
+from kapi_runtime.sycl.devices.targets import target_of
 
 
 def test_target_has_the_abilities_of_its_device():

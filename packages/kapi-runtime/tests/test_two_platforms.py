@@ -33,7 +33,7 @@ class Pretended:
 @pytest.fixture(autouse=True)
 def pretended(monkeypatch):
     """The platform is known, and installed."""
-    known = installed._Known("pretended", "Pretended", "", (), "", lambda value: isinstance(value, Theirs))
+    known = installed._Known("pretended", "Pretended", "", (), lambda value: isinstance(value, Theirs))
     monkeypatch.setattr(installed, "_KNOWN", (*installed._KNOWN, known))
     monkeypatch.setitem(installed._made, "pretended", Pretended())
 

@@ -11,7 +11,7 @@ import pytest
 import kapi_runtime as kapi
 from kapi_runtime import memory
 from kapi_runtime.platform import dlpack
-from kapi_runtime.sycl.usm_array import new_usm_array, usm_array_of
+from kapi_runtime.sycl.memory.usm_array import new_usm_array, usm_array_of
 from kapi_sim.testing.reports import raises
 
 DTYPES = ("bool", "int8", "uint16", "int32", "uint64", "float16", "float32", "float64", "complex64", "complex128")
@@ -139,7 +139,7 @@ def test_program_ends_with_memory_that_was_handed_on(run_python):
     """dpnp gives a capsule's memory back when the interpreter has forgotten kapi's modules."""
     done = run_python(
         "import kapi_runtime as kapi, dpnp, numpy\n"
-        "from kapi_runtime.sycl.usm_array import new_usm_array\n"
+        "from kapi_runtime.sycl.memory.usm_array import new_usm_array\n"
         "a = new_usm_array((3,), numpy.dtype('int32'), 'device', kapi.default_queue())\n"
         "a[...] = 4\n"
         "dpnp.kept = dpnp.from_dlpack(a)\n"

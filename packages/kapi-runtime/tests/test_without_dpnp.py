@@ -17,7 +17,7 @@ from kapi_runtime import memory
 from kapi_runtime.launch import host_arrays
 from kapi_runtime.memory import UsmArray
 from kapi_runtime.platform import dlpack
-from kapi_runtime.sycl import usm_array
+from kapi_runtime.sycl.memory import usm_array
 from kapi_sim.testing.conformance import CASES
 from kapi_sim.testing.reports import raises
 
@@ -317,7 +317,7 @@ def test_array_that_may_not_be_written_is_refused():
     array = memory.asarray([1, 2, 3])
     fixed = memory.asarray(Speaking(array, data=(array.__sycl_usm_array_interface__["data"][0], True)))
     assert not fixed.flags.writable
-    with raises(kapi.DtypeError, "argument-read-only", words=False):
+    with raises(kapi.DtypeError, "copy-to-read-only", words=False):
         fixed[0] = 1
     with pytest.raises(BufferError, match="array must be writable to be handed on by DLPack"):
         fixed.__dlpack__()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim.testing.random_cases import VECTORS
+from kapi_sim.testing.cases.numbers.random_cases import VECTORS
 from kapi_sim.testing.reports import raises
 
 
@@ -70,6 +70,8 @@ def draw(statement):
         ("kapi.random.normal(1, True)", "random-integer"),
         ("kapi.random.philox(1, 2, None)", "random-integer"),
         ("kapi.random.randint(1, 2, 0, 1.5)", "random-integer"),
+        ("kapi.random.randint(1, 2, 0, 2**63)", "random-integer"),
+        ("kapi.random.randint(1, 2, np.uint64(0), 3)", "random-integer"),
         ("kapi.random.uniform(1, 2, dtype=np.float16)", "random-dtype"),
         ("kapi.random.normal(1, 2, dtype='x')", "random-dtype"),
     ],

@@ -70,7 +70,15 @@ LANGUAGE = {
     "if a: a[0] = 1": "array-as-condition",
     "if 1 in a: a[0] = 1": "in-array",
     "a[0] = 1j": "imaginary-part",
-    "a[0] = None": "none-stored",
+    "a[0] = None": "stored-value",
+    "a[0] = (1, 2)": "stored-value",
+    "a[0] = a": "stored-value",
+    "a[0] = np.sqrt": "stored-value",
+    "a[0] = 2.0 * a": "whole-array",
+    "a[0] = -a": "whole-array",
+    "a[0] = float(a)": "whole-array",
+    "if a == 1: a[0] = 1": "whole-array",
+    "if 1 in (a, 2): a[0] = 1": "whole-array",
     "kapi.AtomicRef(a, 0).store(1j)": "atomic-value",
 }
 

@@ -65,8 +65,6 @@ def test_function_of_a_file_is_compiled_under_its_own_name(file):
     [
         ("kernels.py:absent", "item1", "kernel-absent"),
         ("kernels.py:number", "item1", "kernel-absent"),
-        ("nowhere.py:axpy", "item1", "kernel-absent"),
-        ("axpy", "item1", "kernel-absent"),
         ("kernels.py:axpy", "item1, float32", "signature-count"),
         ("kernels.py:axpy", "item1, float, f4[:], f4[:]", "signature-text"),
         ("kernels.py:axpy", "f4, f4, f4[:], f4[:]", "signature-work-item"),
@@ -88,6 +86,43 @@ def test_mistakes_of_the_command_line_are_told_by_its_usage(arguments, file, cap
         main(["kernels.py:axpy", *signature, *arguments])
     assert ended.value.code == 2
     assert "python -m kapi_spirv: error:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("nowhere.py:axpy", "got 'nowhere.py:axpy': there is no file 'nowhere.py'"),
+        (".:axpy", "there is no file '.'"),
+        ("kernels.py", "got 'kernels.py': no kernel is named"),
+        ("axpy", "no kernel is named"),
+        ("", "no kernel is named"),
+    ],
+)
+def test_place_of_a_kernel_is_told_by_the_usage(place, said, file, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([place, "-s", "item1"])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("def (", "SyntaxError: invalid syntax"),
+        ("def f():\n    raise KeyError('boom')\n\n\nf()\n", "KeyError: 'boom'"),
+        ("import no_such_module_of_anybody", "ModuleNotFoundError: No module named 'no_such_module_of_anybody'"),
+    ],
+    ids=["syntax", "error", "import"],
+)
+def test_file_that_cannot_be_imported_is_told_from_its_own_frames(text, last, file, capsys):
+    path = file.with_name("broken.py")
+    path.write_text(text, "utf-8")
+    assert main(["broken.py:f", "-s", "item1"]) == 1
+    told = capsys.readouterr().err
+    assert told.endswith(f"{last}\nbroken.py cannot be imported\n")
+    assert "broken.py" in told.splitlines()[0 if "Syntax" in last else 1]
+    assert "kapi_lowering" not in told
+    assert "importlib" not in told
 
 
 def test_module_is_run_as_a_program(file):

@@ -73,6 +73,7 @@ WRONG = {
     "factor that is none": ("kapi.mul_hi(a[0], True)", "bits-of-integer"),
     "factors without a common type": ("kapi.mul_hi(np.int64(1), np.uint64(1))", "bits-of-integer"),
     "seed that is a float": ("kapi.random.uniform(0.5, n)", "random-integer"),
+    "bound that may not fit int64": ("kapi.random.randint(1, n, 0, np.uint64(n))", "random-integer"),
     "random numbers of integers": ("kapi.random.normal(1, n, dtype=a.dtype)", "random-dtype"),
     "random number without a counter": ("kapi.random.randint(1, 2, 3)", "call-arguments"),
     "filling that an argument decides": ("kapi.PrivateArray(3, np.int32, n > 2)", "option-bool"),

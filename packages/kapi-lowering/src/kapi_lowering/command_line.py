@@ -17,8 +17,9 @@ from kapi_sim.errors import KapiError, KernelCompilationError
 from kapi_sim.language import KernelOptions
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.launchable import Launchable
+from kapi_sim.tracebacks import from_program
 
-__all__ = ["Generator", "run"]
+__all__ = ["CodeGenerator", "run"]
 
 
 _NAME = "__kapi_file__"
@@ -34,7 +35,7 @@ class CompileKernel(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Generator:
+class CodeGenerator:
     """What a code generator adds.
 
     Attributes
@@ -61,12 +62,12 @@ class Generator:
     compile_kernel: CompileKernel
 
 
-def run(generator: Generator, arguments: Sequence[str] | None = None) -> int:
+def run(generator: CodeGenerator, arguments: Sequence[str] | None = None) -> int:
     """Compile as the command line says, and return the exit status: 1 if the kernel cannot be compiled.
 
     Parameters
     ----------
-    generator : Generator
+    generator : CodeGenerator
         What compiles.
     arguments : sequence of str, optional
         As after ``python -m kapi_spirv``; those of the program if left out.
@@ -77,8 +78,17 @@ def run(generator: Generator, arguments: Sequence[str] | None = None) -> int:
         target = generator.make_target(given)
     except ValueError as error:
         parser.error(str(error))
+    file, _, name = given.kernel.rpartition(":")
+    if not file or not Path(file).is_file():
+        missing = f"there is no file {file!r}" if file and name.isidentifier() else "no kernel is named"
+        parser.error(f"a kernel must be given as FILE.py:KERNEL, got {given.kernel!r}: {missing}")
     try:
-        function, options = _found(given.kernel)
+        names = _imported(Path(file))
+    except Exception as error:  # the file's own
+        print(f"{from_program(error, file)}\n{file} cannot be imported", file=sys.stderr)
+        return 1
+    try:
+        function, options = _found(Path(file), name, names)
         chosen = {name: getattr(given, name) for name in ("debug", "boundscheck", "fastmath") if getattr(given, name)}
         if chosen:
             options = replace(options, **chosen)
@@ -90,12 +100,12 @@ def run(generator: Generator, arguments: Sequence[str] | None = None) -> int:
     try:
         output.write_bytes(module.code)
     except OSError as error:
-        parser.error(f"{output} cannot be written: {error}")
+        parser.error(f"{output} cannot be written: {error.strerror}")
     print(f"{output}: {module.summary()}")
     return 0
 
 
-def _parser(generator: Generator) -> argparse.ArgumentParser:
+def _parser(generator: CodeGenerator) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"python -m {generator.package}",
         description=f"Compile a kernel to {generator.language}. Needs no device.",
@@ -117,16 +127,8 @@ def _parser(generator: Generator) -> argparse.ArgumentParser:
     return parser
 
 
-def _found(place: str) -> tuple[FunctionType, KernelOptions]:
-    """Return the function that ``file.py:name`` names, and the options of the kernel that it is."""
-    file, _, name = place.rpartition(":")
-    path = Path(file)
-    if not file or not path.is_file():
-        raise KernelCompilationError(
-            f"the kernel must be given as FILE.py:KERNEL, with a file that is there, got {place!r}",
-            code="kernel-absent",
-        )
-    names = _imported(path)
+def _found(path: Path, name: str, names: dict[str, Any]) -> tuple[FunctionType, KernelOptions]:
+    """Return the function of that name in a file, and the options of the kernel that it is."""
     kernel = names.get(name)
     options = kernel.options if isinstance(kernel, Launchable) else KernelOptions()
     function = kernel.py_func if isinstance(kernel, (Launchable, DeviceFunction)) else kernel
@@ -145,7 +147,7 @@ def _imported(path: Path) -> dict[str, Any]:
     """Import a file as a module, with its folder on the path as for a program."""
     specification = importlib.util.spec_from_file_location(_NAME, path.resolve())
     if specification is None or specification.loader is None:
-        raise KernelCompilationError(f"{path} must be a Python file, which ends in .py", code="kernel-absent")
+        raise ImportError("a Python file must end in .py")
     module = importlib.util.module_from_spec(specification)
     sys.path.insert(0, str(path.resolve().parent))
     sys.modules[_NAME] = module

@@ -103,6 +103,22 @@ class Target(ABC):
     has_atomic64: bool
     sub_group_sizes: tuple[int, ...]
 
+    # -- what every launch keeps
+
+    @property
+    def index_bits(self) -> int:
+        """Bits that hold every id and extent of a launch: 64, or 31 where launches with more get another module."""
+        return 64
+
+    @property
+    def reads_apart(self) -> bool:
+        """Whether no launch writes to memory of an array that its kernel only reads."""
+        return False
+
+    def for_any_launch(self) -> Target:
+        """Return the target that takes nothing of this kind for granted."""
+        return self
+
     # -- the module
 
     @property
@@ -200,13 +216,15 @@ class Target(ABC):
         return name
 
     @abstractmethod
-    def finish_entry(self, function: ir.Function, options: KernelOptions, is_linear: bool) -> None:
+    def finish_entry(self, function: ir.Function, ndim: int, options: KernelOptions, is_linear: bool) -> None:
         """Add what the driver is to know of a finished entry point: fixed sizes of groups, metadata of the module.
 
         Parameters
         ----------
         function : llvmlite.ir.Function
             What `begin_entry` gave, with its code.
+        ndim : int
+            Dimensions of the index space.
         options : KernelOptions
             How it is compiled.
         is_linear : bool

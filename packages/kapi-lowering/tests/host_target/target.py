@@ -122,7 +122,7 @@ class HostTarget(Target):
         arguments: Sequence[ir.Value] = builder.function.args[1:]
         return arguments
 
-    def finish_entry(self, function: ir.Function, options: KernelOptions, is_linear: bool) -> None:
+    def finish_entry(self, function: ir.Function, ndim: int, options: KernelOptions, is_linear: bool) -> None:
         pass
 
     def linear_groups(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from kapi_lowering.target import (
@@ -80,6 +80,11 @@ class PtxTarget(Target):
         without one of them, a kernel that needs it is refused with the lines that brought it in.
     sub_group_sizes : tuple of int
         Sizes of sub-groups, in work-items: 32 on every device.
+    is_small : bool
+        Whether each launch keeps its index space and the extents of its arrays below 2**31 - 2**16, so that ids and
+        extents are computed in 32 bits.
+    reads_apart : bool
+        Whether in each launch the arrays that the kernel only reads share no memory with those that it writes to.
 
     Raises
     ------
@@ -102,6 +107,8 @@ class PtxTarget(Target):
     has_fp16: bool = True
     has_atomic64: bool = True
     sub_group_sizes: tuple[int, ...] = (WARP_SIZE,)
+    is_small: bool = False
+    reads_apart: bool = False
     keeps_lines: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -124,6 +131,15 @@ class PtxTarget(Target):
         """Whether the sub-groups of a device reduce integers of 32 bits in one instruction."""
         return self.sm >= 80
 
+    # -- what every launch keeps
+
+    @property
+    def index_bits(self) -> int:
+        return 31 if self.is_small else 64
+
+    def for_any_launch(self) -> PtxTarget:
+        return replace(self, is_small=False, reads_apart=False)
+
     # -- the module
 
     @property
@@ -143,7 +159,8 @@ class PtxTarget(Target):
         return "kapi_ptx.emission"
 
     def emission_request(self) -> dict[str, Any]:
-        return {"sm": self.sm, "version": self.version, "cache": cache_place()}
+        told = {"sm": self.sm, "version": self.version, "reads_apart": self.reads_apart}
+        return {**told, "cache": cache_place()}
 
     def is_sound(self, code: bytes) -> bool:
         return True
@@ -184,10 +201,10 @@ class PtxTarget(Target):
 
         return shared_memory.local_memory(builder, wanted)
 
-    def finish_entry(self, function: ir.Function, options: KernelOptions, is_linear: bool) -> None:
+    def finish_entry(self, function: ir.Function, ndim: int, options: KernelOptions, is_linear: bool) -> None:
         from kapi_ptx.code import entry
 
-        entry.finish_entry(function, options)
+        entry.finish_entry(function, ndim, options)
 
     @property
     def needs_linear_groups(self) -> bool:
@@ -203,7 +220,7 @@ class PtxTarget(Target):
     def work_item_query(self, builder: ir.IRBuilder, query: WorkItemQuery, axis: ir.Value) -> ir.Value:
         from kapi_ptx.code import work_items
 
-        return work_items.work_item_query(builder, query, axis)
+        return work_items.work_item_query(builder, query, axis, self.is_small)
 
     def sub_group_query(self, builder: ir.IRBuilder, query: SubGroupQuery) -> ir.Value:
         from kapi_ptx.code import work_items

@@ -82,31 +82,31 @@ from kapi_sim import (
     shift_group_left,
     shift_group_right,
 )
-from kapi_sim.language.table.foreign_names import missing_name
+from kapi_sim.language.other_systems import missing_name
 
 if TYPE_CHECKING:
     from kapi_runtime import cache, compat, memory, runtime
     from kapi_runtime.diagnosis.report import Diagnosis, doctor
-    from kapi_runtime.kernels.controls import Profile, debug, simulation, trace
-    from kapi_runtime.kernels.kernel import Kernel, call_kernel, call_kernel_async, kernel
-    from kapi_runtime.kernels.kernel_information import Statistics
-    from kapi_runtime.kernels.precompiled import PrecompiledKernel, load_opencl, load_ptx, load_spirv
-    from kapi_runtime.launch.host_arrays import device_context
-    from kapi_runtime.platform.contexts import (
+    from kapi_runtime.host.contexts import (
         Context,
         MemoryInfo,
         close,
         current_context,
     )
-    from kapi_runtime.platform.devices import (
+    from kapi_runtime.host.devices import (
         default_device,
         devices,
         select_device,
     )
-    from kapi_runtime.platform.events import Event
+    from kapi_runtime.host.events import Event
+    from kapi_runtime.host.queues import default_queue, external_queue, queue
+    from kapi_runtime.kernels.controls import Profile, debug, simulation, trace
+    from kapi_runtime.kernels.kernel import Kernel, call_kernel, call_kernel_async, kernel
+    from kapi_runtime.kernels.kernel_information import Statistics
+    from kapi_runtime.kernels.precompiled import PrecompiledKernel, load_opencl, load_ptx, load_spirv
+    from kapi_runtime.launch.host_arrays import device_context
     from kapi_runtime.platform.handles import Device, DeviceSummary, EventStatus, HostEvent, Queue
     from kapi_runtime.platform.interface import KernelInformation
-    from kapi_runtime.platform.queues import default_queue, external_queue, queue
     from kapi_runtime.recording.record import Recording, profiling
     from kapi_runtime.recording.trace_format import Entry
 
@@ -222,17 +222,17 @@ __all__ = [
 
 # Each name that needs dpctl or Numba, and the module that is imported when the name is first used.
 _LAZY = {
-    "Context": "platform.contexts",
+    "Context": "host.contexts",
     "Device": "platform.handles",
     "DeviceSummary": "platform.handles",
     "Diagnosis": "diagnosis.report",
     "Entry": "recording.trace_format",
-    "Event": "platform.events",
+    "Event": "host.events",
     "EventStatus": "platform.handles",
     "HostEvent": "platform.handles",
     "Kernel": "kernels.kernel",
     "KernelInformation": "platform.interface",
-    "MemoryInfo": "platform.contexts",
+    "MemoryInfo": "host.contexts",
     "PrecompiledKernel": "kernels.precompiled",
     "Profile": "kernels.controls",
     "Queue": "platform.handles",
@@ -240,22 +240,22 @@ _LAZY = {
     "Statistics": "kernels.kernel_information",
     "call_kernel": "kernels.kernel",
     "call_kernel_async": "kernels.kernel",
-    "close": "platform.contexts",
-    "current_context": "platform.contexts",
+    "close": "host.contexts",
+    "current_context": "host.contexts",
     "debug": "kernels.controls",
-    "default_device": "platform.devices",
-    "default_queue": "platform.queues",
+    "default_device": "host.devices",
+    "default_queue": "host.queues",
     "device_context": "launch.host_arrays",
-    "devices": "platform.devices",
+    "devices": "host.devices",
     "doctor": "diagnosis.report",
-    "external_queue": "platform.queues",
+    "external_queue": "host.queues",
     "kernel": "kernels.kernel",
     "load_opencl": "kernels.precompiled",
     "load_ptx": "kernels.precompiled",
     "load_spirv": "kernels.precompiled",
     "profiling": "recording.record",
-    "queue": "platform.queues",
-    "select_device": "platform.devices",
+    "queue": "host.queues",
+    "select_device": "host.devices",
     "simulation": "kernels.controls",
     "trace": "kernels.controls",
 }

@@ -16,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from kapi_runtime.diagnosis.report import doctor
 
         return 0 if doctor() else 1
-    from kapi_runtime.sycl import environment  # the command is SYCL's
+    from kapi_runtime.sycl.devices import environment
 
     try:
         done = environment.remove() if options.undo else environment.install()

@@ -39,8 +39,8 @@ import numpy as np
 
 from kapi_runtime import memory
 from kapi_runtime.diagnosis.report import detect
-from kapi_runtime.platform.contexts import close, current_context, require_context
-from kapi_runtime.platform.devices import (
+from kapi_runtime.host.contexts import close, current_context, require_context
+from kapi_runtime.host.devices import (
     current_device,
     devices,
     get_current_device,
@@ -49,8 +49,8 @@ from kapi_runtime.platform.devices import (
     platform_of_device,
     select_device,
 )
-from kapi_runtime.platform.events import Event, event_elapsed_time
-from kapi_runtime.platform.queues import default_queue, external_queue, queue
+from kapi_runtime.host.events import Event, event_elapsed_time
+from kapi_runtime.host.queues import default_queue, external_queue, queue
 from kapi_runtime.recording.record import profile_start, profile_stop, profiling
 
 __all__ = [
@@ -134,7 +134,7 @@ def event(timing: bool = True) -> Event:
 
 
 def synchronize() -> None:
-    """Wait for all that kapi has launched on the current device, and for its default queue.
+    """Wait for all launches of kapi on the current device, and for its default queue.
 
     Raises
     ------

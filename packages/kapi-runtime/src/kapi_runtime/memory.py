@@ -24,12 +24,12 @@ from typing import Any, overload
 
 import numpy as np
 
-from kapi_runtime.platform import copies
-from kapi_runtime.platform.devices import current_device, platform_of_device
+from kapi_runtime.host import copies
+from kapi_runtime.host.devices import current_device, platform_of_device
+from kapi_runtime.host.queues import known_queue
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.installed import platform_of_array
 from kapi_runtime.platform.interface import MemoryKind, Platform
-from kapi_runtime.platform.queues import known_queue
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, KernelLaunchError, LimitError
 from kapi_sim.shown import shown
 
@@ -153,7 +153,7 @@ def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = 
 def asarray(
     values: Any, dtype: Any = None, *, usm_type: MemoryKind | None = None, queue: Any = None, copy: bool | None = None
 ) -> Any:
-    """Return values of any kind as an array on a queue; what is there already is not copied.
+    """Return values of any kind as an array on a queue; an array that is there already is not copied.
 
     Parameters
     ----------
@@ -417,4 +417,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return import_module("kapi_runtime.sycl.usm_array").UsmArray
+    return import_module("kapi_runtime.sycl.memory.usm_array").UsmArray

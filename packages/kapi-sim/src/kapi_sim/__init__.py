@@ -81,7 +81,7 @@ from kapi_sim.language import (
 )
 from kapi_sim.language.device_function import DeviceFunction, device_func
 from kapi_sim.language.launchable import DEFAULT_LOCAL_SIZE
-from kapi_sim.language.table.foreign_names import missing_name
+from kapi_sim.language.other_systems import missing_name
 from kapi_sim.settings.control import simulation
 from kapi_sim.settings.debugging import debug
 from kapi_sim.settings.placement import device_context

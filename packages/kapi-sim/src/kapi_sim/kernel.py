@@ -14,7 +14,7 @@ from kapi_sim.launch import execute
 from kapi_sim.shown import shown
 from kapi_sim.tracebacks import shorten
 
-__all__ = ["Event", "Kernel", "call_kernel", "call_kernel_async", "kernel"]
+__all__ = ["DoneEvent", "Kernel", "call_kernel", "call_kernel_async", "kernel"]
 
 
 class Kernel(Launchable):
@@ -49,7 +49,7 @@ class Kernel(Launchable):
 
     def submit(
         self, space: Range | NdRange, dependent_events: Iterable[Any], given: tuple[Any, ...]
-    ) -> tuple[Event, Event]:
+    ) -> tuple[DoneEvent, DoneEvent]:
         """Wait for these events, run the kernel, and return events that are complete."""
         try:
             events = list(dependent_events)
@@ -65,7 +65,7 @@ class Kernel(Launchable):
         for event in events:
             event.wait()
         self.run(space, given)
-        return Event(), Event()
+        return DoneEvent(), DoneEvent()
 
 
 @overload
@@ -140,7 +140,7 @@ def call_kernel(kernel: Kernel, index_space: Range | NdRange, /, *args: Any, **n
         raise
 
 
-class Event:
+class DoneEvent:
     """A launch that is done: the simulator runs a kernel before `call_kernel_async` returns."""
 
     __slots__ = ()
@@ -149,12 +149,12 @@ class Event:
         """Return at once."""
 
     def __repr__(self) -> str:
-        return "<Event: complete>"
+        return "<DoneEvent: complete>"
 
 
 def call_kernel_async(
     kernel: Kernel, index_space: Range | NdRange, dependent_events: Iterable[Any], /, *args: Any, **named: Any
-) -> tuple[Event, Event]:
+) -> tuple[DoneEvent, DoneEvent]:
     """Run `kernel` after `dependent_events`, and return events to wait for.
 
     Parameters
@@ -163,14 +163,14 @@ def call_kernel_async(
         What `@kernel` made.
     index_space : Range or NdRange
         The work-items.
-    dependent_events : iterable of Event
+    dependent_events : iterable of DoneEvent
         Launches that must be done before.
     *args, **named
         As for `call_kernel`.
 
     Returns
     -------
-    host_event, device_event : Event
+    host_event, device_event : DoneEvent
         The first is done when the arguments may be freed, the second when the kernel has run.
 
     Raises

@@ -53,8 +53,8 @@ from kapi_sim.tracing.switch import active_trace
 
 if TYPE_CHECKING:
     from kapi_sim.items.clock import Clock
-    from kapi_sim.memory.recorder import Recorder
-    from kapi_sim.tracing.trace import Trace
+    from kapi_sim.memory.recorder import TraceRecorder
+    from kapi_sim.tracing.record import Trace
 
 __all__ = ["execute"]
 
@@ -176,10 +176,10 @@ def _sub_group_size(space: Range | NdRange, settings: Settings, options: KernelO
     return max((size for size in sizes if size <= space.local_range.size), default=min(sizes))
 
 
-def _recorder(trace: Trace, kernel: Instrumented, clock: Clock) -> Recorder:
-    from kapi_sim.memory.recorder import Recorder
+def _recorder(trace: Trace, kernel: Instrumented, clock: Clock) -> TraceRecorder:
+    from kapi_sim.memory.recorder import TraceRecorder
 
-    return Recorder(trace.start(kernel.name, clock, clock.sub_group_size), clock)
+    return TraceRecorder(trace.start(kernel.name, clock, clock.sub_group_size), clock)
 
 
 def _run(

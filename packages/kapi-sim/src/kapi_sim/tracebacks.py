@@ -12,9 +12,19 @@ import re
 import sys
 from collections.abc import Iterator
 from traceback import TracebackException
-from types import TracebackType
+from types import FrameType, TracebackType
 
-__all__ = ["file_name", "is_full", "is_users_own", "rendered", "shorten", "users_frames", "with_cell"]
+__all__ = [
+    "file_name",
+    "from_program",
+    "is_full",
+    "is_users_own",
+    "rendered",
+    "shorten",
+    "users_frame",
+    "users_frames",
+    "with_cell",
+]
 
 VARIABLE = "KAPI_FULL_TRACEBACK"
 
@@ -32,6 +42,13 @@ def is_full() -> bool:
 def is_users_own(module: str) -> bool:
     """Tell whether a module of this name is neither the simulator's nor NumPy's."""
     return module.partition(".")[0] not in _NOT_USERS or module.startswith("kapi_sim.testing.")
+
+
+def users_frame(frame: FrameType) -> FrameType:
+    """Return the innermost frame of the user's own code: this one, or the nearest that called it."""
+    while frame.f_back is not None and not is_users_own(frame.f_globals.get("__name__") or ""):
+        frame = frame.f_back
+    return frame
 
 
 def shorten(error: BaseException, is_reported: bool) -> None:
@@ -85,6 +102,23 @@ def rendered(error: BaseException) -> list[str]:
     """Return an error as the lines that a notebook shows: the user's frames, and cells by their numbers."""
     told = TracebackException(type(error), error, _outside_notebook(error.__traceback__))
     return [_with_cells(line) for part in told.format() for line in part.rstrip("\n").split("\n")]
+
+
+def from_program(error: BaseException, program: str | os.PathLike[str]) -> str:
+    """Return an error that a program ended with as Python reports it, without the frames of who ran the program.
+
+    Parameters
+    ----------
+    error : BaseException
+        What the program's file raised when it was run.
+    program : path
+        The file.  An error in its syntax has no frame of it, and is told by its place alone.
+    """
+    entries = [] if is_full() else list(_entries(error.__traceback__))
+    file = os.path.realpath(program)
+    found = (each for each in entries if os.path.realpath(each.tb_frame.f_code.co_filename) == file)
+    first = next(found, error.__traceback__ if is_full() else None)
+    return "".join(TracebackException(type(error), error, first).format()).rstrip("\n")
 
 
 def file_name(file: str) -> str:

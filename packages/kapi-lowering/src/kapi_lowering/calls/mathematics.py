@@ -9,8 +9,8 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, types
 from kapi_lowering.llvm_calls import I32, I64, call_intrinsic
+from kapi_lowering.numbers.conversion import convert
 from kapi_lowering.target import Target
-from kapi_lowering.values.conversion import convert
 from kapi_types.kernel_typing.rules.functions import primitive_key
 
 __all__ = ["PRIMITIVES", "registry"]

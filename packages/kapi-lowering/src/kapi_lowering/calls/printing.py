@@ -14,8 +14,8 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, types
+from kapi_lowering.numbers.conversion import convert
 from kapi_lowering.target import Target
-from kapi_lowering.values.conversion import convert
 from kapi_types.kernel_typing.calls.prints import PRINT, is_text
 
 __all__ = ["registry"]

@@ -14,11 +14,17 @@ from llvmlite import ir
 from kapi_lowering._numba_compat import FIRST_USEREXC, MinimalCallConv, cgutils
 from kapi_lowering.llvm_calls import I32, I64
 from kapi_lowering.results.failures import Failure
+from kapi_sim import AddressSpace
 
 __all__ = ["DETAILS", "KernelCallConv"]
 
 DETAILS = ir.ArrayType(I64, 3)
 """What the hidden argument points to."""
+
+
+def is_global(type_: ir.Type) -> bool:
+    """Whether a type is that of pointers to global memory."""
+    return isinstance(type_, ir.PointerType) and type_.addrspace == int(AddressSpace.GLOBAL)
 
 
 class KernelCallConv(MinimalCallConv):
@@ -47,8 +53,20 @@ class KernelCallConv(MinimalCallConv):
         argtys: Sequence[Any],
         args: Sequence[ir.Value],
         details: ir.Value | None = None,
+        apart: Sequence[bool] = (),
     ) -> tuple[Any, ir.Value]:
-        """Call a lowered function; `details` is the hidden argument where the caller has none itself."""
+        """Call a lowered function.
+
+        Parameters
+        ----------
+        builder, callee, resty, argtys, args
+            As Numba's own.
+        details : llvmlite.ir.Value, optional
+            The hidden argument where the caller has none itself.
+        apart : sequence of bool
+            For each pointer to global memory among the arguments, whether nothing writes to that memory meanwhile; left
+            out, it is not known.
+        """
         result_type = callee.args[0].type.pointee
         result = cgutils.alloca_once(builder, result_type)
         builder.store(cgutils.get_null_value(result_type), result)
@@ -56,7 +74,10 @@ class KernelCallConv(MinimalCallConv):
         if self._is_recording:
             hidden.append(builder.function.args[1] if details is None else details)
         values = self._get_arg_packer(argtys).as_arguments(builder, args)
-        code = builder.call(callee, [result, *hidden, *values], cconv=callee.calling_convention or None)
+        given = [result, *hidden, *values]
+        in_global = [place for place, value in enumerate(given) if is_global(value.type)] if apart else []
+        attributes = {place: ("noalias",) for place, is_apart in zip(in_global, apart, strict=bool(apart)) if is_apart}
+        code = builder.call(callee, given, cconv=callee.calling_convention or None, arg_attrs=attributes)
         status = self._get_return_status(builder, code)
         return status, self.context.get_returned_value(builder, resty, builder.load(result))
 

@@ -12,7 +12,7 @@ from kapi_lowering._numba_compat import Lower, NativeLowering, numba_ir, registe
 from kapi_lowering.functions.codegen import KernelLibrary
 from kapi_lowering.functions.context import KernelTargetContext
 from kapi_lowering.functions.line_info import FunctionLines, function_lines
-from kapi_lowering.results.failures import Failure, Site
+from kapi_lowering.results.failures import Failure, SourcePlace
 from kapi_lowering.target import Target
 from kapi_sim.errors import KernelCompilationError, KernelProblem, LimitError
 from kapi_sim.language import MAX_PRIVATE_BYTES, KernelOptions
@@ -178,7 +178,7 @@ def lower_function(
             context.remove_user_function(key)
 
 
-def _require_private_memory(function: FunctionType, arrays: list[tuple[int, Site]]) -> None:
+def _require_private_memory(function: FunctionType, arrays: list[tuple[int, SourcePlace]]) -> None:
     """Raise if a work-item would have more private memory than kernels may: drivers compile for minutes, or crash."""
     if (total := sum(nbytes for nbytes, _ in arrays)) > MAX_PRIVATE_BYTES:
         places = "".join(f"\n  {site.filename}:{site.line}: {nbytes} bytes" for nbytes, site in arrays)
@@ -217,7 +217,7 @@ class _KernelLower(Lower):
 
     def lower_inst(self, inst: Any) -> None:
         """Lower one statement."""
-        self.context.site = Site(self.loc.filename, self.loc.line, _subject(inst))
+        self.context.site = SourcePlace(self.loc.filename, self.loc.line, _subject(inst))
         if self._lines is not None:
             self.builder.debug_metadata = self._lines.at(self.loc.line)
         super().lower_inst(inst)

@@ -15,21 +15,8 @@ from kapi_lowering.calls import (
     reductions,
     sub_groups,
 )
-from kapi_lowering.values import (
-    arithmetic,
-    arrays,
-    comparison,
-    complex_numbers,
-    constant_arrays,
-    constants,
-    conversion,
-    enumerations,
-    iteration,
-    private_memory,
-    sequences,
-    tuples,
-    views,
-)
+from kapi_lowering.numbers import arithmetic, comparison, complex_numbers, constants, conversion, enumerations
+from kapi_lowering.values import arrays, constant_arrays, iteration, private_memory, sequences, tuples, views
 
 __all__ = ["REGISTRIES"]
 

@@ -83,10 +83,11 @@ def compiled_kernel(
     def finish(lowered: LoweredFunction) -> tuple[PackedLayout, tuple[Parameter, ...]]:
         is_linear = target.needs_linear_groups and lowered.uses_sub_groups and args[0].ndim > 1
         packed = packed_layout(args[0], parameters, bool(lowered.failures), is_linear)
+        known = with_writes(parameters, names, lowered.writes)
         build_entry_point(
-            lowered.context, lowered.library, entry_point, lowered.fndesc, args, parameters, packed, _begin(function)
+            lowered.context, lowered.library, entry_point, lowered.fndesc, args, known, packed, _begin(function)
         )
-        return packed, with_writes(parameters, names, lowered.writes)
+        return packed, known
 
     prepare(target)
     with global_compiler_lock:

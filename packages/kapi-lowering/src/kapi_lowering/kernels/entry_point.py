@@ -15,10 +15,10 @@ from kapi_lowering.functions.codegen import KernelLibrary
 from kapi_lowering.functions.context import KernelTargetContext
 from kapi_lowering.functions.line_info import function_lines
 from kapi_lowering.llvm_calls import I32, I64
+from kapi_lowering.numbers.complex_parts import join
+from kapi_lowering.numbers.conversion import convert
 from kapi_lowering.results.packed import LINEAR_ROLES, PackedLayout, Parameter
 from kapi_lowering.target import LocalMemory, Target
-from kapi_lowering.values.complex_parts import join
-from kapi_lowering.values.conversion import convert
 from kapi_sim import AddressSpace, LimitError
 from kapi_sim.language import MAX_RANK, KernelOptions
 from kapi_types import ArrayType, ItemType
@@ -155,7 +155,7 @@ def build_entry_point(
     args : sequence of numba.types.Type
         Types of all its parameters, the index space's first.
     parameters, layout : sequence of Parameter, PackedLayout
-        What the packed argument holds.
+        What the packed argument holds, and which arrays the kernel writes to.
     place : tuple of str and int
         The file and the line in which the kernel begins.
     """
@@ -174,10 +174,10 @@ def build_entry_point(
     if lines := function_lines(context, function, name, *place):
         builder.debug_metadata = lines.at(place[1])
 
-    fields = _FieldReader(builder, packed)
+    fields = _FieldReader(builder, packed, target.index_bits)
     index_value = context.get_dummy_value()
     if isinstance(args[0], ItemType):
-        extents = [fields.next() for _ in range(args[0].ndim)]
+        extents = [fields.next_index() for _ in range(args[0].ndim)]
         item = context.make_helper(builder, args[0])
         item.range = cgutils.pack_array(builder, extents)
         index_value = item._getvalue()
@@ -201,13 +201,34 @@ def build_entry_point(
 
     callee = context.declare_function(module, kernel)
     details = cgutils.alloca_once(builder, DETAILS, zfill=True)
-    status, _ = context.call_conv.call_function(builder, callee, kernel.restype, kernel.argtypes, values, details)
+    is_read = [not each.is_written for each in parameters if each.kind == "array"] if target.reads_apart else ()
+    status, _ = context.call_conv.call_function(
+        builder, callee, kernel.restype, kernel.argtypes, values, details, is_read
+    )
     if context.failures.failures:
         with cgutils.if_unlikely(builder, status.is_error):
             _record_failure(target, builder, fields.next(), status.code, args[0].ndim, details)
     builder.ret_void()
-    target.finish_entry(function, context.options, is_linear)
+    if not context.options.checks_bounds:
+        _tell_arrays(context, module, parameters, layout)
+    target.finish_entry(function, args[0].ndim, context.options, is_linear)
     library.add_ir_module(module)
+
+
+def _tell_arrays(
+    context: KernelTargetContext, module: ir.Module, parameters: Sequence[Parameter], layout: PackedLayout
+) -> None:
+    """Note for the target where in the packed argument each array has its pointer and its extents.
+
+    ``!kapi.arrays`` has a node for each: the bytes of an element, whether the kernel writes the array, the place of the
+    pointer, and, of one without strides, the places of the extents.
+    """
+    for each in parameters:
+        if each.kind == "array":
+            size = context.get_abi_sizeof(context.get_data_type(each.type.dtype))
+            pointer, *others = (place.offset for place in layout.places(each.name))
+            numbers = (size, int(each.is_written), pointer, *(() if each.has_strides else others))
+            module.add_named_metadata("kapi.arrays", module.add_metadata([I64(number) for number in numbers]))
 
 
 def _record_failure(
@@ -278,19 +299,33 @@ def _members(context: KernelTargetContext, parameters: Sequence[Parameter], layo
 class _FieldReader:
     """Loads the fields of the packed argument, one after the other."""
 
-    def __init__(self, builder: ir.IRBuilder, packed: ir.Value) -> None:
+    def __init__(self, builder: ir.IRBuilder, packed: ir.Value, index_bits: int) -> None:
         self._builder, self._packed, self._next = builder, packed, 0
+        self._index_bits = index_bits
+
+    def _pointer(self) -> ir.Value:
+        pointer = self._builder.gep(self._packed, [I32(0), I32(self._next)], inbounds=True)
+        self._next += 1
+        return pointer
 
     def next(self) -> ir.Value:
         """The value of the next field."""
-        pointer = self._builder.gep(self._packed, [I32(0), I32(self._next)], inbounds=True)
-        self._next += 1
-        return self._builder.load(pointer)
+        return self._builder.load(self._pointer())
+
+    def next_index(self) -> ir.Value:
+        """The value of the next field, which is an extent of an index space, in 64 bits."""
+        if self._index_bits > I32.width:
+            return self.next()
+        builder = self._builder
+        low = builder.load(builder.bitcast(self._pointer(), I32.as_pointer()))  # fields are little-endian
+        low.set_metadata("range", builder.module.add_metadata([I32(0), I32(1 << self._index_bits)]))
+        return builder.zext(low, I64)
 
     def next_extent(self) -> ir.Value:
         """The value of the next field, which is an extent of an array: with an id added to it, it still has 64 bits."""
-        extent = self.next()
-        extent.set_metadata("range", self._builder.module.add_metadata([I64(0), I64(2**62)]))
+        extent = self.next_index()
+        if isinstance(extent, ir.LoadInstr):
+            extent.set_metadata("range", self._builder.module.add_metadata([I64(0), I64(2**62)]))
         return extent
 
 

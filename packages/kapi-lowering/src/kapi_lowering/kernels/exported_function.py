@@ -11,7 +11,7 @@ from kapi_lowering._numba_compat import types
 from kapi_lowering.functions.codegen import KernelLibrary
 from kapi_lowering.functions.context import KernelTargetContext
 from kapi_lowering.functions.line_info import function_lines
-from kapi_lowering.values.conversion import convert
+from kapi_lowering.numbers.conversion import convert
 
 __all__ = ["build_exported_function"]
 

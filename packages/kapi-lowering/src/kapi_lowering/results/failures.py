@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FAILURE_RECORD_SIZE", "Failure", "FailureRecord", "FailureTable", "Site"]
+__all__ = ["FAILURE_RECORD_SIZE", "Failure", "FailureRecord", "FailureTable", "SourcePlace"]
 
 _RECORD = struct.Struct("<q3q3qq")
 
@@ -19,7 +19,7 @@ FAILURE_RECORD_SIZE = _RECORD.size
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class SourcePlace:
     """A place in a kernel's source.
 
     Attributes

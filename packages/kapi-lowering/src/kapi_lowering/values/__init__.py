@@ -1,1 +1,1 @@
-"""Numbers, arrays, tuples and loops as LLVM IR: what every target has alike."""
+"""Arrays, tuples and loops as LLVM IR: what every target has alike."""

@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
 from kapi_lowering.llvm_calls import I64
-from kapi_lowering.values.conversion import convert
+from kapi_lowering.numbers.conversion import convert
 from kapi_types import ArrayType
 from kapi_types.weak import weak_int
 

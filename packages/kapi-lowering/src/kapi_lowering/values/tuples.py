@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, getiter_unituple, iternext_unituple, types
 from kapi_lowering.llvm_calls import I64
-from kapi_lowering.values.conversion import convert
+from kapi_lowering.numbers.conversion import convert
 from kapi_types.kernel_typing.rules.operators import COMPARISONS
 from kapi_types.kernel_typing.rules.tuples import HOMOGENEOUS, MAKE_NAMED_TUPLE
 from kapi_types.weak import weak_int

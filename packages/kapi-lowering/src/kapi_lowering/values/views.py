@@ -12,8 +12,8 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
 from kapi_lowering.llvm_calls import I64
+from kapi_lowering.numbers.conversion import convert
 from kapi_lowering.values.arrays import check_indices, element_pointer
-from kapi_lowering.values.conversion import convert
 from kapi_types import ArrayType
 from kapi_types.kernel_typing.rules.views import SliceType, index_parts
 from kapi_types.weak import weak_int

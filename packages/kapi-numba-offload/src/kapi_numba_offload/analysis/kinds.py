@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ from kapi_numba_offload.analysis.numpy_functions import (
     numpy_name,
 )
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
+from kapi_numba_offload.analysis.source import parsed_function
 from kapi_numba_offload.run.usm import is_dpnp_array
 
-__all__ = ["ANY", "SCALAR", "ArrayKind", "Kind", "Kinds", "Other", "TupleKind", "is_usm"]
+__all__ = ["ANY", "SCALAR", "ArrayKind", "Kind", "Kinds", "Other", "TupleKind", "is_usm", "kinds_within"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ _SAME_RANK_METHODS = {"astype", "copy", "conj", "conjugate", "transpose", "clip"
 _SAME_RANK_FUNCTIONS = {
     "sort", "argsort", "flip", "copy", "roll", "round", "around", "ascontiguousarray", "triu", "tril", "nan_to_num",
 }  # fmt: skip
+_DEEPEST = 4  # functions that call functions; what deeper ones return is not looked at
 _MOST_ROUNDS = 8  # of a loop's body; what has not settled by then is taken as unknown
 
 
@@ -79,6 +82,8 @@ class Kinds:
         The function's names.
     parameters : dict
         Kind of each parameter.
+    depth : int
+        How many functions call it that are looked at for its sake.
 
     Attributes
     ----------
@@ -88,8 +93,10 @@ class Kinds:
         Expressions that mix USM and NumPy arrays: the node, the USM operand and the NumPy operand.
     """
 
-    def __init__(self, names: Names, parameters: dict[str, Kind]) -> None:
+    def __init__(self, names: Names, parameters: dict[str, Kind], depth: int = 0) -> None:
         self._names = names
+        self.depth = depth
+        self._results: dict[tuple[Any, ...], Kind] = {}
         self._now = dict(parameters)
         self._has_host = any(isinstance(each, ArrayKind) and not each.usm for each in parameters.values())
         self.of: dict[int, Kind] = {}
@@ -315,11 +322,22 @@ class Kinds:
                 return SCALAR
             if getattr(function, "__module__", None) == "math" or type(function).__module__ == "math":
                 return SCALAR
-            return ANY
+            return self._result_of(function, node, kinds)
         if isinstance(node.func, ast.Attribute):
             return self._method(node.func, node, kinds)
         self._expression(node.func)
         return ANY
+
+    def _result_of(self, function: Any, node: ast.Call, kinds: Sequence[Kind]) -> Kind:
+        """The kind of what a function of the author's returns, as far as its source tells."""
+        key = (id(function), tuple(kinds), tuple(each.arg for each in node.keywords))
+        if key not in self._results:
+            self._results[key] = ANY  # for one that calls itself
+            found = kinds_within(function, node, kinds, self.depth + 1)
+            if found is not None:
+                definition, inner = found
+                self._results[key] = _returned(definition, inner)
+        return self._results[key]
 
     def _numpy_call(self, node: ast.Call, name: str, function: Any, kinds: Sequence[Kind]) -> Kind:
         arrays = [each for each in kinds if isinstance(each, ArrayKind)]
@@ -330,7 +348,7 @@ class Kinds:
             return self._combined(node, node.args)
         if name in REDUCTIONS and arrays:
             return _reduced(arrays[0], node, kinds)
-        if not arrays:
+        if not arrays or (name in CREATION and all(each.ndim == 0 for each in arrays)):
             if name in CREATION:
                 made = ArrayKind(of_dpnp or not self._has_host, _made_rank(name, node, kinds))
                 return TupleKind((made, made)) if name in MAKES_PAIRS else made
@@ -354,6 +372,52 @@ class Kinds:
             return ArrayKind(owner.usm, rank if all(kind == SCALAR or isinstance(kind, TupleKind) for kind in kinds)
                              else None)  # fmt: skip
         return SCALAR if function.attr == "item" else ANY
+
+
+def kinds_within(
+    function: Any, call: ast.Call, given: Sequence[Kind], depth: int
+) -> tuple[ast.FunctionDef, Kinds] | None:
+    """The syntax of a function of the author's, and the kinds in it for one call; None if its source does not tell.
+
+    Parameters
+    ----------
+    function : object
+        What is called.
+    call : ast.Call
+        The call.
+    given : sequence of Kind
+        The kinds of its arguments, those by name last.
+    depth : int
+        How many functions call it that are looked at for its sake.
+    """
+    own = getattr(function, "py_func", function)
+    words = [each.arg for each in call.keywords]
+    is_plain = isinstance(own, FunctionType) and own.__closure__ is None and None not in words
+    if not is_plain or depth > _DEEPEST or any(isinstance(each, ast.Starred) for each in call.args):
+        return None
+    if (own.__module__ or "").partition(".")[0] in ("numpy", "dpnp", "numba", "kapi_runtime"):
+        return None
+    definition = parsed_function(own)
+    if definition is None or definition.args.vararg is not None or definition.args.kwarg is not None:
+        return None
+    names = Names(own, definition)
+    parameters: dict[str, Kind] = dict.fromkeys(names.parameters, ANY)
+    parameters.update(zip(names.parameters, given[: len(call.args)], strict=False))
+    parameters.update(zip([str(each) for each in words], given[len(call.args) :], strict=False))
+    kinds = Kinds(names, parameters, depth)
+    kinds.run(definition.body)
+    return definition, kinds
+
+
+def _returned(definition: ast.FunctionDef, kinds: Kinds) -> Kind:
+    """The kind of what a function returns, `ANY` where its returns differ."""
+    inner = [each for each in ast.walk(definition) if isinstance(each, (ast.FunctionDef, ast.Lambda))]
+    nodes = list(ast.walk(definition))
+    returns = [each for each in nodes if isinstance(each, ast.Return)]
+    if len(inner) > 1 or any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in nodes) or not returns:
+        return ANY
+    found = {ANY if each.value is None else kinds.kind(each.value) for each in returns}
+    return found.pop() if len(found) == 1 else ANY
 
 
 def is_usm(kind: Kind) -> bool:

@@ -18,10 +18,11 @@ from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.normal_form import normalised
 from kapi_numba_offload.analysis.source import function_definition
 from kapi_numba_offload.loops.loop_syntax import variables_of
-from kapi_numba_offload.partition.facts import PREFIX
+from kapi_numba_offload.partition.facts import PREFIX, Facts
+from kapi_numba_offload.partition.kept_views import with_kept_views
 from kapi_numba_offload.partition.partition import Partition
 from kapi_numba_offload.run.diagnostics import report_of
-from kapi_numba_offload.run.options import OffloadOptions
+from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.usm import as_dpnp, like
 from kapi_runtime.launch.host_arrays import place_of_host_arrays
@@ -87,14 +88,14 @@ class OffloadedFunction:
             name for name, type_ in zip(names.parameters, arguments, strict=True)
             if isinstance(type_, UsmArrayType) and type_.layout == "C" and type_.usm_type and name not in stored
         )  # fmt: skip
-        self.partition = Partition(
-            function, definition, names, kinds, contiguous, numba_types=numba_types, options=options
+        facts = Facts(
+            function, definition, names, kinds, contiguous, options or options_of(function), numba_types=numba_types
         )
+        self.partition = Partition(facts)
         for node, usm, host in kinds.mixtures:
-            raise mixed_error(
-                self.partition.facts.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host)
-            )
-        definition.body = self.partition.block(definition.body)
+            raise mixed_error(facts.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host))
+        body = self.partition.block(definition.body)
+        definition.body = with_kept_views(facts, self.partition.helpers, body)
         self._call = _compiled(function, definition, names, self.partition)
 
     def __call__(self, *args: Any) -> Any:

@@ -9,7 +9,7 @@ import numba
 
 from _kapi_numba_hooks import numbas_call
 from kapi_numba_offload.elements.statements import Place
-from kapi_numba_offload.loops.host_copies import HostCopies, arrays_among
+from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES, Refusal, fall_back
 from kapi_numba_offload.run.usm import is_reachable

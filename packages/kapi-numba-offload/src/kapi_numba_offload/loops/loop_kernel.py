@@ -12,11 +12,11 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.shares import POSITION_LINES
-from kapi_numba_offload.loops.body_state import ArrayFacts
-from kapi_numba_offload.loops.loop_body import BodyRewriter
+from kapi_numba_offload.loops.body.scalar_functions import as_scalar_function
+from kapi_numba_offload.loops.body.state import ArrayFacts
+from kapi_numba_offload.loops.body.statements import BodyRewriter
+from kapi_numba_offload.loops.body.views import HELPERS
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, variables_of
-from kapi_numba_offload.loops.loop_views import HELPERS
-from kapi_numba_offload.loops.scalar_functions import as_scalar_function
 
 __all__ = ["LoopFunctions"]
 

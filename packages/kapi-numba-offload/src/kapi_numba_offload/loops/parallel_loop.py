@@ -15,13 +15,13 @@ from kapi_numba_offload.analysis.assertions import asserts
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.reductions import COMBINATIONS, combine
 from kapi_numba_offload.elements.shares import shares_of
-from kapi_numba_offload.loops.body_state import ArrayFacts, NotInKernelError
-from kapi_numba_offload.loops.host_loop import HostLoop
+from kapi_numba_offload.loops.body.numba_numbers import NumbaNumbers, strong_numbers
+from kapi_numba_offload.loops.body.private_arrays import lengths_of
+from kapi_numba_offload.loops.body.state import ArrayFacts, NotInKernelError
+from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
-from kapi_numba_offload.loops.numba_numbers import NumbaNumbers, strong_numbers
-from kapi_numba_offload.loops.private_arrays import lengths_of
-from kapi_numba_offload.run.launch_record import LaunchRecord
+from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import one_queue
@@ -70,7 +70,7 @@ class ParallelLoop:
 
     Attributes
     ----------
-    latest : LaunchRecord or str or None
+    latest : KernelLaunch or str or None
         The latest launch, or why there was none.
     """
 
@@ -87,7 +87,7 @@ class ParallelLoop:
     ) -> None:
         self._numba_types = numba_types
         self.syntax, self.place, self.host, self.options = syntax, place, host, options
-        self.latest: LaunchRecord | str | None = None
+        self.latest: KernelLaunch | str | None = None
         self._functions = LoopFunctions(function, names, syntax)
         self._has_asserts = asserts(syntax.body, names)
         self._lengths = sorted(lengths_of(syntax.body, names))
@@ -138,7 +138,7 @@ class ParallelLoop:
             if all(extents):
                 space = kapi_runtime.Range(*extents)
                 launch(made.kernel, space, [*captured, *steps], checks=self._checks)
-                self.latest = LaunchRecord(made.kernel, space, queue, ())
+                self.latest = KernelLaunch(made.kernel, space, queue, ())
             return ()
         return self._reduce(made, queue, extents, steps, captured, initial)
 
@@ -164,7 +164,7 @@ class ParallelLoop:
         launch(kernel, shares.space, args, checks=self._checks)
         moved = shares.items * sum(dtype.itemsize for dtype in dtypes)
         arrays = [((shares.items,), dtype, "device") for dtype in dtypes]
-        self.latest = LaunchRecord(kernel, shares.space, queue, arrays, moved)
+        self.latest = KernelLaunch(kernel, shares.space, queue, arrays, moved)
         found = [
             combine(operation, value, each.asnumpy())
             for operation, value, each in zip(operations, initial, partial, strict=True)

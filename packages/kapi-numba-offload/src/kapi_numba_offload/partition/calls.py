@@ -20,7 +20,7 @@ from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import is_dpnp_array
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 
-__all__ = ["Creation", "NumpyCall", "OverloadedCall", "element"]
+__all__ = ["Creation", "HelperCall", "NumpyCall", "OverloadedCall", "element"]
 
 _REFUSED = (TypeError, NotImplementedError)
 """What dpnp raises for what it has not."""
@@ -170,6 +170,32 @@ class Creation(NumpyCall):
         detail = f"{self._spelled} at {self.place}: {self.place.text}: {error}"
         refusal = Refusal("host-function", self.place.line, self.name, detail)
         self.latest = fall_back(self.place, refusal, self._options.may_fall_back)
+        return _back(result, queue, "device")
+
+
+class HelperCall:
+    """A function of the author's that makes arrays, called without device arrays: Numba runs it, and makes NumPy's.
+
+    They are copied to the queue, as `numpy.zeros` makes an array there.
+
+    Parameters
+    ----------
+    function : callable
+        What the source calls.
+    place : Place
+        Where.
+    """
+
+    def __init__(self, function: Callable[..., Any], place: Any) -> None:
+        self.place = place
+        self._function = function
+
+    def __call__(self, queue: Any, *args: Any, **keywords: Any) -> Any:
+        """Call it: the queue first."""
+        result = self._function(*args, **keywords)
+        given = (*args, *keywords.values())
+        if queue is None or any(map(_has_usm, given)) or any(map(_has_host, given)):
+            return result
         return _back(result, queue, "device")
 
 

@@ -12,21 +12,22 @@ import numpy as np
 
 from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, why_in_place
 from kapi_numba_offload.analysis.effects import has_effects
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind
-from kapi_numba_offload.analysis.names import UNKNOWN
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, kinds_within
+from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.elements.statements import Place
-from kapi_numba_offload.loops.host_copies import arrays_among
-from kapi_numba_offload.loops.host_loop import HostLoop
-from kapi_numba_offload.loops.loop_exits import exit_statements, is_flaggable
+from kapi_numba_offload.loops.host.host_copies import arrays_among
+from kapi_numba_offload.loops.host.host_loop import HostLoop, has_aliases
+from kapi_numba_offload.loops.host.loop_exits import exit_statements, is_flaggable
+from kapi_numba_offload.loops.host.small_loops import SmallLoop
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, first_use, is_parallel, parallel_loop, variables_of
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
-from kapi_numba_offload.loops.small_loops import SmallLoop
 from kapi_numba_offload.partition.facts import Facts, loaded
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
+from kapi_types import is_usm_array
 
 __all__ = ["LoopInPlace", "LoopPlan", "SequentialLoop", "loop_plan"]
 
@@ -319,12 +320,67 @@ def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Seq
     given, returned, flagged, why = _moved(facts, statement, following)
     if why is not None or not all(_is_the_same_on_host(facts, nodes, name) for name in returned):
         return None
+    # Numba does then what devices and NumPy do with zeros, and does not reach beyond arrays. Slices never do.
+    options = {
+        "boundscheck": any(map(_may_reach_beyond, nodes)),
+        "error_model": "numpy",
+        "fastmath": facts.options.numbas_fastmath,
+    }
     host = HostLoop(
-        facts.original, facts.names, statement, (), given, returned, parallel=False, flagged=flagged,
-        options=facts.options.for_numba,
+        facts.original, facts.names, statement, (), given, returned, flagged=flagged, options=options,
+        parallel=facts.options.parallel and not any(_stores_what_it_reads(facts, each) for each in nodes),
     )  # fmt: skip
-    loop = SmallLoop(facts.place(statement), host, _most_axes(facts, nodes), facts.options)
+    loop = SmallLoop(
+        facts.place(statement), host, _most_axes(facts, nodes), facts.options,
+        may_compile=not has_aliases(statement) and all(_is_alike_for_numba(facts, each) for each in nodes),
+    )  # fmt: skip
     return LoopPlan(loop, statement, tuple(given), left=tuple(returned), flagged=tuple(flagged))
+
+
+def _is_alike_for_numba(facts: Facts, node: ast.AST) -> bool:
+    """Whether a part of a loop does the same for Numba.
+
+    It has no dtype of its own, reads no array that Numba would take for a constant, and changes none in place that it
+    reads: NumPy reads all of it first.
+    """
+    if isinstance(node, ast.AugAssign):
+        return not _stores_what_it_reads(facts, node)
+    if isinstance(node, ast.keyword):
+        return node.arg != "dtype"
+    if isinstance(node, ast.Constant):
+        return not isinstance(node.value, (str, bytes))
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return True
+    value = facts.names.value(node)
+    if value is UNKNOWN:
+        return not isinstance(node, ast.Attribute) or node.attr not in ("astype", "view", "dtype")
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return False
+    is_random = (getattr(value, "__module__", None) or "").startswith("numpy.random")
+    return (
+        not is_random and not isinstance(value, (np.ndarray, np.dtype, tuple, list, dict)) and not is_usm_array(value)
+    )
+
+
+def _stores_what_it_reads(facts: Facts, node: ast.AST) -> bool:
+    """Whether a statement stores to rows of an array of which it reads others."""
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.AugAssign) and _is_row_kind(facts.kinds.target(node)):
+        targets = [node.target]
+    elif isinstance(node, ast.Assign):
+        targets = [each for each in node.targets if isinstance(each, ast.Subscript)]
+    if not targets or not isinstance(node, (ast.Assign, ast.AugAssign)) or not _has_rows(facts, node.value):
+        return False
+    stored = {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+    return not stored.isdisjoint(variables_of([ast.Expr(node.value)], ast.Load))
+
+
+def _may_reach_beyond(node: ast.AST) -> bool:
+    """Whether a part of a loop is a subscript whose index may be beyond an array's end."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return not all(isinstance(each, ast.Slice) for each in axes)
 
 
 def _is_the_same_on_host(facts: Facts, nodes: Sequence[ast.AST], name: str) -> bool:
@@ -492,8 +548,31 @@ def _is_of_arrays(facts: Facts, statement: ast.stmt) -> bool:
             any(_is_row(facts, inner) for inner in ast.iter_child_nodes(each) if isinstance(inner, ast.expr))
             or (isinstance(each, ast.AugAssign) and _is_row_kind(facts.kinds.target(each)))
         )
+        and not (isinstance(each, ast.Call) and _is_of_elements(facts, each))
         for each in ast.walk(statement)
     )
+
+
+def _is_of_elements(facts: Facts, call: ast.Call) -> bool:
+    """Whether a call is of a function of the author's that does nothing with whole arrays or rows itself."""
+    value = facts.names.value(call.func)
+    if value is UNKNOWN or numpy_name(value) is not None:
+        return False
+    given = [facts.kinds.kind(each) for each in (*call.args, *(each.value for each in call.keywords))]
+    found = kinds_within(value, call, given, facts.kinds.depth + 1)
+    if found is None:
+        return False
+    definition, kinds = found
+    function = getattr(value, "py_func", value)
+    inner = Facts(
+        function, definition, Names(function, definition), kinds, frozenset(), facts.options,
+        numba_types=facts.numba_types,
+    )  # fmt: skip
+    return not any(_is_of_arrays(inner, each) for each in definition.body)
+
+
+def _has_rows(facts: Facts, node: ast.expr) -> bool:
+    return any(isinstance(each, ast.expr) and _is_row(facts, each) for each in ast.walk(node))
 
 
 def _is_row(facts: Facts, node: ast.expr) -> bool:

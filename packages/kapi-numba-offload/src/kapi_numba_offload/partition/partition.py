@@ -10,17 +10,16 @@ from typing import Any
 
 from _kapi_numba_hooks import StencilFunc, has_overloads
 from kapi_numba_offload.analysis.effects import has_assignment_within
-from kapi_numba_offload.analysis.kinds import Kinds, is_usm
-from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.analysis.kinds import is_usm
+from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.statements import Place
-from kapi_numba_offload.partition.calls import Creation, NumpyCall, OverloadedCall, element
+from kapi_numba_offload.partition.calls import Creation, HelperCall, NumpyCall, OverloadedCall, element
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
-from kapi_numba_offload.partition.grouping import Fused, Group, expression_region
+from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.loop_plans import loop_plan
 from kapi_numba_offload.regions.reduction import Reduction
-from kapi_numba_offload.run.options import OffloadOptions, options_of
 
 __all__ = ["Partition"]
 
@@ -30,20 +29,8 @@ class Partition:
 
     Parameters
     ----------
-    original : function
-        As written.
-    definition : ast.FunctionDef
-        Its syntax.
-    names : Names
-        What its names mean.
-    kinds : Kinds
-        The kinds of its expressions.
-    contiguous : frozenset of str
-        Variables that are always C-contiguous arrays of one dtype and USM kind.
-    numba_types : bool
-        Whether expressions have Numba's types; else dpnp's.
-    options : OffloadOptions, optional
-        Those of the function; by default what it was given by `offload`.
+    facts : Facts
+        What is known of the function.
 
     Attributes
     ----------
@@ -53,20 +40,8 @@ class Partition:
         What became kernels, in order.
     """
 
-    def __init__(
-        self,
-        original: Callable[..., Any],
-        definition: ast.FunctionDef,
-        names: Names,
-        kinds: Kinds,
-        contiguous: frozenset[str] = frozenset(),
-        *,
-        numba_types: bool = False,
-        options: OffloadOptions | None = None,
-    ) -> None:
-        self.definition = definition
-        self.options = options or options_of(original)
-        self.facts = Facts(original, definition, names, kinds, contiguous, self.options, numba_types=numba_types)
+    def __init__(self, facts: Facts) -> None:
+        self.facts, self.definition, self.options = facts, facts.definition, facts.options
         self.helpers: dict[str, Any] = {}
         self.regions: list[Any] = []
         self.loops: list[Any] = []
@@ -77,12 +52,12 @@ class Partition:
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """The statements of one block, rewritten."""
         made: list[ast.stmt] = []
-        group = Group(self.facts)
+        group = StatementGroup(self.facts)
         for number, statement in enumerate(statements):
             if group.take(statement):
                 continue
             made += self._run(group.fused())
-            group = Group(self.facts)
+            group = StatementGroup(self.facts)
             if group.take(statement):
                 continue
             self._following.append(statements[number + 1 :])
@@ -182,8 +157,10 @@ class Partition:
             return reduction
         if isinstance(node, ast.Call):
             place, texts = self.facts.place(node), _argument_texts(node)  # as written
+            given = (*node.args, *(each.value for each in node.keywords))
+            given_usm = any(is_usm(self.facts.kinds.kind(each)) for each in given)
             self._children(node)
-            return self._call(node, place, texts)
+            return self._call(node, place, texts, given_usm=given_usm)
         rewritten = self._children(node)
         if (
             isinstance(rewritten, ast.Subscript)
@@ -231,13 +208,17 @@ class Partition:
             part.value = self.expression(part.value)
         return part
 
-    def _call(self, node: ast.Call, place: Place, texts: Sequence[str]) -> ast.expr:
+    def _call(self, node: ast.Call, place: Place, texts: Sequence[str], *, given_usm: bool) -> ast.expr:
         function = self.facts.names.value(node.func)
         name = "stencil" if isinstance(function, StencilFunc) else None if function is UNKNOWN else numpy_name(function)
         if name is None:
             if isinstance(function, FunctionType) and has_overloads(function):
                 helper = self.helper(f"overloaded_{len(self.helpers)}", OverloadedCall(function, place))
                 return ast.copy_location(ast.Call(loaded(helper, node), node.args, node.keywords), node)
+            if function is not UNKNOWN and is_usm(self.facts.kinds.kind(node)) and not given_usm:
+                helper = self.helper(f"helper_{len(self.helpers)}", HelperCall(function, place))
+                args = [self.queue(node), *node.args]
+                return ast.copy_location(ast.Call(loaded(helper, node), args, node.keywords), node)
             return node
         makes = Creation if name in CREATION and is_usm(self.facts.kinds.kind(node)) else NumpyCall
         call = makes(name, function, place, self.options, texts)

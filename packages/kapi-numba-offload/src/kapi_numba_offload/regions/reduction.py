@@ -18,7 +18,7 @@ from kapi_numba_offload.elements.operands import indexing_of, sample_of
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.shares import pieces_of, shares_of
 from kapi_numba_offload.regions.fused import FusedRegion
-from kapi_numba_offload.run.launch_record import LaunchRecord
+from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import allocate, flat_view
@@ -101,7 +101,7 @@ class Reduction:
 
     Attributes
     ----------
-    latest : LaunchRecord or str or None
+    latest : KernelLaunch or str or None
         The latest launch, or why there was none.
     """
 
@@ -111,7 +111,7 @@ class Reduction:
         self.name, self.region, self._axis = name, region, axis
         self._words: dict[str, Any] = {} if axis is None else {"axis": axis, "keepdims": keepdims}
         self.statements, self.place = region.statements, region.place
-        self.latest: LaunchRecord | str | None = None
+        self.latest: KernelLaunch | str | None = None
         self._ready: dict[tuple[Any, ...], _Layout | str] = {}
 
     @timed
@@ -128,7 +128,7 @@ class Reduction:
             self.latest = ready
             return getattr(dpnp, self.name)(self.region(*leaves), **self._words)
         result, made = ready.run(leaves, queue, launch)
-        self.latest = LaunchRecord(ready.first, ready.spaces[0], queue, made)
+        self.latest = KernelLaunch(ready.first, ready.spaces[0], queue, made)
         return result
 
     def _prepare(self, leaves: Sequence[Any], queue: Any) -> _Layout | str:

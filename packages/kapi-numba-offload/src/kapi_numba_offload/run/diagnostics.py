@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from weakref import WeakKeyDictionary
 
 from _kapi_numba_hooks import constants_of
-from kapi_numba_offload.run.launch_record import LaunchRecord
+from kapi_numba_offload.run.kernel_launch import KernelLaunch
 
 __all__ = [
     "ExplainedPart",
@@ -44,7 +44,7 @@ class PartReport:
         "offloaded", "one by one" (each statement a kernel, or dpnp's operations), "host", or "not run yet".
     reason : str
         Why it is no kernel, where it is none.
-    launch : LaunchRecord or None
+    launch : KernelLaunch or None
         Its latest launch.
     moved : int
         Bytes copied between host and device by its latest run.
@@ -56,7 +56,7 @@ class PartReport:
     fused_with: tuple[int, ...]
     outcome: str
     reason: str
-    launch: LaunchRecord | None
+    launch: KernelLaunch | None
     moved: int
 
 
@@ -204,7 +204,7 @@ def explained_parts(function: Any, times: Mapping[int, tuple[int, float]]) -> li
             runs, seconds = times[id(part)]
             text = part.place.text.split("\n")[0]
             latest = part.latest
-            if isinstance(latest, LaunchRecord):
+            if isinstance(latest, KernelLaunch):
                 where, reason, moved = "kernel", "", latest.moved
             elif hasattr(part, "statements"):
                 where, reason, moved = "dpnp", str(latest or ""), 0
@@ -247,7 +247,7 @@ def report_of(offloaded: Any) -> OffloadReport:
 def _region_report(region: Any) -> PartReport:
     first, *others = [each.place for each in region.statements]
     latest = region.latest
-    launch = latest if isinstance(latest, LaunchRecord) else None
+    launch = latest if isinstance(latest, KernelLaunch) else None
     outcome = "offloaded" if launch else "not run yet" if latest is None else "one by one"
     reason = str(latest) if latest is not None and launch is None else ""
     lines = tuple(each.line for each in others)
@@ -257,7 +257,7 @@ def _region_report(region: Any) -> PartReport:
 def _loop_report(loop: Any) -> PartReport:
     kind = "prange loop" if hasattr(loop, "syntax") else "loop"
     latest = loop.latest
-    launch = latest if isinstance(latest, LaunchRecord) else None
+    launch = latest if isinstance(latest, KernelLaunch) else None
     text = loop.place.text.split("\n")[0]
     outcome = "offloaded" if launch else "not run yet" if latest is None else "host"
     reason = latest if isinstance(latest, str) else ""
@@ -323,5 +323,5 @@ def _section(report: OffloadReport) -> str:
     )
 
 
-def _codes(launch: LaunchRecord) -> Sequence[tuple[str, str]]:
+def _codes(launch: KernelLaunch) -> Sequence[tuple[str, str]]:
     return [("typed IR", launch.typed_ir()), ("LLVM IR", launch.llvm()), ("SPIR-V", launch.spirv())]

@@ -16,14 +16,14 @@ __all__ = ["timed", "timing"]
 _state = threading.local()
 
 
-class Times(dict[int, tuple[int, float]]):
+class PartTimes(dict[int, tuple[int, float]]):
     """Runs and seconds of each part that ran, by the identity of the part."""
 
 
 @contextmanager
-def timing() -> Iterator[Times]:
+def timing() -> Iterator[PartTimes]:
     """Take the times of what this thread runs."""
-    _state.times = times = Times()
+    _state.times = times = PartTimes()
     try:
         yield times
     finally:
@@ -35,7 +35,7 @@ def timed(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def call(part: Any, *args: Any, **keywords: Any) -> Any:
-        times: Times | None = getattr(_state, "times", None)
+        times: PartTimes | None = getattr(_state, "times", None)
         if times is None:
             return method(part, *args, **keywords)
         _wait(args)  # for what came before

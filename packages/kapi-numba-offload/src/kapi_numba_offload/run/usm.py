@@ -108,7 +108,7 @@ def has_host_memory(device: Any) -> bool:
     return bool(device.is_cpu and device.has_aspect_usm_system_allocations)
 
 
-class _Memory:
+class _ArrayInterface:
     """Bytes of USM as NumPy sees memory, with what keeps them."""
 
     def __init__(self, owner: Any, low: int, high: int) -> None:
@@ -125,7 +125,7 @@ def host_bytes(owner: Any, low: int, high: int) -> np.ndarray[Any, Any]:
         copy: np.ndarray[Any, Any] = as_bytes(owner, low, high).asnumpy()
         return copy
     owner.sycl_queue.wait()
-    return np.asarray(_Memory(owner, low, high))
+    return np.asarray(_ArrayInterface(owner, low, high))
 
 
 def as_dpnp(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:

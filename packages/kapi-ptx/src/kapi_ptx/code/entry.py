@@ -34,8 +34,9 @@ def begin_entry(module: ir.Module, name: str, packed: ir.Type) -> tuple[ir.Funct
     return function, structure
 
 
-def finish_entry(function: ir.Function, options: KernelOptions) -> None:
-    """Add the sizes of work-groups that every launch has, or has at most."""
+def finish_entry(function: ir.Function, ndim: int, options: KernelOptions) -> None:
+    """Add the dimensions, for emission, and the sizes of work-groups that every launch has, or has at most."""
+    function.attributes.add_text("kapi.dimensions", str(ndim))
     if options.local_range is not None:
         extents = [*reversed(options.local_range), 1, 1][:3]
         function.attributes.add_text("nvvm.reqntid", ",".join(map(str, extents)))

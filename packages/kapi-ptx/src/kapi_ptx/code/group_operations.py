@@ -1,7 +1,7 @@
 """Values that the work-items of a group hand to each other: shuffles in sub-groups, shared memory between them.
 
 An operation over a work-group is one pass: each sub-group writes its part, all meet, each work-item reads what it
-needs, and all meet again, so that the memory is free for the next operation.
+needs, and all meet again where another operation may come, so that the memory is free for it.
 
 References
 ----------
@@ -18,7 +18,7 @@ from llvmlite import ir
 from kapi_lowering.llvm_calls import I32, I64, call_declared, call_intrinsic
 from kapi_lowering.target import Combination, GroupKind, ShuffleKind, Way
 from kapi_ptx.code.ordering import meet
-from kapi_ptx.code.shared_memory import scratch
+from kapi_ptx.code.shared_memory import free_scratch, scratch
 from kapi_ptx.code.work_items import EVERY_LANE, lane, linear_id, sub_group_query, sub_group_size
 
 __all__ = ["broadcast", "combine", "shuffle", "vote"]
@@ -33,6 +33,9 @@ _DISTANCES = (1, 2, 4, 8, 16)
 _REDUX: dict[Combination, str] = {
     "add": "add", "min": "min", "umin": "umin", "max": "max", "umax": "umax", "and": "and", "or": "or", "xor": "xor",
 }  # fmt: skip
+
+_SLOTS_A_TURN = 8
+"""Slots that are read together: of 4 bytes each, by two instructions. There is memory for a multiple of it."""
 
 _Operation = Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]
 
@@ -107,7 +110,7 @@ def broadcast(builder: ir.IRBuilder, group: GroupKind, value: ir.Value, place: i
         builder.store(value, slot)
     meet(builder, "work_group")
     result = builder.load(slot)
-    meet(builder, "work_group")
+    free_scratch(builder)
     return result
 
 
@@ -125,14 +128,17 @@ def combine(
     """Reduce or scan one value of each work-item."""
     if way == "reduce":
         total = _reduced(builder, combination, value, has_redux)
-        return total if group == "sub_group" else _over_slots(builder, combination, total, lane(builder), None)
+        if group == "sub_group":
+            return total
+        is_first = builder.icmp_unsigned("==", lane(builder), I32(0))
+        return _over_slots(builder, combination, total, is_first, None)
     inclusive = _scanned(builder, combination, value)
     own = inclusive if way == "inclusive_scan" else _shifted(builder, combination, inclusive)
     if group == "sub_group":
         return own
-    # The last work-item of a sub-group has the total of it.
-    from_end = builder.sub(builder.sub(sub_group_size(builder), I32(1)), lane(builder))
-    before = _over_slots(builder, combination, inclusive, from_end, sub_group_query(builder, "sub_group_id"))
+    # The last work-item of a sub-group has the total of it; what comes after the last sub-group is asked by nobody.
+    is_last = builder.icmp_unsigned("==", lane(builder), I32(31))
+    before = _over_slots(builder, combination, inclusive, is_last, sub_group_query(builder, "sub_group_id"))
     return _OPERATIONS[combination](builder, before, own)
 
 
@@ -167,22 +173,23 @@ def _shifted(builder: ir.IRBuilder, combination: Combination, value: ir.Value) -
 
 
 def _over_slots(
-    builder: ir.IRBuilder, combination: Combination, value: ir.Value, place: ir.Value, count: ir.Value | None
+    builder: ir.IRBuilder, combination: Combination, value: ir.Value, is_teller: ir.Value, count: ir.Value | None
 ) -> ir.Value:
-    """The total of the first `count` sub-groups, or of all; the work-item of `place` 0 knows its sub-group's.
+    """The total of the first `count` sub-groups, or of all; one work-item of each sub-group tells the value of it.
 
-    Each work-item goes over the slots: the last sub-group may have fewer work-items than there are slots.
+    Each work-item goes over the slots, several in a turn: the last sub-group may have fewer work-items than there are
+    slots. Those from the end on are read and left out.
     """
     slots = scratch(builder, value.type)
     own = sub_group_query(builder, "sub_group_id")
-    with builder.if_then(builder.icmp_unsigned("==", place, I32(0))):
+    with builder.if_then(is_teller):
         builder.store(value, builder.gep(slots, [own], inbounds=True))
     meet(builder, "work_group")
     if count is None:
-        first, total = I32(1), builder.load(slots)
+        first, total = 1, builder.load(slots)
         count = sub_group_query(builder, "sub_group_count")
     else:
-        first, total = I32(0), _identity(combination, value.type)
+        first, total = 0, _identity(combination, value.type)
     before = builder.basic_block
     head, body, after = (builder.append_basic_block(f"slots.{name}") for name in ("head", "body", "end"))
     builder.branch(head)
@@ -190,12 +197,17 @@ def _over_slots(
     index, result = builder.phi(I32), builder.phi(value.type)
     builder.cbranch(builder.icmp_unsigned("<", index, count), body, after)
     builder.position_at_end(body)
-    slot = builder.load(builder.gep(slots, [index], inbounds=True))
-    following = _OPERATIONS[combination](builder, result, slot)
-    for phi, initial, later in ((index, first, builder.add(index, I32(1))), (result, total, following)):
+    following: ir.Value = result
+    for place in range(_SLOTS_A_TURN):
+        at = builder.add(index, I32(place))
+        slot = builder.load(builder.gep(slots, [at], inbounds=True))
+        # Slot 0 of a reduction is in the total already.
+        is_in = builder.icmp_unsigned("<", builder.sub(at, I32(first)), builder.sub(count, I32(first)))
+        following = builder.select(is_in, _OPERATIONS[combination](builder, following, slot), following)
+    for phi, initial, later in ((index, I32(0), builder.add(index, I32(_SLOTS_A_TURN))), (result, total, following)):
         phi.add_incoming(initial, before)
         phi.add_incoming(later, body)
     builder.branch(head)
     builder.position_at_end(after)
-    meet(builder, "work_group")
+    free_scratch(builder)
     return result

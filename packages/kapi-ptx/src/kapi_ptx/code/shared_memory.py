@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from kapi_lowering.llvm_calls import I32, I64
+from kapi_lowering.llvm_calls import I32, I64, call_declared
 from kapi_lowering.target import LocalMemory
 from kapi_ptx.local_layout import ALIGNMENT, SCRATCH_BYTES, is_static
 from kapi_sim import AddressSpace
 
-__all__ = ["local_memory", "scratch"]
+__all__ = ["free_scratch", "local_memory", "scratch"]
 
 _SPACE = int(AddressSpace.LOCAL)
 _BYTE = ir.IntType(8)
@@ -48,12 +48,17 @@ def _variable(builder: ir.IRBuilder, place: int, wanted: LocalMemory) -> ir.Valu
 def scratch(builder: ir.IRBuilder, type_: ir.Type) -> ir.Value:
     """A pointer to as many values of the type as a group has sub-groups.
 
-    What uses it must end with a barrier: the next one begins without.
+    What uses it must end with `free_scratch`: the next one begins without a barrier.
     """
     held = ir.ArrayType(I64, SCRATCH_BYTES // 8)
     # Several modules that are linked into one have it once.
     variable = _global(builder.module, _SCRATCH, held, "linkonce_odr")
     return builder.bitcast(variable, type_.as_pointer(_SPACE))
+
+
+def free_scratch(builder: ir.IRBuilder) -> None:
+    """Note that all work-items are done with what `scratch` gave; emission writes a barrier where one is needed."""
+    call_declared(builder, "kapi_scratch_is_free", ir.VoidType(), [], ("convergent", "nounwind"))
 
 
 def _global(module: ir.Module, name: str, type_: ir.Type, linkage: str) -> ir.GlobalVariable:

@@ -25,17 +25,22 @@ A constant costs nothing; for a mask of the run time the assembler writes a comp
 """
 
 
-def work_item_query(builder: ir.IRBuilder, query: WorkItemQuery, axis: ir.Value) -> ir.Value:
-    """The answer for one axis, in 64 bits."""
+def work_item_query(builder: ir.IRBuilder, query: WorkItemQuery, axis: ir.Value, is_small: bool) -> ir.Value:
+    """The answer for one axis, in 64 bits; `is_small` tells that it has at most 31."""
+
+    def part(register: str) -> ir.Value:
+        value = _of_axis(builder, register, axis)
+        return value if is_small else builder.zext(value, I64)
+
+    exact = ("nuw", "nsw")
     if query == "global_id":
-        start = builder.mul(
-            work_item_query(builder, "group_id", axis), work_item_query(builder, "local_size", axis), flags=("nsw",)
-        )
-        return builder.add(start, work_item_query(builder, "local_id", axis), flags=("nsw",))
-    if query == "global_size":
-        count = work_item_query(builder, "group_count", axis)
-        return builder.mul(count, work_item_query(builder, "local_size", axis), flags=("nsw",))
-    return builder.zext(_of_axis(builder, _REGISTERS[query], axis), I64)
+        start = builder.mul(part("ctaid"), part("ntid"), flags=exact)
+        answer = builder.add(start, part("tid"), flags=exact)
+    elif query == "global_size":
+        answer = builder.mul(part("nctaid"), part("ntid"), flags=exact)
+    else:
+        answer = part(_REGISTERS[query])
+    return builder.zext(answer, I64) if is_small else answer
 
 
 def _of_axis(builder: ir.IRBuilder, register: str, axis: ir.Value) -> ir.Value:

@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import enum
 import types
-from collections.abc import Callable, Iterable, KeysView
+from collections.abc import Callable, Iterable, KeysView, Mapping
 from typing import Any
 
 import numpy as np
 
-from kapi_runtime.build.outside_names import (
-    attribute_names,
-    builtins_of,
-    global_names,
-    is_known_module,
-    is_known_object,
-    made_defaults,
-)
+from kapi_runtime.build.outside import EMPTY, OutsideWalk
+from kapi_runtime.build.outside_names import made_defaults
 from kapi_sim import DeviceFunction
-from kapi_sim.language.attributes import MISSING, attribute_of, has_constants
+from kapi_sim.language.attributes import attribute_of
+from kapi_sim.language.launchable import Launchable
 from kapi_sim.language.outside_values import is_constant_array
 
 __all__ = ["Captures"]
@@ -112,94 +107,44 @@ def _contents(array: np.ndarray[Any, Any], _name: str) -> bytes:
     return b"%r %r " % (array.dtype.str, array.shape) + array.tobytes()
 
 
-class _Collection:
-    """What is found of a function and of all that it calls."""
+class _Collection(OutsideWalk):
+    """What is found, as what is to be compared: where it is read, and what was read there."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.functions: list[tuple[types.FunctionType, types.CodeType, Any]] = []
-        self.items: list[tuple[dict[str, Any], str, Any]] = []
+        self.items: list[tuple[Mapping[str, Any], str, Any]] = []
         self.cells: list[tuple[types.CellType, Any]] = []
         self.absent: list[tuple[KeysView[str], frozenset[str]]] = []
         self.others: list[tuple[Callable[[Any, str], Any], Any, str, Any]] = []
-        self._met: set[Any] = set()
 
-    def function(self, function: Any) -> None:
-        """Add a function: its code, which may be patched in place, and what the code takes from outside."""
-        if id(function) in self._met or is_known_object(function):
-            return
-        self._met.add(id(function))
-        code = function.__code__
-        self.functions.append((function, code, function.__defaults__))
-        self._follow(function.__defaults__, code)
-        if code.co_kwonlyargcount:
-            given = function.__kwdefaults__
-            self.others.append((getattr, function, "__kwdefaults__", given))
-            self._values(given or {}, given or (), code)
-        for cell in function.__closure__ or ():
-            try:
-                value = cell.cell_contents
-            except ValueError:  # not yet assigned
-                continue
+    def met_function(self, function: types.FunctionType) -> None:
+        # Its code may be patched in place.
+        self.functions.append((function, function.__code__, function.__defaults__))
+        if function.__code__.co_kwonlyargcount:
+            self.others.append((getattr, function, "__kwdefaults__", function.__kwdefaults__))
+
+    def met_cell(self, cell: types.CellType, name: str, value: Any) -> None:
+        if value is not EMPTY:
             self.cells.append((cell, value))
-            self._follow(value, code)
-        outside, builtin = function.__globals__, builtins_of(function)
-        names = sorted(set(global_names(code)))
-        self._values(outside, [name for name in names if name in outside], code)
-        # A name of Python's own may get a meaning of the module's.
-        others = [name for name in names if name not in outside]
-        if others:
-            self.absent.append((outside.keys(), frozenset(others)))
-        mine = [name for name in others if name in builtin and not _is_python_s(builtin[name])]
-        self._values(builtin, mine, code)
 
-    def _values(self, mapping: dict[str, Any], names: Iterable[str], code: types.CodeType) -> None:
-        for name in names:
-            self.items.append((mapping, name, mapping[name]))
-            self._follow(mapping[name], code)
+    def met_item(self, mapping: Mapping[str, Any], name: str, value: Any) -> None:
+        self.items.append((mapping, name, value))
 
-    def _follow(self, value: Any, code: types.CodeType) -> None:
-        """Add what is reached through a value: functions, and what the code may take of a module or an object."""
-        if isinstance(value, DeviceFunction):
-            self.others.append((getattr, value, "py_func", value.py_func))
-            self.function(value.py_func)
-        elif isinstance(value, types.FunctionType):
-            self.function(value)
-        elif isinstance(value, tuple):
-            for each in value:
-                self._follow(each, code)
-        elif is_constant_array(value):
+    def met_absent(self, mapping: Mapping[str, Any], names: Iterable[str]) -> None:
+        if names:
+            self.absent.append((mapping.keys(), frozenset(names)))
+
+    def met_attribute(self, owner: Any, name: str, value: Any) -> None:
+        self.others.append((attribute_of, owner, name, value))
+
+    def met_wrapped(self, wrapper: DeviceFunction[..., Any] | Launchable) -> None:
+        self.others.append((getattr, wrapper, "py_func", wrapper.py_func))
+
+    def met_value(self, value: Any) -> None:
+        if is_constant_array(value):
             self.others.append((_contents, value, "", _contents(value, "")))
         elif isinstance(value, enum.Enum):
             self.others.append((getattr, value, "_value_", value.value))
-        elif (id(value), code) not in self._met:  # other code takes other attributes
-            self._met.add((id(value), code))
-            self._parts(value, code)
-
-    def _parts(self, value: Any, code: types.CodeType) -> None:
-        names = sorted(set(attribute_names(code)))
-        if isinstance(value, types.ModuleType):
-            if not is_known_module(value.__name__):  # what everyone imports is never changed
-                there = vars(value)
-                self._values(there, [name for name in names if name in there], code)
-                self._constants(value, [name for name in names if name not in there], code)
-        elif isinstance(value, type) and issubclass(value, enum.Enum):
-            for name in names:
-                if name in value.__members__:
-                    self._follow(value.__members__[name], code)
-        elif isinstance(value, type) and issubclass(value, tuple):
-            if made_defaults(value):
-                self.others.append((getattr, value.__new__, "__defaults__", made_defaults(value)))
-        elif has_constants(value):
-            self._constants(value, names, code)
-
-    def _constants(self, owner: Any, names: Iterable[str], code: types.CodeType) -> None:
-        for name in names:
-            constant = attribute_of(owner, name)
-            if constant is not MISSING:
-                self.others.append((attribute_of, owner, name, constant))
-                self._follow(constant, code)
-
-
-def _is_python_s(value: Any) -> bool:
-    """Whether a value is a function or a class that Python comes with; those are never changed."""
-    return hasattr(value, "__module__") and hasattr(value, "__qualname__") and is_known_object(value)
+        elif isinstance(value, type) and issubclass(value, tuple) and made_defaults(value):
+            self.others.append((getattr, value.__new__, "__defaults__", made_defaults(value)))

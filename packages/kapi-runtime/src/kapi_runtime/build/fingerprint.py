@@ -14,23 +14,17 @@ import importlib.util
 import os
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kapi_runtime.build.outside_names import (
-    attribute_names,
-    builtins_of,
-    global_names,
-    is_known_module,
-    is_known_object,
-    made_defaults,
-)
+from kapi_runtime.build.outside import EMPTY, OutsideWalk
+from kapi_runtime.build.outside_names import is_known_object, made_defaults
 from kapi_sim import DeviceFunction
-from kapi_sim.language.attributes import MISSING, attribute_of, has_constants
+from kapi_sim.language.attributes import has_constants
 from kapi_sim.language.launchable import Launchable
 
 __all__ = ["NoFingerprintError", "compiler_fingerprint", "fingerprint"]
@@ -77,7 +71,7 @@ def fingerprint(function: types.FunctionType, *more: str, has_places: bool = Fal
     """
     description = _Description(has_places)
     try:
-        description.add(function)
+        description.function(function)
     except RecursionError:
         raise NoFingerprintError("values that hold each other") from None
     for text in more:
@@ -128,18 +122,55 @@ def _folder(package: str) -> Path:
     return Path(spec.origin).parent
 
 
-class _Description:
-    """A digest that grows by values."""
+class _Description(OutsideWalk):
+    """A digest that grows by what is found."""
 
     def __init__(self, has_places: bool) -> None:
+        super().__init__()
         self._digest = hashlib.sha256()
         self._has_places = has_places
-        self._numbers: dict[int, int] = {}  # of the functions and modules met, by id: recursion ends at a number
-        self._used_of: set[tuple[int, types.CodeType]] = set()  # modules of the user's own, and what takes from them
-        self._met: list[Any] = []  # kept, so that no other object takes an id
 
     def digest(self) -> str:
         return self._digest.hexdigest()
+
+    # -- what the walk meets
+
+    def met_function(self, function: types.FunctionType) -> None:
+        self._text("function", function.__name__)
+        self._code(function.__code__)
+
+    def met_again(self, number: int) -> None:
+        self._text("function again", str(number))
+
+    def met_known(self, value: Any) -> None:
+        self._text("function", value.__module__, value.__qualname__)
+
+    def met_cell(self, cell: types.CellType, name: str, value: Any) -> None:
+        self._text("empty" if value is EMPTY else "closure", name)
+
+    def met_item(self, mapping: Mapping[str, Any], name: str, value: Any) -> None:
+        self._text("item", name)
+
+    def met_absent(self, mapping: Mapping[str, Any], names: Iterable[str]) -> None:
+        self._text("builtin", *names)
+
+    def met_attribute(self, owner: Any, name: str, value: Any) -> None:
+        self._text("attribute", name)
+
+    def met_wrapped(self, wrapper: DeviceFunction[..., Any] | Launchable) -> None:
+        self._text(type(wrapper).__name__)
+
+    def met_tuple(self, value: tuple[Any, ...]) -> None:
+        self._text(_name(type(value)), str(len(value)), *getattr(value, "_fields", ()))
+
+    def met_value(self, value: Any) -> None:
+        if not isinstance(value, types.ModuleType) and has_constants(value):
+            # What the code may take of it follows; the rest does not matter.
+            self._text("constants", _name(value if isinstance(value, type) else type(value)))
+        else:
+            self.add(value)
+
+    # -- values
 
     def add(self, value: Any) -> None:
         """Add one value, with its type."""
@@ -164,11 +195,6 @@ class _Description:
             self._array(value)
         elif isinstance(value, types.CodeType):
             self._code(value)
-        elif isinstance(value, types.FunctionType):
-            self._function(value)
-        elif isinstance(value, (DeviceFunction, Launchable)):
-            self._text(type(value).__name__)
-            self.add(value.py_func)
         elif isinstance(value, type):
             self._class(value)
         else:
@@ -211,64 +237,6 @@ class _Description:
             self._text("object", _name(type(value)), repr(value))
         else:
             raise NoFingerprintError(f"{value!r} of {_name(type(value))}")
-
-    def _function(self, function: types.FunctionType) -> None:
-        number = self._numbers.get(id(function))
-        if number is not None:
-            self._text("function again", str(number))
-            return
-        self._numbers[id(function)] = len(self._numbers)
-        self._met.append(function)
-        if is_known_object(function):
-            self._text("function", function.__module__, function.__qualname__)
-            return
-        self._text("function", function.__name__)
-        self._code(function.__code__)
-        self.add(function.__defaults__)
-        if function.__kwdefaults__:
-            self.add(tuple(sorted(function.__kwdefaults__.items())))
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            self._text("closure", name)
-            try:
-                self._used(cell.cell_contents, function.__code__)
-            except ValueError:  # the cell is empty
-                self._text("empty")
-        builtin = builtins_of(function)
-        for name in sorted(set(global_names(function.__code__))):
-            if name in function.__globals__:
-                self._text("global", name)
-                self._used(function.__globals__[name], function.__code__)
-            else:
-                self._text("builtin", name)
-                if name in builtin:
-                    self._used(builtin[name], function.__code__)
-
-    def _used(self, value: Any, code: types.CodeType) -> None:
-        """Add a value from outside; of a module of the user's own, the attributes that the code may take."""
-        if not isinstance(value, types.ModuleType) and has_constants(value):
-            self._constants(value, code)
-            return
-        self.add(value)
-        if not isinstance(value, types.ModuleType) or is_known_module(value.__name__):
-            return
-        if (id(value), code) not in self._used_of:
-            self._used_of.add((id(value), code))  # other code takes other attributes
-            for name in sorted(set(attribute_names(code))):
-                if hasattr(value, name):
-                    self._text("attribute", name)
-                    self._used(getattr(value, name), code)
-
-    def _constants(self, owner: Any, code: types.CodeType) -> None:
-        """Add the constants that the code may take of a class or an object; the rest of it does not matter."""
-        self._text("constants", _name(owner if isinstance(owner, type) else type(owner)))
-        if (id(owner), code) not in self._used_of:
-            self._used_of.add((id(owner), code))
-            self._met.append(owner)
-            for name in sorted(set(attribute_names(code))):
-                constant = attribute_of(owner, name)
-                if constant is not MISSING:
-                    self._text("attribute", name)
-                    self._used(constant, code)
 
     def _code(self, code: types.CodeType) -> None:
         self._text("code", str(code.co_argcount), str(code.co_posonlyargcount), str(code.co_kwonlyargcount))

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["CacheFolder", "Entry", "NotPrivateError"]
+__all__ = ["CacheFolder", "CachedFile", "NotPrivateError"]
 
 _ENTRY = re.compile(r"([0-9a-f]{64})\.spirv")
 _UNFINISHED = re.compile(r"[0-9a-f]{64}\.[0-9]+\.[0-9]+\.part")
@@ -34,7 +34,7 @@ class NotPrivateError(OSError):
     """The folder is not its user's alone; the message says why, and the way out."""
 
 
-class Entry(NamedTuple):
+class CachedFile(NamedTuple):
     """One file of the cache: its key, its size in bytes, and when it was used last, in seconds."""
 
     key: str
@@ -133,13 +133,13 @@ class CacheFolder:
             return False
         return True
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[CachedFile]:
         """Return the entries; what killed writers left behind long ago is removed."""
         found = []
         for name, status in self._files():
             match = _ENTRY.fullmatch(name)
             if match is not None:
-                found.append(Entry(match[1], status.st_size, status.st_mtime))
+                found.append(CachedFile(match[1], status.st_size, status.st_mtime))
             elif _UNFINISHED.fullmatch(name) and time.time() - status.st_mtime > _ABANDONED:
                 with contextlib.suppress(OSError):
                     self._unlink(name)

@@ -6,8 +6,8 @@ import importlib.metadata
 import os
 from typing import TYPE_CHECKING
 
-from kapi_runtime.cuda import driver
-from kapi_runtime.cuda.devices import CudaDevice, all_devices, describe_device
+from kapi_runtime.cuda.devices import driver
+from kapi_runtime.cuda.devices.device import CudaDevice, all_devices, describe_device
 from kapi_runtime.cuda.native import submission
 from kapi_runtime.platform.installed import is_installed
 from kapi_runtime.platform.interface import Findings

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kapi_runtime.cuda.arrays import Owner
-from kapi_runtime.cuda.devices import CudaDevice, describe_device, device_at
-from kapi_runtime.cuda.queues import CudaQueue, describe_queue
+from kapi_runtime.cuda.devices.device import CudaDevice, describe_device, device_at
+from kapi_runtime.cuda.memory.arrays import Owner
+from kapi_runtime.cuda.queues.queue import CudaQueue, describe_queue
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.language.usm_fields import ArrayFields
 

@@ -20,28 +20,28 @@ from math import prod
 from typing import Any
 
 from kapi_ptx import PtxModule
-from kapi_runtime.cuda import driver
-from kapi_runtime.cuda.arrays import cuda_fields, library_of
-from kapi_runtime.cuda.devices import CudaDevice
-from kapi_runtime.cuda.events import wait_on_stream
-from kapi_runtime.cuda.keep_alive import PlannedLaunch, timeline_of
-from kapi_runtime.cuda.launch_events import native_events
+from kapi_runtime.cuda.devices import driver
+from kapi_runtime.cuda.devices.device import CudaDevice
+from kapi_runtime.cuda.memory.arrays import cuda_fields, library_of
 from kapi_runtime.cuda.native.structures import CudaLaunch
 from kapi_runtime.cuda.native.submission import cu_launch_kernel, sender
-from kapi_runtime.cuda.programs import CudaKernel
-from kapi_runtime.cuda.queues import CudaQueue
+from kapi_runtime.cuda.programs.program import CudaKernel
+from kapi_runtime.cuda.queues.events import wait_on_stream
+from kapi_runtime.cuda.queues.keep_alive import PlannedLaunch, timeline_of
+from kapi_runtime.cuda.queues.launch_events import native_events
+from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.cuda.submission import grid_of, shared_bytes
 from kapi_sim import LocalAccessor
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language.usm_fields import ArrayFields
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["CudaPlan", "make_plan"]
 
 _NUMBERS = (bool, int, float, complex)
 _OTHER_CONTEXT = (201, 400)  # the driver's codes where another context, or none, is current
 
 
-class Plan:
+class CudaPlan:
     """A launch that is ready but for its arguments; `make_plan` makes it.
 
     Attributes
@@ -145,7 +145,7 @@ def make_plan(
     global_range: Sequence[int],
     local_range: Sequence[int],
     at_once: bool = False,
-) -> Plan | None:
+) -> CudaPlan | None:
     """Return the plan of a launch that was validated, or None: then each launch like it goes the long way.
 
     Parameters
@@ -176,7 +176,7 @@ def make_plan(
     if not pack(given) or bytes(buffer) != packed:
         return None
     accessors = [value for value in given if isinstance(value, LocalAccessor)]
-    return Plan(
+    return CudaPlan(
         kernel,
         queue,
         buffer,
@@ -231,7 +231,7 @@ def _packing(
         return None  # where it goes is asked of the `device_context`
     for library in libraries:
         source.tests.append(f"{_stream(source, library, queue.device.ordinal)} == {queue.handle}")
-    _apart(source, arrays)
+    _apart(source, arrays, module.target.reads_apart)
     return _function(source, len(given))
 
 
@@ -306,8 +306,11 @@ def _number(source: _Source, index: int, value: Any, places: Sequence[Any], buff
     return True
 
 
-def _apart(source: _Source, arrays: Sequence[tuple[int, ArrayFields, bool]]) -> None:
-    """Let arrays be one view or apart, if one of them is written; what interlocks goes the long way."""
+def _apart(source: _Source, arrays: Sequence[tuple[int, ArrayFields, bool]], reads_apart: bool) -> None:
+    """Let arrays be one view or apart, if one of them is written; what interlocks goes the long way.
+
+    With `reads_apart`, the module takes for granted that what is only read is no view of what is written.
+    """
     for place, (i, one, writes_one) in enumerate(arrays):
         for j, other, writes_other in arrays[place + 1 :]:
             if not (writes_one or writes_other) or 0 in one.shape or 0 in other.shape:
@@ -316,6 +319,11 @@ def _apart(source: _Source, arrays: Sequence[tuple[int, ArrayFields, bool]]) -> 
                 tuple(end - fields.pointer for end in fields.span) for fields in (one, other)
             )
             tests = [f"p{i} + {high} <= p{j} + {low_other}", f"p{j} + {high_other} <= p{i} + {low}"]
-            if (one.shape, one.strides, one.dtype.itemsize) == (other.shape, other.strides, other.dtype.itemsize):
+            is_alike = (one.shape, one.strides, one.dtype.itemsize) == (
+                other.shape,
+                other.strides,
+                other.dtype.itemsize,
+            )
+            if is_alike and (writes_one == writes_other or not reads_apart):
                 tests.append(f"p{i} == p{j}")
             source.tests.append(" or ".join(tests))

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import kapi_ptx
-from kapi_runtime.cuda import driver, findings, foreign, keep_alive, memory, programs, queues, submission, timing
-from kapi_runtime.cuda.allocations import CudaMemory, copy_from_device, copy_to_device, submit_copy
-from kapi_runtime.cuda.arrays import cuda_fields
-from kapi_runtime.cuda.devices import CudaDevice, all_devices, describe_device
-from kapi_runtime.cuda.events import CudaEvent, recorded_event, wait_on_stream
-from kapi_runtime.cuda.geometry import submitted_range
-from kapi_runtime.cuda.launch_events import CudaHostEvent, native_events
+from kapi_runtime.cuda import findings, submission
+from kapi_runtime.cuda.devices import driver
+from kapi_runtime.cuda.devices.device import CudaDevice, all_devices, describe_device
+from kapi_runtime.cuda.memory import host_api as memory
+from kapi_runtime.cuda.memory.allocations import CudaMemory, copy_from_device, copy_to_device, submit_copy
+from kapi_runtime.cuda.memory.arrays import cuda_fields
 from kapi_runtime.cuda.placement import execution_queue
 from kapi_runtime.cuda.plan import make_plan
-from kapi_runtime.cuda.programs import CudaKernel
-from kapi_runtime.cuda.queues import CudaQueue
+from kapi_runtime.cuda.programs import foreign
+from kapi_runtime.cuda.programs import program as programs
+from kapi_runtime.cuda.programs.geometry import submitted_range
+from kapi_runtime.cuda.programs.program import CudaKernel
+from kapi_runtime.cuda.queues import keep_alive, timing
+from kapi_runtime.cuda.queues import queue as queues
+from kapi_runtime.cuda.queues.events import CudaEvent, recorded_event, wait_on_stream
+from kapi_runtime.cuda.queues.launch_events import CudaHostEvent, native_events
+from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.platform import current
 from kapi_runtime.platform.interface import (
     Allocation,
@@ -136,6 +143,9 @@ class CudaPlatform(Platform):
     def target_of(self, device: Any) -> kapi_ptx.PtxTarget:
         target: kapi_ptx.PtxTarget = device.target
         return target
+
+    def launch_target(self, device: Any, is_small: bool, reads_apart: bool) -> kapi_ptx.PtxTarget:
+        return dataclasses.replace(self.target_of(device), is_small=is_small, reads_apart=reads_apart)
 
     def compile(
         self, function: Callable[..., Any], signature: tuple[Any, ...], target: Target, options: KernelOptions

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from kapi_runtime.cuda import driver
-from kapi_runtime.cuda.events import CudaEvent, recorded_event, wait_on_stream
-from kapi_runtime.cuda.programs import CudaKernel
-from kapi_runtime.cuda.queues import CudaQueue
+from kapi_runtime.cuda.devices import driver
+from kapi_runtime.cuda.programs.program import CudaKernel
+from kapi_runtime.cuda.queues.events import CudaEvent, recorded_event, wait_on_stream
+from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.platform.interface import NativeArgument
 from kapi_sim import LocalAccessor
 from kapi_sim.errors import KernelLaunchError

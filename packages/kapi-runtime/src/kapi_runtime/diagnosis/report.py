@@ -8,8 +8,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from kapi_runtime.host.devices import devices, missing_device_error
 from kapi_runtime.platform import installed
-from kapi_runtime.platform.devices import devices, missing_device_error
 
 __all__ = ["Diagnosis", "detect", "diagnose", "doctor"]
 
@@ -83,7 +83,7 @@ def diagnose() -> Diagnosis:
 
 
 def doctor() -> bool:
-    """Print devices, versions, settings, and each problem with its cure; raises for none of them.
+    """Print devices, versions, settings, and each problem with its cure; never raises.
 
     Returns
     -------

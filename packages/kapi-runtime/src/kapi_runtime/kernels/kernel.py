@@ -157,7 +157,8 @@ class Kernel(DeviceLaunchable):
     def built(self, platform: Platform, queue: Any) -> dict[str, BuiltKernel]:
         """Return each module's kernel for a queue's device, by the module's signature."""
         target = self.target or platform.target_of(platform.device_of(queue))
-        suiting = [(signature, module) for signature, module in self._inspected() if module.target == target]
+        anywhere = target.for_any_launch()
+        suiting = [each for each in self._inspected() if each[1].target.for_any_launch() == anywhere]
         return {signature: platform.built(module, queue) for signature, module in suiting}
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -10,10 +10,10 @@ from keyword import iskeyword
 from types import FunctionType
 from typing import Any
 
+from kapi_runtime.host.devices import find_device, platform_of_device
+from kapi_runtime.host.queues import known_queue
 from kapi_runtime.kernels.kernel_information import Statistics, suggested_local_range
-from kapi_runtime.platform.devices import find_device, platform_of_device
 from kapi_runtime.platform.interface import BuiltKernel, KernelInformation, Platform
-from kapi_runtime.platform.queues import known_queue
 from kapi_sim import KernelCompilationError, KernelLaunchError, NdRange, Range
 from kapi_sim.language import KernelOptions
 from kapi_sim.language.launchable import Launchable

@@ -15,14 +15,14 @@ from kapi_sim.language.usm_fields import ArrayFields
 from kapi_sim.language.words.memory import is_kernel_dtype
 from kapi_sim.shown import shown
 
-__all__ = ["WORDS", "Parameter", "Parameters", "described", "parsed_parameters", "scalar_argument"]
+__all__ = ["WORDS", "DeclaredParameter", "Parameters", "described", "parsed_parameters", "scalar_argument"]
 
 WORDS = {"array": "a USM array", "scalar": "a number", "local": "a LocalAccessor"}
 Parameters = Mapping[str, Any] | Sequence[tuple[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class DeclaredParameter:
     """One parameter: its name, what a launch gives for it, and the type of a number or an element."""
 
     name: str
@@ -35,7 +35,7 @@ class Parameter:
         )
 
 
-def parsed_parameters(entry: str, parameters: Parameters) -> tuple[Parameter, ...]:
+def parsed_parameters(entry: str, parameters: Parameters) -> tuple[DeclaredParameter, ...]:
     """Return the parameters of the kernel `entry` as its author gave them; KernelCompilationError if one is none."""
     if not isinstance(entry, str) or not entry:
         raise KernelCompilationError(f"entry must be the name of a kernel, got {shown(entry)}", code="entry-name")
@@ -48,7 +48,7 @@ def parsed_parameters(entry: str, parameters: Parameters) -> tuple[Parameter, ..
             f"{{'x': 'float32[:]'}}, got {shown(parameters)}",
             code="parameter-types",
         ) from error
-    parsed: list[Parameter] = []
+    parsed: list[DeclaredParameter] = []
     for name, given in pairs:
         taken = ["item", *(each.name for each in parsed)]
         if not str(name).isidentifier() or keyword.iskeyword(name) or name in taken:
@@ -67,7 +67,7 @@ def parsed_parameters(entry: str, parameters: Parameters) -> tuple[Parameter, ..
     return tuple(parsed)
 
 
-def _parsed(name: str, given: Any) -> Parameter | None:
+def _parsed(name: str, given: Any) -> DeclaredParameter | None:
     """Return a parameter by its text or dtype; None for others, of which pointers have no axes but one."""
     if not isinstance(given, str):
         try:
@@ -75,7 +75,7 @@ def _parsed(name: str, given: Any) -> Parameter | None:
             dtype = np.dtype(given) if given not in (None, []) else None
         except TypeError:
             return None
-        return None if dtype is None or not is_kernel_dtype(dtype) else Parameter(name, "scalar", dtype)
+        return None if dtype is None or not is_kernel_dtype(dtype) else DeclaredParameter(name, "scalar", dtype)
     try:
         found = parameter_type(given)
     except KernelCompilationError:
@@ -83,7 +83,7 @@ def _parsed(name: str, given: Any) -> Parameter | None:
     if found.dtype is None or found.ndim > 1 or found.layout != "C" or found.is_readonly or found.extents is not None:
         return None
     kinds: dict[str, Literal["array", "scalar", "local"]] = {"array": "array", "scalar": "scalar", "local": "local"}
-    return Parameter(name, kinds[found.kind], found.dtype)
+    return DeclaredParameter(name, kinds[found.kind], found.dtype)
 
 
 def scalar_argument(where: str, dtype: np.dtype[Any], value: Any) -> Any:

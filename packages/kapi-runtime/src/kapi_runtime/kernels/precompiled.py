@@ -13,7 +13,14 @@ import numpy as np
 from kapi_lowering import KernelModule
 from kapi_runtime.kernels.launchables import DeviceLaunchable, stand_in
 from kapi_runtime.kernels.module_kernels import ModuleKernel
-from kapi_runtime.kernels.parameters import WORDS, Parameter, Parameters, described, parsed_parameters, scalar_argument
+from kapi_runtime.kernels.parameters import (
+    WORDS,
+    DeclaredParameter,
+    Parameters,
+    described,
+    parsed_parameters,
+    scalar_argument,
+)
 from kapi_runtime.launch.arguments import Arguments, read_arguments
 from kapi_runtime.launch.preparation import Made, prepare
 from kapi_runtime.platform import installed, reset
@@ -120,7 +127,7 @@ class PrecompiledKernel(DeviceLaunchable):
             found.append(self._value(parameter, next(values)))
         return found
 
-    def _value(self, parameter: Parameter, value: Any) -> NativeArgument:
+    def _value(self, parameter: DeclaredParameter, value: Any) -> NativeArgument:
         where = f"argument `{parameter.name}` of kernel `{self.__name__}`"
         if parameter.kind == "array":
             if not isinstance(value, ArrayFields) or value.dtype != parameter.dtype or "C" not in value.layout:

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from kapi_runtime.host.devices import find_device, platform_of_device
+from kapi_runtime.host.queues import known_queue
 from kapi_runtime.platform import current
-from kapi_runtime.platform.devices import find_device, platform_of_device
 from kapi_runtime.platform.host_place import HostPlace, place_of_host_arrays, places
 from kapi_runtime.platform.interface import Allocation
-from kapi_runtime.platform.queues import known_queue
 from kapi_sim.errors import ExecutionPlacementError, ImplicitCopyWarning
 from kapi_sim.language.usm_fields import ArrayFields
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from kapi_lowering import KernelModule, Target
 from kapi_runtime.launch.arguments import Arguments, packed_arguments, placed, with_address
+from kapi_runtime.launch.assumptions import is_small, reads_apart, require_assumptions
 from kapi_runtime.launch.failures import FailureWatch
 from kapi_runtime.launch.geometry import packed_extents, submitted_range
 from kapi_runtime.launch.overlaps import require_apart
@@ -216,18 +217,24 @@ def compiled(space: Range | NdRange, arguments: Arguments, compile_for: CompileF
         was compiled anew, or the same.
     """
 
-    def make(platform: Platform, queue: Any) -> Made:
-        target = platform.target_of(platform.device_of(queue))
+    def built(platform: Platform, queue: Any, target: Target) -> tuple[KernelModule, BuiltKernel]:
         module = compile_for(platform, target, None)
         try:
-            kernel = platform.built(module, queue)
+            return module, platform.built(module, queue)
         except DriverError:
             again = compile_for(platform, target, module)
             if again is module:
                 raise
             # What the disk cache had and the driver refuses is compiled once more.
-            module, kernel = again, platform.built(again, queue)
+            return again, platform.built(again, queue)
+
+    def make(platform: Platform, queue: Any) -> Made:
+        device, small = platform.device_of(queue), is_small(space, arguments)
+        module, kernel = built(platform, queue, platform.launch_target(device, small, True))
         require_apart(module, arguments)
+        if module.target.reads_apart and not reads_apart(module, arguments):
+            module, kernel = built(platform, queue, platform.launch_target(device, small, False))
+        require_assumptions(module, space, arguments)
         packed = packed_arguments(module, packed_extents(space, module), arguments)
         return Made(kernel, (packed, *arguments.accessors), module)
 

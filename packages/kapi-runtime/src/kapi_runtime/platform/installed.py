@@ -32,15 +32,13 @@ class _Known:
     Attributes
     ----------
     name : str
-        `Platform.name`, and the sub-package it is in.
+        `Platform.name`, the sub-package it is in, and the extra that brings what it needs.
     title : str
         What messages call it.
     class_name : str
         The class in ``kapi_runtime.<name>.platform``.
     needs : tuple of str
         Modules that must be there for it to be installed.
-    extra : str
-        What brings them.
     is_array : callable
         Whether a value is one of its arrays, told without its library.
     at_import : str
@@ -51,7 +49,6 @@ class _Known:
     title: str
     class_name: str
     needs: tuple[str, ...]
-    extra: str
     is_array: Callable[[Any], bool]
     at_import: str = ""
 
@@ -61,7 +58,7 @@ class _Known:
 
     @property
     def install(self) -> str:
-        return f'pip install "kapi-runtime[{self.extra}]"'
+        return f'pip install "kapi-runtime[{self.name}]"'
 
 
 def _dlpack_device(value: Any) -> int | None:
@@ -97,9 +94,14 @@ def _has_cuda_interface(value: Any) -> bool:
 
 _KNOWN = (
     _Known(
-        "sycl", "SYCL", "SyclPlatform", ("dpctl", "kapi_spirv"), "sycl", _is_sycl_array, "kapi_runtime.sycl.drivers"
+        "sycl",
+        "SYCL",
+        "SyclPlatform",
+        ("dpctl", "kapi_spirv"),
+        _is_sycl_array,
+        "kapi_runtime.sycl.devices.drivers",
     ),
-    _Known("cuda", "CUDA", "CudaPlatform", ("cuda.bindings", "kapi_ptx"), "cuda", _is_cuda_array),
+    _Known("cuda", "CUDA", "CudaPlatform", ("cuda.bindings", "kapi_ptx"), _is_cuda_array),
 )
 _NO_ARRAYS = frozenset((bool, int, float, complex, np.ndarray, str, bytes, type(None)))
 

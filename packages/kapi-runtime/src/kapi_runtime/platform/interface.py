@@ -412,6 +412,20 @@ class Platform(ABC):
     def target_of(self, device: Any) -> Target:
         """Return what to compile for; equal for devices of equal abilities, so that they share what is compiled."""
 
+    def launch_target(self, device: Any, is_small: bool, reads_apart: bool) -> Target:
+        """Return what to compile for where launches keep more than the language asks for.
+
+        Parameters
+        ----------
+        device : Device
+            Where they run.
+        is_small : bool
+            Whether their index spaces and arrays have extents of 31 bits.
+        reads_apart : bool
+            Whether the arrays that are read share no memory with those that are written.
+        """
+        return self.target_of(device)
+
     @abstractmethod
     def compile(
         self, function: Callable[..., Any], signature: tuple[Any, ...], target: Target, options: KernelOptions

@@ -11,15 +11,15 @@ import dpctl
 import dpctl.memory
 
 from kapi_runtime.platform.interface import Findings
-from kapi_runtime.sycl import drivers
-from kapi_runtime.sycl.device_summary import describe_device, summarize
-from kapi_runtime.sycl.discovery import missing_device_message
+from kapi_runtime.sycl.devices import drivers
+from kapi_runtime.sycl.devices.device_summary import describe_device, summarize
+from kapi_runtime.sycl.devices.discovery import missing_device_message
+from kapi_runtime.sycl.devices.opencl import OpenclError, opencl_device
+from kapi_runtime.sycl.devices.usable import is_usable, usable_devices
+from kapi_runtime.sycl.memory.usm_array import has_dpnp
 from kapi_runtime.sycl.native import submission
-from kapi_runtime.sycl.native.chain import ordering_problem
-from kapi_runtime.sycl.opencl import OpenclError, opencl_device
-from kapi_runtime.sycl.queues import default_queue
-from kapi_runtime.sycl.usable import is_usable, usable_devices
-from kapi_runtime.sycl.usm_array import has_dpnp
+from kapi_runtime.sycl.queues.chain import ordering_problem
+from kapi_runtime.sycl.queues.queue import default_queue
 from kapi_sim.language.usm_structures import learn
 
 __all__ = ["findings", "versions"]

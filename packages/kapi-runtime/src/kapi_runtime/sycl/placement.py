@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kapi_runtime.platform.placement import placement_error
-from kapi_runtime.sycl.queues import describe_queue, queue_of
-from kapi_runtime.sycl.usm_array import copy_call
+from kapi_runtime.sycl.memory.usm_array import copy_call
+from kapi_runtime.sycl.queues.queue import describe_queue, queue_of
 from kapi_sim.shown import shown
 
 __all__ = ["execution_queue"]

@@ -15,26 +15,28 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import dpctl
+
 from kapi_runtime.platform.host_place import place_of_host_arrays
-from kapi_runtime.sycl import keep_alive
-from kapi_runtime.sycl.events import DpctlHostEvent, native_events
-from kapi_runtime.sycl.keep_alive import TIDY_AFTER
-from kapi_runtime.sycl.native.chain import chain_of, managers
 from kapi_runtime.sycl.native.rows import pair_rows, plan_rows
-from kapi_runtime.sycl.native.structures import KEPT, Launch, Pair, Row
+from kapi_runtime.sycl.native.structures import KEPT, Pair, Row, SyclLaunch
 from kapi_runtime.sycl.native.submission import Submission, submission
-from kapi_runtime.sycl.program import DeviceKernel
-from kapi_runtime.sycl.waiting import Pace
+from kapi_runtime.sycl.programs.program import DeviceKernel
+from kapi_runtime.sycl.queues import keep_alive
+from kapi_runtime.sycl.queues.chain import chain_of, managers
+from kapi_runtime.sycl.queues.events import DpctlHostEvent, native_events
+from kapi_runtime.sycl.queues.keep_alive import TIDY_AFTER
+from kapi_runtime.sycl.queues.waiting import Pace
 from kapi_sim import KernelLaunchError, LocalAccessor
 from kapi_sim.language.usm_fields import array_fields
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["SyclPlan", "make_plan"]
 
 _RAW, _LOCAL = 13, 11  # dpctl's numbers of the kinds of arguments
 _UINT64 = 7  # dpctl's number of the element type of local memory
 
 
-class Plan:
+class SyclPlan:
     """A launch that is ready but for its arguments; `make_plan` makes it.
 
     Attributes
@@ -73,7 +75,7 @@ class Plan:
         queue: Any,
         kernel: DeviceKernel,
         given: tuple[Any, ...],
-        words: Launch,
+        words: SyclLaunch,
         kept: Any,
         packed: bytes,
         made: Submission,
@@ -191,7 +193,7 @@ def make_plan(
     global_range: Sequence[int],
     local_range: Sequence[int] | None,
     at_once: bool = False,
-) -> Plan | None:
+) -> SyclPlan | None:
     """Return the plan of a launch that was validated, or None if there is none for arguments like these.
 
     Parameters
@@ -222,7 +224,7 @@ def make_plan(
     pair_table = (Pair * len(pairs))(*pairs)
     holders = (ctypes.c_void_p * (1 + len(rows)))()
     ranges = [(ctypes.c_size_t * 3)(*extents) for extents in (global_range, local_range or ())]
-    words = Launch(
+    words = SyclLaunch(
         given_count=len(given),
         row_count=len(rows),
         rows=ctypes.addressof(table),
@@ -236,7 +238,7 @@ def make_plan(
         local_range=None if local_range is None else ctypes.addressof(ranges[1]),
         **slots,
     )
-    plan = Plan(queue, kernel, given, words, (table, strides, pair_table, holders, ranges), packed, made)
+    plan = SyclPlan(queue, kernel, given, words, (table, strides, pair_table, holders, ranges), packed, made)
     return plan if plan.pack(given) and plan.packed == packed else None
 
 
@@ -250,13 +252,25 @@ def _native(before: list[Any]) -> list[Any] | None:
 
 def _slots() -> dict[str, int] | None:
     """Where a host event holds what it is made of, or None if it holds it elsewhere."""
-    held = {"event": object(), "release": object(), "pace": object()}
-    event = DpctlHostEvent(*held.values())  # type: ignore[arg-type]  # looked at alone
-    words = {
-        ctypes.c_size_t.from_address(id(event) + at).value: at for at in range(16, DpctlHostEvent.__basicsize__, 8)
-    }
-    slots = {f"{name}_offset": words.get(id(value), 0) for name, value in held.items()}
+    held = {"event": dpctl.SyclEvent(), "release": object(), "pace": object()}
+    event = DpctlHostEvent(*held.values())
+    slots = {f"{name}_offset": _where(event, id(value)) for name, value in held.items()}
+    slots["reference_offset"] = _where(event, event.addressof_ref())
+    # Any event of dpctl's has this address in the same place: that of the functions which Cython's code calls.
+    methods = set(_words(held["event"])) & set(_words(dpctl.SyclEvent()))
+    slots["methods_offset"] = _where(event, methods.pop()) if len(methods) == 1 else 0
     return slots if all(slots.values()) else None
+
+
+def _where(value: Any, word: int) -> int:
+    """At which byte an object holds a word; 0 if it does not, or does twice."""
+    words = _words(value)
+    return 16 + 8 * words.index(word) if words.count(word) == 1 else 0
+
+
+def _words(value: Any) -> list[int]:
+    """What an object holds after its head."""
+    return [ctypes.c_size_t.from_address(id(value) + at).value for at in range(16, type(value).__basicsize__, 8)]
 
 
 def _leaves(given: Sequence[Any]) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,25 +26,29 @@ from kapi_runtime.platform.interface import (
     Times,
 )
 from kapi_runtime.platform.placement import other_target_error, placement_error
-from kapi_runtime.sycl import discovery, events, findings, keep_alive, memory, queues
-from kapi_runtime.sycl.copying import copy_array, copy_bytes
-from kapi_runtime.sycl.device import DpctlDevice
-from kapi_runtime.sycl.device_summary import describe_device
-from kapi_runtime.sycl.dlpack import is_on_sycl_device
-from kapi_runtime.sycl.fork import require_no_fork
-from kapi_runtime.sycl.geometry import rounded_range
+from kapi_runtime.sycl import findings
+from kapi_runtime.sycl.devices import discovery
+from kapi_runtime.sycl.devices.device import DpctlDevice
+from kapi_runtime.sycl.devices.device_summary import describe_device
+from kapi_runtime.sycl.devices.fork import require_no_fork
+from kapi_runtime.sycl.devices.usable import usable_devices
+from kapi_runtime.sycl.memory import host_api as memory
+from kapi_runtime.sycl.memory.dlpack import is_on_sycl_device
+from kapi_runtime.sycl.memory.usm_array import copy_call, memory_at, shared_array_of
 from kapi_runtime.sycl.native.submission import DONE
 from kapi_runtime.sycl.placement import execution_queue
-from kapi_runtime.sycl.usable import usable_devices
-from kapi_runtime.sycl.usm_array import copy_call, memory_at, shared_array_of
-from kapi_runtime.sycl.waiting import wait_for
+from kapi_runtime.sycl.programs.geometry import rounded_range
+from kapi_runtime.sycl.queues import events, keep_alive
+from kapi_runtime.sycl.queues import queue as queues
+from kapi_runtime.sycl.queues.copying import copy_array, copy_bytes
+from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import KernelLaunchError, UsmAllocationError
 from kapi_sim.language.usm_fields import ArrayFields, array_fields, is_usm_array
 
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule, Target
-    from kapi_runtime.sycl.foreign import ForeignKernel
-    from kapi_runtime.sycl.program import DeviceKernel
+    from kapi_runtime.sycl.programs.foreign import ForeignKernel
+    from kapi_runtime.sycl.programs.program import DeviceKernel
     from kapi_sim import LocalAccessor
     from kapi_sim.language import KernelOptions
     from kapi_spirv import SpirvTarget
@@ -142,9 +147,12 @@ class SyclPlatform(Platform):
     # -- kernels: a program that has none needs no SPIR-V
 
     def target_of(self, device: Any) -> SpirvTarget:
-        from kapi_runtime.sycl.targets import target_of
+        from kapi_runtime.sycl.devices.targets import target_of
 
         return target_of(device)
+
+    def launch_target(self, device: Any, is_small: bool, reads_apart: bool) -> SpirvTarget:
+        return dataclasses.replace(self.target_of(device), reads_apart=reads_apart)
 
     def compile(
         self, function: Callable[..., Any], signature: tuple[Any, ...], target: Target, options: KernelOptions
@@ -175,7 +183,7 @@ class SyclPlatform(Platform):
         return kapi_spirv.read_module(data, key)
 
     def built(self, module: KernelModule, queue: Any) -> DeviceKernel:
-        from kapi_runtime.sycl.program import device_kernel
+        from kapi_runtime.sycl.programs.program import device_kernel
         from kapi_spirv import SpirvModule
 
         if not isinstance(module, SpirvModule):
@@ -183,12 +191,12 @@ class SyclPlatform(Platform):
         return device_kernel(module, queue)
 
     def checked_code(self, form: str, code: Any, entry: str) -> bytes | str:
-        from kapi_runtime.sycl import foreign
+        from kapi_runtime.sycl.programs import foreign
 
         return foreign.checked_code(form, code, entry)
 
     def built_foreign(self, code: ForeignCode, parameters: Sequence[str], queue: Any) -> ForeignKernel:
-        from kapi_runtime.sycl import foreign
+        from kapi_runtime.sycl.programs import foreign
 
         return foreign.built_foreign(code, parameters, queue)
 

@@ -13,7 +13,7 @@ from kapi_sim.language.words.memory import MemoryOrder, MemoryScope, PrivateArra
 from kapi_sim.language.words.outside import fail_outside
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.atomics import References
-from kapi_sim.memory.constants import ConstantArrays
+from kapi_sim.memory.constants import BoundConstants
 from kapi_sim.memory.private import PrivateArrays
 from kapi_sim.memory.watchdog import counted, turn_of
 from kapi_sim.shown import shown
@@ -48,7 +48,7 @@ def hooks_of(bound: Bound) -> dict[str, object]:
     recorder = bound.recorder
     return {
         "_kapi_changes": bound.changes,
-        "_kapi_constant": ConstantArrays(bound),
+        "_kapi_constant": BoundConstants(bound),
         "_kapi_fence": _Fences(bound),
         "_kapi_line": None if recorder is None else recorder.note_line,
         "_kapi_print": _print_nothing if bound.is_second_look else print,

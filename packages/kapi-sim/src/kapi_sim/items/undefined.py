@@ -12,7 +12,7 @@ from typing import Any
 
 from kapi_sim.errors import CollectiveMismatchError
 from kapi_sim.language.source import Site
-from kapi_sim.tracebacks import is_users_own
+from kapi_sim.tracebacks import users_frame
 
 __all__ = ["Undefined", "passing"]
 
@@ -35,9 +35,7 @@ class Undefined:
 
     def fail(self, use: str) -> CollectiveMismatchError:
         """Return the error for something, in the kernel that runs, that depends on the value."""
-        frame = sys._getframe(1)
-        while frame.f_back is not None and not is_users_own(frame.f_globals.get("__name__") or ""):
-            frame = frame.f_back
+        frame = users_frame(sys._getframe(1))
         return CollectiveMismatchError(
             f"an undefined value is used {use} at "
             f"{Site(frame.f_code.co_filename, frame.f_lineno)}\n  {self.origin}\n"

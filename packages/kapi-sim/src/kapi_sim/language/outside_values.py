@@ -9,6 +9,7 @@ import builtins
 import cmath
 import enum
 import math
+import random
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -98,14 +99,14 @@ def _cure(function: Any) -> str:
     """What to do in the place of calling a function of NumPy's."""
     module = "numpy" if isinstance(function, np.ufunc) else getattr(function, "__module__", None) or ""
     package, name = module.partition(".")[0], getattr(function, "__name__", "")
+    if isinstance(getattr(function, "__self__", None), (np.random.RandomState, np.random.Generator, random.Random)):
+        return ": write `kapi.random.uniform(seed, counter, stream)`, which needs no state"
     if package not in ("numpy", "dpnp"):
         return ""
     if name in _MAKERS:
         return ": pass an array as an argument, or make a kapi.PrivateArray"
     if name in ("finfo", "iinfo"):
         return ": compute it outside of the kernel, whose constants may be globals"
-    if package == "dpnp":
-        return ": write NumPy's function of the same name, which kernels may have, or use it outside of the kernel"
     return ": write a loop over the elements, or use it outside of the kernel"
 
 

@@ -26,8 +26,8 @@ from kapi_sim.language.attributes import (
     resolve,
     write_out_attributes,
 )
+from kapi_sim.language.other_systems import hint
 from kapi_sim.language.outside_values import describe_value, is_kernel_value, names_dtype
-from kapi_sim.language.table.foreign_names import hint
 from kapi_sim.shown import shown
 
 __all__ = [
@@ -245,7 +245,8 @@ class _Finder(ast.NodeVisitor):
         if not is_kernel_value(value):
             found = describe_value(value)
             meant = hint((*name.split("."), *rest)) or hint(path)
-            self._add(node, found.code, f"{name} {found.text}{meant}")
+            said = found.text.partition(":")[0] if meant else found.text
+            self._add(node, found.code, f"{name} {said}{meant}")
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.visit(node.target)

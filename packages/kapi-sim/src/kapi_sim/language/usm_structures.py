@@ -21,7 +21,7 @@ __all__ = [
     "DpnpArray",
     "Object",
     "Scalar",
-    "UsmArray",
+    "UsmNdarray",
     "class_addresses",
     "inner_array",
     "learn",
@@ -43,7 +43,7 @@ class Scalar(Object):
     _fields_: ClassVar[Fields] = (("value", ctypes.c_uint64),)  # of any size; this is where it begins
 
 
-class UsmArray(Object):
+class UsmNdarray(Object):
     """The array that dpnp wraps: `PyUSMArrayObject` of dpnp's ``_usmarray.h``."""
 
     _fields_: ClassVar[Fields] = (
@@ -67,7 +67,7 @@ class DpnpArray(Object):
 
 
 C_CONTIGUOUS, F_CONTIGUOUS, WRITABLE = 1, 2, 4
-"""Flags of a `UsmArray`, as dpnp's ``_usmarray.h`` has them."""
+"""Flags of a `UsmNdarray`, as dpnp's ``_usmarray.h`` has them."""
 
 class_addresses = (ctypes.c_void_p * 2)()
 """Addresses of the classes whose layout is known, dpnp's wrapper and the array type; null where none is."""
@@ -97,7 +97,7 @@ def struct_key(value: Any) -> tuple[int, int, type] | None:
         value = value._array_obj
     elif cls is not _inner:
         return None
-    return _two_ints(id(value) + UsmArray.element.offset).value, value.ndim, type(value.usm_data)
+    return _two_ints(id(value) + UsmNdarray.element.offset).value, value.ndim, type(value.usm_data)
 
 
 def inner_array(value: Any) -> Any:
@@ -145,7 +145,7 @@ def learn(value: Any) -> bool:
 
 def _is_laid_out(cls: type, inner: Any, value: Any) -> bool:
     array = type(inner)
-    if array.__name__ != "usm_ndarray" or array.__basicsize__ != ctypes.sizeof(UsmArray) or sys.maxsize != 2**63 - 1:
+    if array.__name__ != "usm_ndarray" or array.__basicsize__ != ctypes.sizeof(UsmNdarray) or sys.maxsize != 2**63 - 1:
         return False
     if inner is not value and (
         cls.__basicsize__ != ctypes.sizeof(DpnpArray) or DpnpArray.from_address(id(value)).inner != id(inner)
@@ -176,7 +176,7 @@ def _probes(inner: Any) -> list[Any]:
 
 def _fields_agree(array: Any) -> bool:
     """Whether the structure says what the attributes say. Pointers are followed only once the numbers are right."""
-    struct, flags = UsmArray.from_address(id(array)), array.flags
+    struct, flags = UsmNdarray.from_address(id(array)), array.flags
     if struct.rank != array.ndim or (struct.data or 0) != array._pointer or struct.base != id(array.usm_data):
         return False
     number = C_CONTIGUOUS * flags.c_contiguous | F_CONTIGUOUS * flags.f_contiguous | WRITABLE * flags.writable

@@ -24,7 +24,7 @@ from kapi_sim.settings.control import Settings
 from kapi_sim.shown import shown
 
 if TYPE_CHECKING:
-    from kapi_sim.memory.recorder import Recorder
+    from kapi_sim.memory.recorder import TraceRecorder
 
 __all__ = ["READ_ONLY", "Bound", "bind"]
 
@@ -52,7 +52,7 @@ class Bound:
         Where accesses are recorded.
     usm : dict of int to HostCopy
         Arrays in unified shared memory, by the `id` of the argument.
-    recorder : Recorder or None
+    recorder : TraceRecorder or None
         Where events are noted, in a launch that is traced.
     has_floats : bool
         Whether any argument is or holds a float.
@@ -85,7 +85,7 @@ class Bound:
     trail: Trail | None = None
     local_trail: Trail | None = None
     usm: dict[int, HostCopy] = field(default_factory=dict)
-    recorder: Recorder | None = None
+    recorder: TraceRecorder | None = None
     has_floats: bool = False
     ordering: Ordering | None = None
     spin_limit: int = 1_000_000
@@ -164,7 +164,7 @@ def bind(
     space: Range | NdRange,
     clock: Clock,
     settings: Settings,
-    recorder: Recorder | None = None,
+    recorder: TraceRecorder | None = None,
     orders_memory: bool = False,
     dialect: Dialect = KAPI,
 ) -> Bound:
@@ -182,7 +182,7 @@ def bind(
         The launch's position.
     settings : Settings
         What is checked.
-    recorder : Recorder, optional
+    recorder : TraceRecorder, optional
         Where events are noted, in a launch that is traced.
     orders_memory : bool
         Whether the kernel has atomics, fences or sub-groups, which order memory beside barriers.

@@ -9,7 +9,7 @@ import numpy as np
 from kapi_sim.memory.arguments import Bound
 from kapi_sim.memory.views import View
 
-__all__ = ["CONSTANT", "ConstantArrays", "Snapshot"]
+__all__ = ["CONSTANT", "BoundConstants", "Snapshot"]
 
 CONSTANT = "an argument, for the kernel stores to it, got an array from outside, which is constant in a kernel"
 
@@ -36,7 +36,7 @@ class Snapshot:
         return (now.dtype, now.shape) == (then.dtype, then.shape) and now.tobytes() == then.tobytes()
 
 
-class ConstantArrays:
+class BoundConstants:
     """Gives a kernel its constant arrays in one launch.
 
     Parameters

@@ -14,12 +14,12 @@ from kapi_sim.items.clock import Clock
 from kapi_sim.language.source import line_of, place_of
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import stored_integer
-from kapi_sim.tracing.trace import MOST_CELLS, Event, Failure, Launch, TracedArray, plain
+from kapi_sim.tracing.record import MOST_CELLS, Launch, TracedArray, TracedEvent, TracedFailure, plain
 
-__all__ = ["Recorder", "TracedView"]
+__all__ = ["TraceRecorder", "TracedView"]
 
 
-class Recorder:
+class TraceRecorder:
     """Notes the events of one launch.
 
     Parameters
@@ -67,10 +67,10 @@ class Recorder:
         race = getattr(error, "race", None)
         if race is None or self._refused is None:
             own = (n for n in reversed(range(len(launch.events))) if launch.events[n].item == self._clock.uid)
-            shown.failure = Failure(type(error).__name__, report, next(own, None))
+            shown.failure = TracedFailure(type(error).__name__, report, next(own, None))
             return
         other = self._find(race.earlier, _KINDS.get(race.did, "atomic"))
-        shown.failure = Failure(type(error).__name__, report, self._refused, other, race.barrier)
+        shown.failure = TracedFailure(type(error).__name__, report, self._refused, other, race.barrier)
 
     def _find(self, access: Any, kind: str) -> int | None:
         """Return the number of the event of a recorded access."""
@@ -92,13 +92,13 @@ class Recorder:
     def note_line(self, file: str, function: int, line: int) -> None:
         """Note that the running work-item comes to a line."""
         launch = self.launch
-        launch.add(Event("line", self._clock.uid, self._phase, launch.site(file, function, line)))
+        launch.add(TracedEvent("line", self._clock.uid, self._phase, launch.site(file, function, line)))
 
     def note_meeting(self, kind: str, item: int, file: str, line: int, name: str) -> None:
         """Note that a work-item has come to a barrier or a group algorithm."""
         launch = self.launch
         known = next((site for site in launch.sites if site[0] == file and site[2] == line), (file, line, line))
-        launch.add(Event(kind, item, self._phase, launch.site(*known), value=name))
+        launch.add(TracedEvent(kind, item, self._phase, launch.site(*known), value=name))
 
     def pass_meeting(self) -> None:
         """Begin a group's next phase."""
@@ -115,7 +115,7 @@ class Recorder:
             # An instruction that Python specialises after some runs is at another offset from then on.
             place = (code, kind, place_of(code, frame.f_lasti))
             known = self._instructions[key] = (site, self._places.setdefault(place, len(self._places)))
-        launch.add(Event(kind, self._clock.uid, self._phase, known[0], array, element, plain(value), known[1]))
+        launch.add(TracedEvent(kind, self._clock.uid, self._phase, known[0], array, element, plain(value), known[1]))
 
     def add_array(self, array: np.ndarray[Any, Any], name: str, space: str) -> int:
         """Make an array known, and return its number.
@@ -150,7 +150,7 @@ class TracedView(View):
 
     __slots__ = ("_number", "_places", "_recorder", "_root")
 
-    def trace(self, recorder: Recorder) -> TracedView:
+    def trace(self, recorder: TraceRecorder) -> TracedView:
         """Start to note accesses, and return itself."""
         self._recorder = recorder
         self._number = recorder.add_array(self._array, self.name, self.space)

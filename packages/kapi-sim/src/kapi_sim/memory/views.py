@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,13 +18,17 @@ from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.items.clock import Clock
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.source import Site, site_of
+from kapi_sim.language.words.index_space import Group, Item, NdItem, SubGroup
 from kapi_sim.numbers.arithmetic import stored_integer
 from kapi_sim.shown import shown
+from kapi_sim.tracebacks import users_frame
 
 __all__ = ["SaturatingArray", "View", "poison"]
 
 _WIDE = (np.float64, np.complex128)
-_NOT_REAL = (complex, np.complex64, np.complex128, type(None))
+_COMPLEX = (complex, np.complex64, np.complex128)
+_NUMBERS = (int, float, complex, np.generic)
+_WORK_ITEMS = (Item, NdItem, Group, SubGroup)  # NumPy refuses these, which `items.misuse` tells
 _MOST_SHOWN = 64
 """Elements of an array that a debugger is shown; of a larger one, the first and last few."""
 _getframe = sys._getframe
@@ -185,11 +189,7 @@ class View:
         )
 
     def __array__(self, *args: object, **kwargs: object) -> np.ndarray[Any, Any]:
-        raise DtypeError(
-            f"`{self.name}` must be used element by element in a kernel, got the whole array as a value "
-            f"at {self._site(_getframe(1))}: loop over its elements",
-            code="whole-array",
-        )
+        self._fail_whole()
 
     def element(self, index: Any, frame: FrameType) -> tuple[int, Any]:
         """Return address and index of one element that an atomic operation is to use.
@@ -309,17 +309,17 @@ class View:
             address, index = found
         if value.__class__ is Undefined:
             raise value.fail(f"in a store to {spell(self.name, index)} by {self._clock.describe()}")
-        if value.__class__ in _NOT_REAL and (value is None or self._array.dtype.kind not in "cb"):
-            if value is None:
-                raise DtypeError(
-                    f"an element of the {self.dtype} array `{self.name}` must be a number, got None "
-                    f"at {self._site(frame)}",
-                    code="none-stored",
-                )
+        if value.__class__ in _COMPLEX and self._array.dtype.kind not in "cb":
             raise DtypeError(
                 f"an element of the {self.dtype} array `{self.name}` cannot hold an imaginary part, got {shown(value)} "
                 f"at {self._site(frame)}; store its .real",
                 code="imaginary-part",
+            )
+        if not isinstance(value, _NUMBERS) and not isinstance(value, _WORK_ITEMS):
+            raise DtypeError(
+                f"an element of the {self.dtype} array `{self.name}` must be a number, got {shown(value)} "
+                f"at {self._site(frame)}",
+                code="stored-value",
             )
         if self._is_integer:
             value = stored_integer(value, self._array.dtype)
@@ -426,6 +426,23 @@ class View:
             if isinstance(component, (int, np.integer)) and not 0 <= component < self.shape[axis]:
                 self._outside(index, axis, int(component), frame)
         return self._like(self._array[index], spell(self.name, index))
+
+    def _fail_whole(self, *_: object) -> NoReturn:
+        raise DtypeError(
+            f"`{self.name}` must be used element by element in a kernel, got the whole array as a value "
+            f"at {self._site(users_frame(_getframe(1)))}: loop over its elements",
+            code="whole-array",
+        )
+
+    # An array has no value of its own: Python would compare identities, or speak of this class.
+    __hash__ = object.__hash__
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _fail_whole
+    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __divmod__ = __pow__ = __matmul__ = _fail_whole
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rdivmod__ = __rpow__ = _fail_whole
+    __rmatmul__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _fail_whole
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _fail_whole
+    __neg__ = __pos__ = __abs__ = __invert__ = __round__ = _fail_whole
+    __int__ = __float__ = __complex__ = _fail_whole
 
     def _set_part(self, index: Any, value: Any, frame: FrameType) -> None:
         raise DtypeError(

@@ -1,7 +1,7 @@
 """numba.cuda's programs under the simulator: ``from kapi_sim import numba_cuda as cuda``.
 
 Programs stay as they are but for that import.  All checks, traces, schedules and profiles of `kapi_sim` apply, and
-reports speak CUDA's words.  What is not here is refused by name, with the reason: `refused.REFUSED` is the list.
+reports speak CUDA's words.  What is not here is refused by name, with the reason: `support.REFUSED` is the list.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kapi_sim.numba_cuda import atomic, cg, const, fp16, local, random, shared, types
-from kapi_sim.numba_cuda.decorators import LinkedSource, declare_device, jit
-from kapi_sim.numba_cuda.device_arrays import (
+from kapi_sim.numba_cuda.host.device_arrays import (
     In,
     InOut,
     Out,
@@ -27,7 +26,7 @@ from kapi_sim.numba_cuda.device_arrays import (
     pinned_array_like,
     to_device,
 )
-from kapi_sim.numba_cuda.devices import (
+from kapi_sim.numba_cuda.host.devices import (
     close,
     cuda_error,
     current_context,
@@ -47,11 +46,7 @@ from kapi_sim.numba_cuda.devices import (
     require_context,
     select_device,
 )
-from kapi_sim.numba_cuda.geometry import blockDim, blockIdx, grid, gridDim, gridsize, threadIdx, warpsize
-from kapi_sim.numba_cuda.intrinsics import brev, cbrt, clz, ffs, fma, nanosleep, popc, selp
-from kapi_sim.numba_cuda.reductions import Reduce, reduce
-from kapi_sim.numba_cuda.running import is_running, running
-from kapi_sim.numba_cuda.streams import (
+from kapi_sim.numba_cuda.host.streams import (
     Event,
     Stream,
     default_stream,
@@ -63,8 +58,13 @@ from kapi_sim.numba_cuda.streams import (
     stream,
     synchronize,
 )
+from kapi_sim.numba_cuda.launches.decorators import LinkedSource, declare_device, jit
+from kapi_sim.numba_cuda.launches.reductions import Reduce, reduce
+from kapi_sim.numba_cuda.launches.vectorizers import guvectorize, vectorize
 from kapi_sim.numba_cuda.support import refuse_attribute
-from kapi_sim.numba_cuda.synchronisation import (
+from kapi_sim.numba_cuda.threads.geometry import blockDim, blockIdx, grid, gridDim, gridsize, threadIdx, warpsize
+from kapi_sim.numba_cuda.threads.running import is_running, running
+from kapi_sim.numba_cuda.threads.synchronisation import (
     syncthreads,
     syncthreads_and,
     syncthreads_count,
@@ -74,10 +74,7 @@ from kapi_sim.numba_cuda.synchronisation import (
     threadfence_block,
     threadfence_system,
 )
-from kapi_sim.numba_cuda.types import void
-from kapi_sim.numba_cuda.vectorizers import guvectorize, vectorize
-from kapi_sim.numba_cuda.vectors import VECTOR_TYPES
-from kapi_sim.numba_cuda.warps import (
+from kapi_sim.numba_cuda.threads.warps import (
     LaneId,
     activemask,
     all_sync,
@@ -92,6 +89,9 @@ from kapi_sim.numba_cuda.warps import (
     shfl_up_sync,
     shfl_xor_sync,
 )
+from kapi_sim.numba_cuda.types import void
+from kapi_sim.numba_cuda.values.intrinsics import brev, cbrt, clz, ffs, fma, nanosleep, popc, selp
+from kapi_sim.numba_cuda.values.vectors import VECTOR_TYPES
 
 __all__ = [
     "activemask",

@@ -17,8 +17,8 @@ from kapi_sim.language.words.atomics import ATOMIC_DTYPES
 from kapi_sim.language.words.memory import MemoryOrder, MemoryScope
 from kapi_sim.memory.atomics import WatchedAtomicRef
 from kapi_sim.memory.views import View
-from kapi_sim.numba_cuda.dtypes import wrapped
-from kapi_sim.numba_cuda.running import running
+from kapi_sim.numba_cuda.threads.running import running
+from kapi_sim.numba_cuda.values.dtypes import wrapped
 
 __all__ = [
     "add",

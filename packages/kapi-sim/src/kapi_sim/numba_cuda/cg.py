@@ -7,8 +7,8 @@ from typing import Any
 from kapi_sim.items.meetings import GRID, Word, Yielded
 from kapi_sim.language.words.memory import MemoryScope
 from kapi_sim.language.words.outside import carry_out
-from kapi_sim.numba_cuda.running import running
-from kapi_sim.numba_cuda.synchronisation import CudaConverging
+from kapi_sim.numba_cuda.threads.running import running
+from kapi_sim.numba_cuda.threads.synchronisation import CudaConverging
 
 __all__ = ["GridGroup", "grid_sync", "this_grid"]
 

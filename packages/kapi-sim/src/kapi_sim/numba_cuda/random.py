@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.items.meetings import Word
-from kapi_sim.numba_cuda.device_arrays import DeviceArray, as_host_array, to_device
+from kapi_sim.numba_cuda.host.device_arrays import DeviceArray, as_host_array, to_device
 
 __all__ = [
     "create_xoroshiro128p_states",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.numba_cuda.dtypes import Signature, Type
+from kapi_sim.numba_cuda.values.dtypes import Signature, Type
 
 _NUMPY = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "intp", "uintp")
 _FLOATS = ("float16", "float32", "float64", "complex64", "complex128")

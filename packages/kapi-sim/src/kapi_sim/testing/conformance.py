@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from kapi_sim.testing import (
-    array_cases,
-    atomic_cases,
+from kapi_sim.testing.case import Backend, Case
+from kapi_sim.testing.cases.groups import collective_cases, group_cases, index_cases, sub_group_cases
+from kapi_sim.testing.cases.language import call_cases, control_cases, language_cases
+from kapi_sim.testing.cases.memory import array_cases, atomic_cases, constant_cases, private_cases
+from kapi_sim.testing.cases.numbers import (
     bit_cases,
-    call_cases,
-    collective_cases,
-    constant_cases,
-    control_cases,
     edge_cases,
     function_cases,
-    group_cases,
-    index_cases,
-    language_cases,
     math_cases,
     number_cases,
-    private_cases,
     random_cases,
-    sub_group_cases,
     value_cases,
     whole_number_cases,
 )
-from kapi_sim.testing.case import Backend, Case
 
 __all__ = ["CASES", "Backend", "Case"]
 

@@ -11,16 +11,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language.source import Site
-from kapi_sim.tracing.trace import Event, Launch
+from kapi_sim.shown import shown
+from kapi_sim.tracing.record import Launch, TracedEvent
 
-__all__ = ["BANKS", "BANK_BYTES", "LineStatistics", "bank_conflict", "line_statistics", "segments"]
+__all__ = ["BANKS", "BANK_BYTES", "LineStatistics", "accesses", "bank_conflict", "line_statistics", "segments"]
 
 BANKS = 32
 """Banks of local memory, as most GPUs have them."""
 BANK_BYTES = 4
 """Bytes in a row that one bank holds."""
 _ACCESSES = ("read", "write", "atomic")
+_SPACES = ("global", "local", "private")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,24 @@ def bank_conflict(elements: Iterable[int], itemsize: int) -> int:
     return max((len(words) for words in banks.values()), default=0)
 
 
+def accesses(launch: Launch, kind: str, space: str) -> list[int]:
+    """Return how many elements each work-item accessed; see `Trace.accesses`."""
+    for name, given, known in (("kind", kind, _ACCESSES), ("space", space, _SPACES)):
+        if given not in known:
+            raise KernelLaunchError(f"{name} must be {', '.join(known)}, got {shown(given)}", code="trace-accesses")
+    if launch.dropped:
+        raise KernelLaunchError(
+            f"a trace must hold all events to count accesses, got {launch.dropped} left out: "
+            f"give trace() a limit above {launch.limit}",
+            code="trace-cut",
+        )
+    counts = [0] * launch.items
+    for event in launch.events:
+        if event.kind == kind and launch.arrays[event.array].space == space:
+            counts[event.item] += 1
+    return counts
+
+
 def line_statistics(launch: Launch) -> list[LineStatistics]:
     """Return the statistics of each line that ran, in the order of the source."""
     executions: dict[int, int] = defaultdict(int)
@@ -159,7 +180,7 @@ def _active(launch: Launch) -> dict[int, float]:
 def _together(launch: Launch) -> tuple[dict[int, list[int]], dict[int, list[int]], dict[int, list[int]]]:
     """By line, of each access of a sub-group: segments of global memory, turns of the banks, users of one element."""
     seen: dict[tuple[int, int], int] = defaultdict(int)
-    accesses: dict[tuple[int, int, int, int], list[Event]] = defaultdict(list)
+    accesses: dict[tuple[int, int, int, int], list[TracedEvent]] = defaultdict(list)
     for event in launch.events:
         if event.kind in _ACCESSES:
             turn = seen[event.instruction, event.item] = seen[event.instruction, event.item] + 1

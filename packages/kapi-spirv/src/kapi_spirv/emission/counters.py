@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .functions import INCOMING, NAME, Function, bounds, with_zeros
+from .functions import INCOMING, NAME, Function, bounds
+from .unknowns import unknown
 
 __all__ = ["hide_first_zeros"]
 
@@ -21,13 +22,13 @@ def hide_first_zeros(text: str) -> str:
     driver is mended.
     """
     lines = text.split("\n")
-    types = {(first, last): _hide(Function(lines, first, last)) for first, last in bounds(lines)}
-    return "\n".join(with_zeros(lines, types, "%kapi.first"))
+    for first, last in bounds(lines):
+        _hide(Function(lines, first, last))
+    return "\n".join(lines)
 
 
-def _hide(function: Function) -> set[str]:
-    """Change the first values of a function's counters; the types of those that were changed."""
-    types: set[str] = set()
+def _hide(function: Function) -> None:
+    """Change the first values of a function's counters."""
     beyond = {each for _block, made in function.made.values() for each in _after_a_step(function, made)}
     for numbers in function.blocks.values():
         for number in numbers:
@@ -39,11 +40,7 @@ def _hide(function: Function) -> set[str]:
             steps = {value for value, _ in incoming if value in beyond}
             if not any(function.made[each][1] == f"add {phi.group(1)} {name}, 1" for each in steps):
                 continue
-            hidden = made.replace("[ 0, ", f"[ %kapi.first.{phi.group(1)}, ")
-            if hidden != made:
-                function.lines[number] = f"  {name} = {hidden}"
-                types.add(phi.group(1))
-    return types
+            function.lines[number] = f"  {name} = {made.replace('[ 0, ', f'[ {unknown(phi.group(1))}, ')}"
 
 
 def _after_a_step(function: Function, made: str) -> list[str]:

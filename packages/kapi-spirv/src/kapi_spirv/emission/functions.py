@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["INCOMING", "MADE", "NAME", "TERMINATOR", "Function", "bounds", "finished", "targets_of", "with_zeros"]
+__all__ = ["INCOMING", "MADE", "NAME", "TERMINATOR", "Function", "bounds", "finished", "targets_of"]
 
 NAME = re.compile(r"%\"[^\"]*\"|%[-\w.$]+")
 MADE = re.compile(r"^  (%\"[^\"]*\"|%[-\w.$]+) = (.*)$")
@@ -106,33 +106,3 @@ def finished(starts: list[str], edges: dict[str, set[str]], within: set[str]) ->
 def targets_of(line: str) -> list[str]:
     """The blocks that a line of a terminator names."""
     return _TARGET.findall(line) if line.startswith(("  br ", "  switch ", "    ", "  ]")) else []
-
-
-_SIZE = "declare spir_func i64 @_Z15get_global_sizej(i32) nounwind memory(none)"
-
-
-def with_zeros(lines: list[str], types: dict[tuple[int, int], set[str]], name: str) -> list[str]:
-    """The lines of a module in which functions have zeros that a driver cannot know to be any.
-
-    Parameters
-    ----------
-    lines : list of str
-        The module's.
-    types : dict of tuple of int to set of str
-        Integer types of the zeros, by the first and the last line of a function.
-    name : str
-        What the zeros are called, with a dot and the type behind it.
-    """
-    added: dict[int, list[str]] = {}
-    for (first, last), wanted in types.items():
-        if wanted:
-            entry = next(number for number in range(first + 1, last) if lines[number].startswith("  "))
-            added[entry] = [
-                f"  {name}.size = call spir_func i64 @_Z15get_global_sizej(i32 0)",
-                f"  {name}.i64 = ashr i64 {name}.size, 63",
-                *(f"  {name}.{each} = trunc i64 {name}.i64 to {each}" for each in sorted(wanted - {"i64"})),
-            ]
-    result = [each for number, line in enumerate(lines) for each in (*added.get(number, []), line)]
-    if added and not any(line.startswith("declare") and "@_Z15get_global_sizej(" in line for line in lines):
-        result.append(_SIZE)
-    return result

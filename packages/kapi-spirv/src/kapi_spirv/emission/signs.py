@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .functions import NAME, Function, bounds, with_zeros
+from .functions import NAME, Function, bounds
+from .unknowns import unknown
 
 __all__ = ["hide_zeros_of_negatives"]
 
@@ -23,20 +24,18 @@ def hide_zeros_of_negatives(text: str) -> str:
     The zero is one that the compiler cannot know. Remove this when `test_driver_limits` says that the driver is mended.
     """
     lines = text.split("\n")
-    types = {(first, last): _hide(Function(lines, first, last)) for first, last in bounds(lines)}
-    return "\n".join(with_zeros(lines, types, "%kapi.nought"))
+    for first, last in bounds(lines):
+        _hide(Function(lines, first, last))
+    return "\n".join(lines)
 
 
-def _hide(function: Function) -> set[str]:
-    """Change a function's negatives; the types of those that were changed."""
+def _hide(function: Function) -> None:
+    """Change a function's negatives."""
     found = (_ASKED.match(made) for _, made in function.made.values())
     asked = {name for each in found if each for name in each.groups() if NAME.fullmatch(name)}
-    types: set[str] = set()
     for numbers in function.blocks.values():
         for number in numbers:
             name, _, made = function.lines[number].strip().partition(" = ")
             negative = _NEGATIVE.match(made)
             if negative and name in asked:
-                function.lines[number] = f"  {name} = sub {negative[1]} %kapi.nought.{negative[1]}, {negative[2]}"
-                types.add(negative[1])
-    return types
+                function.lines[number] = f"  {name} = sub {negative[1]} {unknown(negative[1])}, {negative[2]}"

@@ -8,7 +8,7 @@ from typing import Any
 from kapi_sim import AddressSpace
 from kapi_sim.errors import Finding
 from kapi_sim.items.misuse import other_work_item
-from kapi_sim.language.table.foreign_names import hint
+from kapi_sim.language.other_systems import hint
 from kapi_sim.language.table.intrinsics import INTRINSICS
 from kapi_types._numba_compat import types
 from kapi_types.arrays import ArrayType

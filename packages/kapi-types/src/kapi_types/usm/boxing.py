@@ -13,7 +13,7 @@ from typing import Any
 
 from numba.extending import NativeValue, box, unbox
 
-from kapi_sim.language.usm_structures import C_CONTIGUOUS, DpnpArray, Object, UsmArray, class_addresses
+from kapi_sim.language.usm_structures import C_CONTIGUOUS, DpnpArray, Object, UsmNdarray, class_addresses
 from kapi_types._numba_compat import as_dtype, cgutils
 from kapi_types.usm import views
 from kapi_types.usm.models import UsmArrayModel
@@ -186,13 +186,13 @@ class _Array:
         """Fill in from an array structure."""
         builder, rank = self.builder, self.type.ndim
         numbers = cgutils.intp_t.as_pointer()
-        lengths = _load(builder, struct, UsmArray.shape, numbers)
+        lengths = _load(builder, struct, UsmNdarray.shape, numbers)
         shape = [builder.load(cgutils.gep(builder, lengths, axis)) for axis in range(rank)]
         if self.type.layout == "A":
             strides = self._strides_of(struct, shape)
         else:
             strides = self._dense(shape, self.type.layout)
-        self.fill(_load(builder, struct, UsmArray.data, cgutils.voidptr_t), shape, strides)
+        self.fill(_load(builder, struct, UsmNdarray.data, cgutils.voidptr_t), shape, strides)
 
     def read_numbers(self, numbers: Any) -> None:
         """Fill in from the tuple of `views.host_fields`."""
@@ -211,8 +211,8 @@ class _Array:
     def equals_struct(self, struct: Any) -> Any:
         """Whether an array structure is of the same memory: not of a part of it, nor of other elements."""
         builder = self.builder
-        number = _load(builder, struct, UsmArray.element, cgutils.int32_t)
-        rank = _load(builder, struct, UsmArray.rank, cgutils.int32_t)
+        number = _load(builder, struct, UsmNdarray.element, cgutils.int32_t)
+        rank = _load(builder, struct, UsmNdarray.rank, cgutils.int32_t)
         dtype = as_dtype(self.type.dtype)
         result = builder.and_(
             builder.icmp_signed("==", number, cgutils.int32_t(dtype.num)),
@@ -236,8 +236,8 @@ class _Array:
     def _strides_of(self, struct: Any, shape: list[Any]) -> list[Any]:
         """The strides that the structure has, or those that its flags imply."""
         builder = self.builder
-        stored = _load(builder, struct, UsmArray.strides, cgutils.intp_t.as_pointer())
-        flags = _load(builder, struct, UsmArray.flags, cgutils.int32_t)
+        stored = _load(builder, struct, UsmNdarray.strides, cgutils.intp_t.as_pointer())
+        flags = _load(builder, struct, UsmNdarray.flags, cgutils.int32_t)
         c_bit = builder.and_(flags, cgutils.int32_t(C_CONTIGUOUS))
         is_c = builder.icmp_unsigned("!=", c_bit, cgutils.int32_t(0))
         implied = [

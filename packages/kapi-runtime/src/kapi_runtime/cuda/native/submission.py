@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 
-from kapi_runtime.cuda import driver
+from kapi_runtime.cuda.devices import driver
 from kapi_runtime.native.loading import NativeLibrary, Worth, python_addresses
 from kapi_runtime.platform.whole import done_whole
 

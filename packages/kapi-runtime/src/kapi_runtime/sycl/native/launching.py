@@ -22,18 +22,21 @@ from kapi_runtime.sycl.native.ordering import (
     none,
 )
 from kapi_runtime.sycl.native.packing import match_and_pack, world_at
-from kapi_runtime.sycl.native.structures import KEPT, LAST, MAX_EVENTS, Launch
+from kapi_runtime.sycl.native.structures import KEPT, LAST, MAX_EVENTS, SyclLaunch
 
 __all__ = ["ENTRY_POINTS"]
 
-launch_at = at(Launch)
+launch_at = at(SyclLaunch)
 
 PyBool_FromLong = c_function("PyBool_FromLong", address, address)
 PyList_Append = c_function("PyList_Append", int32, address, address)
 PyTuple_New = c_function("PyTuple_New", address, address)
 PyTuple_SetItem = c_function("PyTuple_SetItem", int32, address, address, address)
+PyErr_NoMemory = c_function("PyErr_NoMemory", address)
 PyType_GenericAlloc = c_function("PyType_GenericAlloc", address, address, address)
+SyclEvent_GetEventRef = c_function("SyclEvent_GetEventRef", address, address)
 SyclEvent_Make = c_function("SyclEvent_Make", address, address)
+DPCTLEvent_Copy = c_function("DPCTLEvent_Copy", address, address)
 DPCTLEvent_Delete = c_function("DPCTLEvent_Delete", int32, address)
 DPCTLQueue_SubmitRange = c_function("DPCTLQueue_SubmitRange", address, *[address] * 9)
 DPCTLQueue_SubmitNDRange = c_function("DPCTLQueue_SubmitNDRange", address, *[address] * 10)
@@ -166,8 +169,16 @@ def is_remembered(chain: Any, event: Any, owners: Any) -> Any:
 @native
 def host_event(plan: Any, event: Any) -> Any:
     """A `HostEvent` of a device's event, or null."""
+    reference = DPCTLEvent_Copy(SyclEvent_GetEventRef(event))
+    if reference == 0:
+        PyErr_NoMemory()
+        return 0
     host = PyType_GenericAlloc(plan.host_event, 0)
-    if host != 0:
+    if host == 0:
+        DPCTLEvent_Delete(reference)
+    else:
+        words(host + plan.methods_offset)[0] = words(event + plan.methods_offset)[0]
+        words(host + plan.reference_offset)[0] = reference
         Py_IncRef(event)
         Py_IncRef(plan.release)
         Py_IncRef(plan.pace)

@@ -11,7 +11,7 @@ import numpy as np
 
 from kapi_runtime.sycl.native import structures
 from kapi_runtime.sycl.native.structures import Pair, Row
-from kapi_sim.language.usm_structures import C_CONTIGUOUS, F_CONTIGUOUS, WRITABLE, Scalar, UsmArray, inner_array
+from kapi_sim.language.usm_structures import C_CONTIGUOUS, F_CONTIGUOUS, WRITABLE, Scalar, UsmNdarray, inner_array
 from kapi_spirv import Parameter, SpirvModule
 
 __all__ = ["pair_rows", "plan_rows"]
@@ -69,8 +69,9 @@ def pair_rows(module: SpirvModule, rows: Sequence[Row]) -> list[Pair]:
         for row, parameter in zip(leaves, module.parameters, strict=True)
         if parameter.kind == "array"
     ]
+    reads_apart = module.target.reads_apart
     return [
-        Pair(ctypes.addressof(row), ctypes.addressof(other))
+        Pair(ctypes.addressof(row), ctypes.addressof(other), is_written == is_other_written or not reads_apart)
         for (row, is_written), (other, is_other_written) in combinations(arrays, 2)
         if is_written or is_other_written
     ]
@@ -111,7 +112,7 @@ def _array_row(row: Row, value: Any) -> Row | None:
     inner = inner_array(value)
     if inner is None:
         return None
-    array = UsmArray.from_address(id(inner))
+    array = UsmNdarray.from_address(id(inner))
     # Contiguous in both ways counts as C, and needs no strides.
     order = C_CONTIGUOUS if array.flags & C_CONTIGUOUS else C_CONTIGUOUS | F_CONTIGUOUS
     row.kind = structures.ARRAY if inner is value else structures.WRAPPED_ARRAY

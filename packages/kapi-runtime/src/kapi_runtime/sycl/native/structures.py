@@ -18,7 +18,7 @@ __all__ = [
     "OTHER",
     "TUPLE",
     "WRAPPED_ARRAY",
-    "Launch",
+    "SyclLaunch",
     "Pair",
     "Row",
     "World",
@@ -48,7 +48,7 @@ class World(ctypes.Structure):
     )
 
 
-class Launch(ctypes.Structure):
+class SyclLaunch(ctypes.Structure):
     """A launch that is ready but for its arguments."""
 
     _fields_ = (
@@ -74,6 +74,8 @@ class Launch(ctypes.Structure):
         ("local_range", ctypes.c_void_p),  # null where the driver chooses
         # the host's event: its class, and where it holds what
         ("host_event", ctypes.c_void_p),
+        ("methods_offset", ctypes.c_ssize_t),  # dpctl's own two, as in each `dpctl.SyclEvent`
+        ("reference_offset", ctypes.c_ssize_t),
         ("event_offset", ctypes.c_ssize_t),
         ("release", ctypes.c_void_p),
         ("release_offset", ctypes.c_ssize_t),
@@ -106,6 +108,10 @@ class Row(ctypes.Structure):
 
 
 class Pair(ctypes.Structure):
-    """Two arrays, of which the kernel writes one: they must be one view, or apart."""
+    """Two arrays, of which the kernel writes one: they must be apart, or one view where its code lets them."""
 
-    _fields_ = (("first", ctypes.c_void_p), ("second", ctypes.c_void_p))  # rows
+    _fields_ = (
+        ("first", ctypes.c_void_p),  # rows
+        ("second", ctypes.c_void_p),
+        ("may_be_one", ctypes.c_ssize_t),
+    )

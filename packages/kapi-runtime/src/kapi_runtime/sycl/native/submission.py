@@ -41,6 +41,7 @@ _SOURCES = (
 )
 _PYTHON = (
     "PyBool_FromLong",
+    "PyErr_NoMemory",
     "PyFloat_AsDouble",
     "PyGC_Disable",
     "PyGC_Enable",
@@ -61,6 +62,7 @@ _PYTHON = (
     "Py_IncRef",
 )
 _DPCTL = (
+    "DPCTLEvent_Copy",
     "DPCTLEvent_Delete",
     "DPCTLQueue_AreEq",
     "DPCTLQueue_SubmitNDRange",

@@ -22,7 +22,7 @@ _ALL: tuple[tuple[str, tuple[Parameter, ...], str, str], ...] = (
     ("normal", _OF_TYPE, "float type", "a random number of mean 0 and standard deviation 1, normally distributed"),
     (
         "randint",
-        (*_KEY, ("low", "integer", None), ("high", "integer", None), *_STREAM),
+        (*_KEY, ("low", "bound", None), ("high", "bound", None), *_STREAM),
         "weak int",
         "a random integer of at least low and below high",
     ),

@@ -21,6 +21,7 @@ PARAMETER_WORDS: dict[str, str] = {
     "number": "a scalar that the operator of the same call takes (`OPERATORS`)",
     "predicate": "a bool; a number counts as true if it is not 0",
     "integer": "an integer, strong or weak",
+    "bound": "an integer of a type whose numbers all fit int64, strong or weak",
     "bits": "an integer, strong or weak, whose type decides how many bits there are",
     "factor": "an integer; of two, both become the integers of NumPy's common type",
     "uniform integer": "an integer, strong or weak, the same for all work-items of the group",

@@ -139,7 +139,7 @@ def randint(seed: int, counter: int, low: int, high: int, stream: int = 0) -> in
     Raises
     ------
     DtypeError
-        If a parameter is no integer.
+        If a parameter is no integer, or a bound is a `numpy.uint64` or does not fit 64 bits with a sign.
     ValueError
         On the host and in the simulator, if `high` is not above `low`.
 
@@ -148,7 +148,7 @@ def randint(seed: int, counter: int, low: int, high: int, stream: int = 0) -> in
     >>> [randint(7, k, 1, 7) for k in range(10)]
     [6, 3, 1, 3, 2, 3, 5, 2, 1, 4]
     """
-    low, high = _whole("low", low), _whole("high", high)
+    low, high = _bound("low", low), _bound("high", high)
     if low >= high:
         raise ValueError(f"high must be above low, got low {low} and high {high}")
     return _randint(_whole("seed", seed), _whole("counter", counter), low, high, _whole("stream", stream))
@@ -158,6 +158,16 @@ def _whole(name: str, value: Any) -> int:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
     raise DtypeError(f"{name} must be an integer, got {value!r}", code="random-integer")
+
+
+def _bound(name: str, value: Any) -> int:
+    whole = _whole(name, value)
+    if isinstance(value, np.uint64) or not -(2**63) <= whole < 2**63:
+        raise DtypeError(
+            f"{name} must be an integer that fits int64, got {value!r}: convert it with np.int64()",
+            code="random-integer",
+        )
+    return whole
 
 
 def _of_dtype(name: str, dtype: Any) -> Any:
@@ -205,9 +215,9 @@ def _randint(seed: int, counter: int, low: int, high: int, stream: int) -> int:
     """`low` and the upper half of the product of 64 random bits and the number of integers, by halves."""
     words = philox(seed, counter, stream)
     a, b = int(words[0]), int(words[1])
-    n = high - low
-    if n == 0:
+    if low >= high:
         return low
+    n = high - low
     m, k = n & _WORD, n >> 32 & _WORD
     right, left = b * m, a * m
     middle = (right >> 32 & _WORD) + (left & _WORD) + (b * k & _WORD)

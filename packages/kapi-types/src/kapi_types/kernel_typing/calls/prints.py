@@ -81,14 +81,14 @@ class SettlePrints(FunctionPass):
         for block in state.func_ir.blocks.values():
             for statement in list(block.find_insts(ir.Assign)):
                 if is_call_of(state.func_ir, statement.value, builtins.print):
-                    _Call(state, block, statement).settle()
+                    _PrintCall(state, block, statement).settle()
                     is_changed = True
         if is_changed:
             drop_unused(state.func_ir.blocks, lambda value: _is_spent(state.func_ir, value))
         return is_changed
 
 
-class _Call:
+class _PrintCall:
     """One call of `print`."""
 
     def __init__(self, state: Any, block: Any, statement: Any) -> None:

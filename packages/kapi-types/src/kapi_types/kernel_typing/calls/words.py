@@ -96,6 +96,14 @@ def _integer(call: Call, name: str, given: types.Type) -> types.Type:
     raise problem_with(call, _INTEGER_CODES.get(call.row.family, "group-integer"), name, "an integer", given)
 
 
+def _bound(call: Call, name: str, given: types.Type) -> types.Type:
+    if given == types.uint64:
+        raise problem_with(
+            call, "random-integer", name, "an integer that fits int64", given, "convert it with np.int64()"
+        )
+    return _integer(call, name, given)
+
+
 def _bits(call: Call, name: str, given: types.Type) -> types.Type:
     if isinstance(given, types.Integer):
         return given
@@ -226,6 +234,7 @@ ACCEPTED: dict[str, _Check] = {
     "number": _number,
     "predicate": _predicate,
     "integer": _integer,
+    "bound": _bound,
     "uniform integer": _integer,
     "bits": _bits,
     "factor": _factor,

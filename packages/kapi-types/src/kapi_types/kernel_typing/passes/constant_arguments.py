@@ -24,7 +24,7 @@ _ARITHMETIC = (
 )
 
 
-class _Unknown(Exception):
+class _NotConstant(Exception):
     """Raised for what is not known when the kernel is compiled."""
 
 
@@ -68,7 +68,7 @@ class FindConstantArguments(FunctionPass):
                 return variable
             try:
                 value = self._values.of(variable)
-            except _Unknown:
+            except _NotConstant:
                 return variable
             target = scope.make_temp(call.loc)
             added.append(ir.Assign(ir.Const(ConstantType(value), call.loc, use_literal_type=False), target, call.loc))
@@ -83,7 +83,7 @@ class FindConstantArguments(FunctionPass):
     def _function(self, variable: Any) -> LanguageFunctionType | None:
         try:
             found = self._context.resolve_value_type(self._values.of(variable))
-        except (_Unknown, ValueError):
+        except (_NotConstant, ValueError):
             return None
         return found if isinstance(found, LanguageFunctionType) else None
 
@@ -95,16 +95,16 @@ class _Values:
         self._ir = func_ir
 
     def of(self, variable: Any) -> Any:
-        """The Python value of a variable; raises `_Unknown` if it has none that is always the same."""
+        """The Python value of a variable; raises `_NotConstant` if it has none that is always the same."""
         try:
             made = self._ir.get_definition(variable)
         except KeyError:
-            raise _Unknown from None
+            raise _NotConstant from None
         if isinstance(made, (ir.Const, ir.Global, ir.FreeVar)):
             return made.value
         if isinstance(made, ir.Expr):
             return self._of_expression(made)
-        raise _Unknown
+        raise _NotConstant
 
     def _of_expression(self, made: Any) -> Any:
         if made.op == "build_tuple":
@@ -130,5 +130,5 @@ class _Values:
                 try:
                     return made.fn(left, right)
                 except (ValueError, ZeroDivisionError):
-                    raise _Unknown from None
-        raise _Unknown
+                    raise _NotConstant from None
+        raise _NotConstant

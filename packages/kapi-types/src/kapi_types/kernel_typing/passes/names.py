@@ -7,7 +7,7 @@ from types import CodeType
 from typing import Any
 
 from kapi_sim.errors import Finding, KernelProblem
-from kapi_sim.language.table.foreign_names import hint
+from kapi_sim.language.other_systems import hint
 from kapi_sim.shown import shown
 from kapi_types._numba_compat import FunctionPass, ir, register_pass
 from kapi_types.kernel_typing.problems.problems import NoKernelValueError, ProblemsFound, problem_at

@@ -80,7 +80,7 @@ def _contexts() -> tuple[KernelTypingContext, _Target]:
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
-class _Stop(FunctionPass):
+class _StopPass(FunctionPass):
     """Ends the compilation: all that was asked for is known."""
 
     _name = "kapi_stop_after_types"
@@ -96,4 +96,4 @@ class _Stop(FunctionPass):
 class _Compiler(KernelCompiler):
     def add_lowering(self, passes: Any) -> None:
         """Add nothing that generates code."""
-        passes.add_pass(_Stop, "end")
+        passes.add_pass(_StopPass, "end")

@@ -37,10 +37,10 @@ def written_arrays(
     written_by : callable
         Gives the same of a device function that it calls, for the types of its arguments.
     """
-    return frozenset(_Function(state, written_by).written())
+    return frozenset(_WrittenFunction(state, written_by).written())
 
 
-class _Function:
+class _WrittenFunction:
     """One function, and what its variables may hold."""
 
     def __init__(

@@ -1,0 +1,120 @@
+"""What the scripts that run other people's programs share: a process for each variant, and the table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["agree", "answer", "arguments", "fallbacks", "finish", "line_of", "summary"]
+
+
+def arguments(words: str, program: str, variants: Sequence[str]) -> argparse.ArgumentParser:
+    """The options that all of the scripts have.
+
+    Parameters
+    ----------
+    words : str
+        What the script does.
+    program : str
+        Whose programs it runs.
+    variants : sequence of str
+        The variants that a program may have.
+    """
+    parser = argparse.ArgumentParser(description=words)
+    parser.add_argument("checkout", type=Path, help=f"a checkout of {program}")
+    parser.add_argument("--only", action="append", help="a program's name; may be repeated")
+    parser.add_argument("--preset", default="S", help="size of the data, by the name that it has there")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds for each variant")
+    parser.add_argument("--json", type=Path, help="write the rows to this file, too")
+    parser.add_argument("--variant", choices=variants, help="run this variant only")
+    parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
+    return parser
+
+
+def answer(options: argparse.Namespace, script: str, name: str, variant: str, words: Sequence[str]) -> dict[str, Any]:
+    """What a process of its own says of a variant: the last row that it prints.
+
+    Parameters
+    ----------
+    options : Namespace
+        Those of the script.
+    script : str
+        Its file.
+    name, variant : str
+        What that process runs.
+    words : sequence of str
+        Further options for it.
+    """
+    command = [sys.executable, script, str(options.checkout), "--preset", options.preset, "--worker", name, variant]
+    try:
+        done = subprocess.run([*command, *words], capture_output=True, text=True, timeout=options.timeout, check=False)
+        printed, said = done.stdout, (done.stderr.strip().splitlines() or ["no words"])[-1][:150]
+        state = "error" if done.returncode else ""
+    except subprocess.TimeoutExpired as error:
+        printed = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout or ""
+        state, said = "no answer", f"{options.timeout:g} s"
+    rows = [json.loads(each) for each in printed.splitlines() if each.startswith("{")]
+    found: dict[str, Any] = rows[-1] if rows else {"state": state, "cause": said}
+    return found
+
+
+def fallbacks(told: Sequence[Any]) -> str:
+    """The ids of the fallbacks among warnings, with commas between them."""
+    import kapi_numba_offload
+
+    texts = [str(each.message) for each in told if each.category is kapi_numba_offload.OffloadFallbackWarning]
+    return ", ".join(sorted({match.group(1) for text in texts if (match := re.search(r"\[([a-z-]+)\]", text))}))
+
+
+def agree(found: Any, expected: Any) -> bool:
+    """Whether two results agree: element by element, or as NPBench has it, by the norm of their difference."""
+    if np.allclose(found, expected, rtol=1e-4, atol=1e-6, equal_nan=True):
+        return True
+    difference, size = np.linalg.norm(np.subtract(found, expected)), np.linalg.norm(expected)
+    return bool(np.shape(found) == np.shape(expected) and difference <= 1e-5 * size)
+
+
+def line_of(row: dict[str, Any]) -> str:
+    """A row as text."""
+    times = [row.get(each) for each in ("first_s", "seconds", "numpy_s", "numba_s", "numba_first_s", "dpnp_s")]
+    texts = ["" if each is None else f"{each:.4f}" for each in times]
+    return (
+        f"{row['program']:26} {row['variant']:4} {row['state']:9} {row.get('where', ''):7} "
+        f"{' '.join(f'{each:>9}' for each in texts)}  {row['cause']}"
+    )
+
+
+def summary(rows: Sequence[dict[str, Any]]) -> str:
+    """How many programs are right and on the device in some variant, and what stops the others."""
+    programs: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        programs.setdefault(row["program"], []).append(row)
+    right = [name for name, own in programs.items() if any(each["state"] == "right" for each in own)]
+    device = [
+        name
+        for name, own in programs.items()
+        if any(each["state"] == "right" and each["where"] == "device" for each in own)
+    ]
+    causes: dict[str, list[str]] = {}
+    for name, own in programs.items():
+        if name not in device:
+            best = min(own, key=lambda each: each["state"] != "right")
+            causes.setdefault(best["cause"] or best["state"], []).append(name)
+    lines = [f"{len(programs)} programs: {len(right)} right, {len(device)} wholly on the device"]
+    lines += [f"  {cause}: {', '.join(names)}" for cause, names in sorted(causes.items())]
+    return "\n".join(lines)
+
+
+def finish(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> None:
+    """Print the summary, and write the rows where the options say."""
+    print(summary(rows))
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")

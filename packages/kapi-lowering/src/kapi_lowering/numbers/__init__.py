@@ -1,0 +1,1 @@
+"""Numbers as LLVM IR: constants, operators and conversions, which every target has alike."""

@@ -1,0 +1,185 @@
+"""Expressions in the body of a loop, element by element: numbers stay numbers, rows become functions of an index."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kapi_numba_offload.analysis.numpy_functions import elementwise
+from kapi_numba_offload.analysis.operations import ELEMENTWISE
+from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
+from kapi_numba_offload.loops.body.row_reductions import RowReductions
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.syntax_parts import call_of
+from kapi_numba_offload.loops.body.view_reading import ViewReader
+from kapi_numba_offload.loops.body.views import RowLeaf, Rows, number_leaf
+
+__all__ = ["RowExpressions"]
+
+_LOGICAL = ("bitwise_and", "bitwise_or", "bitwise_xor")
+
+
+class RowExpressions:
+    """Rewrites expressions.
+
+    Parameters
+    ----------
+    state : BodyState
+        What is known of the body.
+    """
+
+    def __init__(self, state: BodyState) -> None:
+        self._state = state
+        self.views = ViewReader(state, self.scalar)
+        self._reductions = RowReductions(state, self.rows)
+
+    def scalar(self, node: ast.expr) -> ast.expr:
+        """An expression of rank 0, rewritten.
+
+        Raises
+        ------
+        NotInKernelError
+            If it has a part of higher rank that no number comes of.
+        """
+        reduced = self._reductions.of(node)
+        if reduced is not None:
+            return reduced
+        if isinstance(node, ast.Subscript):
+            view = self.views.of(node)
+            if view is not None:
+                if view.order:
+                    raise NotInKernelError("a part of an array where a number is needed", node)
+                return self.views.element(view, [])
+        if isinstance(node, ast.Name) and (node.id in self._state.views or node.id in self._state.expressions):
+            raise NotInKernelError(f"the whole array {node.id} where a number is needed", node)
+        measured = self._measured(node)
+        if measured is not None:
+            return measured
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, ast.expr) and not (isinstance(node, ast.Call) and field == "func"):
+                setattr(node, field, self.scalar(value))
+            elif isinstance(value, list):
+                setattr(node, field, [self.scalar(each) if isinstance(each, ast.expr) else each for each in value])
+        return node
+
+    def _measured(self, node: ast.expr) -> ast.expr | None:
+        """`shape`, `size` and `len` of a part of an array."""
+        if isinstance(node, ast.Attribute) and node.attr in ("shape", "size", "ndim"):
+            owner = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and node.args:
+            owner = node.args[0]
+        else:
+            return None
+        if isinstance(owner, ast.Name) and owner.id in self._state.arrays:
+            return None  # the language's own
+        rows = self.rows(owner)
+        if rows is None:
+            return None
+        if rows.mask is not None:
+            if isinstance(node, ast.Attribute) and node.attr != "size":
+                raise NotInKernelError("the shape of what a mask selects", node)
+            return self._reductions.count(rows, node)
+        lengths = [copy.deepcopy(each) for each in rows.lengths]
+        if isinstance(node, ast.Call):
+            return lengths[0]
+        assert isinstance(node, ast.Attribute)
+        if node.attr == "ndim":
+            return ast.Constant(len(lengths))
+        if node.attr == "shape":
+            return ast.Tuple(lengths, ast.Load())
+        size = lengths[0]
+        for length in lengths[1:]:
+            size = ast.BinOp(size, ast.Mult(), length)
+        return size
+
+    def rows(self, node: ast.expr) -> Rows | None:
+        """An expression of rank 1 or more, element by element; None for numbers."""
+        masked = self._masked(node)
+        if masked is not None:
+            return masked
+        view = self.views.of(node)
+        if view is not None:
+            return self.views.rows(view) if view.order else None
+        operation = elementwise(node, self._state.names)
+        if operation is None:
+            return None
+        name, operands = operation
+        rows = [self.rows(each) for each in operands]
+        known = [each for each in rows if each is not None]
+        if not known:
+            return None
+        leaves: list[RowLeaf] = []
+        parts: list[Node] = []
+        for operand, row in zip(operands, rows, strict=True):
+            first = len(leaves)
+            if row is None:
+                parts.append(Leaf(first))
+                leaves.append(number_leaf(self._state.frozen(self.scalar(operand))))
+            else:
+                parts.append(renumbered(row.node, lambda leaf, first=first: _moved(leaf, first)))  # type: ignore[misc]
+                leaves += row.leaves
+        mask = self._common_mask(known, node)
+        lengths, ones = self._broadcast(known, max(len(each.lengths) for each in known))
+        is_bool = ELEMENTWISE[name].gives_truth or (
+            name in _LOGICAL and all(each is None or each.is_bool for each in rows)
+        )
+        arrays = frozenset().union(*(each.arrays for each in known))
+        return Rows(lengths, ones, Apply(name, tuple(parts)), tuple(leaves), arrays, is_bool, mask)
+
+    def is_selection(self, node: ast.expr) -> bool:
+        """Whether an expression is `row[row > 0]` or its like."""
+        if not isinstance(node, ast.Subscript):
+            return False
+        index = node.slice
+        if isinstance(index, ast.Name):
+            return index.id in self._state.expressions
+        is_operation = elementwise(index, self._state.names) is not None
+        return is_operation and any(
+            isinstance(each, (ast.Name, ast.Subscript)) and (view := self.views.of(each)) is not None and view.order
+            for each in ast.walk(index)
+        )
+
+    def _masked(self, node: ast.expr) -> Rows | None:
+        """`row[row > 0]`: the elements for which another row is true."""
+        if not self.is_selection(node):
+            return None
+        assert isinstance(node, ast.Subscript)
+        mask = self.rows(node.slice)
+        if mask is None:
+            return None
+        owner = self.rows(node.value)
+        if owner is None or not mask.is_bool or owner.mask is not None or len(mask.lengths) != len(owner.lengths):
+            raise NotInKernelError("an index that is an array", node)
+        return replace(owner, mask=mask, arrays=owner.arrays | mask.arrays)
+
+    @staticmethod
+    def _common_mask(rows: Sequence[Rows], node: ast.expr) -> Rows | None:
+        """The one mask of the operands; the same elements have to be left of each that is no number."""
+        masks = [each.mask for each in rows]
+        if all(each is None for each in masks):
+            return None
+        at: list[ast.expr] = [ast.Name("_", ast.Load())] * len(rows[0].lengths)
+        texts = {None if each is None else ast.unparse(ast.fix_missing_locations(each.element(at))) for each in masks}
+        if len(texts) > 1:
+            raise NotInKernelError("an expression of rows of which different elements were selected", node)
+        return masks[0]
+
+    def _broadcast(self, rows: Sequence[Rows], rank: int) -> tuple[tuple[ast.expr, ...], tuple[bool | None, ...]]:
+        lengths: list[ast.expr] = []
+        ones: list[bool | None] = []
+        for axis in range(-rank, 0):
+            own = [(each.lengths[axis], each.ones[axis]) for each in rows if len(each.lengths) >= -axis]
+            several = [(length, is_one) for length, is_one in own if is_one is not True] or own[:1]
+            sure = [length for length, is_one in several if is_one is False]
+            texts = {ast.unparse(each): each for each, _ in several}
+            common = list(texts.values())
+            lengths.append(sure[0] if sure else common[0] if len(common) == 1
+                           else self._state.kept(call_of("max", *common)))  # fmt: skip
+            ones.append(False if sure else several[0][1] if len(common) == 1 else None)
+        return tuple(lengths), tuple(ones)
+
+
+def _moved(node: Node, first: int) -> Node:
+    return Leaf(first + node.index) if isinstance(node, Leaf) else node

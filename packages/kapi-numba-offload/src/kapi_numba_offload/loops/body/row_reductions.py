@@ -1,0 +1,198 @@
+"""Reductions of rows to a number in the body of a loop: a loop before the statement for each."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Sequence
+
+from kapi_numba_offload.analysis.names import UNKNOWN
+from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.syntax_parts import attribute, plus, times, variable, zero
+from kapi_numba_offload.loops.body.views import Rows
+
+__all__ = ["RowReductions"]
+
+_OTHER_NAMES = {"amin": "min", "amax": "max", "vdot": "dot", "inner": "dot"}
+
+
+class RowReductions:
+    """Writes reductions.
+
+    Parameters
+    ----------
+    state : BodyState
+        What is known of the body.
+    rows : callable
+        An expression of rank 1 or more as `Rows`, None for numbers.
+    """
+
+    def __init__(self, state: BodyState, rows: Callable[[ast.expr], Rows | None]) -> None:
+        self._state, self._rows = state, rows
+
+    def of(self, node: ast.expr) -> ast.expr | None:
+        """The number that a reduction gives, None if the expression is none."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            return self._dot([node.left, node.right], node)
+        if not isinstance(node, ast.Call):
+            return None
+        name, operands = self._state.numpy_name(node), node.args
+        is_method = (
+            name is None and isinstance(node.func, ast.Attribute) and self._state.names.value(node.func) is UNKNOWN
+        )
+        if is_method:
+            assert isinstance(node.func, ast.Attribute)
+            name, operands = node.func.attr, [node.func.value, *node.args]
+        name = _OTHER_NAMES.get(name or "", name)
+        if name == "dot":
+            return self._dot(operands, node)
+        if name not in _MADE:
+            return None
+        rows = self._rows(operands[0]) if operands else None
+        if rows is None:
+            return None
+        if len(operands) != 1 or node.keywords:
+            raise NotInKernelError(f"a reduction that kernels lack, {ast.unparse(node)}", node)
+        if rows.mask is not None and name not in _OF_SELECTIONS:
+            raise NotInKernelError(f"a reduction of what a mask selects, {ast.unparse(node)}", node)
+        return _MADE[name](self, rows, node)
+
+    def _dot(self, operands: Sequence[ast.expr], node: ast.expr) -> ast.expr | None:
+        rows = [self._rows(each) for each in operands]
+        if all(each is None for each in rows):
+            return None
+        if len(rows) != 2 or any(each is None or len(each.lengths) != 1 for each in rows):
+            raise NotInKernelError(f"a product of matrices, {ast.unparse(node)}", node)
+        product = self._rows(ast.copy_location(ast.BinOp(operands[0], ast.Mult(), operands[1]), node))
+        assert product is not None
+        return self._total(product, node)
+
+    # ---------------------------------------------------------------------------------- each kind of reduction
+
+    def _total(self, rows: Rows, node: ast.expr, *, is_product: bool = False, in_floats: bool = False) -> ast.expr:
+        number = 1 if is_product else 0
+        dtypes = [known.dtype if (known := self._state.arrays.get(array)) else None for array, _ in rows.arrays]
+        whole = rows.is_bool or all(each is not None and each.kind in "biu" for each in dtypes)
+        start: ast.expr = ast.Constant(float(number))
+        if whole and not in_floats:
+            signed = rows.is_bool or any(each is not None and each.kind in "bi" for each in dtypes)
+            start = ast.Call(attribute("kapi_np", "int64" if signed else "uint64"), [ast.Constant(number)], [])
+        return self._loop(rows, node, [start], lambda totals, element, at: [
+            ast.AugAssign(ast.Name(totals[0], ast.Store()), ast.Mult() if is_product else ast.Add(), element)
+        ])  # fmt: skip
+
+    def _product(self, rows: Rows, node: ast.expr) -> ast.expr:
+        return self._total(rows, node, is_product=True)
+
+    def _mean(self, rows: Rows, node: ast.expr) -> ast.expr:
+        total = self._total(rows, node, in_floats=True)
+        return ast.BinOp(total, ast.Div(), _size(rows) if rows.mask is None else self.count(rows, node))
+
+    def count(self, rows: Rows, node: ast.expr) -> ast.expr:
+        """How many elements a mask leaves."""
+        assert rows.mask is not None
+        return self._total(rows.mask, node)
+
+    def _variance(self, rows: Rows, node: ast.expr) -> ast.expr:
+        mean = self._state.kept(self._mean(rows, node))
+        return self._mean(rows.applied("subtract", mean).applied("square"), node)
+
+    def _deviation(self, rows: Rows, node: ast.expr) -> ast.expr:
+        return ast.Call(attribute("kapi_np", "sqrt"), [self._variance(rows, node)], [])
+
+    def _norm(self, rows: Rows, node: ast.expr) -> ast.expr:
+        squares = self._total(rows.applied("square"), node, in_floats=True)
+        return ast.Call(attribute("kapi_np", "sqrt"), [squares], [])
+
+    def _count(self, rows: Rows, node: ast.expr) -> ast.expr:
+        return self._total(rows.applied("not_equal", zero(), is_bool=True), node)
+
+    def _range(self, rows: Rows, node: ast.expr) -> ast.expr:
+        largest = self._state.kept(self._extremum(ast.Gt)(rows, node))
+        return ast.BinOp(largest, ast.Sub(), self._extremum(ast.Lt)(rows, node))
+
+    def _extremum(self, order: type[ast.cmpop], *, place: bool = False) -> Callable[[Rows, ast.expr], ast.expr]:
+        """The least or largest element, or its place; one that is not a number is both, as in NumPy."""
+
+        def make(rows: Rows, node: ast.expr) -> ast.expr:
+            first = rows.element([zero() for _ in rows.lengths])
+            names = self._state.new("e")
+
+            def update(totals: Sequence[str], element: ast.expr, at: Sequence[ast.expr]) -> list[ast.stmt]:
+                best, here = variable(totals[-1]), variable(names)
+                is_nan = ast.Compare(here, [ast.NotEq()], [variable(names)])
+                is_first_nan = ast.BoolOp(ast.And(), [is_nan, ast.Compare(best, [ast.Eq()], [variable(totals[-1])])])
+                better = ast.BoolOp(ast.Or(), [ast.Compare(here, [order()], [best]), is_first_nan])
+                kept: list[ast.stmt] = [ast.Assign([ast.Name(totals[-1], ast.Store())], variable(names))]
+                if place:
+                    kept.append(ast.Assign([ast.Name(totals[0], ast.Store())], _flat(rows, at)))
+                return [ast.Assign([ast.Name(names, ast.Store())], element), ast.If(better, kept, [])]
+
+            return self._loop(rows, node, [zero(), first] if place else [first], update)
+
+        return make
+
+    def _truth(self, rows: Rows, node: ast.expr, *, is_any: bool) -> ast.expr:
+        def update(totals: Sequence[str], element: ast.expr, at: Sequence[ast.expr]) -> list[ast.stmt]:
+            changed = ast.Compare(element, [ast.NotEq() if is_any else ast.Eq()], [zero()])
+            return [ast.If(changed, [ast.Assign([ast.Name(totals[0], ast.Store())], ast.Constant(is_any))], [])]
+
+        return self._loop(rows, node, [ast.Constant(not is_any)], update)
+
+    def _loop(
+        self,
+        rows: Rows,
+        node: ast.expr,
+        starts: Sequence[ast.expr],
+        update: Callable[[Sequence[str], ast.expr, Sequence[ast.expr]], list[ast.stmt]],
+    ) -> ast.expr:
+        """A loop over all elements, and the first of the variables that it updates."""
+        totals = [self._state.new("r") for _ in starts]
+        for total, start in zip(totals, starts, strict=True):
+            self._state.assigned(total, ast.copy_location(start, node))
+        counters = [self._state.new("k") for _ in rows.lengths]
+        at: list[ast.expr] = [variable(each) for each in counters]
+        body = update(totals, rows.element(at), at)
+        if rows.mask is not None:
+            body = [ast.If(rows.mask.broadcast_at(rows.lengths, rows.ones, at), body, [])]
+        for counter, length in zip(reversed(counters), reversed(rows.lengths), strict=True):
+            steps = ast.Call(variable("range"), [copy.deepcopy(length)], [])
+            body = [ast.For(ast.Name(counter, ast.Store()), steps, body, [])]
+        self._state.put_before(body[0], node)
+        return variable(totals[0])
+
+
+def _size(rows: Rows) -> ast.expr:
+    size: ast.expr = ast.Constant(1)
+    for length in rows.lengths:
+        size = times(copy.deepcopy(length), size)
+    return size
+
+
+def _flat(rows: Rows, at: Sequence[ast.expr]) -> ast.expr:
+    place: ast.expr = zero()
+    for number, (index, length) in enumerate(zip(at, rows.lengths, strict=True)):
+        place = plus(times(place, copy.deepcopy(length)) if number else place, copy.deepcopy(index))
+    return place
+
+
+_OF_SELECTIONS = {"sum", "prod", "mean", "var", "std", "linalg.norm", "count_nonzero", "any", "all"}
+"""The reductions that have a value of no element."""
+
+_MADE: dict[str, Callable[[RowReductions, Rows, ast.expr], ast.expr]] = {
+    "sum": RowReductions._total,
+    "prod": RowReductions._product,
+    "mean": RowReductions._mean,
+    "var": RowReductions._variance,
+    "std": RowReductions._deviation,
+    "linalg.norm": RowReductions._norm,
+    "count_nonzero": RowReductions._count,
+    "ptp": RowReductions._range,
+    "min": lambda self, rows, node: self._extremum(ast.Lt)(rows, node),
+    "max": lambda self, rows, node: self._extremum(ast.Gt)(rows, node),
+    "argmin": lambda self, rows, node: self._extremum(ast.Lt, place=True)(rows, node),
+    "argmax": lambda self, rows, node: self._extremum(ast.Gt, place=True)(rows, node),
+    "any": lambda self, rows, node: self._truth(rows, node, is_any=True),
+    "all": lambda self, rows, node: self._truth(rows, node, is_any=False),
+}
+"""The reductions by NumPy's names."""

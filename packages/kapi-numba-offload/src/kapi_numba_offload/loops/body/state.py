@@ -1,0 +1,183 @@
+"""What is known while the body of a loop is rewritten, and the statements that come before the one at hand."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.analysis.numpy_functions import numpy_name
+from kapi_numba_offload.loops.body.lower_bounds import LowerBounds
+from kapi_numba_offload.loops.body.syntax_parts import variable
+from kapi_numba_offload.loops.body.views import ArrayPart, Rows
+
+__all__ = ["ArrayFacts", "BodyState", "NotInKernelError"]
+
+
+class NotInKernelError(Exception):
+    """What a kernel lacks, with its line."""
+
+    def __init__(self, text: str, node: ast.AST) -> None:
+        super().__init__(text)
+        self.line = getattr(node, "lineno", 0)
+
+
+class ArrayFacts:
+    """What a kernel is made for, of one array.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype or None
+        Type of its elements; None for a work-item's own array, whose type the kernel's inference finds.
+    ones : sequence of bool or None
+        For each axis whether it has one element; None if that is not known.
+    """
+
+    __slots__ = ("dtype", "ones")
+
+    def __init__(self, dtype: np.dtype[Any] | None, ones: Sequence[bool | None]) -> None:
+        self.dtype, self.ones = dtype, tuple(ones)
+
+
+class BodyState:
+    """Names, arrays and views of a loop's body.
+
+    Parameters
+    ----------
+    names : Names
+        What the function's names mean.
+    arrays : mapping of str to ArrayFacts
+        The arrays that the body reads or writes.
+    lower : mapping of str to int
+        Variables that are never below a number.
+    body : sequence of ast.stmt
+        The loop's body as written.
+    constants : mapping of str to int
+        Variables whose values the kernel is made for.
+
+    Attributes
+    ----------
+    arrays : dict
+        As above, and the work-item's own arrays as they are met.
+    views : dict of str to ArrayPart
+        Variables that are parts of arrays.
+    expressions : dict of str to Rows
+        Variables that are expressions of arrays, computed where an element is used.
+    before : list of ast.stmt
+        Statements that come before the one at hand.
+    is_put_off : bool
+        Whether the expression at hand is used later, when the variables of its indices may have changed.
+    """
+
+    def __init__(
+        self,
+        names: Names,
+        arrays: Mapping[str, ArrayFacts],
+        lower: Mapping[str, int],
+        body: Sequence[ast.stmt],
+        constants: Mapping[str, int],
+    ) -> None:
+        self.names = names
+        self.constants = constants
+        self.arrays = dict(arrays)
+        self.lower = LowerBounds(names, lower)
+        self.views: dict[str, ArrayPart] = {}
+        self.expressions: dict[str, Rows] = {}
+        self.before: list[ast.stmt] = []
+        self.is_put_off = False
+        self._count = 0
+        nodes = [node for statement in body for node in ast.walk(statement)]
+        self._assignments = Counter(
+            each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+        )
+        self.lower.assigned_once = {name for name in self._assignments if self.is_assigned_once(name)}
+        self.stored_to = _stored_to(nodes)
+
+    def is_assigned_once(self, name: str) -> bool:
+        """Whether the body has one assignment to the variable."""
+        return self._assignments[name] == 1
+
+    def is_constant(self, node: ast.expr) -> bool:
+        """Whether an expression, of numbers and variables that are only read, has one value in all of an iteration."""
+        return all(
+            isinstance(each, (ast.Constant, ast.operator, ast.unaryop, ast.BinOp, ast.UnaryOp, ast.expr_context))
+            or (isinstance(each, ast.Name) and not self._assignments[each.id])
+            for each in ast.walk(node)
+        )
+
+    def new(self, letter: str) -> str:
+        """A variable's name that the author has not."""
+        self._count += 1
+        return f"kapi_{letter}{self._count}"
+
+    def kept(self, value: ast.expr) -> ast.expr:
+        """A variable with the value of an expression, assigned before the statement; constants stay."""
+        if isinstance(value, (ast.Constant, ast.Name)):
+            return value
+        return self.assigned(self.new("t"), value)
+
+    def frozen(self, value: ast.expr) -> ast.expr:
+        """An expression for the value that `value` has here, wherever it is used."""
+        return value if self.is_constant(value) else self.assigned(self.new("t"), value)
+
+    def assigned(self, name: str, value: ast.expr) -> ast.expr:
+        """The variable `name`, assigned before the statement."""
+        self.put_before(ast.Assign([ast.Name(name, ast.Store())], value), value)
+        return variable(name)
+
+    def put_before(self, statement: ast.stmt, where: ast.AST) -> None:
+        """Put a statement before the one at hand, at the line of `where`."""
+        line = getattr(where, "lineno", 1)
+        for each in ast.walk(statement):
+            if isinstance(each, (ast.stmt, ast.expr)) and not hasattr(each, "lineno"):
+                each.lineno = each.end_lineno = line
+                each.col_offset = each.end_col_offset = 0
+        self.before.append(statement)
+
+    def numpy_name(self, node: ast.Call) -> str | None:
+        """NumPy's name of the function that is called."""
+        function = self.names.value(node.func)
+        return None if function is UNKNOWN else numpy_name(function)
+
+
+def _stored_to(nodes: Sequence[ast.AST]) -> set[str]:
+    """Variables through which elements may be stored, and those that they were made of."""
+    stored = {
+        root
+        for each in nodes
+        if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store) and (root := _root(each)) is not None
+    }
+    stored |= {
+        each.target.id for each in nodes if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
+    }
+    # What is given to a function may be stored to there.
+    stored |= {
+        given.id
+        for each in nodes
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id not in vars(builtins)
+        for given in each.args
+        if isinstance(given, ast.Name)
+    }
+    links = [
+        (each.targets[0].id, root)
+        for each in nodes
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
+        if (root := _root(each.value)) is not None
+    ]
+    while True:
+        more = {root for name, root in links if name in stored} - stored
+        if not more:
+            return stored
+        stored |= more
+
+
+def _root(node: ast.expr) -> str | None:
+    """The variable of which a subscript or attribute is a part."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None

@@ -1,0 +1,304 @@
+"""From the body of a parallel loop to statements over elements: slices become loops, negative indices wrap.
+
+What the kernel language has not, whole rows of arrays above all, is written out here with the ranks of the arrays in
+hand; everything else stays as its author wrote it.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numba
+
+from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.loops.body.inlining import Inliner
+from kapi_numba_offload.loops.body.loops_over_rows import as_loop_over_indices
+from kapi_numba_offload.loops.body.private_arrays import private_array
+from kapi_numba_offload.loops.body.row_expressions import RowExpressions
+from kapi_numba_offload.loops.body.shared_elements import SharedElements, as_update
+from kapi_numba_offload.loops.body.state import ArrayFacts, BodyState, NotInKernelError
+from kapi_numba_offload.loops.body.syntax_parts import call_of, variable
+from kapi_numba_offload.loops.body.views import ArrayPart, Rows
+
+__all__ = ["BodyRewriter"]
+
+
+class BodyRewriter:
+    """Rewrites the body of a loop for arrays of known ranks.
+
+    Parameters
+    ----------
+    names : Names
+        What the function's names mean.
+    arrays : mapping of str to ArrayFacts
+        The arrays that the body reads or writes.
+    lower : mapping of str to int
+        Variables that are never below a number: loop variables, and numbers known when the loop is launched.
+    body : sequence of ast.stmt
+        The loop's body.
+    constants : mapping of str to int, optional
+        Variables whose values the kernel is made for: the lengths of a work-item's own arrays.
+    parallel : sequence of str
+        The variables of the parallel loops.
+
+    Attributes
+    ----------
+    outside : dict
+        Names that the body has beside the function's own, and what they stand for.
+    late_reads, stored_to : set of str
+        Arrays whose elements are read later than the author says, and arrays that elements are stored to: no two of
+        them may share memory.
+    row_reads : set of tuple
+        Array that elements of a row are made of, array that the row is stored to, and whether both are the same part:
+        if so, they may be the same view, and else they may share no memory.
+    """
+
+    def __init__(
+        self,
+        names: Names,
+        arrays: Mapping[str, ArrayFacts],
+        lower: Mapping[str, int],
+        body: Sequence[ast.stmt],
+        constants: Mapping[str, int] | None = None,
+        parallel: Sequence[str] = (),
+    ) -> None:
+        self._shared = SharedElements(arrays, parallel)
+        inliner = Inliner(names, {name: len(facts.ones) for name, facts in arrays.items()})
+        self._body = inliner.block([copy.deepcopy(each) for each in body])
+        self.outside = inliner.outside
+        names = names.with_outside(inliner.outside)
+        self._state = BodyState(names, arrays, lower, self._body, constants or {})
+        self._names = names
+        self._expressions = RowExpressions(self._state)
+        self._views = self._expressions.views
+        self.stored_to = self._state.stored_to & set(arrays)
+        self.late_reads: set[str] = set()
+        self.row_reads: set[tuple[str, str, bool]] = set()
+
+    def run(self) -> list[ast.stmt]:
+        """The body, rewritten.
+
+        Raises
+        ------
+        NotInKernelError
+            If it cannot be written with elements.
+        """
+        return self._block(self._body)
+
+    def _block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        state = self._state
+        for statement in statements:
+            outer, state.before = state.before, []
+            rewritten = self._statement(statement)
+            made += state.before + rewritten
+            state.before = outer
+        return made or [ast.Pass()]
+
+    def _statement(self, node: ast.stmt) -> list[ast.stmt]:
+        scalar = self._expressions.scalar
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            return self._assign(node, node.targets[0], node.value)
+        if isinstance(node, ast.AugAssign):
+            return self._in_place(node)
+        if isinstance(node, ast.For):
+            return self._for(node)
+        if isinstance(node, ast.While):
+            count = len(self._state.before)
+            node.test = scalar(node.test)
+            if len(self._state.before) != count:
+                raise NotInKernelError("a reduction in the condition of a while loop", node)
+            node.body = self._block(node.body)
+            return [node]
+        if isinstance(node, ast.If):
+            node.test = scalar(node.test)
+            node.body = self._block(node.body)
+            node.orelse = self._block(node.orelse) if node.orelse else []
+            return [node]
+        if isinstance(node, ast.Return):
+            raise NotInKernelError("a return from within the loop", node)
+        if isinstance(node, ast.FunctionDef):
+            return [node]
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, ast.expr):
+                setattr(node, field, scalar(value))
+        return [node]
+
+    def _for(self, node: ast.For) -> list[ast.stmt]:
+        node = as_loop_over_indices(self._state, self._expressions, node)
+        node.iter = self._expressions.scalar(node.iter)
+        if isinstance(node.iter, ast.Call) and self._names.value(node.iter.func) is numba.prange:
+            # In an iteration, one after another.
+            node.iter.func = ast.copy_location(variable("range"), node.iter.func)
+        self._state.lower.take_loop(node)
+        node.body = self._block(node.body)
+        node.orelse = self._block(node.orelse) if node.orelse else []
+        return [node]
+
+    # ------------------------------------------------------------------------------------------ assignments
+
+    def _assign(self, node: ast.Assign, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
+        if isinstance(target, ast.Name):
+            return self._assign_variable(node, target.id, value)
+        if isinstance(target, ast.Subscript):
+            update = as_update(node)
+            if update is not None:
+                return self._in_place(update)
+            view = self._views.of(target)
+            if view is None:
+                raise NotInKernelError("an assignment to something that is no array", node)
+            if view.order:
+                product = self._product(target, view, value, None, node)
+                return product or self._loops(view, value, self._expressions.rows(value), None, node)
+            node.targets = [self._views.stored(view, [], node)]
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            node.targets = [self._stored_part(target, node)]
+        node.value = self._expressions.scalar(value)
+        return [node]
+
+    def _stored_part(self, target: ast.expr, node: ast.stmt) -> ast.expr:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            target.elts = [self._stored_part(each, node) for each in target.elts]
+        elif isinstance(target, ast.Subscript):
+            view = self._views.of(target)
+            if view is None or view.order:
+                raise NotInKernelError("an assignment of several parts of arrays at once", node)
+            return self._views.stored(view, [], node)
+        return target
+
+    def _assign_variable(self, node: ast.Assign, name: str, value: ast.expr) -> list[ast.stmt]:
+        state = self._state
+        made = private_array(state, name, value)
+        if made is not None:
+            node.value, number = made
+            if number is None:
+                return [node]
+            whole = self._views.of(variable(name))
+            assert whole is not None
+            return [node, *self._loops(whole, number, None, None, node)]
+        view = None if self._expressions.is_selection(value) else self._views.of(value)
+        if view is not None and view.order:
+            self._views.bind(name, view, node)
+            return []
+        state.is_put_off = True
+        rows = self._expressions.rows(value)
+        state.is_put_off = False
+        if rows is not None:
+            self._put_off(name, rows, node)
+            return []
+        if name in state.views or name in state.expressions:
+            raise NotInKernelError(f"variable {name} for arrays and numbers", node)
+        node.value = self._expressions.scalar(value)
+        state.lower.take_assignment(name, value)
+        return [node]
+
+    def _put_off(self, name: str, rows: Rows, node: ast.stmt) -> None:
+        """Let a variable be an expression whose elements are computed where they are used."""
+        state = self._state
+        read = {array for array, _ in rows.arrays}
+        if not state.is_assigned_once(name) or name in state.stored_to or read & state.stored_to:
+            raise NotInKernelError("a temporary array of a length that only the launch knows", node)
+        self.late_reads |= read
+        lengths = tuple(map(state.frozen, rows.lengths))
+        state.expressions[name] = replace(rows, lengths=lengths)
+
+    def _in_place(self, node: ast.AugAssign) -> list[ast.stmt]:
+        target = node.target
+        as_read = copy.deepcopy(target)
+        assert isinstance(as_read, (ast.Name, ast.Subscript))
+        as_read.ctx = ast.Load()
+        view = self._views.of(as_read)
+        if view is None or (isinstance(target, ast.Name) and not view.axes):
+            node.value = self._expressions.scalar(node.value)
+            return [node]
+        product = self._product(as_read, view, node.value, node.op, node) if view.order else None
+        if product is not None:
+            return product
+        rows = self._expressions.rows(node.value)
+        if view.order:
+            return self._loops(view, node.value, rows, node.op, node)
+        is_atomic = self._shared.needs_atomic(view, node.op, node.value)
+        node.target, node.value = self._views.stored(view, [], node), self._expressions.scalar(node.value)
+        return [self._shared.atomic(node) if is_atomic else node]
+
+    def _product(
+        self, target: ast.expr, view: ArrayPart, value: ast.expr, operation: ast.operator | None, node: ast.stmt
+    ) -> list[ast.stmt] | None:
+        """A loop over the elements of a row that is assigned a row times a matrix, or a matrix times a column."""
+        factors = self._factors(value)
+        if factors is None or len(view.order) != 1:
+            return None
+        left, right = (copy.deepcopy(each) for each in factors)
+        rows = [each for factor in factors if (each := self._expressions.rows(factor)) is not None]
+        counter = self._state.new("k")
+        at = variable(counter)
+        ranks = tuple(len(each.lengths) for each in rows)
+        if ranks == (1, 2):
+            right = ast.Subscript(right, ast.Tuple([ast.Slice(None, None, None), at], ast.Load()), ast.Load())
+        elif ranks == (2, 1):
+            left = ast.Subscript(left, at, ast.Load())
+        else:
+            return None
+        read = {name for each in rows for name, _ in each.arrays}
+        if view.array in read:
+            raise NotInKernelError("a product of an array assigned to a part of it", node)
+        # The product is there before any of it is stored.
+        self.row_reads |= {(name, view.array, False) for name in read}
+        owner = copy.deepcopy(target)
+        assert isinstance(owner, (ast.Name, ast.Subscript))
+        owner.ctx = ast.Load()
+        element, number = ast.Subscript(owner, at, ast.Store()), ast.BinOp(left, ast.MatMult(), right)
+        stored: ast.stmt = (
+            ast.Assign([element], number) if operation is None else ast.AugAssign(element, operation, number)
+        )
+        self._state.lower.take_counter(counter)
+        steps = call_of("range", copy.deepcopy(view.free[0].length))
+        loop = ast.For(ast.Name(counter, ast.Store()), steps, [stored], [])
+        return self._for(ast.fix_missing_locations(ast.copy_location(loop, node)))
+
+    def _factors(self, value: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+        """The factors of a product of matrices; None for anything else."""
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.MatMult):
+            return value.left, value.right
+        is_product = isinstance(value, ast.Call) and self._state.numpy_name(value) in ("dot", "matmul")
+        if isinstance(value, ast.Call) and is_product and len(value.args) == 2 and not value.keywords:
+            return value.args[0], value.args[1]
+        return None
+
+    def _loops(
+        self, view: ArrayPart, value: ast.expr, rows: Rows | None, operation: ast.operator | None, node: ast.stmt
+    ) -> list[ast.stmt]:
+        """Loops over the elements of a view that is assigned to."""
+        spelled = self._views.text(view)
+        if rows is not None and rows.mask is not None:
+            raise NotInKernelError("an assignment of what a mask selects", node)
+        if rows is not None and any(
+            name == view.array and text != spelled and not self._views.is_beside(text, spelled)
+            for name, text in rows.arrays
+        ):
+            raise NotInKernelError("an assignment of one part of an array to another part of it", node)
+        if rows is not None:
+            self.row_reads |= {(name, view.array, text == spelled) for name, text in rows.arrays if name != view.array}
+        counters = [self._state.new("k") for _ in view.order]
+        at: list[ast.expr] = [variable(each) for each in counters]
+        if rows is None:
+            source = self._state.frozen(self._expressions.scalar(value))
+        else:
+            if len(rows.lengths) > len(at):
+                raise NotInKernelError("an assignment of an array of higher rank", node)
+            free = view.free
+            source = rows.broadcast_at([each.length for each in free], [each.is_one for each in free], at)
+        element = self._views.stored(view, at, node)
+        inner: ast.stmt = (
+            ast.Assign([element], source) if operation is None else ast.AugAssign(element, operation, source)
+        )
+        inner = ast.copy_location(inner, node)
+        if isinstance(inner, ast.AugAssign) and self._shared.needs_atomic(view, inner.op, value):
+            inner = self._shared.atomic(inner)
+        for counter, axis in zip(reversed(counters), reversed(view.free), strict=True):
+            steps = call_of("range", copy.deepcopy(axis.length))
+            inner = ast.copy_location(ast.For(ast.Name(counter, ast.Store()), steps, [inner], []), node)
+        return [inner]

@@ -1,0 +1,213 @@
+"""Parts of arrays in the body of a loop: views, rows of elements, and the index arithmetic that kernels do for them."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kapi_numba_offload.elements.expression import Apply, Const, Leaf, Node
+from kapi_numba_offload.elements.spelling import syntax_of
+from kapi_numba_offload.loops.body.syntax_parts import or_zero
+
+__all__ = ["HELPERS", "FixedAxis", "FreeAxis", "RowLeaf", "Rows", "ArrayPart", "number_leaf"]
+
+
+def wrapped_index(index: Any, length: Any) -> Any:
+    """An index that may count from the end, from the start."""
+    return index + length if index < 0 else index
+
+
+def slice_bound(bound: Any, length: Any) -> Any:
+    """A bound of a slice of positive step, between 0 and the length."""
+    counted = bound + length if bound < 0 else bound
+    return max(0, min(counted, length))
+
+
+def slice_bound_down(bound: Any, length: Any) -> Any:
+    """A bound of a slice of negative step, between -1 and the last index."""
+    counted = bound + length if bound < 0 else bound
+    return max(-1, min(counted, length - 1))
+
+
+def slice_length(start: Any, stop: Any, step: Any) -> Any:
+    """How many elements a slice of positive step has."""
+    return max(0, (stop - start + step - 1) // step)
+
+
+def slice_length_down(start: Any, stop: Any, step: Any) -> Any:
+    """How many elements a slice has that goes down by `step`."""
+    return max(0, (start - stop + step - 1) // step)
+
+
+HELPERS: dict[str, Any] = {
+    "kapi_np": np,
+    "kapi_wrapped_index": wrapped_index,
+    "kapi_slice_bound": slice_bound,
+    "kapi_slice_bound_down": slice_bound_down,
+    "kapi_slice_length": slice_length,
+    "kapi_slice_length_down": slice_length_down,
+}
+"""What the rewritten body names beside what its author does."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedAxis:
+    """An axis of an array at one index."""
+
+    index: ast.expr
+
+
+@dataclass(frozen=True, slots=True)
+class FreeAxis:
+    """An axis of an array, or a slice of it.
+
+    Attributes
+    ----------
+    start, step, length : ast.expr
+        Its first index, the distance between two, and their number.
+    is_one : bool or None
+        Whether it has one element, which then serves all of another operand's; None if only the launch knows.
+    """
+
+    start: ast.expr
+    step: ast.expr
+    length: ast.expr
+    is_one: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayPart:
+    """Part of an array.
+
+    Attributes
+    ----------
+    array : str
+        The array.
+    axes : tuple of FixedAxis and FreeAxis
+        Its axes, in its own order.
+    order : tuple of int or None
+        The view's axes as numbers of the array's; None for a new axis of one element.
+    """
+
+    array: str
+    axes: tuple[FixedAxis | FreeAxis, ...]
+    order: tuple[int | None, ...]
+
+    @property
+    def free(self) -> list[FreeAxis]:
+        """The view's axes."""
+        return [_NEW_AXIS if number is None else self._axis(number) for number in self.order]
+
+    def _axis(self, number: int) -> FreeAxis:
+        axis = self.axes[number]
+        assert isinstance(axis, FreeAxis)
+        return axis
+
+
+_NEW_AXIS = FreeAxis(ast.Constant(0), ast.Constant(1), ast.Constant(1), True)
+
+
+@dataclass(frozen=True, slots=True)
+class RowLeaf:
+    """An operand of `Rows`: part of an array, or a number.
+
+    Attributes
+    ----------
+    lengths, ones : tuple
+        As those of `Rows`; empty for a number.
+    element : callable
+        Its element at given indices.
+    """
+
+    lengths: tuple[ast.expr, ...]
+    ones: tuple[bool | None, ...]
+    element: Callable[[Sequence[ast.expr]], ast.expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An element expression of rank 1 or more.
+
+    Attributes
+    ----------
+    lengths : tuple of ast.expr
+        Those of its axes.
+    ones : tuple of bool or None
+        Whether each has one element; None if only the launch knows.
+    node : Node
+        The expression.
+    leaves : tuple of RowLeaf
+        Its operands.
+    arrays : frozenset of (str, str)
+        What it reads: array and text of the part of it.
+    is_bool : bool
+        Whether its elements are truth values.
+    mask : Rows or None
+        The truth values, of the same axes, of the elements that there are; None if there are all of them.
+    """
+
+    lengths: tuple[ast.expr, ...]
+    ones: tuple[bool | None, ...]
+    node: Node
+    leaves: tuple[RowLeaf, ...]
+    arrays: frozenset[tuple[str, str]]
+    is_bool: bool = False
+    mask: Rows | None = None
+
+    def element(self, at: Sequence[ast.expr]) -> ast.expr:
+        """Its element at given indices."""
+        return self._element(self.node, at)
+
+    def _element(self, node: Node, at: Sequence[ast.expr]) -> ast.expr:
+        if isinstance(node, Leaf):
+            leaf = self.leaves[node.index]
+            return leaf.element(_at_of(leaf, self.lengths, self.ones, at))
+        if isinstance(node, Const):
+            return ast.Constant(node.value)
+        assert isinstance(node, Apply)
+        return syntax_of(node.name, [self._element(each, at) for each in node.operands])
+
+    def broadcast_at(
+        self, lengths: Sequence[ast.expr], ones: Sequence[bool | None], at: Sequence[ast.expr]
+    ) -> ast.expr:
+        """Its element for an index of a result, whose axes may be longer and more."""
+        return self.element(_at_of(self, lengths, ones, at))
+
+    def applied(self, name: str, *others: Node | ast.expr, is_bool: bool = False) -> Rows:
+        """An operation of it and of numbers."""
+        leaves, operands = list(self.leaves), [self.node]
+        for each in others:
+            if isinstance(each, ast.expr):
+                leaves.append(number_leaf(each))
+                operands.append(Leaf(len(leaves) - 1))
+            else:
+                operands.append(each)
+        return Rows(
+            self.lengths, self.ones, Apply(name, tuple(operands)), tuple(leaves), self.arrays, is_bool, self.mask
+        )
+
+
+def number_leaf(value: ast.expr) -> RowLeaf:
+    """A number as an operand."""
+    return RowLeaf((), (), lambda at: copy.deepcopy(value))
+
+
+def _at_of(
+    rows: Rows | RowLeaf, lengths: Sequence[ast.expr], ones: Sequence[bool | None], at: Sequence[ast.expr]
+) -> list[ast.expr]:
+    lead = len(at) - len(rows.lengths)
+    found: list[ast.expr] = []
+    for axis, (length, is_one) in enumerate(zip(rows.lengths, rows.ones, strict=True)):
+        index = at[lead + axis]
+        if is_one is True:
+            found.append(ast.Constant(0))
+        elif is_one is False or ones[lead + axis] is True or ast.unparse(length) == ast.unparse(lengths[lead + axis]):
+            found.append(index)
+        else:
+            found.append(or_zero(index, length))
+    return found

@@ -1,0 +1,1 @@
+"""Loops on the host: over copies of the arrays, and what they leave."""

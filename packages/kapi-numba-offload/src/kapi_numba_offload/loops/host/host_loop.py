@@ -1,0 +1,186 @@
+"""A loop on the host: over copies of the USM arrays, compiled by Numba, and copied back."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+import dpnp
+import numba
+import numpy as np
+
+from _kapi_numba_hooks import NumbaError, as_dtype, numbas_call, types
+from kapi_numba_offload.analysis.effects import has_effects
+from kapi_numba_offload.analysis.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
+from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.analysis.numpy_functions import function_named, numpy_name
+from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
+from kapi_numba_offload.loops.host.loop_exits import function_body
+from kapi_numba_offload.loops.loop_syntax import variables_of
+from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES
+from kapi_numba_offload.run.usm import is_reachable
+
+__all__ = ["HostLoop", "has_aliases"]
+
+
+class HostLoop:
+    """A loop as a function of its own.
+
+    Parameters
+    ----------
+    function : function
+        That the loop is in.
+    names : Names
+        What its names mean.
+    loop : ast.stmt
+        The loop.
+    bounds : sequence of str
+        Parameters for the arguments of `prange`, first.
+    given : sequence of str
+        Variables that it reads or may leave as they are: further parameters.
+    returned : sequence of str
+        Variables whose values it leaves.
+    parallel : bool
+        Whether it is over `prange`.
+    flagged : sequence of str
+        Those of `returned` that may have no value afterwards.
+    options : mapping, optional
+        Options for `numba.njit`.
+
+    Attributes
+    ----------
+    moved : int
+        Bytes copied between host and device by the latest run.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        names: Names,
+        loop: ast.stmt,
+        bounds: Sequence[str],
+        given: Sequence[str],
+        returned: Sequence[str],
+        *,
+        parallel: bool,
+        flagged: Sequence[str] = (),
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.given = tuple(given)
+        name = f"{function.__name__ if function.__name__.isidentifier() else 'lambda_'}_line_{loop.lineno}"
+        definition = ast.parse(f"def {name}({', '.join((*bounds, *given))}): pass").body[0]
+        assert isinstance(definition, ast.FunctionDef)
+        definition.body = function_body(loop, returned, flagged)
+        module = ast.fix_missing_locations(ast.Module([definition], []))
+        scope: dict[str, Any] = {}
+        outside = _as_host_has_it({**function.__globals__, **names.closure}, variables_of([loop], ast.Load))
+        exec(compile(module, function.__code__.co_filename, "exec"), outside, scope)
+        self.function: FunctionType = scope[name]
+        self._compiled = numba.njit(**{**(options or {}), "parallel": parallel})(self.function)
+        self._refused = False
+        self._loop, self._returned = loop, tuple(returned)
+        self._first = len(definition.body[-1].value.elts) - len(returned) - len(flagged)  # type: ignore[attr-defined]
+        self._dtypes: dict[frozenset[tuple[str, Dtypes]], dict[str, Dtypes]] = {}
+        self.moved = 0
+        subscripts = [each for each in ast.walk(loop) if isinstance(each, ast.Subscript)]
+        stored = {
+            each.value.id
+            for each in subscripts
+            if isinstance(each.value, ast.Name) and not isinstance(each.ctx, ast.Load)
+        }
+        stored |= {
+            each.target.id for each in ast.walk(loop)
+            if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
+        }  # fmt: skip
+        called = has_effects(loop, names)
+        # An array that is only read need not be copied back; one that is given to a function may be changed by it.
+        self._only_read = set() if called or has_aliases(loop) else set(self.given) - stored
+
+    @staticmethod
+    def how(values: Iterable[Any]) -> str:
+        """How it runs with such values, in words."""
+        return IN_PLACE if all(map(is_reachable, arrays_among(values))) else ON_COPIES
+
+    def run(self, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any] = ()) -> Any:
+        """Run the loop, and return the variables that it leaves, a single one as itself."""
+        values = self.leave(bounds, captured, initial)
+        return values[0] if len(values) == 1 else values
+
+    def leave(
+        self, bounds: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any] = (), *, compiled: bool = True
+    ) -> tuple[Any, ...]:
+        """Run the loop, compiled or by Python, and return all that it leaves: see `loop_exits.function_body`."""
+        given = [*captured, *initial]
+        copies = HostCopies(arrays_among(given))
+        args = [copies.on_host(each) for each in given]
+        self.moved = copies.size
+        try:
+            if compiled:
+                result = self._call([*bounds, *args])
+                result = self._with_numpy_s(result, [*bounds, *args], given)
+            else:
+                result = self.function(*bounds, *args)
+        finally:  # what was stored before an exception stays stored
+            for name, array in zip(self.given, given, strict=True):
+                if name not in self._only_read:
+                    self.moved += copies.copy_back(array)
+        return tuple(copies.on_device(each) for each in result)
+
+    def _call(self, args: Sequence[Any]) -> Any:
+        if not self._refused:
+            try:
+                return numbas_call(self._compiled, *args)
+            except NumbaError:
+                self._refused = True  # Numba cannot compile it for NumPy arrays; Python runs anything
+        return self.function(*args)
+
+    def _with_numpy_s(self, result: tuple[Any, ...], args: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
+        """The values with NumPy's numbers in the place of Numba's, where the loop in Python would leave such."""
+        if self._refused or not any(value.__class__ in (int, float, complex) for value in result):
+            return result
+        compiled = self._compiled.overloads.get(tuple(map(self._compiled.typeof_pyval, args)))
+        if compiled is None:
+            return result
+        before = frozenset(
+            (name, frozenset((value.dtype.name,)))
+            for name, value in zip(self.given, given, strict=True)
+            if isinstance(getattr(value, "dtype", None), np.dtype)
+        )
+        if before not in self._dtypes:
+            self._dtypes[before] = dtypes_after(self._loop, dict(before))
+        dtypes = self._dtypes[before]
+        values = list(result)
+        for number, name in enumerate(self._returned, self._first):
+            type_ = compiled.signature.return_type[number]
+            type_ = type_.type if isinstance(type_, types.Optional) else type_
+            if values[number].__class__ in (int, float, complex) and isinstance(type_, types.Number):
+                values[number] = as_numpy_has_it(values[number], as_dtype(type_), dtypes.get(name, frozenset()))
+        return tuple(values)
+
+
+def _as_host_has_it(outside: dict[str, Any], named: Iterable[str]) -> dict[str, Any]:
+    """Globals with NumPy in the place of dpnp, and its functions in the place of dpnp's: arrays are NumPy's there."""
+    for name in named:
+        value = outside.get(name)
+        if value is dpnp:
+            outside[name] = np
+        elif (own := numpy_name(value)) is not None and function_named(own, on_device=True) is value:
+            outside[name] = function_named(own, on_device=False) or value
+    return outside
+
+
+def has_aliases(loop: ast.AST) -> bool:
+    """Whether the loop may store to an array under another name than its parameter's."""
+    of_arrays = (ast.Name, ast.Subscript, ast.Attribute, ast.Tuple, ast.IfExp)
+    return any(
+        (
+            isinstance(each, ast.Assign)
+            and isinstance(each.value, of_arrays)
+            and not all(isinstance(target, ast.Subscript) for target in each.targets)
+        )
+        or isinstance(each, (ast.NamedExpr, ast.With))
+        or (isinstance(each, ast.For) and not isinstance(each.iter, ast.Call))
+        for each in ast.walk(loop)
+    )

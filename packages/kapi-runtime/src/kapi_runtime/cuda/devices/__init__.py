@@ -1,0 +1,1 @@
+"""CUDA devices, and the driver that all of the platform calls."""

@@ -1,0 +1,70 @@
+"""What a module's code takes for granted of every launch, beyond the types of its arguments.
+
+Code for ids of 31 bits, and for arrays that are read and share nothing with what is written, is faster where the
+target has it.  Nearly all launches keep both; the others get a module that takes nothing for granted.
+"""
+
+from __future__ import annotations
+
+from kapi_lowering import KernelModule
+from kapi_runtime.launch.arguments import Arguments
+from kapi_sim import KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
+from kapi_sim.language.usm_fields import ArrayFields, may_share
+
+__all__ = ["is_small", "reads_apart", "require_assumptions"]
+
+_SMALL = 2**31 - 2**16
+"""Extents below this fit 31 bits also when a launch is rounded up to whole work-groups."""
+
+
+def is_small(space: Range | NdRange, arguments: Arguments) -> bool:
+    """Whether the index space, and all arrays, have extents that 31 bits hold."""
+    whole = space if isinstance(space, Range) else space.global_range
+    if any(extent >= _SMALL for extent in whole):
+        return False
+    shapes = [value.shape for value in arguments.read if isinstance(value, (ArrayFields, LocalAccessor))]
+    return all(extent < _SMALL for shape in shapes for extent in shape)
+
+
+def reads_apart(module: KernelModule, arguments: Arguments) -> bool:
+    """Whether what the kernel only reads may share no byte with what it writes; the spans decide."""
+    arrays = [
+        (value.span, parameter.is_written)
+        for value, parameter in zip(arguments.read, module.parameters, strict=True)
+        if isinstance(value, ArrayFields)
+    ]
+    written = [span for span, is_written in arrays if is_written]
+    return not any(may_share(*span, *other) for span, is_written in arrays if not is_written for other in written)
+
+
+def require_assumptions(module: KernelModule, space: Range | NdRange, arguments: Arguments) -> None:
+    """Raise if a launch does not keep what a module takes for granted, which its target says.
+
+    Parameters
+    ----------
+    module : KernelModule
+        The compiled kernel.
+    space : Range or NdRange
+        Its index space.
+    arguments : Arguments
+        What it is given.
+
+    Raises
+    ------
+    LimitError
+        If an extent is too large.
+    KernelLaunchError
+        If an array that is read shares memory with one that is written.
+    """
+    if module.target.index_bits < 64 and not is_small(space, arguments):
+        raise LimitError(
+            f"index space and arrays of kernel `{module.name}` must have extents below {_SMALL}, which its target was "
+            "told, got a larger one: compile it for a target without `is_small`",
+            code="range-too-large",
+        )
+    if module.target.reads_apart and not reads_apart(module, arguments):
+        raise KernelLaunchError(
+            f"arrays that kernel `{module.name}` reads must share no memory with those that it writes, which its "
+            "target was told, got some that do: compile it for a target without `reads_apart`",
+            code="arguments-overlap",
+        )

@@ -1,0 +1,1 @@
+"""Memory of SYCL devices: arrays without dpnp, and what `kapi_runtime.memory` asks for."""

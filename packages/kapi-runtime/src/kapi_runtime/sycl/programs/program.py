@@ -1,0 +1,155 @@
+"""From a SPIR-V module to a kernel that a device can run, through dpctl."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
+
+from kapi_runtime.platform.log import building
+from kapi_runtime.platform.reset import on_reset
+from kapi_runtime.sycl.devices.device_summary import describe_device
+from kapi_runtime.sycl.programs.build_log import build_log
+from kapi_runtime.sycl.programs.geometry import MAX_WORK_ITEMS
+from kapi_sim.errors import DriverError, LimitError
+from kapi_sim.shown import shown
+from kapi_spirv import SpirvModule
+
+__all__ = ["DeviceKernel", "device_kernel"]
+
+_CAPACITY = 512
+
+# What a module may need that not every device has: SPIR-V capability, dpctl's aspect, and its name for
+# people.
+_ABILITIES = (
+    ("Float64", "has_aspect_fp64", "float64"),
+    ("Float16", "has_aspect_fp16", "float16"),
+    ("Int64Atomics", "has_aspect_atomic64", "64-bit atomics"),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceKernel:
+    """A kernel, built for one device and context, and the limits that its launches keep.
+
+    Attributes
+    ----------
+    module : SpirvModule
+        What it was built from.
+    sycl_kernel : dpctl.program.SyclKernel
+        What is submitted.
+    max_work_group_size : int
+        Largest work-group of this kernel on this device, in work-items.
+    max_work_item_sizes : tuple of int
+        Largest work-group along each of three dimensions, in work-items, the fastest last.
+    local_mem_size : int
+        Local memory of a work-group, in bytes.
+    compute_units : int
+        Parallel compute units of the device.
+    """
+
+    module: SpirvModule
+    sycl_kernel: Any
+    max_work_group_size: int
+    max_work_item_sizes: tuple[int, ...]
+    local_mem_size: int
+    compute_units: int
+
+    @property
+    def name(self) -> str:
+        """The kernel's name, for messages."""
+        return self.module.name
+
+    @property
+    def native(self) -> Any:
+        """The `dpctl.program.SyclKernel`."""
+        return self.sycl_kernel
+
+    @property
+    def max_work_items(self) -> int:
+        """Most work-items of one launch."""
+        return MAX_WORK_ITEMS
+
+
+_lock = threading.Lock()
+_kernels: OrderedDict[tuple[Any, Any, int], DeviceKernel] = OrderedDict()
+
+
+def device_kernel(module: SpirvModule, queue: Any) -> DeviceKernel:
+    """Return the module's kernel for the queue's device, built by the driver at the first call.
+
+    Parameters
+    ----------
+    module : SpirvModule
+        The compiled kernel.
+    queue : dpctl.SyclQueue
+        Its context and device are built for; another queue of theirs shares the kernel.
+
+    Raises
+    ------
+    DriverError
+        If the driver refuses the module; the message holds its build log.
+    LimitError
+        If the module needs what the device does not have.
+    """
+    device = queue.sycl_device
+    # The kernel kept in the cache keeps the module alive, so its id stays its own.
+    key = (queue.sycl_context, device, id(module))
+    with _lock:
+        kernel = _kernels.get(key)
+        if kernel is not None:
+            _kernels.move_to_end(key)
+            return kernel
+    with building(module.name, device, describe_device):
+        kernel = _build(module, queue, device)
+    with _lock:
+        kernel = _kernels.setdefault(key, kernel)
+        while len(_kernels) > _CAPACITY:
+            _kernels.popitem(last=False)
+    return kernel
+
+
+@on_reset
+def _forget(device: Any) -> None:
+    with _lock:
+        for key in [key for key in _kernels if key[1] == device]:
+            del _kernels[key]
+
+
+def _build(module: SpirvModule, queue: Any, device: Any) -> DeviceKernel:
+    for capability, aspect, ability in _ABILITIES:
+        if capability in module.capabilities and not getattr(device, aspect):
+            raise LimitError(
+                f"kernel `{module.name}` uses {ability}, which {describe_device(device)} does not have: "
+                "convert its arrays and numbers, or choose another device",
+                code="device-lacks",
+            )
+    try:
+        program = create_program_from_spirv(queue, module.code)
+    except SyclProgramCompilationError as error:
+        raise DriverError(
+            f"kernel `{module.name}` must be accepted by the driver of {describe_device(device)}, got its "
+            "refusal:\n"
+            f"{build_log(module.code, device)}",
+            code="build-refused",
+        ) from error
+    if not program.has_sycl_kernel(module.entry_point):
+        # Asking for a missing kernel gives a null reference, which ends the process when it is submitted.
+        raise DriverError(
+            f"kernel `{module.name}` must have the entry point {shown(module.entry_point)} in its SPIR-V module, "
+            "got a "
+            "module without it: this is a fault of the compiler, please report it",
+            code="entry-absent",
+        )
+    sycl_kernel = program.get_sycl_kernel(module.entry_point)
+    return DeviceKernel(
+        module=module,
+        sycl_kernel=sycl_kernel,
+        max_work_group_size=min(device.max_work_group_size, sycl_kernel.work_group_size),
+        max_work_item_sizes=tuple(device.max_work_item_sizes3d),
+        local_mem_size=device.local_mem_size,
+        compute_units=device.max_compute_units,
+    )

@@ -1,0 +1,191 @@
+"""Launches that wait for each other without dpctl, which is told of the last one when somebody asks.
+
+dpctl orders the work of Python's libraries on a queue by an order manager, which holds the events of all work that may
+be pending.  It asks each for its state whenever it is read or added to, and that would be most of a launch's cost.  But
+a launch that has waited for everything before it stands for all of that: while nobody else takes part, the next one
+needs to wait for it alone, and the order manager needs to know of none.  So the manager of a queue with launches
+becomes one that hands the last launch over to its keeper of events before anything is read of it, or added to it.
+
+A chain is a list: the event of the last launch; that of the last one handed over, which is the same one if nothing is
+to be handed over; the manager's own keeper; and what the launches use, with their events (see `keep_alive`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from types import FunctionType
+from typing import Any
+from weakref import WeakSet
+
+import dpctl
+from dpctl.utils import SequentialOrderManager
+
+from kapi_runtime.sycl.devices.fork import require_no_fork
+from kapi_runtime.sycl.native.structures import KEEPER
+from kapi_runtime.sycl.native.submission import ADD_EVENTS, DONE, GET_EVENTS, submission
+from kapi_runtime.sycl.queues import keep_alive
+
+__all__ = ["chain_of", "managers", "ordering_problem"]
+
+_STATE, _CHAIN = "_state", "kapi_chain"
+
+_map = getattr(SequentialOrderManager, "_map", None)
+managers: Callable[[], Any] = _map.get if isinstance(_map, ContextVar) else lambda: SequentialOrderManager
+"""Gives what has the order manager of each queue in this context: ``managers()[queue].kapi_chain`` is the short way."""
+
+_lock = threading.Lock()
+_known: WeakSet[Any] = WeakSet()
+_classes: dict[type, type | None] = {}
+
+
+def chain_of(queue: Any) -> list[Any] | None:
+    """Return the chain of a queue in this context.
+
+    Parameters
+    ----------
+    queue : dpctl.SyclQueue
+        Where launches are made.
+
+    Returns
+    -------
+    list or None
+        None where dpctl's order manager is not as expected, or not free yet: order must be kept by its own interface.
+
+    Raises
+    ------
+    ForkError
+        In a process that was forked after a device was used.
+    """
+    require_no_fork()
+    manager = SequentialOrderManager[queue]
+    with _lock:
+        chain: list[Any] | None = vars(manager).get(_CHAIN)
+        if chain is None and not hasattr(manager, "_kapi_chain"):
+            chain_s_class = _chained_class(type(manager))
+            keeper = vars(manager).get(_STATE)
+            if chain_s_class is None or not _is_native(keeper):
+                return None
+            _prepare(manager, chain_s_class, keeper)
+        if chain is None:
+            # From here on all threads use the new class; one may still be within a method of the old one.
+            if _is_in_use(type(manager).__bases__[0]):
+                return None
+            chain = vars(manager)[_CHAIN] = manager._kapi_chain
+            _known.add(manager)
+            keep_alive.hold_chain(queue, chain)
+    return chain
+
+
+def ordering_problem(queue: Any) -> str:
+    """Return why launches on a queue are ordered by dpctl alone, which is slow; empty if nothing speaks for that."""
+    manager = SequentialOrderManager[queue]
+    if hasattr(manager, _CHAIN) or _is_native(vars(manager).get(_STATE)):
+        return ""
+    return f"dpctl's order manager must be as it was in dpctl 0.22, got {dpctl.__version__} with another"
+
+
+def _prepare(manager: Any, class_: type, keeper: Any) -> None:
+    """Make a manager one of a chain that has no launches."""
+    manager._kapi_chain = [DONE, DONE, keeper, []]
+    manager.__class__ = class_
+
+
+def _is_native(keeper: Any) -> bool:
+    """Whether a keeper of events is compiled code, in whose calls no other thread runs Python."""
+    method = getattr(type(keeper), ADD_EVENTS, None)
+    return method is not None and not isinstance(method, FunctionType) and type(getattr(keeper, GET_EVENTS)()) is list
+
+
+def _chained_class(base: type) -> type | None:
+    """Return the class of order managers that have a chain, or None if it would not do what is expected of it."""
+    if base not in _classes:
+        made = _make_class(base)
+        _classes[base] = made if made is not None and _hands_over(base, made) else None
+    return _classes[base]
+
+
+def _make_class(base: Any) -> type | None:
+    native = submission()
+    if native is None:
+        return None
+    hand_over = native.hand_over
+
+    class ChainedOrderManager(base):  # type: ignore[misc]
+        """dpctl's order manager of a queue on which kapi launches kernels.
+
+        Everything that it does, it does with `_state`.
+        """
+
+        @property
+        def _state(self) -> Any:
+            chain = self._kapi_chain
+            hand_over(chain)
+            return chain[KEEPER]
+
+        def add_event_pair(self, *events: Any) -> None:
+            super().add_event_pair(*events)
+            # A launch of another thread may have come in between, and does not stand for what was added.
+            hand_over(self._kapi_chain)
+
+    return ChainedOrderManager
+
+
+class _Recorder:
+    """In the place of a keeper of events: notes what it is told, and in which order."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def note(*events: Any) -> list[Any]:
+            self.calls.append(name)
+            return []
+
+        return note
+
+
+def _hands_over(base: Any, made: type) -> bool:
+    """Whether a manager of the class hands over first, whatever is asked of it."""
+    asked: dict[str, Any] = {
+        "submitted_events": lambda manager: manager.submitted_events,
+        "host_task_events": lambda manager: manager.host_task_events,
+        "add_event_pair": lambda manager: manager.add_event_pair(DONE, DONE),
+        "wait": lambda manager: manager.wait(),
+    }
+    for ask in asked.values():
+        manager, recorder = base(), _Recorder()
+        try:
+            _prepare(manager, made, recorder)
+            manager._kapi_chain[0] = object()  # a launch that nobody has been told of
+            ask(manager)
+        except (AttributeError, TypeError):
+            return False
+        if len(recorder.calls) < 2 or recorder.calls[0] != ADD_EVENTS:
+            return False
+    return True
+
+
+def _after_fork_in_child() -> None:
+    for manager in _known:
+        del manager.kapi_chain  # so that the next launch asks for it, and is told
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+def _is_in_use(base: type) -> bool:
+    """Whether a thread is within a method of a class."""
+    functions = [getattr(each, "fget", each) for each in vars(base).values()]
+    codes = {function.__code__ for function in functions if isinstance(function, FunctionType)}
+    for frame in sys._current_frames().values():
+        within: Any = frame
+        while within is not None:
+            if within.f_code in codes:
+                return True
+            within = within.f_back
+    return False

@@ -1,0 +1,122 @@
+"""The end of a message about a name that kapi does not have: what kapi has in its place."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+
+from kapi_sim.language.names import COMMON_NAMES
+from kapi_sim.language.other_systems.blocks import CUTILE, JAX, TRITON
+from kapi_sim.language.other_systems.cuda import CUDA, CUPY, NUMBA_CUDA
+from kapi_sim.language.other_systems.graphics import METAL, SHADERS, TAICHI, WARP
+from kapi_sim.language.other_systems.opencl import OPENCL, SYCL
+from kapi_sim.language.other_systems.system import CLAMP
+from kapi_sim.language.table.intrinsics import rows
+
+__all__ = ["SYSTEMS", "hint", "missing_name"]
+
+SYSTEMS = (NUMBA_CUDA, CUDA, TRITON, OPENCL, WARP, SYCL, TAICHI, JAX, CUPY, METAL, SHADERS, CUTILE)
+"""The other languages; a word that two of them have is the first one's."""
+
+_OURS = ("kapi_sim", "kapi_runtime", "kapi")
+"""Where all their words are looked for: kapi's own modules."""
+
+_FUNCTIONS = {
+    **{row.name: f"`np.{row.name}`" for row in rows("numpy")},
+    **{row.name: f"`math.{row.name}`" for row in rows("math")},
+    **{name: f"`{name}`" for name in ("abs", "min", "max", "round", "range", "print", "int", "float", "bool")},
+    "rsqrt": "`1 / math.sqrt(x)`",
+    "exp10": "`10.0 ** x`",
+    "pown": "`x ** n`",
+    "powr": "`x ** y`",
+    "mad": "`a * b + c`, or `math.fma(a, b, c)`",
+    "clamp": CLAMP,
+}
+"""Functions of numbers, by the name that other languages and libraries have for them."""
+
+_LIBRARIES = ("scipy.special", "torch", "cupy", "cp", "numpy", "np", "math", "cmath")
+"""Modules whose functions of numbers have the same names."""
+
+_IN_C = re.compile(r"(?:__|native_|half_|fast_)?(?P<name>[a-z]+?\d*)f?")
+"""A function of C's mathematics: ``expf``, ``__expf``, ``native_exp`` for ``exp``."""
+
+
+def hint(path: Sequence[str]) -> str:
+    """Return the end of a message about a name that kapi does not have: what kapi has in its place.
+
+    Parameters
+    ----------
+    path : sequence of str
+        The parts of a dotted name, such as ``("cuda", "atomic", "add")``.  Attributes of a word may follow it, and the
+        end of a word may lack: ``("atomic",)`` is answered by the first word that begins so.
+
+    Returns
+    -------
+    str
+        Empty for a name that no other language has.
+
+    Examples
+    --------
+    >>> hint(("tl", "num_programs"))
+    ": in place of Triton's `num_programs` use `nd_item.get_group().get_group_range(0)`"
+    >>> hint(("sqrt",))
+    ': write `math.sqrt`'
+    >>> hint(("my_function",))
+    ''
+    """
+    for system in SYSTEMS:
+        rest = _within((*system.modules, *_OURS), path)
+        known = system.words if rest is None else {**system.words, **system.common_words}
+        word = _word(known, path if rest is None else rest)
+        if word:
+            owner = f"{system.name}'" if system.name.endswith("s") else f"{system.name}'s"
+            return f": in place of {owner} `{word}` use {known[word]}"
+    ours = _function(path)
+    return f": write {ours}" if ours else ""
+
+
+def missing_name(module: str, name: str) -> AttributeError:
+    """Return the error for a name that one of kapi's modules does not have.
+
+    Parameters
+    ----------
+    module : str
+        Such as ``"kapi_sim"``.
+    name : str
+        The attribute that was looked up.
+    """
+    # No KapiError: `hasattr` and what walks through a module's names take this class for "not there".
+    text = f"module {module!r} has no attribute {name!r}{hint((module, name))}"
+    return AttributeError(text, name=name, obj=sys.modules.get(module))
+
+
+def _function(path: Sequence[str]) -> str:
+    """Return a word of kapi's or of Python's mathematics that was looked for in the wrong module, or in none."""
+    modules = (*(module for system in SYSTEMS for module in system.modules), *_OURS, *_LIBRARIES)
+    rest = _within(modules, path)
+    name, *more = path if rest is None else rest or ("",)
+    if more:
+        return ""
+    if name in COMMON_NAMES:
+        return "" if path[0] in _OURS else f"`kapi.{name}`"
+    found = _IN_C.fullmatch(name)
+    return _FUNCTIONS.get(name) or (_FUNCTIONS.get(found["name"], "") if found else "")
+
+
+def _within(modules: Sequence[str], path: Sequence[str]) -> Sequence[str] | None:
+    """Return what follows a module in a path; None if the path begins with none of these."""
+    for module in modules:
+        parts = module.split(".")
+        if list(path[: len(parts)]) == parts:
+            return path[len(parts) :]
+    return None
+
+
+def _word(words: dict[str, str], path: Sequence[str]) -> str:
+    """Return the word that a path is, goes on from, or begins; none if there is none."""
+    for length in range(len(path), 0, -1):
+        if ".".join(path[:length]) in words:
+            return ".".join(path[:length])
+    start = f"{'.'.join(path)}." if path else "\0"
+    return next((word for word in words if word.startswith(start)), "")

@@ -1,0 +1,1 @@
+"""What the host has of the device: its arrays, its context, streams and events."""

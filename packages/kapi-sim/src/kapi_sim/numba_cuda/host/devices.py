@@ -1,0 +1,257 @@
+"""The one device that the simulator pretends, and its context."""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from kapi_sim.errors import KernelLaunchError
+from kapi_sim.numba_cuda.threads.memory import MOST_SHARED_BYTES
+
+__all__ = [
+    "Context",
+    "Device",
+    "close",
+    "cuda_error",
+    "current_context",
+    "defer_cleanup",
+    "detect",
+    "get_current_device",
+    "get_supported_ccs",
+    "gpus",
+    "is_available",
+    "is_float16_supported",
+    "is_bfloat16_supported",
+    "is_supported_version",
+    "list_devices",
+    "profile_start",
+    "profile_stop",
+    "profiling",
+    "require_context",
+    "select_device",
+    "supports_cooperative_launch",
+]
+
+
+class MemoryInfo(NamedTuple):
+    """Bytes of memory."""
+
+    free: int
+    total: int
+
+
+class Device:
+    """The pretended device.
+
+    Parameters
+    ----------
+    number : int
+        Its place among the devices: 0.
+    """
+
+    MAX_THREADS_PER_BLOCK = 1024
+    MAX_BLOCK_DIM_X = 1024
+    MAX_BLOCK_DIM_Y = 1024
+    MAX_BLOCK_DIM_Z = 64
+    MAX_GRID_DIM_X = 2**31 - 1
+    MAX_GRID_DIM_Y = 65535
+    MAX_GRID_DIM_Z = 65535
+    MAX_SHARED_MEMORY_PER_BLOCK = MOST_SHARED_BYTES
+    WARP_SIZE = 32
+    MULTIPROCESSOR_COUNT = 1
+    COOPERATIVE_LAUNCH = 1
+    UNIFIED_ADDRESSING = 1
+
+    def __init__(self, number: int = 0) -> None:
+        self.id = number
+        self.name = "kapi_sim"
+        self.compute_capability = (9, 0)
+        self.uuid = f"GPU-{uuid.UUID(int=number)}"
+        self.supports_float16 = True
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        return None
+
+    def get_primary_context(self) -> Context:
+        """Return the device's context."""
+        return _context
+
+    def reset(self) -> None:
+        """Do nothing: arrays live as long as they are held."""
+
+    def __str__(self) -> str:
+        return f"<{self.name} (the simulator)>"
+
+
+class Context:
+    """The context of the pretended device."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+
+    def synchronize(self) -> None:
+        """Wait for all work."""
+
+    def get_memory_info(self) -> MemoryInfo:
+        """Return how much memory is free, which the simulator does not count."""
+        return MemoryInfo(2**40, 2**40)
+
+    def push(self) -> None:
+        """Make the context current."""
+
+    def pop(self) -> None:
+        """Go back to the context before."""
+
+    def reset(self) -> None:
+        """Do nothing: arrays live as long as they are held."""
+
+    @contextmanager
+    def defer_cleanup(self) -> Iterator[None]:
+        """Do nothing for the ``with`` block: there is no cleanup."""
+        yield
+
+    def __enter__(self) -> Context:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        return None
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"the simulator's context has no {name!r}: it has no driver below it")
+
+
+class _Devices:
+    """``cuda.gpus``: a list of one device."""
+
+    lst = (Device(0),)
+
+    @property
+    def current(self) -> Device:
+        """The current device."""
+        return _device
+
+    def __getitem__(self, index: int) -> Device:
+        return self.lst[index]
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[Device]:
+        return iter(self.lst)
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.lst))
+
+
+gpus = _Devices()
+_device = gpus.lst[0]
+_context = Context(_device)
+
+
+def list_devices() -> _Devices:
+    """Return the devices."""
+    return gpus
+
+
+def get_current_device() -> Device:
+    """Return the current device."""
+    return _device
+
+
+def current_context(devnum: int | None = None) -> Context:
+    """Return the context of a device, the current one if none is given."""
+    if devnum not in (None, 0):
+        raise KernelLaunchError(
+            f"devnum must be 0, the only device of the simulator, got {devnum}", code="device-unknown"
+        )
+    return _context
+
+
+def select_device(device_id: int) -> Device:
+    """Make a device current, and return it."""
+    if device_id != 0:
+        raise KernelLaunchError(
+            f"device_id must be 0, the only device of the simulator, got {device_id}", code="device-unknown"
+        )
+    return _device
+
+
+def require_context(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `function`, called with a device current."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **named: Any) -> Any:
+        return function(*args, **named)
+
+    return called
+
+
+def is_available() -> bool:
+    """Tell whether there is a device: the simulator's is always there."""
+    return True
+
+
+def is_supported_version() -> bool:
+    """Tell whether the toolkit is supported: the simulator needs none."""
+    return True
+
+
+def is_float16_supported() -> bool:
+    """Tell whether the device computes in float16."""
+    return True
+
+
+def is_bfloat16_supported() -> bool:
+    """Tell whether the device computes in bfloat16: NumPy has no such type."""
+    return False
+
+
+def supports_cooperative_launch() -> bool:
+    """Tell whether a grid may wait for all of its threads."""
+    return True
+
+
+def cuda_error() -> None:
+    """Return why there is no CUDA: None, for nothing failed."""
+    return
+
+
+def get_supported_ccs() -> tuple[tuple[int, int], ...]:
+    """Return the compute capabilities: that of the pretended device."""
+    return (_device.compute_capability,)
+
+
+def detect() -> bool:
+    """Print the devices, and tell whether there are any."""
+    print("Found 1 CUDA devices\nid 0    b'kapi_sim'    [SUPPORTED]: the simulator of kapi_sim.numba_cuda")
+    return True
+
+
+def close() -> None:
+    """Do nothing: there is nothing to close."""
+
+
+@contextmanager
+def defer_cleanup() -> Iterator[None]:
+    """Do nothing for the ``with`` block: there is no cleanup."""
+    yield
+
+
+def profile_start() -> None:
+    """Do nothing: profilers of CUDA see no simulator; `kapi_sim.trace` counts what kernels do."""
+
+
+def profile_stop() -> None:
+    """Do nothing, as `profile_start`."""
+
+
+@contextmanager
+def profiling() -> Iterator[None]:
+    """Do nothing for the ``with`` block, as `profile_start`."""
+    yield

@@ -1,0 +1,256 @@
+"""Arrays as CUDA kernels see them: elements have Numba's types, records have fields, parts can be assigned."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from kapi_sim.errors import DtypeError
+from kapi_sim.memory.recorder import TracedView
+from kapi_sim.memory.views import View
+from kapi_sim.numba_cuda.values.dtypes import Narrow, wrapped
+
+__all__ = ["CudaView", "NarrowCudaView", "Record", "TracedCudaView", "TracedNarrowCudaView"]
+
+_getframe = sys._getframe
+_OWN = frozenset(name for view in (View, TracedView) for name in view.__slots__)
+_AS_PYTHON = frozenset(np.dtype(code).type for code in "bhilqBHI")
+"""Integers that Numba computes with in 64 bits, as Python's integers are here."""
+
+
+class Record:
+    """One element of an array of records.
+
+    Parameters
+    ----------
+    view : View
+        The array.
+    index : tuple of int
+        The element.
+    """
+
+    __slots__ = ("_index", "_view")
+
+    def __init__(self, view: Any, index: Any) -> None:
+        object.__setattr__(self, "_view", view)
+        object.__setattr__(self, "_index", index)
+
+    def _field(self, name: Any) -> Any:
+        view = self._view
+        if isinstance(name, (int, np.integer)):
+            name = view.dtype.names[name]
+        if view.dtype.names is None or name not in view.dtype.names:
+            raise DtypeError(
+                f"field of a record of `{view.name}` must be one of {view.dtype.names}, got {name!r}",
+                code="attribute-unknown",
+            )
+        return view.field(name)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._field(name).take_out(self._index, _getframe(1))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._field(name).put_in(self._index, value, _getframe(1))
+
+    def __getitem__(self, name: Any) -> Any:
+        return self._field(name).take_out(self._index, _getframe(1))
+
+    def __setitem__(self, name: Any, value: Any) -> None:
+        self._field(name).put_in(self._index, value, _getframe(1))
+
+    def copy_to(self, view: Any, index: Any, frame: FrameType) -> None:
+        """Store the record, field by field, in an element of another array."""
+        for name in view.dtype.names:
+            view.field(name).put_in(index, self._field(name).take_out(self._index, frame), frame)
+
+
+class _Elements:
+    """What an array of CUDA kernels has beside those of kapi's."""
+
+    __slots__ = ()
+
+    def field(self: Any, name: str) -> Any:
+        """Return one field of all records."""
+        return self._like(self._array[name], f"{self.name}.{name}")
+
+    def _record_at(self: Any, index: Any, frame: FrameType) -> Any:
+        if index.__class__ is int and not self.shape:
+            index = self.dtype.names[index]
+        if index.__class__ is str:
+            field = self.field(index)
+            return field if field.shape else field.take_out((), frame)
+        found = self._locate(index, frame)
+        return self._part(index, frame) if found is None else Record(self, found[1])
+
+    def __getitem__(self: Any, index: Any) -> Any:
+        return self._get(index, _getframe(1))
+
+    def _get(self: Any, index: Any, frame: FrameType) -> Any:
+        if self._array.dtype.names is not None:
+            return self._record_at(index, frame)
+        value = super()._get(index, frame)  # type: ignore[misc]
+        return value.item() if value.__class__ in _AS_PYTHON else value
+
+    def _set(self: Any, index: Any, value: Any, frame: FrameType) -> None:
+        dtype = self._array.dtype
+        if dtype.names is not None and index.__class__ is int and not self.shape:
+            index = dtype.names[index]
+        if dtype.names is not None and index.__class__ is str:
+            self.field(index)._set((), value, frame)
+            return
+        if dtype.names is not None:
+            found = self._locate(index, frame)
+            if found is None:
+                self._set_part(index, value, frame)
+            elif isinstance(value, Record):
+                value.copy_to(self, found[1], frame)
+            else:
+                for name, each in zip(dtype.names, value, strict=True):
+                    self.field(name).put_in(found[1], each, frame)
+            return
+        if self._is_integer and isinstance(value, int):
+            value = wrapped(value, dtype)
+        super()._set(index, value, frame)  # type: ignore[misc]
+
+    def _locate(self: Any, index: Any, frame: FrameType) -> Any:
+        components = index if index.__class__ is tuple else (index,)
+        if any(component is Ellipsis or component is None for component in components):
+            if len(components) > 1 or self.shape:
+                return None
+            index = ()
+        elif any(component.__class__ in (bool, np.bool_) for component in components):
+            index = tuple(int(c) if isinstance(c, (bool, np.bool_)) else c for c in components)
+        elif any(component.__class__ is Narrow for component in components):
+            index = tuple(int(c) if isinstance(c, Narrow) else c for c in components)
+        return super()._locate(index, frame)  # type: ignore[misc]
+
+    def _set_part(self: Any, index: Any, value: Any, frame: FrameType) -> None:
+        part = self._part(index, frame)
+        given = np.broadcast_to(_read(value, frame), part.shape) if not isinstance(value, Record) else None
+        for place in np.ndindex(*part.shape):
+            part.put_in(place, value if given is None else given[place], frame)
+
+    def __array_ufunc__(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        frame = _getframe(1)
+        targets = options.pop("out", ())
+        if method != "__call__" or options:
+            raise DtypeError(
+                f"{ufunc.__name__} must be called with arrays alone in a kernel, got {method!r} with "
+                f"{', '.join(options) or 'no options'}: write a loop",
+                code="whole-array",
+            )
+        results = ufunc(*(_read(each, frame) for each in inputs))
+        if not targets:
+            return results
+        for target, result in zip(targets, results if isinstance(results, tuple) else (results,), strict=True):
+            target._set_part(Ellipsis, result, frame)
+        return targets[0] if len(targets) == 1 else targets
+
+    def __setattr__(self: Any, name: str, value: Any) -> None:
+        # A record's field; what is not one is the view's own.
+        if name in _OWN:
+            object.__setattr__(self, name, value)
+        else:
+            self._set(name, value, _getframe(1))
+
+    def __getattr__(self: Any, name: str) -> Any:
+        dtype = object.__getattribute__(self, "_array").dtype
+        if dtype.names is not None and name in dtype.names:
+            field = self.field(name)
+            return field if field.shape else field.take_out((), _getframe(1))
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    @property
+    def real(self: Any) -> Any:
+        """The real parts."""
+        return self._like(self._array.real, f"{self.name}.real")
+
+    @property
+    def imag(self: Any) -> Any:
+        """The imaginary parts."""
+        return self._like(self._array.imag, f"{self.name}.imag")
+
+    def reshape(self: Any, *shape: Any) -> Any:
+        """Return the same memory with other axes."""
+        made = self._array.view()
+        try:
+            made.shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+        except (AttributeError, ValueError) as error:
+            raise DtypeError(
+                f"shape of `{self.name}` must be changed without a copy, got {shape}: {error}", code="array-shape"
+            ) from None
+        return self._like(made, self.name)
+
+    def ravel(self: Any) -> Any:
+        """Return the same memory with one axis."""
+        return self.reshape(self._array.size)
+
+    def view(self: Any, dtype: Any) -> Any:
+        """Return the same memory as elements of another type."""
+        from kapi_sim.numba_cuda.values.dtypes import dtype_of
+
+        made = self._array.view(dtype_of(dtype, f"a view of {self.name}"))
+        like = self._like(made, self.name)
+        like._span = made.itemsize
+        return like
+
+    def transpose(self: Any, *axes: int) -> Any:
+        """Return the same memory with its axes in another order."""
+        return self._like(self._array.transpose(*axes), self.name)
+
+    def item(self: Any, *index: int) -> Any:
+        """Return an element."""
+        place = index or (0,) * self.ndim
+        return self._get(place if len(place) != 1 else place[0], _getframe(1))
+
+    @property
+    def flags(self: Any) -> Any:
+        """How the elements lie in memory."""
+        return self._array.flags
+
+
+def _read(value: Any, frame: FrameType) -> Any:
+    """Return the elements of what may be an array of the kernel's."""
+    if not isinstance(value, View):
+        return value
+    read = np.empty(value.shape, value.dtype)
+    for place in np.ndindex(*value.shape):
+        read[place] = value.take_out(place, frame)
+    return read
+
+
+class CudaView(_Elements, View):
+    """An array in a CUDA kernel, with each access looked at."""
+
+    __slots__ = ()
+
+
+class TracedCudaView(_Elements, TracedView):
+    """A `CudaView` that notes each access."""
+
+    __slots__ = ()
+
+
+class _NarrowElements:
+    """For kernels that ask how many bits an integer has."""
+
+    __slots__ = ()
+
+    def _get(self: Any, index: Any, frame: FrameType) -> Any:
+        value = super()._get(index, frame)  # type: ignore[misc]
+        return Narrow(value) if value.__class__ is int and self.itemsize <= 4 else value
+
+
+class NarrowCudaView(_NarrowElements, CudaView):
+    """A `CudaView` whose integers know how many bits they have."""
+
+    __slots__ = ()
+
+
+class TracedNarrowCudaView(_NarrowElements, TracedCudaView):
+    """A `NarrowCudaView` that notes each access."""
+
+    __slots__ = ()

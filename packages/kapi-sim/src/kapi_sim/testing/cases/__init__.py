@@ -1,0 +1,1 @@
+"""The cases of the conformance suite, in rooms by their subject."""

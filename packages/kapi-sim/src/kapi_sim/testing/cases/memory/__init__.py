@@ -1,0 +1,1 @@
+"""Cases of memory: arrays, constants, private arrays and atomics."""

@@ -1,0 +1,1 @@
+"""Cases of numbers: operators, functions, bits, edges, and values made of numbers."""
