@@ -51,7 +51,11 @@ def _drop_uncalled(blocks: Collection[Any]) -> None:
     assigned = [each for block in blocks for each in block.find_insts(ir.Assign)]
     made = {each.target.name for each in assigned if getattr(each.value, "op", None) == "make_function"}
     made |= {each.target.name for each in assigned if isinstance(each.value, ir.Var) and each.value.name in made}
-    made |= {each.target.name for each in assigned if isinstance(getattr(each.value, "value", None), CodeType)}
+    made |= {
+        each.target.name
+        for each in assigned
+        if isinstance(each.value, ir.Const) and isinstance(each.value.value, CodeType)
+    }
     while made:
         used = {
             variable.name
