@@ -8,7 +8,7 @@ from html import escape
 from textwrap import wrap
 
 from kapi_sim.language.source import Site
-from kapi_sim.tracing.trace import Launch, TracedEvent
+from kapi_sim.tracing.record import Launch, TracedEvent
 
 __all__ = ["dark_rules", "item_color", "svg"]
 
@@ -252,7 +252,7 @@ def _access(launch: Launch, event: TracedEvent, x: float, y: float) -> str:
     name = array.name if len(array.name + index) <= _MOST_LETTERS else array.name[:3] + "."
     # As in the kernel where the name alone would not tell that it is an index.
     label = f"{name}{index}" if len(array.shape) == 1 else f"{name[:3]}[{index}]"
-    size = 10 if len(label) < _MOST_LETTERS else 8
+    size = 10 if len(label) < _MOST_LETTERS - 1 else 8
     return (
         f"<g><title>{escape(title)}</title>"
         f'<rect x="{x}" y="{y + 2}" width="{_CELL - 4}" height="{_ROW - 4}" rx="4" '
@@ -324,7 +324,7 @@ def _framed(launch: Launch, rows: _Rows, right: float, parts: list[str], is_cut:
         f'class="kapi-figure"><style>@media (prefers-color-scheme: dark) {{{dark_rules()}}}</style>'
         f'<rect width="100%" height="100%" {paper}/>'
         f'<text x="8" y="22" font-size="15" font-weight="600" fill="#223" class="ink">{escape(launch.kernel)} '
-        f'<tspan font-weight="400" fill="#667" class="soft">over {escape(repr(launch.space))}</tspan></text>'
+        f'<tspan font-weight="400" fill="#667" class="soft">over {escape(launch.spelled_space)}</tspan></text>'
         + "".join((*backs, *parts, *texts))
         + "</svg>\n"
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language.source import Site
 from kapi_sim.shown import shown
-from kapi_sim.tracing.trace import Launch, TracedEvent
+from kapi_sim.tracing.record import Launch, TracedEvent
 
 __all__ = ["BANKS", "BANK_BYTES", "LineStatistics", "accesses", "bank_conflict", "line_statistics", "segments"]
 
