@@ -159,7 +159,8 @@ class Nested:
             if self.has_groups and self.random.random() < 0.4:
                 lines += self.together()
             else:
-                lines += self.branch(choose([2, 3, 4]), "") if self.random.random() < 0.5 else self.loop(choose([1, 2, 3]))
+                depth = choose([1, 2, 3])
+                lines += self.branch(depth + 1, "") if self.random.random() < 0.5 else self.loop(depth)
         lines += ["out[0, i] = v", "out[1, i] = w + t", "out[2, i] = u + m", "out[4, i] = q + p", "out[5, i] = f + g"]
         helper = HELPER.format(
             turns=choose(["x", "a[i]", "i % 4", "4"]),
