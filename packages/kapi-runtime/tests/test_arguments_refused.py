@@ -19,7 +19,7 @@ def add(item: kapi.Item, source, target):
 @pytest.mark.parametrize(
     ("value", "code"),
     [
-        (np.zeros((1, 2)).view(np.matrix), "argument-array-class"),
+        (np.zeros((1, 2)).view(np.matrix), "argument-type"),
         (np.ma.array([1.0], mask=[True]), "argument-array-class"),
         (None, "argument-type"),
         ("abc", "argument-type"),
