@@ -114,7 +114,7 @@ def demo(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
-    """Everything that must hold: all below but pythons, minimums, browser, bench, sizes, nightly; the quick first."""
+    """Everything that must hold: all below but pythons, minimums, nightly, and those on request; the quick first."""
     quick = ["lint", "imports", "house", "types"]
     # The longest first, so that no lane is left alone with one at the end.
     latest = [f"isolated({dist})" for dist in PACKAGES]
@@ -326,6 +326,12 @@ def gpu(session: nox.Session) -> None:
     """On a machine with an NVIDIA GPU: conformance, order, limits, cost, as a table; with the Python that runs nox."""
     sources = os.pathsep.join(str(ROOT / source) for source in SOURCES)
     session.run(sys.executable, "tools/gpu.py", *session.posargs, env={"PYTHONPATH": sources})
+
+
+@nox.session(venv_backend="none")
+def first_race(session: nox.Session) -> None:
+    """From an empty environment to the first report of a race, by the README's lines: the seconds of each step."""
+    session.run(sys.executable, "-m", "tools.first_race", "--constraints", str(wheels(session)), external=True)
 
 
 @nox.session(venv_backend="none")

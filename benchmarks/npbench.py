@@ -2,7 +2,8 @@
 
 NPBench is not part of this repository: name a checkout of it (https://github.com/spcl/npbench).
 
-    python benchmarks/npbench.py PATH [--only floyd_warshall] [--preset S] [--timeout 60] [--json FILE]
+    python benchmarks/npbench.py PATH [--only floyd_warshall] [--preset S] [--timeout 60] [--json FILE] \
+        [--peers numba dpnp]
 
 Each variant of each program runs in a process of its own. "Right" is agreement with NPBench's NumPy program. A program
 is on the device if no part of it fell back to the host.
@@ -17,23 +18,25 @@ import json
 import sys
 import time
 import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from programs import agree, answer, arguments, fallbacks, finish, line_of
 
 VARIANTS = ("npr", "np", "n")
+PEERS = ("numba", "dpnp")
+_ROUNDS = 5
 
 
 def main() -> None:
     """Run the programs and print the table."""
     parser = arguments(__doc__.splitlines()[0], "NPBench", VARIANTS)
-    parser.add_argument("--numba", action="store_true", help="take the time of Numba over NumPy arrays, too")
-    parser.add_argument("--host-worker", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=(), help="take their times, too")
     options = parser.parse_args()
-    if options.worker or options.host_worker:
-        worker = run if options.worker else run_on_host
-        print(json.dumps(worker(options.checkout, *(options.worker or options.host_worker), options.preset)))
+    if options.worker:
+        for row in run(options.checkout, *options.worker, options.preset, options.peers):
+            print(json.dumps(row), flush=True)
         return
     rows = []
     for name in options.only or sorted(each.stem for each in (options.checkout / "bench_info").glob("*.json")):
@@ -55,14 +58,16 @@ def in_process(options: argparse.Namespace, name: str, variant: str) -> dict[str
     """The row of one variant; None if the program has none."""
     if not module_of(options.checkout, name, f"numba_{variant}")[1].exists():
         return None
-    row = {"program": name, "variant": variant, **answer(options, __file__, "--worker", name, variant)}
-    if options.numba and row["state"] == "right":
-        row["numba_s"] = answer(options, __file__, "--host-worker", name, variant).get("seconds")
-    return row
+    words = ["--peers", *options.peers] if options.peers else []
+    return {"program": name, "variant": variant, **answer(options, __file__, name, variant, words)}
 
 
-def run(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
-    """Run one variant over dpnp arrays, and the NumPy program."""
+def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Run one variant over dpnp arrays, and the NumPy program: the row, and again when each peer has been timed.
+
+    The peers are Numba over NumPy arrays, with the same function, and dpnp with the NumPy program. The times are the
+    least of a few rounds, in each of which all run once: what else the machine does then meets all alike.
+    """
     import dpnp
 
     import kapi_numba_offload  # noqa: F401  # it offloads what `numba.njit` compiles
@@ -70,15 +75,11 @@ def run(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
     info, data, reference = program(checkout, name, preset)
     function = variant_of(checkout, name, variant)
 
-    def given(on_device: bool) -> dict[str, Any]:
+    def call(function: Any, on_device: bool) -> tuple[list[Any], list[Any], float]:
         values = {each: copy.deepcopy(data[each]) for each in info["input_args"]}
         if on_device:
             arrays = {each: dpnp.asarray(values[each]) for each in info["array_args"] if each in values}
             values.update(arrays)
-        return values
-
-    def call(function: Any, on_device: bool) -> tuple[list[Any], list[Any], float]:
-        values = given(on_device)
         start = time.perf_counter()
         returned = function(*values.values())
         for each in values.values():
@@ -92,7 +93,8 @@ def run(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         found, outputs, first_s = call(function, True)
-        seconds = min(call(function, True)[2] for _ in range(2))
+        call(function, True)
+        seconds = call(function, True)[2]
     # Some programs return what they change in place, and some of their variants do not.
     if outputs and bool(found) != bool(expected):
         found, expected = [], []
@@ -100,7 +102,7 @@ def run(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
     expected += expected_outputs
     is_right = len(host) == len(expected) and all(map(agree, host, expected))
     causes = fallbacks(told)
-    return {
+    row = {
         "state": "right" if is_right else "wrong",
         "where": "host" if causes else "device",
         "cause": causes,
@@ -108,6 +110,31 @@ def run(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
         "seconds": seconds,
         "numpy_s": numpy_s,
     }
+    yield row
+    runs: dict[str, tuple[Any, bool]] = {"seconds": (function, True), "numpy_s": (reference, False)}
+    if "numba" in peers:
+        runs["numba_s"] = function, False
+        row["numba_first_s"] = call(function, False)[2]
+        yield row
+    if "dpnp" in peers:
+        runs["dpnp_s"] = with_dpnp(reference, dpnp), True
+    for _ in range(_ROUNDS):
+        for each, (own, on_device) in list(runs.items()):
+            try:
+                row[each] = min(row.get(each, float("inf")), call(own, on_device)[2])
+            except Exception:  # a peer that refuses a program has no time for it
+                del runs[each]
+        yield row
+
+
+def with_dpnp(function: Any, dpnp: Any) -> Any:
+    """A NumPy program with dpnp in the place of NumPy, in all functions of its module."""
+    space = dict(function.__globals__)
+    for each, value in list(space.items()):
+        if isinstance(value, type(function)) and value.__module__ == function.__module__:
+            space[each] = type(function)(value.__code__, space, value.__name__, value.__defaults__)
+    space["np"] = dpnp
+    return space[function.__name__]
 
 
 def program(checkout: Path, name: str, preset: str) -> tuple[dict[str, Any], dict[str, Any], Any]:
@@ -130,22 +157,10 @@ def path_of(info: dict[str, Any]) -> str:
 
 def variant_of(checkout: Path, name: str, variant: str) -> Any:
     info, _ = module_of(checkout, name, "numpy")
-    return getattr(importlib.import_module(f"{path_of(info)}_numba_{variant}"), info["func_name"])
-
-
-def run_on_host(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
-    """The time of one variant over NumPy arrays, without kapi."""
-    info, data, _ = program(checkout, name, preset)
-    function = variant_of(checkout, name, variant)
-
-    def call() -> float:
-        values = [copy.deepcopy(data[each]) for each in info["input_args"]]
-        start = time.perf_counter()
-        function(*values)
-        return time.perf_counter() - start
-
-    call()
-    return {"seconds": min(call() for _ in range(3))}
+    module = importlib.import_module(f"{path_of(info)}_numba_{variant}")
+    # One variant has another name for it, and ends with it.
+    functions = [each for each in vars(module).values() if hasattr(each, "py_func")]
+    return getattr(module, info["func_name"], None) or functions[-1]
 
 
 if __name__ == "__main__":

@@ -39,8 +39,8 @@ def arguments(words: str, program: str, variants: Sequence[str]) -> argparse.Arg
     return parser
 
 
-def answer(options: argparse.Namespace, script: str, word: str, name: str, variant: str) -> dict[str, Any]:
-    """What a process of its own says of a variant.
+def answer(options: argparse.Namespace, script: str, name: str, variant: str, words: Sequence[str]) -> dict[str, Any]:
+    """What a process of its own says of a variant: the last row that it prints.
 
     Parameters
     ----------
@@ -48,19 +48,21 @@ def answer(options: argparse.Namespace, script: str, word: str, name: str, varia
         Those of the script.
     script : str
         Its file.
-    word : str
-        The option that makes it such a process.
     name, variant : str
         What that process runs.
+    words : sequence of str
+        Further options for it.
     """
-    command = [sys.executable, script, str(options.checkout), "--preset", options.preset, word, name, variant]
+    command = [sys.executable, script, str(options.checkout), "--preset", options.preset, "--worker", name, variant]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout, check=False)
-    except subprocess.TimeoutExpired:
-        return {"state": "no answer", "cause": f"{options.timeout:g} s"}
-    if done.returncode:
-        return {"state": "error", "cause": (done.stderr.strip().splitlines() or ["no words"])[-1][:150]}
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+        done = subprocess.run([*command, *words], capture_output=True, text=True, timeout=options.timeout, check=False)
+        printed, said = done.stdout, (done.stderr.strip().splitlines() or ["no words"])[-1][:150]
+        state = "error" if done.returncode else ""
+    except subprocess.TimeoutExpired as error:
+        printed = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout or ""
+        state, said = "no answer", f"{options.timeout:g} s"
+    rows = [json.loads(each) for each in printed.splitlines() if each.startswith("{")]
+    found: dict[str, Any] = rows[-1] if rows else {"state": state, "cause": said}
     return found
 
 
@@ -82,7 +84,7 @@ def agree(found: Any, expected: Any) -> bool:
 
 def line_of(row: dict[str, Any]) -> str:
     """A row as text."""
-    times = [row.get(each) for each in ("first_s", "seconds", "numpy_s", "numba_s")]
+    times = [row.get(each) for each in ("first_s", "seconds", "numpy_s", "numba_s", "numba_first_s", "dpnp_s")]
     texts = ["" if each is None else f"{each:.4f}" for each in times]
     return (
         f"{row['program']:26} {row['variant']:4} {row['state']:9} {row.get('where', ''):7} "

@@ -21,7 +21,7 @@ __all__ = ["Block", "blocks", "main", "pages"]
 
 ROOT = Path(__file__).parents[1]
 RUN = {"python": "run", "pycon": "run"}
-BUILT = {"{kapi-exercise}": "run by the build", "{kapi-picture}": "run by the build"}
+BUILT = dict.fromkeys(("{kapi-exercise}", "{kapi-puzzle}", "{kapi-picture}"), "run by the build")
 PROGRAMS = ("py", "sh", "bash", "console", "c", "cpp", "cuda", "opencl")
 FENCE = re.compile(r"^```(?P<language>[^\s`]+)[^\n]*\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 REASON = re.compile(r"<!-- (?P<fate>not run|not compared): (?P<reason>[^>]+?) -->\s*\Z")

@@ -14,21 +14,26 @@ from pathlib import Path
 
 from tools import code_blocks
 
-__all__ = ["PICTURE", "drawn", "main", "report_on_page"]
+__all__ = ["PICTURE", "drawn", "main", "program", "report_on_page"]
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "images" / "race.svg"
+
+
+def program(root: Path = ROOT) -> str:
+    """Return the second program of the README as a file of its own: with the imports of the first one."""
+    first, second = [block.code for block in code_blocks.blocks(root / "README.md") if block.language == "python"][:2]
+    return first.partition("@")[0].replace("  # on a device: import kapi_runtime as kapi", "") + second
 
 
 def drawn(root: Path = ROOT) -> tuple[str, str]:
     """Return what the program prints, and its picture as SVG."""
     import kapi_sim  # so that the tools can be listed without it
 
-    first, second = [block.code for block in code_blocks.blocks(root / "README.md") if block.language == "python"][:2]
     with tempfile.TemporaryDirectory() as folder, kapi_sim.trace() as trace, redirect_stdout(StringIO()) as printed:
-        program = Path(folder, "race.py")  # reports name it
-        program.write_text(first.partition("@")[0].replace("  # on a device: import kapi_runtime as kapi", "") + second)
-        runpy.run_path(str(program))
+        file = Path(folder, "race.py")  # reports name it
+        file.write_text(program(root), "utf-8")
+        runpy.run_path(str(file))
     return printed.getvalue(), trace.svg()
 
 

@@ -1,7 +1,7 @@
 """Count the sentences of the pages: how many, how long, and which are too long.
 
 ``python tools/sentences.py`` prints a line for each page and one for all together, and the sentences that are longer
-than `LONG` words.  Pages are the READMEs, the other texts at the top, and the documentation without its decisions.
+than `LONG` words.  Pages are the READMEs, the other texts at the top, and the documentation.
 Tables, code, comments, headings and lists of links to pages are left out.  A piece of code in a line is one word.
 """
 
@@ -51,7 +51,7 @@ class Count:
 def pages(root: Path = ROOT) -> list[Path]:
     """Return the pages whose sentences are counted."""
     found = [*root.glob("*.md"), *root.glob("packages/*/README.md"), *root.glob("docs/**/*.md")]
-    left_out = (root / "docs" / "decisions", root / "docs" / "gallery", root / "docs" / "_build")
+    left_out = (root / "docs" / "gallery", root / "docs" / "_build")
     return sorted(page for page in found if not any(folder in page.parents for folder in left_out))
 
 

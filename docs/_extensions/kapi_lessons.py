@@ -2,6 +2,7 @@
 
 - ``{kapi-exercise} NAME`` shows a wrong kernel, its report and picture, and hides the answer.  The exercises are those
   of `kapi_sim.exercises`.
+- ``{kapi-puzzle} NAME`` shows the text of a puzzle and the kernel to write, and hides the answer.
 - ``{kapi-picture} CAPTION`` shows the program that is its content, the report that ends it, if any, and the picture of
   its launches.
 
@@ -27,8 +28,10 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import kapi_sim
+from kapi_sim.tracing.figure import dark_rules
 
 EXERCISES = Path(__file__).parents[2] / "packages" / "kapi-sim" / "src" / "kapi_sim" / "exercises"
+PUZZLES = EXERCISES / "puzzles"
 
 
 class KapiExercise(SphinxDirective):
@@ -58,17 +61,54 @@ class KapiExercise(SphinxDirective):
         ]
 
     def _download(self, file: Path) -> list[nodes.Node]:
-        """A line that hands the exercise out; the page's own parser makes the link."""
-        path = os.path.relpath(file, Path(self.env.doc2path(self.env.docname)).parent)
-        text = (
-            f"Mend it: {{download}}`{file.name} <{path}>` prints this report until `wrong` is right, and then says so; "
+        return _parsed(
+            self,
+            f"Mend it: {_download(self, file)} prints this report until `wrong` is right, and then says so; "
             f"`python -m kapi_sim exercise {int(file.stem[2:4])}` writes it to your folder. The lesson is there as a "
-            f"{{download}}`notebook </notebooks/{Path(self.env.docname).name}.ipynb>`, too."
+            f"{{download}}`notebook </notebooks/{Path(self.env.docname).name}.ipynb>`, too.",
         )
-        container = nodes.container()
-        source = self.get_source_info()[0]
-        self.state.nested_parse(StringList([text], source), self.content_offset, container)
-        return container.children
+
+
+class KapiPuzzle(SphinxDirective):
+    """``{kapi-puzzle} NAME``."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Lay out the puzzle, and run its answer for the picture."""
+        file = PUZZLES / f"{self.arguments[0]}.py"
+        answer = PUZZLES / "answers" / file.name
+        for each in (file, answer):
+            self.env.note_dependency(str(each))
+        puzzle, solved = runpy.run_path(str(file)), runpy.run_path(str(answer))["solve"]
+        goals = tuple(puzzle["check"](solved))
+        title, _, text = inspect.cleandoc(puzzle["__doc__"]).partition("\n")
+        task = title.partition(": ")[2]
+        return [
+            *_parsed(self, f"**{task[0].upper()}{task[1:]}** {text}"),
+            *([] if self.config.kapi_live else [_code(puzzle["solve"])]),
+            *_parsed(self, "You are done when these hold:\n\n" + "\n".join(f"- {goal}" for goal in goals)),
+            *_parsed(self, f"{_download(self, file)} or `python -m kapi_sim puzzle {int(file.stem[2:4])}` has it."),
+            *([_raw(_editor(file))] if self.config.kapi_live else []),
+            _raw('<details class="kapi-answer"><summary>The answer</summary>'),
+            _code(solved),
+            *_picture(puzzle["check"], solved, "The answer at work."),
+            _raw("</details>"),
+        ]
+
+
+def _download(directive: SphinxDirective, file: Path) -> str:
+    """A link in Markdown that hands a file out."""
+    path = os.path.relpath(file, Path(directive.env.doc2path(directive.env.docname)).parent)
+    return f"{{download}}`{file.name} <{path}>`"
+
+
+def _parsed(directive: SphinxDirective, text: str) -> list[nodes.Node]:
+    """What the page's own parser makes of a text."""
+    container = nodes.container()
+    source = directive.get_source_info()[0]
+    directive.state.nested_parse(StringList(text.splitlines(), source), directive.content_offset, container)
+    return container.children
 
 
 class KapiPicture(SphinxDirective):
@@ -101,9 +141,9 @@ _NOT_LIVE = (
     "the browser. <code>python3 noxfile.py -s docs-live</code> builds them with it, into "
     "<code>docs/_build/live</code>; <code>python3 -m http.server -d docs/_build/live</code> shows them.</p></details>"
 )
-_EDITOR = """<section class="kapi-live" data-exercise="{number}">
+_EDITOR = """<section class="kapi-live" data-kind="{kind}" data-number="{number}">
 <textarea rows="{rows}" spellcheck="false" autocapitalize="off"
-aria-label="The kernel of exercise {number}">{text}</textarea>
+aria-label="The kernel of {kind} {number}">{text}</textarea>
 <p><button class="kapi-run">Run</button> <button class="kapi-stop" hidden>Stop</button>
 <button class="kapi-reset">Begin again</button> <span role="status"></span></p>
 <pre hidden></pre><iframe hidden title="What each work-item did"></iframe></section>"""
@@ -114,8 +154,8 @@ def _editor(file: Path) -> str:
     program = file.read_text("utf-8")
     kernel = program[program.index("import numpy") : program.index("def check(")].rstrip()
     kernel = re.sub("^from kapi_sim.exercises .*\n", "", kernel, flags=re.MULTILINE)
-    number = int(file.stem[2:4])
-    return _EDITOR.format(number=number, rows=kernel.count("\n") + 2, text=escape(kernel))
+    kind, number = "puzzle" if file.parent == PUZZLES else "exercise", int(file.stem[2:4])
+    return _EDITOR.format(kind=kind, number=number, rows=kernel.count("\n") + 2, text=escape(kernel))
 
 
 def _add_live_files(app: Sphinx) -> None:
@@ -124,6 +164,11 @@ def _add_live_files(app: Sphinx) -> None:
         target = Path(app.outdir, "_static", "live")
         shutil.copytree(Path(app.srcdir, "live"), target, dirs_exist_ok=True)
         shutil.copytree(app.config.kapi_live, target / "python", dirs_exist_ok=True)
+
+
+def _add_script(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+    """Load the script of the editors on the pages that have one."""
+    if app.config.kapi_live and 'class="kapi-live"' in context.get("body", ""):
         app.add_js_file("live/page.js", loading_method="defer")
 
 
@@ -148,7 +193,7 @@ def _picture(check: Any, kernel: Any, caption: str) -> list[nodes.Node]:
 def _traced(check: Any, kernel: Any, checks: Any) -> kapi_sim.Trace:
     with kapi_sim.trace() as trace, kapi_sim.simulation(checks=checks):
         try:
-            check(kernel)
+            tuple(check(kernel) or ())  # of a puzzle it is a generator
         except (AssertionError, IndexError, kapi_sim.KapiError):
             if kernel.__name__ != "wrong":
                 raise
@@ -156,7 +201,18 @@ def _traced(check: Any, kernel: Any, checks: Any) -> kapi_sim.Trace:
 
 
 def _figure(trace: kapi_sim.Trace, caption: str) -> nodes.Node:
-    return _raw(f'<figure class="kapi-trace">{trace.svg()}<figcaption>{caption}</figcaption></figure>')
+    # The figure follows the system; a page follows what its reader has chosen.
+    figure = re.sub("<style>.*?</style>", "", trace.svg(), flags=re.DOTALL)
+    return _raw(f'<figure class="kapi-trace">{figure}<figcaption>{caption}</figcaption></figure>')
+
+
+def _add_dark_figures(app: Sphinx) -> None:
+    """Write the style of figures on dark pages, which is the figures' own."""
+    own = f"@media (prefers-color-scheme: dark) {{{dark_rules('body:not([data-theme=light]) ')}}}"
+    style = Path(app.outdir, "_static", "figures.css")
+    style.parent.mkdir(parents=True, exist_ok=True)
+    style.write_text(own + dark_rules("body[data-theme=dark] "), "utf-8")
+    app.add_css_file("figures.css")
 
 
 def _code(kernel: Any) -> nodes.Node:
@@ -170,7 +226,10 @@ def _raw(html: str) -> nodes.Node:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.add_directive("kapi-exercise", KapiExercise)
+    app.add_directive("kapi-puzzle", KapiPuzzle)
     app.add_directive("kapi-picture", KapiPicture)
     app.add_config_value("kapi_live", "", "env", [str])
     app.connect("builder-inited", _add_live_files)
+    app.connect("builder-inited", _add_dark_figures)
+    app.connect("html-page-context", _add_script)
     return {"parallel_read_safe": False}

@@ -7,7 +7,7 @@
  * @param {string} folder - Where its files and the wheels are, with a slash at the end.
  * @param {string[]} wheels - Names of the wheels in that folder.
  * @param {string} runner - The text of runner.py.
- * @returns {Promise<Function>} Takes the exercise's number and a program, gives {report, is_right, trace}.
+ * @returns {Promise<Function>} Takes "exercise" or "puzzle", its number and a program, gives {report, is_right, trace}.
  */
 export async function startPython(loadPyodide, folder, wheels, runner) {
   const python = await loadPyodide({ indexURL: folder });
@@ -21,8 +21,8 @@ export async function startPython(loadPyodide, folder, wheels, runner) {
   const names = python.toPy({ __name__: "runner" });
   python.runPython(runner, { globals: names });
   const run = names.get("run");
-  return (number, text) => {
-    const found = run(number, text);
+  return (kind, number, text) => {
+    const found = run(kind, number, text);
     const answer = found.toJs({ dict_converter: Object.fromEntries });
     found.destroy();
     return answer;

@@ -37,7 +37,7 @@
       const python = started();
       python.onmessage = ({ data }) => show(data);
       python.onerror = (event) => show({ report: `Python did not start: ${event.message}`, is_right: false, trace: "" });
-      python.postMessage({ number: Number(box.dataset.exercise), text: editor.value });
+      python.postMessage({ kind: box.dataset.kind, number: Number(box.dataset.number), text: editor.value });
     });
     stop.addEventListener("click", () => {
       worker?.terminate();

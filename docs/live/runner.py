@@ -1,4 +1,4 @@
-"""What runs in the reader's browser: one program of an exercise, judged and traced."""
+"""What runs in the reader's browser: one program of an exercise or a puzzle, judged and traced."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from kapi_sim import exercises
 _numbers = count(1)
 
 
-def run(number: int, text: str) -> dict[str, object]:
-    """Judge the kernel `wrong` of a text.
+def run(kind: str, number: int, text: str) -> dict[str, object]:
+    """Judge the reader's kernel in a text.
 
     Parameters
     ----------
+    kind : str
+        ``"exercise"`` or ``"puzzle"``.
     number : int
-        The exercise's, from 1 on.
+        From 1 on.
     text : str
-        A program with a kernel of that name.
+        A program with the kernel `wrong` of an exercise, or `solve` of a puzzle.
 
     Returns
     -------
@@ -28,11 +30,11 @@ def run(number: int, text: str) -> dict[str, object]:
         ``report``, the judge's words or Python's; ``is_right``; ``trace``, a page, empty if nothing was launched.
     """
     # A file for each run: reports and pictures show the lines of the text that ran.
-    file = Path(f"exercise_{number}_run_{next(_numbers)}.py")
+    file = Path(f"{kind}_{number}_run_{next(_numbers)}.py")
     file.write_text(text, "utf-8")
     with kapi_sim.trace() as trace:
         try:
-            verdict = exercises.find(number).judge(file)
+            verdict = exercises.find(number, kind).judge(file)
             report, is_right = str(verdict), verdict.is_right
         except SyntaxError as error:
             report, is_right = f"{type(error).__name__} in line {error.lineno}: {error.msg}", False

@@ -12,9 +12,9 @@ const run = (async () => {
   return startPython(loadPyodide, `${here}python/`, manifest.wheels, runner);
 })();
 
-self.onmessage = async ({ data: { number, text } }) => {
+self.onmessage = async ({ data: { kind, number, text } }) => {
   try {
-    self.postMessage((await run)(number, text));
+    self.postMessage((await run)(kind, number, text));
   } catch (error) {
     self.postMessage({ report: String(error), is_right: false, trace: "" });
   }

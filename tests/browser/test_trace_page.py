@@ -212,3 +212,23 @@ def test_figure_has_the_rings_and_the_missing_barrier(look, race):
     assert (one[0] + one[1]) / 2 > wall[1] - 4
     assert (other[0] + other[1]) / 2 < wall[0] + 4
     assert other[2] > one[2]
+
+
+def test_figure_is_dark_where_the_reader_wants_it(look, race):
+    page = f"<!DOCTYPE html><html><head></head><body>{race.svg()}</body></html>"
+    script = CONTRAST + (
+        """
+        const paper = luminance(getComputedStyle(document.querySelector(".kapi-figure > rect")).fill);
+        const against = element => {
+          const [x, y] = [luminance(getComputedStyle(element).fill), paper].sort((p, q) => q - p);
+          return (x + 0.05) / (y + 0.05);
+        };
+        const letters = [...document.querySelectorAll(".ink, .soft, .told")].map(against);
+        return {paper, least: Math.min(...letters), count: letters.length};
+        """
+    )
+    light, dark = (look(page, script, is_dark=is_dark) for is_dark in (LIGHT, DARK))
+    assert light["paper"] == 1
+    assert dark["paper"] < 0.05
+    assert light["count"] == dark["count"] > 10
+    assert min(light["least"], dark["least"]) >= 4.5

@@ -15,14 +15,19 @@ INSTRUCTION_SET = os.environ.get("CL_CONFIG_CPU_TARGET_ARCH", "default")
 SEEN: dict[str, str] = {}
 
 
-HOST_TARGET = Path(__file__).parents[2] / "packages/kapi-lowering/tests/host_target"
-"""A third opinion on what a device computes: the target of kapi-lowering's own tests."""
+PACKAGES = {
+    "host_target": Path(__file__).parents[2] / "packages/kapi-lowering/tests/host_target",
+    "loop_kernels": Path(__file__).parent / "loop_kernels",
+}
+"""Packages of tests, which are on no path: a third opinion on what a device computes, the target of kapi-lowering's own
+tests, and what several tests of loops share."""
 
-if "host_target" not in sys.modules:
-    _specification = importlib.util.spec_from_file_location("host_target", HOST_TARGET / "__init__.py")
-    _package = importlib.util.module_from_spec(_specification)
-    sys.modules["host_target"] = _package
-    _specification.loader.exec_module(_package)
+for _name, _folder in PACKAGES.items():
+    if _name not in sys.modules:
+        _specification = importlib.util.spec_from_file_location(_name, _folder / "__init__.py")
+        _package = importlib.util.module_from_spec(_specification)
+        sys.modules[_name] = _package
+        _specification.loader.exec_module(_package)
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ Intel's compiler for CPUs takes conditions out of loops, wrongly: `kapi_spirv.em
 from __future__ import annotations
 
 import itertools
-import linecache
 import os
 import random
 
 import dpnp
 import numpy as np
 import pytest
+from loop_kernels import WorkItem, compiled
 
 import kapi_runtime as kapi
 
@@ -48,18 +48,6 @@ ALL = list(itertools.product(LOOPS, GROWING, CONDITIONS, CONSEQUENCES, OTHERWISE
 BLOCKS, SAMPLE = 24, 150
 
 
-class WorkItem:
-    """Stands in for the work-item where the kernel's Python is run as it is."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def get_id(self, _dimension: int) -> int:
-        return self.number
-
-    get_global_id = get_id
-
-
 def written(number):
     """The kernel of a number, its source, and its index space."""
     loop, growing, condition, consequence, otherwise, space = ALL[number]
@@ -74,11 +62,7 @@ def written(number):
         "        v += 0.25\n"
         "    out[0, i] = v\n    out[1, i] = w + u\n"
     )
-    filename = f"conditions_in_loops_{number}.py"
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    scope = {}
-    exec(compile(source, filename, "exec"), scope)
-    return scope["kernel"], source, space
+    return compiled(source, f"conditions_in_loops_{number}.py"), source, space
 
 
 def check(number):

@@ -230,6 +230,10 @@ STEPS = {
         "float v = 0; if (i % 2 > 0) { long k = 0; while (k < 256) { k += n; v += 1; } }"
         "else { long k = 0; while (k < 256) { k += n; } } o[i] = v;"
     ),
+    "value of the turn before, behind its loop": (
+        "float v = 0, w = 8, t = 0; for (long k = 0; k < n / 16; k++) { t = w; w -= 1; }"
+        "for (long k = 0; k < i % 2; k++) v += 1; o[i] = v * (t + w - 5);"
+    ),
     "uncounted loops in two branches": (
         "float v = 0; if (i % 2 > 0) { long k = 0; while (k < 256) { k += n; v += 1; } }"
         "if (i % 2 <= 0) { long k = 0; while (k < 256) { k += n; v += 0.25f; } v -= 1; } o[i] = v;"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import linecache
 import os
 import random
 
 import dpnp
 import numpy as np
 import pytest
+from loop_kernels import WorkItem, compiled
 
 import kapi_runtime as kapi
 
@@ -70,16 +70,6 @@ class Writer:
 
 def indented(lines: list[str]) -> list[str]:
     return ["    " + line for line in lines]
-
-
-class WorkItem:
-    """Stands in for the work-item where the kernel's Python is run as it is."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def get_id(self, _dimension: int) -> int:
-        return self.number
 
 
 def check(function, message=""):
@@ -275,11 +265,8 @@ def test_loops_in_branches_give_each_work_item_its_own(function):
 
 def drawn(seed):
     """A random kernel: its function and its source."""
-    source, filename = Writer(seed).source(), f"loops_in_branches_{seed}.py"
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    scope = {"np": np}
-    exec(compile(source, filename, "exec"), scope)
-    return scope["kernel"], source
+    source = Writer(seed).source()
+    return compiled(source, f"loops_in_branches_{seed}.py"), source
 
 
 @pytest.mark.parametrize("seed", range(15))

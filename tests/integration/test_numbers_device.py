@@ -461,3 +461,24 @@ def test_literal_that_does_not_fit_is_refused(expression):
         kapi.call_kernel(kapi.kernel(function), kapi.Range(4), *(dpnp.asarray(each) for each in given))
     with pytest.raises((kapi_sim.DtypeError, kapi_sim.KernelCompilationError), match="must fit|does not fit"):
         kapi_sim.call_kernel(kapi_sim.kernel(function), kapi_sim.Range(4), *given)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+def test_division_by_a_power_of_two_rounds_down(dtype):
+    @kapi.kernel
+    def divide(item: kapi.Item, x, quotients, remainders):
+        i = item.get_id(0)
+        quotients[i, 0], remainders[i, 0] = x[i] // 1, x[i] % 1
+        quotients[i, 1], remainders[i, 1] = x[i] // 2, x[i] % 2
+        quotients[i, 2], remainders[i, 2] = x[i] // 8, x[i] % 8
+        quotients[i, 3], remainders[i, 3] = x[i] // 64, x[i] % 64
+        quotients[i, 4], remainders[i, 4] = x[i] // 6, x[i] % 6
+
+    divisors = np.array([1, 2, 8, 64, 6], dtype)
+    info = np.iinfo(dtype)
+    ends = np.array([info.min, info.min + 1, info.max - 1, info.max], dtype)
+    x = np.concatenate([np.arange(-70, 70).astype(dtype), ends])
+    quotients, remainders = (dpnp.zeros((x.size, 5), dtype=dtype) for _ in range(2))
+    kapi.call_kernel(divide, kapi.Range(x.size), dpnp.asarray(x), quotients, remainders)
+    np.testing.assert_array_equal(quotients.asnumpy(), x[:, None] // divisors)
+    np.testing.assert_array_equal(remainders.asnumpy(), x[:, None] % divisors)

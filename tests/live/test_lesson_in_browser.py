@@ -85,3 +85,15 @@ def test_button_runs_the_kernel_in_the_page(pages, tmp_path):
     assert after["right"] == "kapi-right"
     assert "is right" in after["report"]
     assert after["trace"] > 1000
+
+
+def test_script_of_the_editors_is_loaded_where_there_are_editors(pages):
+    with_script = {
+        page.relative_to(pages).as_posix()
+        for page in pages.rglob("*.html")
+        if "_static/live/page.js" in page.read_text("utf-8")
+    }
+    assert "learn/puzzles.html" in with_script
+    assert {page for page in with_script if not page.startswith("learn/")} == set()
+    for name in with_script:
+        assert 'class="kapi-live"' in (pages / name).read_text("utf-8")

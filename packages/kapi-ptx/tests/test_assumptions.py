@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 import kapi_sim as kapi
 from kapi_ptx import PtxTarget, compile_kernel, read_module, write_module
 from kapi_ptx.emission.carried_values import carry_values
+from kapi_ptx.emission.early_loads import load_early
+from kapi_ptx.emission.narrow_counters import narrow_counters
 from kapi_sim.language import KernelOptions
 
 BOTH = PtxTarget(80, is_small=True, reads_apart=True)
@@ -186,3 +189,126 @@ def test_operands_with_flags_are_no_names():
     text = LOOP.replace("OP", "fadd float %square, %c")
     text = text.replace("%square = fmul float %x, %x", "%i = add nsw i32 %k, %x\n  %square = fmul float %c, %c")
     assert carry_values(text) == text
+
+
+# -- loads before what takes long
+
+
+def test_loads_come_before_roots_and_divisions(assembled_compile):
+    def scaled(item, x, y, z):
+        i = item.get_id(0)
+        root = math.sqrt(x[i])
+        z[i] = y[i] / root
+
+    for target in (PtxTarget(80), BOTH):
+        ptx = assembled_compile(scaled, "item1, float32[:], float32[:], float32[:]", target=target).ptx
+        assert re.findall(r"ld\.global|sqrt|div", ptx) == ["ld.global", "ld.global", "sqrt", "div"]
+
+
+BLOCK = """define void @f(ptr addrspace(1) %p, float %a, i64 %i) {
+  %root = call float @llvm.sqrt.f32(float %a)
+  BETWEEN
+  %at = getelementptr float, ptr addrspace(1) %p, i64 %i
+  %x = load float, ptr addrspace(1) %at, align 4
+  store float %x, ptr addrspace(1) %p, align 4
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "moves"),
+    [
+        ("%y = fadd float %a, %a", True),
+        ("%y = load float, ptr addrspace(1) %p, align 4", True),
+        ("store float %a, ptr addrspace(1) %p, align 4", False),
+        ("fence acquire", False),
+        ("%y = load atomic i32, ptr addrspace(1) %p acquire, align 4", False),
+        ("%y = load volatile i32, ptr addrspace(1) %p, align 4", False),
+        ("%y = atomicrmw add ptr addrspace(1) %p, i32 1 monotonic, align 4", False),
+        ("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)", False),
+        ('%y = tail call i32 asm sideeffect "atom", "=r,~{memory}"()', False),
+    ],
+)
+def test_loads_pass_nothing_that_orders_or_writes_memory(between, moves):
+    text = BLOCK.replace("BETWEEN", between)
+    moved = load_early(text)
+    assert (moved.index("%x = load") < moved.index("%root = ")) == moves
+    assert moves or moved == text
+    assert sorted(moved.splitlines()) == sorted(text.splitlines())
+
+
+def test_load_whose_address_is_slow_stays():
+    text = BLOCK.replace("BETWEEN", "%j = fptosi float %root to i64").replace("i64 %i\n", "i64 %j\n")
+    assert load_early(text) == text
+
+
+def test_loads_of_constant_arrays_pass_stores():
+    text = BLOCK.replace("BETWEEN", "store float %a, ptr addrspace(1) %p, align 4")
+    text = text.replace("%at, align 4\n", "%at, align 4, !invariant.load !0\n")
+    moved = load_early(text)
+    assert moved.index("%x = load") < moved.index("%root = ")
+
+
+# -- products and counters
+
+
+def test_products_of_small_numbers_are_one_instruction(assembled_compile):
+    def rows(item, x, y):
+        i, j = item.get_id(0), item.get_id(1)
+        total = np.float32(0)
+        for k in range(x.shape[1]):
+            total += x[i, k] * x[j, k]
+        y[i, j] = total
+
+    ptx = assembled_compile(rows, "item2, float32[:, :], float32[:, :]", target=BOTH).ptx
+    assert ptx.count("mul.wide.u32") == 3
+    assert "mul.lo.s64" not in ptx
+    assert re.search(r"setp\.ne\.b32[^;]*;\s*@%p\d+ bra", ptx)
+
+
+COUNTED = """define void @f(i32 %n) {
+entry:
+  %wide = zext nneg i32 %n to i64
+  br label %loop
+
+loop:                                             ; preds = %loop, %entry
+  %k = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %next = add nuw nsw i64 %k, 1
+  %stop = icmp eq i64 %next, %wide
+  br i1 %stop, label %end, label %loop
+
+end:                                              ; preds = %loop
+  ret void
+}
+"""
+
+
+def test_counter_of_turns_is_narrow():
+    narrow = narrow_counters(COUNTED)
+    assert "%k = phi i32 [ 0, %entry ], [ %next, %loop ]" in narrow
+    assert "%next = add i32 %k, 1" in narrow
+    assert re.search(r"%stop = icmp eq i32 %next, %wide\.low\.\d+", narrow)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("zext nneg i32 %n to i64", "sext i32 %n to i64"),
+        ("zext nneg i32 %n to i64", "and i64 %m, 4294967295"),
+        ("i64 %k, 1", "i64 %k, 2"),
+        ("[ 0, %entry ]", "[ 1, %entry ]"),
+        ("icmp eq i64 %next", "icmp ult i64 %next"),
+        ("  br i1 %stop", "  %used = sitofp i64 %k to float\n  br i1 %stop"),
+        ("  br i1 %stop", "  %used = sitofp i64 %next to float\n  br i1 %stop"),
+    ],
+)
+def test_other_counters_keep_64_bits(change):
+    text = COUNTED.replace(*change)
+    assert narrow_counters(text) == text
+
+
+def test_counter_by_several_is_narrow_where_its_end_is_a_multiple():
+    text = COUNTED.replace("i64 %k, 1", "i64 %k, 4")
+    assert "phi i32" in narrow_counters(text.replace("zext nneg i32 %n to i64", "and i64 %m, 2147483644"))
+    assert "phi i64" in narrow_counters(text.replace("zext nneg i32 %n to i64", "and i64 %m, 2147483646"))

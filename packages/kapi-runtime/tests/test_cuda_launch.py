@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
+from kapi_runtime.cuda import plan as planning
 from kapi_runtime.cuda.plan import CudaPlan
-from kapi_runtime.cuda.queues import keep_alive
 from kapi_sim.testing.reports import raises
 
 
@@ -83,7 +83,7 @@ def test_second_launch_goes_by_a_plan_with_other_arrays_and_numbers(packed, lib,
 
 
 def test_plan_calls_the_driver_once_a_launch(gpu, lib, monkeypatch):
-    monkeypatch.setattr(keep_alive, "_LOOK_AFTER", 1000)  # the launches of earlier tests count as well
+    monkeypatch.setattr(planning, "_LOOK_SELDOM", 1000)  # the launches of earlier tests count as well
     x, y = ones(lib), ones(lib)
     kapi.call_kernel(scale, kapi.Range(1000), x, y, 1.0)
     gpu.calls.clear()

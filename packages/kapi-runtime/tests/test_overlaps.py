@@ -196,3 +196,34 @@ def test_read_only_array_is_read_and_not_written():
         copy[10](target, source)
     with raises(kapi.KernelCompilationError, "argument-read-only"):
         count[10](target, source)
+
+
+@kapi.kernel
+def double_thrice(item: kapi.Item, source, target, more):
+    i = item.get_id(0)
+    for _ in range(3):
+        target[i] = 2 * source[i] + more[i]
+
+
+def test_one_array_under_two_names_is_read_as_it_was_written():
+    zeros = dpnp.zeros(10, dtype="int64")
+    for _ in range(4):  # the long way, and by plans
+        x, y = ten(), ten()
+        kapi.call_kernel(double_thrice, kapi.Range(10), x, y, zeros)
+        np.testing.assert_array_equal(y.asnumpy(), 2 * np.arange(10))
+        kapi.call_kernel(double_thrice, kapi.Range(10), x, x, zeros)
+        np.testing.assert_array_equal(x.asnumpy(), 8 * np.arange(10))
+        kapi.call_kernel(double_thrice, kapi.Range(10), y, y, y)
+        np.testing.assert_array_equal(y.asnumpy(), 54 * np.arange(10))
+
+
+def test_kernel_compiled_for_arrays_apart_refuses_one_array_under_two_names():
+    x, y = ten(), ten()
+    own = kapi.kernel(copy.py_func)
+    kapi.call_kernel(own, kapi.Range(10), x, y)
+    (module,) = own.modules.values()
+    assert module.target.reads_apart
+    loaded = kapi.load_spirv(module)
+    kapi.call_kernel(loaded, kapi.Range(10), x, y)
+    with pytest.raises(kapi.KernelLaunchError, match="must share no memory with those that it writes"):
+        kapi.call_kernel(loaded, kapi.Range(10), x, x)

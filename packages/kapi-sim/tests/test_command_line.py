@@ -81,3 +81,19 @@ def test_error_after_a_launch_keeps_the_picture(folder, capsys):
     assert main(["trace", "late.py"]) == 1
     assert "ValueError: late" in capsys.readouterr().err
     assert (folder / "trace.html").exists()
+
+
+def test_programs_own_end_is_told_as_python_tells_it(folder, capsys):
+    for text, status, said in (("sys.exit('enough')", 1, "enough\n"), ("sys.exit(3)", 3, ""), ("sys.exit()", 0, "")):
+        (folder / "ends.py").write_text(f"{PROGRAM}\n{text}\n", "utf-8")
+        assert main(["trace", "ends.py"]) == status
+        assert capsys.readouterr().err == said
+
+
+def test_report_has_the_programs_own_frames_alone(folder, capsys):
+    (folder / "race.py").write_text(PROGRAM.replace("a[item.get_id(0)]", "a[item.get_id(0) + 1]"), "utf-8")
+    assert main(["trace", "race.py"]) == 1
+    told = capsys.readouterr().err
+    assert 'File "race.py", line 14, in <module>' in told
+    assert 'File "race.py", line 11, in fill' in told
+    assert told.count("  File ") == 2

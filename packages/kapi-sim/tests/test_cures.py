@@ -104,7 +104,8 @@ def test_barrier_that_stands_there_and_was_not_met_is_named():
     with raises(kapi.DataRaceError, "data-race") as caught:
         kapi.call_kernel(barrier_not_met, GROUP, np.zeros(4), np.zeros(4), 3)
     assert caught.value.message.splitlines()[-1] == (
-        f"  the `group_barrier` at line {line} would order them if the whole group came to it: it did not"
+        f"  the `group_barrier` at line {line} would order them if the whole group came to it: move it to where "
+        "all work-items come"
     )
 
 

@@ -1,4 +1,4 @@
-"""The exercises: each wrong kernel is reported as its page says, and each right one is right in any order."""
+"""The exercises and puzzles: wrong kernels are reported in words, and the answers are right in any order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
-from kapi_sim.exercises import EXERCISES, find, judge
+from kapi_sim.exercises import EXERCISES, PUZZLES, expect_at_most, expect_equal, find, judge
 from kapi_sim.testing.reports import raises
 
 REPORTS = {
@@ -131,7 +131,7 @@ def test_command_lists_exercises_and_prints_answers(tmp_path):
 def test_command_says_which_exercises_there_are(tmp_path, number):
     status, _, told = run(tmp_path, "exercise", number)
     assert status == 2
-    assert f"number of an exercise must be from 1 to 10, got {number}" in told
+    assert f"number of an exercise must be from 1 to {len(EXERCISES)}, got {number}" in told
 
 
 def test_exercise_that_is_not_there_is_refused():
@@ -147,6 +147,109 @@ def test_file_without_the_kernel_is_refused(tmp_path, monkeypatch):
     status, _, told = run(tmp_path, "exercise", "1")
     assert status == 2
     assert "file of an exercise must have a kernel `wrong`" in told
+
+
+def test_puzzles_are_all_listed():
+    assert [puzzle.number for puzzle in PUZZLES] == list(range(1, 21))
+    assert all(puzzle.title.startswith(f"Puzzle {puzzle.number}, ") for puzzle in PUZZLES)
+
+
+@pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda puzzle: puzzle.name)
+def test_puzzle_is_unsolved_and_its_answer_right(puzzle):
+    told = puzzle.judge()
+    assert not told.is_right
+    assert told.goals == ()
+    assert told.problem.startswith("`")
+    assert "; wrong elements: " in told.problem
+    right = puzzle.judge(puzzle.answer)
+    assert right.is_right, right
+    assert right.count("\n  right: ") == len(right.goals) > 0
+    assert right.problem == ""
+
+
+# By number of the puzzle: what stands in the answer, what stands there instead, and what is then said.
+MISTAKES = [
+    (2, "a[i] * b[i]", "a[i] * b[i] + a[i] - a[i]", "and at most 2 is asked for: line 11"),
+    (3, "i < a.shape[0]", "i <= a.shape[0]", "the guard at line 11, `i <= a.shape[0]`, lets this index through"),
+    (5, " and j < b.shape[0]", "", "index 5 is out of bounds"),
+    (6, "item.get_id(0), a", "item.get_id(0) + 4, a", "`c[1]` is 0.0, and should be 1.0"),
+    (
+        7,
+        "    kapi.group_barrier(item.get_group())\n",
+        "",
+        "a `group_barrier` between line 11 and line 12 would order them",
+    ),
+    (8, "tile[k - back]", "a[k - back]", "reads global memory 3 times, and at most 1 is asked for: lines 11, 15"),
+    (9, "if i + 1 < n else 0", "", "index 12 is out of bounds"),
+    (10, "        if k < width:", "        if k < width // 1 and width != 4:", "`out[0]` is "),
+    (11, "kapi.AtomicRef(total, 0).fetch_add(tile[0])", "total[0] += tile[0]", "change it with an AtomicRef only"),
+    (12, "a[row, k], ", "max(a[row, k], a[row, 0]), ", "reads global memory 2 times, and at most 1 is asked for"),
+    (14, "kapi.AtomicRef(counts, value).fetch_add(1)", "counts[value] += 1", "data race on counts["),
+    (15, "        bins[k] = 0", "        pass", "bins[3] (local memory) is read, and no work-item has written it"),
+    (16, "kapi.group_barrier(item.get_group())", "pass", "data race on tile["),
+    (17, "c[column + i, row + j] = tile[j, i]", "c[column + j, row + i] = tile[i, j]", "falls into 8 stretches"),
+    (19, "sums[sub_group.get_group_id()]", "sums[0]", "data race on sums[0]"),
+    (20, "    if is_kept:\n        kept[place] = x", "    kept[place] = x", "data race on kept["),
+]
+
+
+@pytest.mark.parametrize(("number", "old", "new", "told"), MISTAKES)
+def test_verdict_on_a_puzzle_names_the_mistake(tmp_path, number, old, new, told):
+    answer = find(number, "puzzle").answer.read_text("utf-8")
+    assert old in answer
+    file = tmp_path / "mistaken.py"
+    file.write_text(answer.replace(old, new), "utf-8")
+    verdict = find(number, "puzzle").judge(file)
+    assert not verdict.is_right
+    assert "\n  wrong: " in verdict
+    assert told in verdict.problem
+    assert verdict.endswith(verdict.problem)
+
+
+def test_results_are_compared_in_words():
+    expect_equal("a", [1.0, 2.0], np.array([1.0, 2.0 + 1e-9]))
+    expect_equal("a", 3, 3)
+    with pytest.raises(AssertionError, match=r"^`a\[1, 0\]` is 5, and should be 3; wrong elements: 1 of 4.$"):
+        expect_equal("a", [[1, 2], [5, 4]], [[1, 2], [3, 4]])
+    with pytest.raises(AssertionError, match="^`a` is nan, and should be 3"):
+        expect_equal("a", float("nan"), 3)
+
+
+def test_accesses_are_counted_for_each_work_item():
+    with kapi.trace() as outer, kapi.trace() as trace:
+        kapi.call_kernel(triples, kapi.Range(3), np.arange(3))
+    assert trace.accesses("read") == trace.accesses("write", "global", 0) == [1, 1, 1]
+    assert trace.accesses("atomic") == trace.accesses("read", "local") == [0, 0, 0]
+    assert outer.launches == trace.launches
+    expect_at_most(trace, 3, "write", together=True)
+    with pytest.raises(AssertionError, match="^the launch writes to global memory 3 times, and at most 2 is asked for"):
+        expect_at_most(trace, 2, "write", together=True)
+    with raises(kapi.KernelLaunchError, "trace-accesses"):
+        trace.accesses("load")
+    with raises(kapi.KernelLaunchError, "trace-accesses"):
+        trace.accesses("read", "constant")
+    with kapi.trace(limit=2) as cut:
+        kapi.call_kernel(triples, kapi.Range(3), np.arange(3))
+    with raises(kapi.KernelLaunchError, "trace-cut"):
+        cut.accesses("read")
+
+
+def test_command_writes_a_puzzle_and_judges_it(tmp_path):
+    status, told, _ = run(tmp_path, "puzzle", "7")
+    file = tmp_path / "pz07_reverse.py"
+    assert status == 1
+    assert told.startswith("pz07_reverse.py is here now: write the kernel `solve` in it, and run this again\n")
+    assert "  wrong: the four elements of each group are reversed\n" in told
+    answer = run(tmp_path, "puzzle", "7", "--answer")[1]
+    assert answer == find(7, "puzzle").answer.read_text("utf-8")
+    file.write_text(answer, "utf-8")
+    status, told, _ = run(tmp_path, "puzzle", "7")
+    assert status == 0
+    assert told.startswith("`solve` is right: ")
+    assert len(run(tmp_path, "puzzle")[1].splitlines()) == len(PUZZLES)
+    assert "number of a puzzle must be from 1 to 20, got 21" in run(tmp_path, "puzzle", "21")[2]
+    (tmp_path / "pz01_map.py").write_text("x = 1\n", "utf-8")
+    assert "file of a puzzle must have a kernel `solve`" in run(tmp_path, "puzzle", "1")[2]
 
 
 PROGRAM = """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import linecache
+import math
+import re
 
 import numpy as np
 import pytest
@@ -11,12 +13,12 @@ import kapi_sim as kapi
 from kapi_sim.testing.reports import raises
 
 
-def kernel_of(statement: str) -> kapi.Kernel:
+def kernel_of(statement: str, more: dict[str, object] | None = None) -> kapi.Kernel:
     """Return a kernel of one statement, whose source is found as that of a file is."""
     source = f"def body(item, a):\n    {statement}\n"
     file = f"<{statement}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    names: dict[str, object] = {"kapi": kapi}
+    names: dict[str, object] = {"kapi": kapi, **(more or {})}
     exec(compile(source, file, "exec"), names)
     return kapi.kernel(names["body"])  # type: ignore[call-overload, no-any-return]
 
@@ -73,6 +75,52 @@ def test_item_misused_is_told_in_the_compilers_words(statement, code, checks):
 def test_nd_item_misused_is_told_in_the_compilers_words(statement, code):
     with raises(kapi.KernelCompilationError, code):
         kernel_of(statement)[2, 2](np.zeros(2))
+
+
+@kapi.device_func
+def halved(x):
+    return x / 2
+
+
+@pytest.mark.parametrize("checks", ["all", "none"])
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("kapi.AtomicRef(a).fetch_add(1.0)", "call-arguments"),
+        ("kapi.AtomicRef(a, 0).fetch_add()", "call-arguments"),
+        ("kapi.AtomicRef(a, 0).fetch_add(1.0, 2)", "call-arguments"),
+        ("kapi.AtomicRef(a, 0).add(1.0)", "attribute-unknown"),
+        ("a[0] = kapi.AtomicRef(a, 0).value", "attribute-unknown"),
+        ("a[0] = kapi.AtomicRef(a, 0).magic", "attribute-unknown"),
+        ("p = kapi.PrivateArray(4)", "call-arguments"),
+        ("a[0] = math.sqrt()", "call-arguments"),
+        ("a[0] = math.sqrt(1.0, 2.0)", "call-arguments"),
+        ("a[0] = np.hypot(1.0)", "call-arguments"),
+        ("a[0] = halved()", "call-arguments"),
+        ("a[0] = halved(1.0, 2.0)", "call-arguments"),
+        ("a[0] = halved(y=1.0)", "call-arguments"),
+        ("a[0] = halved(\n        1.0,\n        2.0)", "call-arguments"),
+        ("kapi.AtomicRef(\n        a,\n    ).load()", "call-arguments"),
+        ("a[0] = kapi.random.uniform()", "call-arguments"),
+        ("a[0] = min()", "call-arguments"),
+        ("a[0] = abs(1, 2)", "call-arguments"),
+    ],
+)
+def test_function_misused_is_told_with_its_form(statement, code, checks):
+    names = {"math": math, "np": np, "halved": halved}
+    with kapi.simulation(checks=checks), raises(kapi.KernelCompilationError, code) as caught:
+        kernel_of(statement, names)[2](np.zeros(2))
+    assert not re.search("__call__|Sim|Watched|_absolute", caught.value.message)
+    assert caught.value.__notes__[0].startswith(f"in work-item global (0,) of kernel `body`, at <{statement}>:2: ")
+
+
+def test_type_error_of_the_users_own_is_left_alone():
+    def fails(x):
+        raise TypeError("my own() takes nothing")
+
+    with pytest.raises(TypeError, match="my own") as caught:
+        kernel_of("a[0] = fails(1)", {"fails": kapi.device_func(fails)})[2](np.zeros(2))
+    assert not isinstance(caught.value, kapi.KapiError)
 
 
 def test_index_that_is_an_item_is_no_other_misuse():

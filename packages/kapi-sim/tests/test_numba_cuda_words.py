@@ -425,3 +425,18 @@ def test_a_kernel_without_source():
     out = np.zeros(5, np.int32)
     cuda.jit(names["reverse"])[1, 4](out)
     assert out.tolist() == [3, 2, 1, 0, 4]
+
+
+def test_places_are_printed_as_tuples(capsys):
+    @cuda.jit
+    def tells():
+        print(cuda.threadIdx, cuda.blockIdx, cuda.blockDim, cuda.gridDim)
+
+    tells[2, (1, 2)]()
+    assert capsys.readouterr().out.splitlines() == [
+        "(0, 0, 0) (0, 0, 0) (1, 2, 1) (2, 1, 1)",
+        "(0, 1, 0) (0, 0, 0) (1, 2, 1) (2, 1, 1)",
+        "(0, 0, 0) (1, 0, 0) (1, 2, 1) (2, 1, 1)",
+        "(0, 1, 0) (1, 0, 0) (1, 2, 1) (2, 1, 1)",
+    ]
+    assert repr(cuda.threadIdx) == "<threadIdx.{x,y,z}>"

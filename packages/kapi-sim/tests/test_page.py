@@ -175,3 +175,29 @@ def test_walls_stand_behind_all_that_comes_before_them():
     (wall,) = walls
     assert all(column < wall for kind, phase, column in placed if kind != 3 and phase == 0)
     assert all(column > wall for _, phase, column in placed if phase == 1)
+
+
+def test_page_and_figure_of_a_cuda_kernel_speak_cudas_words():
+    from kapi_sim import numba_cuda as cuda
+
+    @cuda.jit
+    def sums(values, out):
+        t = cuda.threadIdx.x
+        part = cuda.shared.array(4, np.float32)
+        mine = cuda.local.array(1, np.float32)
+        part[t] = values[cuda.grid(1)]
+        mine[0] = cuda.shfl_down_sync(0xFFFFFFFF, part[t], 1)
+        out[t] = part[3 - t] + mine[0]
+
+    with kapi.trace() as trace, pytest.raises(kapi.DataRaceError):
+        sums[2, 4](np.ones(8, np.float32), np.zeros(4, np.float32))
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', trace.html(), re.DOTALL)
+    (launch,) = json.loads(data)
+    told = json.dumps([launch[key] for key in ("space", "count", "words", "names", "labels")])
+    told += json.dumps([array["memory"] for array in launch["arrays"]])
+    assert launch["count"] == "8 threads"
+    assert launch["words"]["before"] == "a cuda.syncthreads() is missing here"
+    assert launch["words"]["subgroup"] == "meeting of a warp"
+    assert {array["memory"] for array in launch["arrays"]} == {"global memory", "shared memory", "local memory"}
+    for text in (told, trace.svg(), trace.text()):
+        assert not re.search("work-item|work-group|sub-group|NdRange|group_barrier|private", text)

@@ -254,7 +254,14 @@ def test_trace_is_saved_by_the_ending_of_its_path(tmp_path):
 
 
 def test_notebook_shows_the_page():
-    shown = traced_sum()._repr_html_()
+    trace = traced_sum()
+    assert trace._repr_svg_() == trace.svg()
+    assert repr(trace).startswith("<Trace of 1 launch, ")
+    with kapi.trace() as nothing:
+        pass
+    assert nothing._repr_svg_() is None
+    assert repr(nothing) == "<Trace of 0 launches, 0 events>"
+    shown = trace._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
     assert "&lt;canvas" in shown
 

@@ -1,4 +1,4 @@
-"""The command line: ``python -m kapi_sim trace FILE`` and ``python -m kapi_sim exercise N``."""
+"""The command line: ``python -m kapi_sim trace FILE``, ``exercise N`` and ``puzzle N``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from kapi_sim import trace
 from kapi_sim.errors import KapiError, KernelLaunchError
-from kapi_sim.exercises import EXERCISES, find
+from kapi_sim.exercises import EXERCISES, PUZZLES, find
 from kapi_sim.settings.control import simulation
-from kapi_sim.tracebacks import from_program, rendered, shorten
-from kapi_sim.tracing import trace
-from kapi_sim.tracing.trace import FORMATS
+from kapi_sim.tracebacks import from_program, shorten
+from kapi_sim.tracing.record import require_format
 
 __all__ = ["main"]
 
@@ -53,20 +53,18 @@ def _parser() -> argparse.ArgumentParser:
     tracing.add_argument("--seed", type=int, help="the order of work-items; program order if left out")
     tracing.add_argument("--limit", type=int, default=100_000, help="most events that are kept")
     tracing.set_defaults(run=_trace)
-    exercise = commands.add_parser("exercise", help="write an exercise here, or say whether it is solved")
-    exercise.add_argument("number", type=int, nargs="?", help="from 1 on; all are listed if it is left out")
-    exercise.add_argument("--answer", action="store_true", help="print the answer")
-    exercise.set_defaults(run=_exercise)
+    for kind, article in (("exercise", "an"), ("puzzle", "a")):
+        task = commands.add_parser(kind, help=f"write {article} {kind} here, or say whether it is solved")
+        task.add_argument("number", type=int, nargs="?", help="from 1 on; all are listed if it is left out")
+        task.add_argument("--answer", action="store_true", help="print the answer")
+        task.set_defaults(run=_exercise, kind=kind)
     return parser
 
 
 def _trace(given: argparse.Namespace) -> int:
     if not given.file.is_file():
         raise KernelLaunchError(f"the program must be a file that is there, got {given.file}", code="kernel-absent")
-    if given.output.suffix.lower() not in FORMATS:
-        raise KernelLaunchError(
-            f"path must end in {', '.join(FORMATS)}, got {str(given.output)!r}", code="picture-format"
-        )
+    require_format(given.output)
     names = given.checks if given.checks in ("all", "none") else given.checks.split(",")
     before = sys.argv, sys.path[:]
     sys.argv = [str(given.file), *given.arguments]
@@ -77,12 +75,9 @@ def _trace(given: argparse.Namespace) -> int:
             try:
                 runpy.run_path(str(given.file), run_name="__main__")
             except SystemExit as end:
-                status = end.code if isinstance(end.code, int) else int(end.code is not None)
-            except KapiError as error:
-                shorten(error, True)
-                print("\n".join(rendered(error)), file=sys.stderr)
-                status = 1
-            except Exception as error:  # the program's own
+                status = _status(end.code)
+            except Exception as error:
+                shorten(error, isinstance(error, KapiError))
                 print(from_program(error, given.file), file=sys.stderr)
                 status = 1
     finally:
@@ -100,18 +95,27 @@ def _trace(given: argparse.Namespace) -> int:
     return status
 
 
+def _status(code: object) -> int:
+    """Return the exit status that a program gave, and print a text that it gave instead."""
+    if code is None or isinstance(code, int):
+        return code or 0
+    print(code, file=sys.stderr)
+    return 1
+
+
 def _exercise(given: argparse.Namespace) -> int:
     if given.number is None:
-        print("\n".join(exercise.title for exercise in EXERCISES))
+        print("\n".join(each.title for each in (PUZZLES if given.kind == "puzzle" else EXERCISES)))
         return 0
-    exercise = find(given.number)
+    exercise = find(given.number, given.kind)
     if given.answer:
         print(exercise.answer.read_text("utf-8"), end="")
         return 0
     own = Path(exercise.file.name)
     if not own.exists():
         shutil.copyfile(exercise.file, own)
-        print(f"{own} is here now: mend the kernel `wrong` in it, and run this again")
+        verb = "mend" if given.kind == "exercise" else "write"
+        print(f"{own} is here now: {verb} the kernel `{exercise.kernel}` in it, and run this again")
     verdict = exercise.judge(own)
     print(verdict)
     return int(not verdict.is_right)

@@ -54,7 +54,7 @@ from kapi_sim.tracing.switch import active_trace
 if TYPE_CHECKING:
     from kapi_sim.items.clock import Clock
     from kapi_sim.memory.recorder import TraceRecorder
-    from kapi_sim.tracing.trace import Trace
+    from kapi_sim.tracing.record import Trace
 
 __all__ = ["execute"]
 

@@ -85,7 +85,8 @@ def show(level: str) -> None:
     if not level:
         return
     if level.lower() not in _LEVELS:
-        warnings.warn(f"KAPI_LOG must be one of {', '.join(_LEVELS)}, got {level!r}", KapiWarning, stacklevel=3)
+        said = f"KAPI_LOG must be one of {', '.join(_LEVELS)}, got {level!r}"
+        warnings.warn_explicit(said, KapiWarning, "<environment>", 0)  # no line of a program is at fault
         return
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))

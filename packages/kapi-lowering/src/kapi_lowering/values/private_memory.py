@@ -24,8 +24,10 @@ def _private_array(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> 
     shape = given if isinstance(given, tuple) else (given,)
     element = context.get_data_type(sig.return_type.dtype)
     context.note_private_memory(prod(shape) * as_dtype(sig.return_type.dtype).itemsize)
-    # In the entry block, whatever loop the array is made in: the back end has no memory of varying size.
-    memory = cgutils.alloca_once(builder, ir.ArrayType(element, prod(shape)))
+    # In the entry block, whatever loop the array is made in: the back end has no memory of varying size. Numba's own
+    # function stores zeros into it as one value, which LLVM's passes take apart element by element.
+    with builder.goto_entry_block():
+        memory = builder.alloca(ir.ArrayType(element, prod(shape)))
     data = builder.bitcast(memory, element.as_pointer())
     if sig.args[2].value:
         with cgutils.for_range(builder, I64(prod(shape))) as loop:

@@ -19,6 +19,7 @@ from kapi_numba_offload.analysis.normal_form import normalised
 from kapi_numba_offload.analysis.source import function_definition
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.partition.facts import PREFIX, Facts
+from kapi_numba_offload.partition.kept_views import with_kept_views
 from kapi_numba_offload.partition.partition import Partition
 from kapi_numba_offload.run.diagnostics import report_of
 from kapi_numba_offload.run.options import OffloadOptions, options_of
@@ -93,7 +94,8 @@ class OffloadedFunction:
         self.partition = Partition(facts)
         for node, usm, host in kinds.mixtures:
             raise mixed_error(facts.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host))
-        definition.body = self.partition.block(definition.body)
+        body = self.partition.block(definition.body)
+        definition.body = with_kept_views(facts, self.partition.helpers, body)
         self._call = _compiled(function, definition, names, self.partition)
 
     def __call__(self, *args: Any) -> Any:

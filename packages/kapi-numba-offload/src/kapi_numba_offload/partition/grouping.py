@@ -108,14 +108,16 @@ class StatementGroup:
             target, value = statement.target, statement.value
         else:
             return False
-        if not facts.is_operation(value):
+        if not facts.is_operation(value) and not (isinstance(target, ast.Subscript) and _is_copied(facts, value)):
             return False
         if isinstance(target, ast.Name):
             return self._fits(value) and self.add(target.id, None, None, value, statement)
         if isinstance(target, ast.Subscript) and facts.is_view(target):
-            if not self._fits(value) or not self._fits(_as_read(target), is_target=True):
+            read = _as_read(target)
+            facts.kinds.note(read, facts.kinds.kind(target))
+            if not self._fits(value) or not self._fits(read, is_target=True):
                 return False
-            return self.add(None, _as_read(target), None, value, statement)
+            return self.add(None, read, None, value, statement)
         return False
 
     def _take_in_place(self, statement: ast.AugAssign) -> bool:
@@ -283,6 +285,16 @@ class StatementGroup:
             if each.is_output and name is not None
         ]  # fmt: skip
         return Fused(region, self.leaves, self.elements, outputs, self._returned)
+
+
+def _is_copied(facts: Facts, value: ast.expr) -> bool:
+    """Whether a value is a number, an element or an array on the device, so that storing it is a kernel's."""
+    kind = facts.kinds.kind(value)
+    if isinstance(value, ast.Subscript) and kind == SCALAR:
+        return facts.is_usm(value.value)
+    return _number(value, facts.names) is not None or (
+        isinstance(value, (ast.Name, ast.Subscript)) and isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0
+    )
 
 
 def _is_row(kind: Kind) -> bool:

@@ -320,11 +320,16 @@ def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Seq
     given, returned, flagged, why = _moved(facts, statement, following)
     if why is not None or not all(_is_the_same_on_host(facts, nodes, name) for name in returned):
         return None
-    # Numba does then what devices and NumPy do with zeros, and does not reach beyond arrays.
-    options = {"boundscheck": True, "error_model": "numpy", "fastmath": facts.options.numbas_fastmath}
+    # Numba does then what devices and NumPy do with zeros, and does not reach beyond arrays. Slices never do.
+    options = {
+        "boundscheck": any(map(_may_reach_beyond, nodes)),
+        "error_model": "numpy",
+        "fastmath": facts.options.numbas_fastmath,
+    }
     host = HostLoop(
-        facts.original, facts.names, statement, (), given, returned, parallel=False, flagged=flagged, options=options
-    )
+        facts.original, facts.names, statement, (), given, returned, flagged=flagged, options=options,
+        parallel=facts.options.parallel and not any(_stores_what_it_reads(facts, each) for each in nodes),
+    )  # fmt: skip
     loop = SmallLoop(
         facts.place(statement), host, _most_axes(facts, nodes), facts.options,
         may_compile=not has_aliases(statement) and all(_is_alike_for_numba(facts, each) for each in nodes),
@@ -338,9 +343,8 @@ def _is_alike_for_numba(facts: Facts, node: ast.AST) -> bool:
     It has no dtype of its own, reads no array that Numba would take for a constant, and changes none in place that it
     reads: NumPy reads all of it first.
     """
-    if isinstance(node, ast.AugAssign) and _is_row_kind(facts.kinds.target(node)):
-        target = variables_of([ast.Expr(node.target)], ast.Load) | variables_of([node.target], ast.Store)
-        return target.isdisjoint(variables_of([ast.Expr(node.value)], ast.Load)) or not _has_rows(facts, node.value)
+    if isinstance(node, ast.AugAssign):
+        return not _stores_what_it_reads(facts, node)
     if isinstance(node, ast.keyword):
         return node.arg != "dtype"
     if isinstance(node, ast.Constant):
@@ -356,6 +360,27 @@ def _is_alike_for_numba(facts: Facts, node: ast.AST) -> bool:
     return (
         not is_random and not isinstance(value, (np.ndarray, np.dtype, tuple, list, dict)) and not is_usm_array(value)
     )
+
+
+def _stores_what_it_reads(facts: Facts, node: ast.AST) -> bool:
+    """Whether a statement stores to rows of an array of which it reads others."""
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.AugAssign) and _is_row_kind(facts.kinds.target(node)):
+        targets = [node.target]
+    elif isinstance(node, ast.Assign):
+        targets = [each for each in node.targets if isinstance(each, ast.Subscript)]
+    if not targets or not isinstance(node, (ast.Assign, ast.AugAssign)) or not _has_rows(facts, node.value):
+        return False
+    stored = {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+    return not stored.isdisjoint(variables_of([ast.Expr(node.value)], ast.Load))
+
+
+def _may_reach_beyond(node: ast.AST) -> bool:
+    """Whether a part of a loop is a subscript whose index may be beyond an array's end."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return not all(isinstance(each, ast.Slice) for each in axes)
 
 
 def _is_the_same_on_host(facts: Facts, nodes: Sequence[ast.AST], name: str) -> bool:

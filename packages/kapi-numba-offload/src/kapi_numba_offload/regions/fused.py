@@ -67,6 +67,28 @@ class _Launch:
     scalars: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What a call did that the next turns of its loop do again.
+
+    Attributes
+    ----------
+    numbers : tuple of (int, type)
+        Positions of operands that are no arrays, and their types.
+    ready : _Launch or str
+        The launch, or why each statement ran alone.
+    queue : dpctl.SyclQueue
+        Where.
+    singles : tuple of list
+        For each statement that ran alone what was kept of it.
+    """
+
+    numbers: tuple[tuple[int, type], ...]
+    ready: _Launch | str
+    queue: Any
+    singles: tuple[list[Any], ...]
+
+
 def _made(output: _Output, shape: tuple[int, ...], leaves: Sequence[Any], queue: Any) -> Any:
     if output.dtype is None or output.kind is None:
         return leaves[output.leaf or 0]
@@ -88,6 +110,11 @@ class FusedRegion:
         Whether kernels may be optimised as if arithmetic were exact, or flags for how far.
     numba_types : bool
         Whether operations have the types that Numba gives them for NumPy arrays; else dpnp's.
+
+    Attributes
+    ----------
+    varying : frozenset of int
+        Leaves that may be other arrays in each turn of the loop that the region is in.
 
     Notes
     -----
@@ -114,6 +141,7 @@ class FusedRegion:
         stored = [each for each in statements if _is_stored(each)]
         self._outputs = tuple(number for number, each in enumerate(stored) if each.is_output)
         self._ran: tuple[_Launch, Any] | str | None = None
+        self.varying: frozenset[int] = frozenset()
         self.fastmath = fastmath
         self._numba_types = numba_types
         self._singles: dict[int, tuple[FusedRegion, tuple[int, ...]]] = {}
@@ -122,25 +150,40 @@ class FusedRegion:
     @timed
     def __call__(self, *leaves: Any) -> Any:
         """Run the statements; the values of those that are outputs, a single one as itself."""
-        key, queue = self.key(leaves)
-        if queue is None:
-            return self._one_by_one(leaves)
-        aliases: tuple[tuple[int, int], ...] = ()
-        if self._stores:
-            leaves = self._with_own_elements(leaves)
-            found = self._aliases(leaves)
-            if found is None:
-                self._ran = "an array that it stores to shares memory"
-                return self._one_by_one(leaves)
-            aliases = found
-            if aliases:
-                key = (*key, aliases)
-        ready = self._launches.get(key)
-        if ready is None:
-            ready = self._prepare(key, leaves, queue, dict(aliases))
-        if isinstance(ready, Unfused):
-            self._ran = str(ready)
-            return self._one_by_one(leaves)
+        ready, queue, leaves = self._found(leaves)
+        return self._run(ready, queue, leaves)
+
+    @timed
+    def again(self, kept: list[_Kept], *leaves: Any) -> Any:
+        """Run the statements in a loop of which each turn has the same arrays, but for those at `varying`.
+
+        Parameters
+        ----------
+        kept : list
+            Empty in the first turn; what the later ones need not find out.
+        leaves : object
+            As for a call.
+        """
+        if kept:
+            own = kept[0]
+            for position, type_ in own.numbers:
+                if type(leaves[position]) is not type_:
+                    break
+            else:
+                return self._run(own.ready, own.queue, leaves, own.singles)
+        ready, queue, given = self._found(leaves)
+        is_same = all(one is other for one, other in zip(leaves, given, strict=True))
+        if is_same and queue is not None and (isinstance(ready, str) or not self.varying):
+            numbers = tuple((number, type(each)) for number, each in enumerate(leaves) if type(each) is not dpnp_array)
+            kept[:] = [_Kept(numbers, ready, queue, tuple([] for _ in self.statements))]
+        return self._run(ready, queue, given)
+
+    def _run(
+        self, ready: _Launch | str, queue: Any, leaves: tuple[Any, ...], singles: Sequence[list[Any]] | None = None
+    ) -> Any:
+        if isinstance(ready, str):
+            self._ran = ready
+            return self._one_by_one(leaves, singles)
         made = [leaves[each.leaf or 0] if each.make is None else each.make(queue) for each in ready.outputs]
         if ready.flat:
             args = [flat_view(each) if each.ndim != 1 else each for each in made]
@@ -152,6 +195,25 @@ class FusedRegion:
         if len(self._outputs) == 1:
             return made[self._outputs[0]]
         return tuple([made[number] for number in self._outputs])
+
+    def _found(self, leaves: tuple[Any, ...]) -> tuple[_Launch | str, Any, tuple[Any, ...]]:
+        """What there is to do for operands: a launch, or why there is none; its queue; and the operands to use."""
+        key, queue = self.key(leaves)
+        if queue is None:
+            return str(self._ran or "it has no arrays"), None, leaves
+        aliases: tuple[tuple[int, int], ...] = ()
+        if self._stores:
+            leaves = self._with_own_elements(leaves)
+            found = self._aliases(leaves)
+            if found is None:
+                return "an array that it stores to shares memory", queue, leaves
+            aliases = found
+            if aliases:
+                key = (*key, aliases)
+        ready = self._launches.get(key)
+        if ready is None:
+            ready = self._prepare(key, leaves, queue, dict(aliases))
+        return str(ready) if isinstance(ready, Unfused) else ready, queue, leaves
 
     @property
     def latest(self) -> KernelLaunch | str | None:
@@ -225,7 +287,7 @@ class FusedRegion:
                     return None
         return tuple(found.items())
 
-    def _one_by_one(self, leaves: Sequence[Any]) -> Any:
+    def _one_by_one(self, leaves: Sequence[Any], singles: Sequence[list[Any]] | None = None) -> Any:
         """Run each statement alone: as a kernel of its own, or by dpnp or Python."""
         if len(self.statements) == 1:
             value = self._by_dpnp(self.statements[0], leaves, ())
@@ -235,7 +297,9 @@ class FusedRegion:
         for position, statement in enumerate(self.statements):
             alone, used = self._alone(position)
             given = [*leaves, *values]
-            values.append(alone(*(given[each] for each in used)))
+            operands = [given[each] for each in used]
+            is_kept = singles is not None and not alone.varying
+            values.append(alone.again(singles[position], *operands) if singles and is_kept else alone(*operands))
             if statement.is_output:
                 outputs.append(values[-1])
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
@@ -254,6 +318,9 @@ class FusedRegion:
                 [names[each] for each in used],
                 fastmath=self.fastmath,
                 numba_types=self._numba_types,
+            )
+            alone.varying = frozenset(
+                number for number, each in enumerate(used) if each in self.varying or each >= len(self.names)
             )
             self._singles[position] = alone, tuple(used)
         return self._singles[position]
@@ -300,7 +367,10 @@ class FusedRegion:
                     evaluate(statement.node, samples, results, values, operation)
                     results.append(self._by_dpnp(statement, samples, results))
                 else:
-                    results.append(evaluate(statement.node, samples, results, values, operation))
+                    result = evaluate(statement.node, samples, results, values, operation)
+                    if statement.target is not None:
+                        result = _as_stored(result, samples[statement.target])
+                    results.append(result)
         except Exception as error:
             # What dpnp refuses it refuses with its own words when the statement is run by dpnp.
             raise Unfused(str(error)) from error
@@ -372,6 +442,23 @@ class FusedRegion:
             kapi_runtime.call_kernel_async(ready.kernel, empty, (), *args, *ready.scalars)
         except KapiError as error:
             raise Unfused(str(error)) from error
+
+
+def _as_stored(value: Any, target: Any) -> Any:
+    """What a statement stores, for samples: an array, also where it is a number.
+
+    Raises
+    ------
+    Unfused
+        If the value's type is of another kind than the target's.
+    """
+    dtype = value.dtype if isinstance(value, (dpnp_array, np.generic)) else np.result_type(value)
+    is_fit = dtype == target.dtype or np.can_cast(dtype, target.dtype, "same_kind")
+    if isinstance(value, dpnp_array):
+        return value
+    if not is_fit:
+        raise Unfused("it stores a number of another kind")
+    return target
 
 
 def _is_stored(statement: Statement) -> bool:

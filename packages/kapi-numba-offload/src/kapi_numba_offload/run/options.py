@@ -34,6 +34,8 @@ class OffloadOptions:
         Whether loops look at each index before they use it: `numba.njit`'s own option.
     error_model : {"python", "numpy"}
         What a division by zero is in loops on the host: `numba.njit`'s own option.
+    parallel : bool
+        Whether Numba may do array expressions on the host in parallel: `numba.njit`'s own option.
 
     Raises
     ------
@@ -46,6 +48,7 @@ class OffloadOptions:
     fastmath: bool | frozenset[str] = False
     boundscheck: bool = False
     error_model: str = "python"
+    parallel: bool = False
 
     def __post_init__(self) -> None:
         if self.diagnostics is not None and self.diagnostics not in _LEVELS:
@@ -83,7 +86,10 @@ class OffloadOptions:
         given = frozenset(flags.fastmath.flags)
         own = "fast" in given or given & FAST_MATH_FLAGS.keys()
         fastmath = self.fastmath or (frozenset(own) if isinstance(own, Set) and own else own is True)
-        return replace(self, boundscheck=bool(checks), fastmath=fastmath, error_model=flags.error_model)
+        return replace(
+            self, boundscheck=bool(checks), fastmath=fastmath, error_model=flags.error_model,
+            parallel=bool(flags.auto_parallel.enabled),
+        )  # fmt: skip
 
     @property
     def level(self) -> int:

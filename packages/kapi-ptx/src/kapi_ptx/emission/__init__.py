@@ -13,11 +13,14 @@ import llvmlite.binding as llvm
 from .carried_values import carry_values
 from .constant_loads import mark_constant_loads
 from .dimensions import with_known_extents
+from .early_loads import load_early
 from .libdevice import LibraryError, library
 from .linking import link
 from .mathematics import name_functions, needed_functions
+from .narrow_counters import narrow_counters
 from .scratch_barriers import settle_barriers
 from .validation import misspelled_names
+from .wide_products import write_wide_products
 
 __all__ = ["emit", "prepare", "repair", "start", "target_machine"]
 
@@ -28,6 +31,9 @@ def start() -> None:
     """Set LLVM's options of the process, once."""
     # A condition of two parts is then one, where the second costs no more than a branch. Else a loop has two exits.
     llvm.set_option("", "-bonus-inst-threshold=16")
+    # Loops are unrolled as much as NVIDIA's own compiler does.
+    llvm.set_option("", "-unroll-threshold=300")
+    llvm.set_option("", "-unroll-partial-threshold=75")
 
 
 def target_machine(request: dict[str, Any]) -> Any:
@@ -48,9 +54,11 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     text = name_functions(_MERGED.sub(r"\1internal ", text))
     text = settle_barriers(text)
     if request["passes"] == "all":
-        text = carry_values(text)
+        text = write_wide_products(narrow_counters(carry_values(text)))
     if request["reads_apart"]:
         text = mark_constant_loads(text)
+    if request["passes"] == "all":
+        text = load_early(text)
     problems = misspelled_names(text)
     needed = needed_functions(text)
     if problems or not needed:
@@ -59,7 +67,8 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
         functions = library(needed, request["cache"]).functions(needed, request["sm"])
     except LibraryError as error:
         return text, [str(error)]
-    return link(text, functions, request, target_machine(request)), []
+    text = link(text, functions, request, target_machine(request))
+    return load_early(text) if request["passes"] == "all" else text, []
 
 
 def emit(machine: Any, text: str) -> bytes:

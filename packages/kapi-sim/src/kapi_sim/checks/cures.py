@@ -153,7 +153,8 @@ def _in_one_function(clock: Clock, code: CodeType, low: int, high: int) -> Cure:
         there = next((line for line in _barrier_lines(clock, tree) if low < line < high), None)
         if there is not None:
             return Cure(
-                f"the `group_barrier` at line {there} would order them if the whole group came to it: it did not"
+                f"the `group_barrier` at line {there} would order them if the whole group came to it: move it to where "
+                "all work-items come"
             )
     both = f"both work-items are at line {low}: split its read from its write and put a `group_barrier` between them"
     needs_one = loop is None or is_before_or_after

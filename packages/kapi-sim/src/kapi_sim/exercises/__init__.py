@@ -1,56 +1,49 @@
-"""Ten exercises: a kernel to mend, and what says whether it is right.
+"""Ten exercises and twenty puzzles, and what says whether a kernel is right.
 
-``python -m kapi_sim exercise 4`` writes the fourth to the folder at hand, and says, whenever it is run, what is wrong
-with the kernel or that it is right.  The answers are in files of their own.
+In an exercise you mend the kernel `wrong`; in a puzzle you write the kernel `solve`.
+``python -m kapi_sim exercise 4`` and ``python -m kapi_sim puzzle 4`` write the fourth to the folder at hand, and say,
+whenever they are run, what is wrong with the kernel or that it is right.  The answers are in files of their own.
 """
 
 from __future__ import annotations
 
 import runpy
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from kapi_sim.errors import KapiError, KernelLaunchError
-from kapi_sim.settings.control import simulation
+from kapi_sim.errors import KernelLaunchError
+from kapi_sim.exercises.goals import expect_at_most, expect_equal
+from kapi_sim.exercises.verdict import Verdict, judge
+from kapi_sim.kernel import Kernel
 
-__all__ = ["EXERCISES", "Exercise", "Verdict", "find", "judge"]
+__all__ = ["EXERCISES", "PUZZLES", "Exercise", "Verdict", "expect_at_most", "expect_equal", "find", "judge"]
 
 _FOLDER = Path(__file__).parent
-_SEEDS = (None, 1, 2, 3)
-"""A kernel is right if it is right in each of these orders."""
-
-
-class Verdict(str):
-    """What is said of a kernel.
-
-    Attributes
-    ----------
-    is_right : bool
-        Whether it does what the exercise asks for.
-    """
-
-    is_right: bool
-    __slots__ = ("is_right",)
-
-    def __new__(cls, text: str, is_right: bool) -> Verdict:
-        made = super().__new__(cls, text)
-        made.is_right = is_right
-        return made
+_KINDS = {"ex": ("exercise", "wrong", _FOLDER), "pz": ("puzzle", "solve", _FOLDER / "puzzles")}
+"""By the letters that names begin with: the word for it, the name of the reader's kernel, and the folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """One exercise.
+    """One exercise or puzzle.
 
     Attributes
     ----------
     name : str
-        As its files are named, such as ``"ex04_shared_tile"``.
+        As its files are named, such as ``"ex04_shared_tile"`` or ``"pz04_two_dimensions"``.
     """
 
     name: str
+
+    @property
+    def kind(self) -> str:
+        """``"exercise"`` or ``"puzzle"``."""
+        return _KINDS[self.name[:2]][0]
+
+    @property
+    def kernel(self) -> str:
+        """Name of the kernel that the reader mends or writes."""
+        return _KINDS[self.name[:2]][1]
 
     @property
     def number(self) -> int:
@@ -59,92 +52,68 @@ class Exercise:
 
     @property
     def file(self) -> Path:
-        """The task: a text, the kernel `wrong` and the function `check`."""
-        return _FOLDER / f"{self.name}.py"
+        """The task: a text, the reader's kernel and the function `check`."""
+        return _KINDS[self.name[:2]][2] / f"{self.name}.py"
 
     @property
     def answer(self) -> Path:
-        """The file with the kernel `right`."""
-        return _FOLDER / "answers" / f"{self.name}.py"
+        """The file with the right kernel: `right` of an exercise, `solve` of a puzzle."""
+        return self.file.parent / "answers" / f"{self.name}.py"
 
     @property
     def title(self) -> str:
         """The first line of its text."""
         return self.file.read_text("utf-8").partition("\n")[0].removeprefix('"""').rstrip(".")
 
-    def judge(self, file: Path | None = None) -> Verdict:
-        """Return what is to be said of the kernel `wrong` of a file, the task's own if none is given.
+    def judge(self, given: Path | Kernel | None = None) -> Verdict:
+        """Return what is to be said of a reader's kernel.
+
+        Parameters
+        ----------
+        given : Path or Kernel, optional
+            The kernel, or a file that has it under its name; the task's own if left out.
 
         Raises
         ------
         KernelLaunchError
             If the file has no kernel of that name.
         """
-        names = runpy.run_path(str(file or self.file))
-        kernel = names.get("wrong")
+        kernel = given if isinstance(given, Kernel) else runpy.run_path(str(given or self.file)).get(self.kernel)
         if kernel is None:
             raise KernelLaunchError(
-                f"file of an exercise must have a kernel `wrong`, got {file}: mend it without a change of its name",
+                f"file of {'an exercise' if self.kind == 'exercise' else 'a puzzle'} must have a kernel "
+                f"`{self.kernel}`, got {given}: keep its name",
                 code="exercise-kernel",
             )
-        # What is right is asked of the task itself: a mended file may have another `check`.
+        # What is right is asked of the task itself: a reader's file may have another `check`.
         return judge(runpy.run_path(str(self.file))["check"], kernel)
 
 
 EXERCISES = tuple(Exercise(file.stem) for file in sorted(_FOLDER.glob("ex[0-9]*.py")))
-"""All, in order."""
+"""All exercises, in order."""
+
+PUZZLES = tuple(Exercise(file.stem) for file in sorted((_FOLDER / "puzzles").glob("pz[0-9]*.py")))
+"""All puzzles, in order."""
 
 
-def find(number: int) -> Exercise:
-    """Return the exercise with this number.
+def find(number: int, kind: str = "exercise") -> Exercise:
+    """Return the exercise with this number, or the puzzle.
+
+    Parameters
+    ----------
+    number : int
+        From 1 on.
+    kind : str
+        ``"exercise"`` or ``"puzzle"``.
 
     Raises
     ------
     KernelLaunchError
         If there is none.
     """
-    if not 1 <= number <= len(EXERCISES):
+    among, article = (PUZZLES, "a") if kind == "puzzle" else (EXERCISES, "an")
+    if not 1 <= number <= len(among):
         raise KernelLaunchError(
-            f"number of an exercise must be from 1 to {len(EXERCISES)}, got {number}", code="exercise-number"
+            f"number of {article} {kind} must be from 1 to {len(among)}, got {number}", code="exercise-number"
         )
-    return EXERCISES[number - 1]
-
-
-def judge(check: Callable[[Any], object], kernel: Any) -> Verdict:
-    """Return one sentence on a kernel, and the report where it is not right yet.
-
-    Parameters
-    ----------
-    check : callable
-        Launches the kernel it is given, and raises AssertionError if the results are others than they should be.
-    kernel : Kernel
-        What is looked at.
-
-    Examples
-    --------
-    >>> import numpy as np, kapi_sim as kapi
-    >>> @kapi.kernel
-    ... def double(item: kapi.Item, a):
-    ...     a[item.get_id(0)] *= 2
-    >>> def check(kernel):
-    ...     a = np.arange(4)
-    ...     kernel[4](a)
-    ...     assert a.tolist() == [0, 2, 4, 6]
-    >>> print(judge(check, double))
-    `double` is right: it passed all checks, in 4 orders of its work-items.
-    """
-    name = kernel.__name__
-    for seed in _SEEDS:
-        order = "" if seed is None else f" (in the order that simulation(seed={seed}) replays)"
-        try:
-            with simulation(seed=seed):
-                check(kernel)
-        except KapiError as error:
-            notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
-            return Verdict(f"`{name}` is not right yet{order}: {type(error).__name__}: {error}{notes}", False)
-        except AssertionError as error:
-            told = " ".join(str(error).split())
-            return Verdict(f"`{name}` is not right yet{order}: its results are wrong. {told}".rstrip(), False)
-        except Exception as error:
-            return Verdict(f"`{name}` is not right yet{order}: {type(error).__name__}: {error}", False)
-    return Verdict(f"`{name}` is right: it passed all checks, in {len(_SEEDS)} orders of its work-items.", True)
+    return among[number - 1]

@@ -1,25 +1,32 @@
-"""A work-item or group used as what it is not: Python's exceptions, in the words that the compiler has for them."""
+"""A word of kapi's used as what it is not: Python's exceptions, in the words that the compiler has for them."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from itertools import islice
-from types import TracebackType
+from types import FrameType, ModuleType, TracebackType
+from typing import Any
 
 from kapi_sim.errors import Finding, KapiError
 from kapi_sim.items.items import SimGroup, SimItem, SimNdItem, SimSubGroup
 from kapi_sim.language.other_systems import hint
 from kapi_sim.language.source import located_source
 from kapi_sim.language.table.intrinsics import INTRINSICS, rows
+from kapi_sim.tracebacks import is_users_own
 
 __all__ = ["describe_misuse", "other_work_item"]
 
 _WORDS = {each.__name__: each.__name__.removeprefix("Sim") for each in (SimItem, SimNdItem, SimGroup, SimSubGroup)}
+_WORDS |= {"SimAtomicRef": "AtomicRef", "WatchedAtomicRef": "AtomicRef"}
 _FORMS = {row.key: f"{row.key}({', '.join(name for name, *_ in row.parameters)})" for row in INTRINSICS}
 _CALL = re.compile(rf"({'|'.join(_WORDS)})\.(\w+)\(\) ")
 _INTERNAL = re.compile(rf"\b({'|'.join(_WORDS)})\b(?: object)?")
 _OPERATOR = re.compile(r"unsupported operand type\(s\) for (\S+?):? '(\w+)' and '(\w+)'")
+_BOUND = re.compile(r"\w[\w.<>]*(\(\))? (missing|takes|expected|got (an unexpected|some|multiple))\b")
+_OF_REFERENCES = {"value": "load", "get": "load", "read": "load", "set": "store", "write": "store"}
+"""What other libraries call the methods of an AtomicRef."""
 _NUMBERS = {"int": "Python int", "float": "Python float", "complex": "Python complex", "View": "array"}
 
 
@@ -38,11 +45,14 @@ def other_work_item(owner: str, name: str) -> str:
     if owner == "NdItem" and any(row.name == name for row in rows(owner="Item")):
         its = name.replace("get_", "get_global_")
         return f": an Item has it, in a kernel that is launched over a Range. For an NdItem write {its}"
+    if owner == "AtomicRef":
+        meant = _OF_REFERENCES.get(name, f"fetch_{name}")
+        return f": write {meant}" if any(row.name == meant for row in rows(owner=owner)) else ""
     return hint((name,))
 
 
 def describe_misuse(error: Exception) -> Finding | None:
-    """Return what the compiler would say of an exception that a work-item or group raised; `None` of others."""
+    """Return what the compiler would say of an exception that a word of kapi's raised; `None` of others."""
     if isinstance(error, AttributeError):
         owner = _WORDS.get(type(error.obj).__name__)
         if owner is None:
@@ -51,8 +61,10 @@ def describe_misuse(error: Exception) -> Finding | None:
         return Finding("attribute-unknown", said)
     text = str(error)
     named = _INTERNAL.search(text)
-    if not isinstance(error, TypeError) or isinstance(error, KapiError) or named is None:
+    if not isinstance(error, TypeError) or isinstance(error, KapiError):
         return None
+    if named is None or named[1].endswith("AtomicRef"):
+        return _misbound(error) if _BOUND.match(text) else None
     call = _CALL.match(text)
     if call is not None:
         key = f"{_WORDS[call[1]]}.{call[2]}"
@@ -73,18 +85,65 @@ def describe_misuse(error: Exception) -> Finding | None:
     return Finding("work-item-as-value", f"{owner} cannot be used as a value in a kernel: {told}")
 
 
-def _arguments(traceback: TracebackType | None, method: str) -> str:
-    """Return the arguments of the call that the innermost frame of a traceback made, as they are written."""
+def _misbound(error: TypeError) -> Finding | None:
+    """Return what is said of a call whose arguments the function does not have; `None` if the user made none here."""
+    frame, call = _innermost(error.__traceback__)
+    if frame is None or not is_users_own(frame.f_globals.get("__name__") or ""):
+        return None
+    if call is None:
+        told = "" if "__call__" in str(error) else f": {_INTERNAL.sub(lambda found: _WORDS[found[1]], str(error))}"
+        return Finding("call-arguments", f"a function does not take its arguments in a kernel{told}")
+    written, given = ast.unparse(call.func), ", ".join(map(ast.unparse, (*call.args, *call.keywords)))
+    form = _form(call.func, frame)
+    said = f"{written}() does not take these arguments in a kernel: ({given})"
+    return Finding("call-arguments", f"{said}; it is {written}{form}" if form else said)
+
+
+def _form(function: ast.expr, frame: FrameType) -> str:
+    """Return the parameters of a function that a kernel calls, as a call has them; empty if they are not known."""
+    name = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
+    path = ast.unparse(function).split(".")
+    value: Any = frame.f_locals.get(path[0], frame.f_globals.get(path[0]))
+    module = ""
+    for part in path[1:]:
+        module = value.__name__.rpartition(".")[2] if isinstance(value, ModuleType) else ""
+        value = getattr(value, part, None) if isinstance(value, ModuleType) else None
+    keys = (f"{module}.{name}", name) if module or len(path) == 1 else (f"AtomicRef.{name}",)
+    for row in INTRINSICS:
+        if row.key in keys:
+            given = (
+                n if default is None else f"{n}={getattr(default, '__name__', default)}"
+                for n, _, default in row.parameters
+            )
+            return f"({', '.join(given)})"
+    written = getattr(value, "py_func", None)
+    return str(inspect.signature(written)) if inspect.isfunction(written) else ""
+
+
+def _innermost(traceback: TracebackType | None) -> tuple[FrameType | None, ast.Call | None]:
+    """Return the innermost frame of a traceback, and the call that it made, if it is on one line.
+
+    What computes numbers in the place of Python's own functions is not looked into.
+    """
     while traceback is not None and traceback.tb_next is not None:
+        below = str(traceback.tb_next.tb_frame.f_globals.get("__name__"))
+        if below.startswith("kapi_sim.numbers."):
+            break
         traceback = traceback.tb_next
     if traceback is None:
-        return "..."
+        return None, None
     code = traceback.tb_frame.f_code
     place = next(islice(code.co_positions(), traceback.tb_lasti // 2, None), None)
     try:
-        call = ast.parse(located_source(code, place), mode="eval").body
+        call = ast.parse(located_source(code, place).strip(), mode="eval").body
     except SyntaxError:
-        return "..."
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != method:
+        call = None
+    return traceback.tb_frame, call if isinstance(call, ast.Call) else None
+
+
+def _arguments(traceback: TracebackType | None, method: str) -> str:
+    """Return the arguments of the call that the innermost frame of a traceback made, as they are written."""
+    call = _innermost(traceback)[1]
+    if call is None or not isinstance(call.func, ast.Attribute) or call.func.attr != method:
         return "..."
     return ", ".join(ast.unparse(each) for each in (*call.args, *call.keywords))

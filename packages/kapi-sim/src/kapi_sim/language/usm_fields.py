@@ -18,6 +18,7 @@ __all__ = [
     "ArrayFields",
     "array_fields",
     "c_strides",
+    "is_between",
     "is_masked",
     "is_same_view",
     "is_usm_array",
@@ -159,7 +160,7 @@ def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 def span(pointer: int, shape: Any, strides: Any, rank: int, itemsize: int) -> tuple[int, int]:
     """Return the lowest address of an element, and the end of the highest, in bytes; equal where there is none.
 
-    This and the next two are the rule of which arrays may be given to one launch.  Launches in native code compile
+    This and the next three are the rule of which arrays may be given to one launch.  Launches in native code compile
     them as they stand here, so `shape` and `strides` are anything that has an integer for each axis.
     """
     low = pointer
@@ -178,6 +179,37 @@ def span(pointer: int, shape: Any, strides: Any, rank: int, itemsize: int) -> tu
 def may_share(low: int, high: int, other_low: int, other_high: int) -> bool:
     """Return whether two arrays may have a byte in common, by their spans; one without elements shares none."""
     return low < other_high and other_low < high and low < high and other_low < other_high
+
+
+def is_between(
+    low: int, high: int, shape: Any, strides: Any, size: int,
+    other_low: int, other_high: int, other_shape: Any, other_strides: Any, other_size: int, rank: int,
+) -> bool:  # fmt: skip
+    """Return whether two arrays of one rank lie between each other without a common byte, as columns of one matrix do.
+
+    Along some axis both step equally far, and each keeps to its own bytes within a step.  Arrays of which this is false
+    may have no common byte either.
+    """
+    for axis in range(rank):
+        step = strides[axis] * size
+        other_step = other_strides[axis] * other_size
+        if step < 0:
+            step = -step
+        if other_step < 0:
+            other_step = -other_step
+        if step > 0 and step == other_step:
+            own = high - low - step * (shape[axis] - 1)
+            its = other_high - other_low - step * (other_shape[axis] - 1)
+            # Both are not negative here: the remainder is that of the difference of the lower from the higher.
+            if other_low >= low:
+                distance = (other_low - low) % step
+            else:
+                distance = step - (low - other_low) % step
+                if distance == step:
+                    distance = 0
+            if own <= distance and distance + its <= step:
+                return True
+    return False
 
 
 def is_same_view(

@@ -14,7 +14,7 @@ from kapi_sim.items.clock import Clock
 from kapi_sim.language.source import line_of, place_of
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import stored_integer
-from kapi_sim.tracing.trace import MOST_CELLS, Launch, TracedArray, TracedEvent, TracedFailure, plain
+from kapi_sim.tracing.record import MOST_CELLS, Launch, TracedArray, TracedEvent, TracedFailure, plain
 
 __all__ = ["TraceRecorder", "TracedView"]
 

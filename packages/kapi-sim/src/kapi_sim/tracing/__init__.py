@@ -15,7 +15,7 @@ from kapi_sim.shown import shown
 from kapi_sim.tracing.switch import active_trace
 
 if TYPE_CHECKING:
-    from kapi_sim.tracing.trace import Trace
+    from kapi_sim.tracing.record import Trace
 
 __all__ = ["require_limit", "trace"]
 
@@ -23,6 +23,8 @@ __all__ = ["require_limit", "trace"]
 @contextmanager
 def trace(limit: int = 100_000) -> Iterator[Trace]:
     """Record the accesses of kernels that are launched inside a ``with`` block, in their first order.
+
+    A trace inside another one hands its launches on when it ends.
 
     Parameters
     ----------
@@ -54,14 +56,16 @@ def trace(limit: int = 100_000) -> Iterator[Trace]:
     [(0, 'a', 1), (1, 'a', 2), (2, 'a', 3), (3, 'a', 4)]
     """
     require_limit(limit)
-    from kapi_sim.tracing.trace import Trace
+    from kapi_sim.tracing.record import Trace
 
-    made = Trace(limit)
+    made, outer = Trace(limit), active_trace.get()
     token = active_trace.set(made)
     try:
         yield made
     finally:
         active_trace.reset(token)
+        if outer is not None:
+            outer.launches += made.launches
 
 
 def require_limit(limit: object) -> None:

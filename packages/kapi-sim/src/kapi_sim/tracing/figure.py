@@ -8,12 +8,27 @@ from html import escape
 from textwrap import wrap
 
 from kapi_sim.language.source import Site
-from kapi_sim.tracing.trace import Launch, TracedEvent
+from kapi_sim.tracing.record import Launch, TracedEvent
 
-__all__ = ["item_color", "svg"]
+__all__ = ["dark_rules", "item_color", "svg"]
+
+_DARK = {
+    "paper": "fill:#1b2030",
+    "band": "fill:#242a3d",
+    "ink": "fill:#e6e8ef",
+    "soft": "fill:#9aa4b9",
+    "hole": "fill:#1b2030; filter:brightness(1.6)",
+    "wall": "fill:#c5cad8",
+    "told": "fill:#ff8593",
+    "race": "stroke:#ff6b7d",
+    "outline": "stroke:#aab3c6",
+}
+"""What the parts of a figure, by class, look like for readers who want dark pages; the figure itself is light."""
 
 MOST_ITEMS = 32
 MOST_COLUMNS = 120
+_MOST_LETTERS = 8
+"""Of the name and the index of an element, to fit into its box."""
 _LETTER = 6.4
 """Width of a letter of the notes, in pixels; rather more than less."""
 _LEGEND = {
@@ -83,7 +98,7 @@ def svg(launch: Launch) -> str:
         columns += width
         x = _draw_walls(launch, rows, {item: walls[p, item] for p, item in walls if p == phase}, x, parts)
     parts += _conflict(launch, rows)
-    return _framed(launch, rows, max(x, _LEFT + (320 if launch.failure is None else 520)), parts, is_cut)
+    return _framed(launch, rows, max(x, _LEFT + (320 if launch.failure is None else 600)), parts, is_cut)
 
 
 class _Rows:
@@ -151,7 +166,7 @@ def _conflict(launch: Launch, rows: _Rows) -> list[str]:
         along, down = (u - x) * rim, (v - y) * rim
         parts.append(
             f'<path d="M{x + along:.1f},{y + down:.1f} L{u - along:.1f},{v - down:.1f}" stroke="{_RED}" '
-            'stroke-width="2" fill="none" class="link"/>'
+            'stroke-width="2" fill="none" class="link race"/>'
         )
     for number, (middle, height), word in zip(failure.rings, places, ("earlier", "refused"), strict=True):
         event = launch.events[number]
@@ -160,7 +175,7 @@ def _conflict(launch: Launch, rows: _Rows) -> list[str]:
         parts.append(
             f"<g><title>{escape(title)}</title>"
             f'<ellipse cx="{middle:.1f}" cy="{height:.1f}" rx="{wide}" ry="{high}" fill="none" stroke="{_RED}" '
-            f'stroke-width="3" class="ring"/></g>'
+            f'stroke-width="3" class="ring race"/></g>'
         )
     return parts
 
@@ -213,7 +228,7 @@ def _missing_wall(launch: Launch, rows: _Rows) -> list[str]:
     return [
         f"<g><title>a barrier is missing here, {where} line {line}</title>"
         f'<path d="{" ".join(parts)}" stroke="{_RED}" stroke-width="3" stroke-dasharray="5 3" fill="none" '
-        'class="missing"/></g>'
+        'class="missing race"/></g>'
     ]
 
 
@@ -228,21 +243,22 @@ def _access(launch: Launch, event: TracedEvent, x: float, y: float) -> str:
         "write": ("wrote", color, "#fff", ""),
         "atomic": ("atomically used", "#fff", "#223", ' stroke-dasharray="3 2"'),
     }[event.kind]
+    hole, letters = ("", "") if event.kind == "write" else (' class="hole"', ' class="ink"')
     array = launch.arrays[event.array]
     line = launch.sites[event.site][2]
     is_ = ", then" if event.kind == "atomic" else " ="
     title = f"{launch.describe(event.item)} {verb} {_element(launch, event)}{is_} {event.value}, line {line}"
-    name = array.name if len(array.name) <= 4 else array.name[:3] + "."
     index = ",".join(map(str, array.place(event.element)))
+    name = array.name if len(array.name + index) <= _MOST_LETTERS else array.name[:3] + "."
     # As in the kernel where the name alone would not tell that it is an index.
     label = f"{name}{index}" if len(array.shape) == 1 else f"{name[:3]}[{index}]"
-    size = 10 if len(label) <= 7 else 8
+    size = 10 if len(label) < _MOST_LETTERS - 1 else 8
     return (
         f"<g><title>{escape(title)}</title>"
         f'<rect x="{x}" y="{y + 2}" width="{_CELL - 4}" height="{_ROW - 4}" rx="4" '
-        f'fill="{fill}" stroke="{color}" stroke-width="{2 if dashes else 1.5}"{dashes}/>'
+        f'fill="{fill}" stroke="{color}" stroke-width="{2 if dashes else 1.5}"{dashes}{hole}/>'
         f'<text x="{x + (_CELL - 4) / 2}" y="{y + _ROW / 2 + 4}" text-anchor="middle" font-size="{size}" '
-        f'fill="{ink}">{escape(label)}</text></g>'
+        f'fill="{ink}"{letters}>{escape(label)}</text></g>'
     )
 
 
@@ -264,46 +280,59 @@ def _draw_walls(launch: Launch, rows: _Rows, walls: dict[int, TracedEvent], x: f
         event = walls[members[0]]
         site = launch.sites[event.site]
         title = f"{event.value} at {Site(site[0], site[2])}"
-        paint = 'fill="#334"' if event.kind == "barrier" else 'fill="#fff" stroke="#8a93ab" stroke-width="2"'
+        paint = (
+            'fill="#334" class="wall"'
+            if event.kind == "barrier"
+            else 'fill="#fff" stroke="#8a93ab" stroke-width="2" class="hole outline"'
+        )
         top, end = rows.y[min(members)], rows.y[max(members)] + _ROW
         parts.append(
             f"<g><title>{escape(title)}</title>"
             f'<rect x="{x}" y="{top}" width="7" height="{end - top}" rx="2" {paint}/>'
-            f'<text x="{x + 3.5}" y="{_TOP - 6}" text-anchor="middle" font-size="9" fill="#556">{site[2]}</text></g>'
+            f'<text x="{x + 3.5}" y="{_TOP - 6}" text-anchor="middle" font-size="9" fill="#556" class="soft">'
+            f"{site[2]}</text></g>"
         )
     return x + _WALL if walls else x
 
 
 def _framed(launch: Launch, rows: _Rows, right: float, parts: list[str], is_cut: bool) -> str:
     backs = []
+    band, paper = 'fill="#f4f5f9" class="band"', 'fill="#fff" class="paper"'
     for item in rows.items:
         y = rows.y[item]
         is_odd_group = item // launch.group_size % 2 if launch.group_size > 1 else item % 2
         backs.append(
-            f'<rect x="4" y="{y}" width="{right}" height="{_ROW}" fill="{"#f4f5f9" if is_odd_group else "#fff"}"/>'
+            f'<rect x="4" y="{y}" width="{right}" height="{_ROW}" {band if is_odd_group else paper}/>'
             f'<circle cx="16" cy="{y + _ROW / 2}" r="5" fill="{item_color(item)}"/>'
-            f'<text x="28" y="{y + _ROW / 2 + 4}" font-size="11" fill="#223">{escape(_label(launch, item))}</text>'
+            f'<text x="28" y="{y + _ROW / 2 + 4}" font-size="11" fill="#223" class="ink">'
+            f"{escape(_label(launch, item))}</text>"
         )
     y = rows.bottom + 4
     texts: list[str] = []
     for paint, size, lines in (
-        ("#b00d24", 12, _report(launch, right)),
-        ("#667", 11, _notes(launch, rows, right, is_cut)),
+        ('fill="#b00d24" class="told"', 12, _report(launch, right)),
+        ('fill="#667" class="soft"', 11, _notes(launch, rows, right, is_cut)),
     ):
         y += 5 if texts else 0
         for text in lines:
             y += 15
-            texts.append(f'<text x="8" y="{y}" font-size="{size}" fill="{paint}">{escape(text)}</text>')
+            texts.append(f'<text x="8" y="{y}" font-size="{size}" {paint}>{escape(text)}</text>')
     height = y + 10
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {right + 8:.0f} {height}" width="{right + 8:.0f}" '
-        f'height="{height}" font-family="system-ui, sans-serif" role="img" aria-label="{escape(launch.kernel)}">'
-        f'<rect width="100%" height="100%" fill="#fff"/>'
-        f'<text x="8" y="22" font-size="15" font-weight="600" fill="#223">{escape(launch.kernel)} '
-        f'<tspan font-weight="400" fill="#667">over {escape(repr(launch.space))}</tspan></text>'
+        f'height="{height}" font-family="system-ui, sans-serif" role="img" aria-label="{escape(launch.kernel)}" '
+        f'class="kapi-figure"><style>@media (prefers-color-scheme: dark) {{{dark_rules()}}}</style>'
+        f'<rect width="100%" height="100%" {paper}/>'
+        f'<text x="8" y="22" font-size="15" font-weight="600" fill="#223" class="ink">{escape(launch.kernel)} '
+        f'<tspan font-weight="400" fill="#667" class="soft">over {escape(launch.spelled_space)}</tspan></text>'
         + "".join((*backs, *parts, *texts))
         + "</svg>\n"
     )
+
+
+def dark_rules(of: str = "") -> str:
+    """Return the style rules of a dark figure; `of` selects what it stands in."""
+    return "".join(f"{of}.kapi-figure .{name} {{{style}}}" for name, style in _DARK.items())
 
 
 def _report(launch: Launch, right: float) -> list[str]:
@@ -323,6 +352,7 @@ def _notes(launch: Launch, rows: _Rows, right: float, is_cut: bool) -> list[str]
     more += "; other steps left out" if is_cut else ""
     kinds = {event.kind for event in launch.events if event.item in rows.y}
     words = [
+        launch.in_words("a row is a work-item"),
         "outlined: read",
         "filled: written",
         *(launch.in_words(text) for kind, text in _LEGEND.items() if kind in kinds),

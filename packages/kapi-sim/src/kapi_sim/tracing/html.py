@@ -9,12 +9,27 @@ from typing import Any
 
 from kapi_sim.tracebacks import file_name
 from kapi_sim.tracing.figure import item_color
+from kapi_sim.tracing.record import Launch, Trace
 from kapi_sim.tracing.statistics import line_statistics
-from kapi_sim.tracing.trace import Launch, Trace
 
 __all__ = ["html"]
 
 _KINDS = {"line": 0, "read": 1, "write": 2, "barrier": 3, "atomic": 4, "algorithm": 5, "sub-group": 6}
+_WORDS = {
+    "colour": "A colour is a work-item.",
+    "algorithm": "group algorithm: all meet, no memory is ordered",
+    "subgroup": "meeting of a sub-group",
+    "wall": "to the next barrier or group algorithm (b)",
+    "before": "a `group_barrier` is missing here",
+    "after": "a `group_barrier` is missing here, before the loop comes round",
+    "within": "a `group_barrier` is missing between the reads of this line and its write",
+    "meets": "meets its group in ",
+    "meetsSubgroup": "meets its sub-group in ",
+    "segments": "segments of a sub-group's access: ",
+    "contention": " of a sub-group at one element",
+    "whose": " of the work-item that runs",
+}
+"""What the page says of work-items and their groups, before it is put into the words of the kernel's dialect."""
 MOST_SHOWN = 1024
 """Cells shown of one array."""
 
@@ -47,8 +62,11 @@ def _launch(launch: Launch) -> dict[str, Any]:
         "kernel": launch.kernel,
         "space": launch.spelled_space,
         "items": launch.items,
+        "count": launch.in_words(f"{launch.items} work-item{'s' * (launch.items != 1)}"),
+        "words": {key: launch.in_words(text).replace("`", "") for key, text in _WORDS.items()},
         "groupSize": launch.group_size,
         "names": [_name(launch, item) for item in range(min(launch.items, 4096))],
+        "labels": [launch.label(item) for item in range(min(launch.items, 4096))],
         "colors": [item_color(item) for item in range(min(launch.items, 4096))],
         "dropped": launch.dropped,
         "sources": [
@@ -114,6 +132,7 @@ def _array(launch: Launch, number: int) -> dict[str, Any]:
     return {
         "name": array.name,
         "space": array.space,
+        "memory": launch.in_words(f"{array.space} memory"),
         "shape": array.shape,
         "dtype": array.dtype,
         "size": size,

@@ -11,16 +11,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language.source import Site
-from kapi_sim.tracing.trace import Launch, TracedEvent
+from kapi_sim.shown import shown
+from kapi_sim.tracing.record import Launch, TracedEvent
 
-__all__ = ["BANKS", "BANK_BYTES", "LineStatistics", "bank_conflict", "line_statistics", "segments"]
+__all__ = ["BANKS", "BANK_BYTES", "LineStatistics", "accesses", "bank_conflict", "line_statistics", "segments"]
 
 BANKS = 32
 """Banks of local memory, as most GPUs have them."""
 BANK_BYTES = 4
 """Bytes in a row that one bank holds."""
 _ACCESSES = ("read", "write", "atomic")
+_SPACES = ("global", "local", "private")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,24 @@ def bank_conflict(elements: Iterable[int], itemsize: int) -> int:
         word = element * itemsize // BANK_BYTES // passes
         banks[word % BANKS].add(word)
     return max((len(words) for words in banks.values()), default=0)
+
+
+def accesses(launch: Launch, kind: str, space: str) -> list[int]:
+    """Return how many elements each work-item accessed; see `Trace.accesses`."""
+    for name, given, known in (("kind", kind, _ACCESSES), ("space", space, _SPACES)):
+        if given not in known:
+            raise KernelLaunchError(f"{name} must be {', '.join(known)}, got {shown(given)}", code="trace-accesses")
+    if launch.dropped:
+        raise KernelLaunchError(
+            f"a trace must hold all events to count accesses, got {launch.dropped} left out: "
+            f"give trace() a limit above {launch.limit}",
+            code="trace-cut",
+        )
+    counts = [0] * launch.items
+    for event in launch.events:
+        if event.kind == kind and launch.arrays[event.array].space == space:
+            counts[event.item] += 1
+    return counts
 
 
 def line_statistics(launch: Launch) -> list[LineStatistics]:

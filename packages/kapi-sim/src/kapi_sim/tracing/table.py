@@ -6,8 +6,8 @@ import os
 import sys
 from textwrap import wrap
 
+from kapi_sim.tracing.record import Launch, Trace
 from kapi_sim.tracing.statistics import LineStatistics, line_statistics
-from kapi_sim.tracing.trace import Launch, Trace
 
 __all__ = ["text"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from .functions import INCOMING, NAME, Function, bounds
+from .unknowns import unknown
 
 __all__ = ["hide_first_zeros"]
 
 _PHI = re.compile(r"^phi (i8|i16|i32|i64) ")
 _COMPARED = re.compile(r"^icmp (?:samesign )?(sgt|sge|slt|sle) \S+ (\S+), (\S+)$")
-_SIZE = "declare spir_func i64 @_Z15get_global_sizej(i32) nounwind memory(none)"
 
 
 def hide_first_zeros(text: str) -> str:
@@ -22,29 +22,13 @@ def hide_first_zeros(text: str) -> str:
     driver is mended.
     """
     lines = text.split("\n")
-    added: dict[int, list[str]] = {}
     for first, last in bounds(lines):
-        types = _hide(Function(lines, first, last))
-        if types:
-            entry = next(number for number in range(first + 1, last) if lines[number].startswith("  "))
-            added[entry] = [
-                "  %kapi.first.size = call spir_func i64 @_Z15get_global_sizej(i32 0)",
-                "  %kapi.first.i64 = ashr i64 %kapi.first.size, 63",
-                *(f"  %kapi.first.{each} = trunc i64 %kapi.first.i64 to {each}" for each in sorted(types - {"i64"})),
-            ]
-    if not added:
-        return text
-    result: list[str] = []
-    for number, line in enumerate(lines):
-        result += [*added.get(number, []), line]
-    if not any(line.startswith("declare") and "@_Z15get_global_sizej(" in line for line in lines):
-        result.append(_SIZE)
-    return "\n".join(result)
+        _hide(Function(lines, first, last))
+    return "\n".join(lines)
 
 
-def _hide(function: Function) -> set[str]:
-    """Change the first values of a function's counters; the types of those that were changed."""
-    types: set[str] = set()
+def _hide(function: Function) -> None:
+    """Change the first values of a function's counters."""
     beyond = {each for _block, made in function.made.values() for each in _after_a_step(function, made)}
     for numbers in function.blocks.values():
         for number in numbers:
@@ -56,11 +40,7 @@ def _hide(function: Function) -> set[str]:
             steps = {value for value, _ in incoming if value in beyond}
             if not any(function.made[each][1] == f"add {phi.group(1)} {name}, 1" for each in steps):
                 continue
-            hidden = made.replace("[ 0, ", f"[ %kapi.first.{phi.group(1)}, ")
-            if hidden != made:
-                function.lines[number] = f"  {name} = {hidden}"
-                types.add(phi.group(1))
-    return types
+            function.lines[number] = f"  {name} = {made.replace('[ 0, ', f'[ {unknown(phi.group(1))}, ')}"
 
 
 def _after_a_step(function: Function, made: str) -> list[str]:

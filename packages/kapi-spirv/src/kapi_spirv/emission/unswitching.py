@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from .functions import INCOMING, MADE, NAME, TERMINATOR, Function, bounds, finished, targets_of
+from .unknowns import BITS, DIFFERENT, hidden, unknown
 
 __all__ = ["keep_conditions_in_loops"]
 
@@ -15,20 +16,6 @@ _LOGIC = re.compile(
     r"^  \S+ = (?:(?:and|or|xor)(?: disjoint)? i1 |select i1 [^,]+, i1 )([^\s,]+), (?:i1 )?([^\s,]+)(?:, !.*)?$"
 )
 _SWITCH = re.compile(r"^  switch (i\d+) (%\"[^\"]*\"|%[-\w.$]+), label")
-_BITS = {"half": "i16", "float": "i32", "double": "i64"}
-_ZERO = (
-    "  %kapi.kept.size = call spir_func i64 @_Z15get_global_sizej(i32 0)",
-    "  %kapi.kept.high = lshr i64 %kapi.kept.size, 62",
-    # Of a sign alone, the compiler knows what it leaves of a counter that is never zero: bits of all places are mixed.
-    "  %kapi.kept.zero = mul i64 %kapi.kept.high, 7046029254386353131",
-)
-_DIFFERENT = (
-    *(f"  %kapi.kept.id.{axis} = call spir_func i64 @_Z13get_global_idj(i32 {axis})" for axis in range(3)),
-    "  %kapi.kept.ids = or i64 %kapi.kept.id.0, %kapi.kept.id.1",
-    "  %kapi.kept.place = or i64 %kapi.kept.ids, %kapi.kept.id.2",
-    "  %kapi.kept.different = and i64 %kapi.kept.place, %kapi.kept.zero",
-)
-_FUNCTIONS = {"_Z15get_global_sizej": "%kapi.kept.size", "_Z13get_global_idj": "%kapi.kept.id.0"}
 _MEETING = re.compile(r"call .*@_Z\d+(?:__spirv_\w*(?:Barrier|Group)|(?:work|sub)_group_|barrier)")
 _UNIFORM_CALLS = ("get_global_size", "get_local_size", "get_group_id", "get_num_groups", "get_work_dim")
 
@@ -51,18 +38,7 @@ def keep_conditions_in_loops(text: str) -> str:
     added: dict[int, list[str]] = {}
     for first, last in bounds(lines):
         _Function(lines, first, last).keep(added)
-    if not added:
-        return text
-    result: list[str] = []
-    for number, line in enumerate(lines):
-        result += added.get(number, [])
-        result.append(line)
-    code = [line for block in added.values() for line in block]
-    for function, name in _FUNCTIONS.items():
-        is_declared = any(line.startswith("declare") and f"@{function}(" in line for line in lines)
-        if not is_declared and any(line.startswith(f"  {name} =") for line in code):
-            result.append(f"declare spir_func i64 @{function}(i32) nounwind memory(none)")
-    return "\n".join(result)
+    return "\n".join(each for number, line in enumerate(lines) for each in (*added.get(number, ()), line))
 
 
 class _Function(Function):
@@ -76,7 +52,6 @@ class _Function(Function):
 
     def keep(self, added: dict[int, list[str]]) -> None:
         """Change the conditions, and note the lines to be added before others."""
-        changed = False
         loops = self._loops(set(self.blocks))
         is_parted = self._is_parted(loops)  # as the conditions are now
         for header, loop, inner in loops:
@@ -84,11 +59,9 @@ class _Function(Function):
                 for number in self.blocks[block]:
                     for start, end, type_ in self._deciding(number):
                         if self._is_at_risk(self.lines[number][start:end], loop):
-                            changed |= self._change(number, (start, end), type_, header, added)
-        parted = is_parted and self._differ_where_ways_meet({header for header, _, _ in loops}, added)
-        if changed or parted:
-            entry = next(iter(self.blocks.values()))
-            added[entry[0]] = [*_ZERO, *(_DIFFERENT if parted else ()), *added.get(entry[0], [])]
+                            self._change(number, (start, end), type_, header, added)
+        if is_parted:
+            self._differ_where_ways_meet(added)
 
     def _deciding(self, number: int) -> list[tuple[int, int, str]]:
         """Where in a line the names stand that decide a way or a choice, or a part of what does, with their types.
@@ -110,7 +83,7 @@ class _Function(Function):
 
     def _change(
         self, number: int, place: tuple[int, int], type_: str, header: str, added: dict[int, list[str]]
-    ) -> bool:
+    ) -> None:
         """Mix what stands in a place of a line with a value that changes in the loop, so that it is itself still."""
         for each in self.blocks[header]:
             made = MADE.match(self.lines[each])
@@ -118,18 +91,14 @@ class _Function(Function):
             if made and phi:
                 break
         else:
-            return False
-        name, value, bits = f"%kapi.kept.{number}.{place[0]}", made.group(1), _BITS.get(phi.group(1), phi.group(1))
+            return
+        name, value, bits = f"%kapi.kept.{number}.{place[0]}", made.group(1), BITS.get(phi.group(1), phi.group(1))
         line = self.lines[number]
         code = []
         if bits != phi.group(1):
             code.append(f"  {name}.bits = bitcast {phi.group(1)} {value} to {bits}")
             value = f"{name}.bits"
-        zero = "%kapi.kept.zero"
-        if bits != "i64":
-            code.append(f"  {name}.zero = trunc i64 %kapi.kept.zero to {bits}")
-            zero = f"{name}.zero"
-        code.append(f"  {name}.none = and {bits} {value}, {zero}")
+        code.append(f"  {name}.none = and {bits} {value}, {unknown(bits)}")
         code.append(f"  {name}.never = icmp ne {bits} {name}.none, 0")
         never = f"{name}.never"
         if type_ != "i1":
@@ -138,7 +107,6 @@ class _Function(Function):
         code.append(f"  {name} = xor {type_} {line[slice(*place)]}, {never}")
         added.setdefault(number, []).extend(code)
         self.lines[number] = line[: place[0]] + name + line[place[1] :]
-        return True
 
     # -- loops
 
@@ -176,13 +144,8 @@ class _Function(Function):
         """Whether work-items meet in a loop, which therefore all of them come to."""
         return any(_MEETING.search(self.lines[number]) for block in loop for number in self.blocks[block])
 
-    def _differ_where_ways_meet(self, headers: set[str], added: dict[int, list[str]]) -> bool:
-        """Let one of the values that meet in a block be, for all that a compiler knows, of each work-item's own.
-
-        A value of the turn before the last one stays as it is: where it meets what differs, the compiler takes the
-        one of the last turn for it.
-        """
-        changed = False
+    def _differ_where_ways_meet(self, added: dict[int, list[str]]) -> None:
+        """Let one of the values that meet in a block be, for all that a compiler knows, of each work-item's own."""
         for block, numbers in self.blocks.items():
             if len(self._forward_before[block]) < 2:
                 continue
@@ -191,25 +154,17 @@ class _Function(Function):
                 if phi is None:
                     break
                 incoming = [each for each in INCOMING.finditer(phi.group(2)) if self._is_only(each.group(2), block)]
-                if not incoming or any(
-                    self._is_of_a_turn_before(name, headers) for name, _ in INCOMING.findall(phi[2])
-                ):
+                if not incoming:
                     continue
                 # A constant rather than a value, which may be known to differ already.
                 chosen = min(incoming, key=lambda each: each.group(1).startswith("%"))
                 value, before = chosen.groups()
-                name, code = _different(f"%kapi.kept.{number}.met", phi.group(1), value)
+                name = f"%kapi.kept.{number}.met"
+                code = hidden(name, phi.group(1), value, DIFFERENT)
                 if code:
                     added.setdefault(self._terminator(before), []).extend(code)
                     line, start = self.lines[number], phi.start(2)
                     self.lines[number] = line[: start + chosen.start(1)] + name + line[start + chosen.end(1) :]
-                    changed = True
-        return changed
-
-    def _is_of_a_turn_before(self, name: str, headers: set[str]) -> bool:
-        """Whether a value is what a loop's variable was at the start of a turn."""
-        block, made = self.made.get(name, ("", ""))
-        return block in headers and made.startswith("phi ")
 
     def _is_only(self, before: str, block: str) -> bool:
         """Whether a block leads to another forwards, by one edge: by two, a phi must have one value for both."""
@@ -255,21 +210,3 @@ class _Function(Function):
         if " call " in f" {made}" and not any(each in made for each in _UNIFORM_CALLS):
             return False
         return all(self._is_uniform(each, depth - 1) for each in NAME.findall(made))
-
-
-def _different(name: str, type_: str, value: str) -> tuple[str, list[str]]:
-    """Code that gives a value another name, as if it might differ between work-items; none for other types."""
-    bits = _BITS.get(type_, type_)
-    unknown, code = "%kapi.kept.different", []
-    if type_.startswith("ptr"):
-        return name, [f"  {name} = getelementptr i8, {type_} {value}, i64 {unknown}"]
-    if not re.fullmatch(r"i\d+", bits):
-        return value, []
-    if bits != "i64":
-        code.append(f"  {name}.zero = trunc i64 {unknown} to {bits}")
-        unknown = f"{name}.zero"
-    if bits == type_:
-        return name, [*code, f"  {name} = xor {bits} {value}, {unknown}"]
-    code.append(f"  {name}.bits = bitcast {type_} {value} to {bits}")
-    code.append(f"  {name}.sum = xor {bits} {name}.bits, {unknown}")
-    return name, [*code, f"  {name} = bitcast {bits} {name}.sum to {type_}"]

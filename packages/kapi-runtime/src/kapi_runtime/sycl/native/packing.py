@@ -40,6 +40,7 @@ DPCTLQueue_AreEq = c_function("DPCTLQueue_AreEq", uint8, address, address)
 # The rule of which arrays may be given to one launch, as the long way has it.
 span = native(usm_fields.span)
 may_share = native(usm_fields.may_share)
+is_between = native(usm_fields.is_between)
 is_same_view = native(usm_fields.is_same_view)
 
 
@@ -127,13 +128,39 @@ def pack_number(plan: Any, row: Any, value: Any) -> Any:
 
 @native
 def are_apart(plan: Any) -> Any:
-    """Whether each array that the kernel writes is the same view as another one, or between other addresses."""
+    """Whether each array that the kernel writes lies between other addresses, or may be another one's view and is."""
     for index in range(plan.pair_count):
         pair = pair_at(plan.pairs + index * PAIR)
         one, other = row_at(pair.first), row_at(pair.second)
-        if may_share(one.low, one.high, other.low, other.high) and not is_one_view(plan, one, other):
+        if not may_share(one.low, one.high, other.low, other.high):
+            continue
+        if is_one_view(plan, one, other):
+            if pair.may_be_one:
+                continue
+            return False
+        if not are_interlocking(plan, one, other):
             return False
     return True
+
+
+@native
+def are_interlocking(plan: Any, one: Any, other: Any) -> Any:
+    """Whether two arrays that are packed lie between each other without a common byte."""
+    if one.rank != other.rank:
+        return False
+    return is_between(
+        one.low,
+        one.high,
+        words(plan.packed + one.place + WORD),
+        words(one.strides),
+        one.size,
+        other.low,
+        other.high,
+        words(plan.packed + other.place + WORD),
+        words(other.strides),
+        other.size,
+        one.rank,
+    )
 
 
 @native

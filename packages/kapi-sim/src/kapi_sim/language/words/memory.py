@@ -47,7 +47,7 @@ _KERNEL_KINDS = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8)
 
 
 class MemoryScope(enum.IntEnum):
-    """Who sees the memory operations that a fence or an atomic orders, from few to all."""
+    """The work-items that see the memory operations which a fence or an atomic orders, from few to all."""
 
     WORK_ITEM = 0
     SUB_GROUP = 1
@@ -121,7 +121,7 @@ def constant_layout(owner: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...]
 
 
 class LocalAccessor:
-    """Local memory to be given to each work-group, as an argument of a launch.
+    """Local memory for each work-group, passed as an argument of a launch.
 
     In the kernel the parameter is the group's own array, shared by its work-items.  It starts
     uninitialised for every group.

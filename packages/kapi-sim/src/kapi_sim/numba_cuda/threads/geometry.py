@@ -7,7 +7,7 @@ from typing import Any
 
 from kapi_sim.errors import OutOfBoundsError
 from kapi_sim.items.meetings import Word
-from kapi_sim.numba_cuda.threads.running import CudaClock, Triple, running
+from kapi_sim.numba_cuda.threads.running import CudaClock, Triple, is_running, running
 
 __all__ = [
     "Grid",
@@ -59,7 +59,8 @@ class Indices:
         return self._read(running(self._name))[2]
 
     def __repr__(self) -> str:
-        return f"<{self._name}.{{x,y,z}}>"
+        # In a kernel as its `print` shows it.
+        return str(tuple(self._read(running(self._name)))) if is_running() else f"<{self._name}.{{x,y,z}}>"
 
 
 threadIdx = Indices("threadIdx", lambda clock: clock.thread_idx)

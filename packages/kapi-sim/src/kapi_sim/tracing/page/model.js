@@ -26,8 +26,8 @@ function told(L, e) {
   if (e[0] === READ) return "reads " + place(a, e[5]) + " = " + spell(e[6]);
   if (e[0] === WRITE) return "writes " + spell(e[6]) + " to " + place(a, e[5]);
   if (e[0] === ATOMIC) return "uses " + place(a, e[5]) + " atomically, which is then " + spell(e[6]);
-  if (e[0] === ALGORITHM) return "meets its group in " + e[6];
-  if (e[0] === SUBGROUP) return "meets its sub-group in " + e[6];
+  if (e[0] === ALGORITHM) return L.words.meets + e[6];
+  if (e[0] === SUBGROUP) return L.words.meetsSubgroup + e[6];
   return e[0] === BARRIER ? "waits at the barrier" : "comes to this line";
 }
 

@@ -8,18 +8,15 @@ const make = (tag, name, text) => {
   if (text !== undefined) made.textContent = text;
   return made;
 };
-const LEFT = 92, TOP = 8, NAMED = 40;
-const GAPS = {
-  before: "a group_barrier is missing here",
-  after: "a group_barrier is missing here, before the loop comes round",
-  within: "a group_barrier is missing between the reads of this line and its write",
-};
-let L, steps, at, timer, cells, where, wall, rows, ROW;
+const TOP = 8, NAMED = 40, FONT = "11px system-ui";
+let L, steps, at, timer, cells, where, wall, rows, ROW, LEFT;
 
 function choose(number) {
   L = launches[number];
   $("kernel").textContent = L.kernel;
-  $("space").textContent = "over " + L.space + ", " + L.items + " work-items";
+  $("space").textContent = "over " + L.space + ", " + L.count;
+  document.querySelectorAll("[data-word]").forEach(e => { e.textContent = L.words[e.dataset.word]; });
+  $("wall").title = L.words.wall;
   $("dropped").hidden = !L.dropped;
   $("dropped").textContent = L.dropped + " later events were left out of this trace: raise trace(limit=...) for more.";
   const has = kind => L.events.some(e => e[0] === kind);
@@ -52,6 +49,9 @@ function select() {
   const most = Math.max(...rings(L).map(i => L.events[i][1]), -1) + 1;
   if (most > rows) rows = Math.min(most, 4096);
   ROW = rows <= 16 ? 24 : 16;
+  const c = $("timeline").getContext("2d");
+  c.font = FONT;
+  LEFT = 29 + Math.max(...L.labels.slice(0, rows).map(text => c.measureText(text).width), 50);
   $("seek").max = Math.max(steps.length - 1, 0);
   go(opening(L, steps));
 }
@@ -68,12 +68,12 @@ function drawTimeline() {
   const paint = name => style.getPropertyValue(name);
   const xOf = i => LEFT + where.columns.get(i) * w, yOf = item => TOP + item * ROW;
   c.scale(ratio, ratio);
-  c.font = "11px system-ui";
+  c.font = FONT;
   for (let n = 0; n < rows; n++) {
     if (groupOf(L, n) % 2 === 1) { c.fillStyle = paint("--back"); c.fillRect(0, yOf(n), width, ROW); }
     c.fillStyle = color(L, n); c.beginPath(); c.arc(9, yOf(n) + ROW / 2, 4.5, 0, 7); c.fill();
     c.fillStyle = paint("--soft");
-    c.fillText(label(L, n).replace("global ", "").replace(/\), .*/, ")"), 19, yOf(n) + ROW / 2 + 4);
+    c.fillText(L.labels[n] || "", 19, yOf(n) + ROW / 2 + 4);
   }
   const now = L.events[steps[at]], two = rings(L);
   steps.forEach((i, order) => {
@@ -164,11 +164,11 @@ function drawSource() {
         if (known[1] < 1) parts.push(Math.round(known[1] * 100) + "% active");
         row.append(make("span", "stat" + (known[5] > 1 || known[6] > 1 || known[8] > 1 ? " bad" : ""), parts.join("  ")));
         row.title = "run " + known[0] + " times, " + known[2] + " reads, " + known[3] + " writes, " + known[4] +
-          " bytes; segments of a sub-group's access: " + (known[5] || "none") +
+          " bytes; " + L.words.segments + (known[5] || "none") +
           ", bank turns: " + (known[6] || "none") +
-          (known[7] ? "; " + known[7] + " atomics, " + known[8] + " of a sub-group at one element" : "");
+          (known[7] ? "; " + known[7] + " atomics, " + known[8] + L.words.contention : "");
       }
-      const missing = gap && gap[0] === number && gap[1] === line ? make("div", "gap", GAPS[gap[2]]) : null;
+      const missing = gap && gap[0] === number && gap[1] === line ? make("div", "gap", L.words[gap[2]]) : null;
       if (missing && gap[2] === "before") pane.append(missing);
       pane.append(row);
       if (missing && gap[2] !== "before") pane.append(missing);
@@ -180,8 +180,8 @@ function makeMemory() {
   pane.textContent = ""; cells = [];
   L.arrays.forEach((a, number) => {
     const block = make("div", "array"), head = make("h3", "", a.name), grid = make("div", "grid");
-    const whose = a.space === "private" ? " of the work-item that runs" : "";
-    head.append(make("small", "", "  " + a.space + " memory" + whose + ", shape (" + a.shape.join(", ") + "), " + a.dtype +
+    const whose = a.space === "private" ? L.words.whose : "";
+    head.append(make("small", "", "  " + a.memory + whose + ", shape (" + a.shape.join(", ") + "), " + a.dtype +
       (a.cells.length < a.size ? "; " + a.cells.length + " of " + a.size + " elements" : "")));
     const last = a.shape[a.shape.length - 1];
     if (a.shape.length > 1 && a.cells.length === a.size && last <= 64) {

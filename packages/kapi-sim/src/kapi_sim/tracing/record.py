@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from kapi_sim.items.clock import Clock
     from kapi_sim.tracing.statistics import LineStatistics
 
-__all__ = ["FORMATS", "Launch", "Source", "Trace", "TracedArray", "TracedEvent", "TracedFailure"]
+__all__ = ["Launch", "Source", "Trace", "TracedArray", "TracedEvent", "TracedFailure", "plain", "require_format"]
 
-FORMATS = (".html", ".svg", ".txt")
+_FORMATS = (".html", ".svg", ".txt")
 """The endings of files that a trace is saved as: a page, a figure, the table."""
 
 MOST_CELLS = 4096
@@ -280,6 +280,44 @@ class Trace:
 
         return line_statistics(self._launch(launch))
 
+    def accesses(self, kind: str, space: str = "global", launch: int = -1) -> list[int]:
+        """Return how many elements each work-item accessed in one launch.
+
+        Parameters
+        ----------
+        kind : str
+            ``"read"``, ``"write"`` or ``"atomic"``.
+        space : str
+            ``"global"``, ``"local"`` or ``"private"``.
+        launch : int
+            Which launch, the last one if left out.
+
+        Returns
+        -------
+        list of int
+            One number for each work-item, in the order of `TracedEvent.item`.
+
+        Raises
+        ------
+        KernelLaunchError
+            If `kind` or `space` is another one, if nothing was launched, or if the trace left events out.
+
+        Examples
+        --------
+        >>> import numpy as np, kapi_sim as kapi
+        >>> @kapi.kernel
+        ... def last_two(item: kapi.Item, a, b):
+        ...     i = item.get_id(0)
+        ...     b[i] = a[i] + (a[i - 1] if i > 0 else 0)
+        >>> with kapi.trace() as t:
+        ...     last_two[3](np.arange(3), np.zeros(3))
+        >>> t.accesses("read")
+        [1, 2, 2]
+        """
+        from kapi_sim.tracing.statistics import accesses
+
+        return accesses(self._launch(launch), kind, space)
+
     def text(self, color: bool | None = None) -> str:
         """Return a table of the lines of each launch.
 
@@ -323,13 +361,9 @@ class Trace:
         KernelLaunchError
             If the ending is another one.
         """
-        makers: tuple[Callable[[], str], ...] = (self.html, self.svg, lambda: self.text(color=False) + "\n")
-        make = dict(zip(FORMATS, makers, strict=True)).get(Path(path).suffix.lower())
-        if make is None:
-            raise KernelLaunchError(
-                f"path must end in {', '.join(FORMATS)}, got {shown(str(path))}", code="picture-format"
-            )
-        Path(path).write_text(make(), encoding="utf-8")
+        ending = require_format(path)
+        made = self.text(color=False) + "\n" if ending == ".txt" else self.svg() if ending == ".svg" else self.html()
+        Path(path).write_text(made, encoding="utf-8")
 
     def _launch(self, number: int) -> Launch:
         if not self.launches:
@@ -344,12 +378,27 @@ class Trace:
         page = escape(self.html(), quote=True)
         return f'<iframe srcdoc="{page}" style="width:100%;height:720px;border:0" title="kapi trace"></iframe>'
 
+    def _repr_svg_(self) -> str | None:
+        # What shows no pages, such as a PDF, takes the figure.
+        return self.svg() if self.launches else None
+
     def __str__(self) -> str:
         return self.text()
 
     def __repr__(self) -> str:
         events = sum(len(launch.events) for launch in self.launches)
-        return f"<Trace of {len(self.launches)} launches, {events} events>"
+        count = len(self.launches)
+        return f"<Trace of {count} launch{'es' * (count != 1)}, {events} events>"
+
+
+def require_format(path: str | Path) -> str:
+    """Return the ending of a file that a trace can be saved to, or raise KernelLaunchError."""
+    ending = Path(path).suffix.lower()
+    if ending not in _FORMATS:
+        raise KernelLaunchError(
+            f"path must end in {', '.join(_FORMATS)}, got {shown(str(path))}", code="picture-format"
+        )
+    return ending
 
 
 def plain(value: Any) -> Any:

@@ -1,0 +1,141 @@
+"""What a loop does with the same arrays in each turn: their views, and what regions found, are kept while it runs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kapi_numba_offload.analysis.kinds import SCALAR
+from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
+from kapi_numba_offload.regions.fused import FusedRegion
+
+__all__ = ["with_kept_views"]
+
+_BLOCKS = ("body", "orelse", "finalbody")
+
+
+@dataclass
+class _Loop:
+    """A loop around a statement: the names that it changes, and the variables for what it keeps, as they begin."""
+
+    changed: frozenset[str]
+    kept: dict[str, ast.expr] = field(default_factory=dict)
+
+
+def with_kept_views(facts: Facts, helpers: Mapping[str, Any], statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements, with a variable for each view that a region is given in a loop which changes nothing of it.
+
+    There is one for each region, too, for what it finds out about such arrays.
+
+    A view is made when it is needed first: what the loop does not reach must not raise.
+
+    Parameters
+    ----------
+    facts : Facts
+        The function.
+    helpers : mapping
+        The regions, by the names under which the statements call them.
+    statements : sequence of ast.stmt
+        Its body.
+    """
+    return _Views(facts, helpers).block(statements, [])
+
+
+class _Views:
+    def __init__(self, facts: Facts, helpers: Mapping[str, Any]) -> None:
+        self._facts, self._helpers = facts, helpers
+        self._count = 0
+
+    def block(self, statements: Sequence[ast.stmt], loops: list[_Loop]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for statement in statements:
+            if isinstance(statement, (ast.For, ast.While)):
+                loop = _Loop(frozenset(_changed(statement)))
+                statement.body = self.block(statement.body, [*loops, loop])
+                made += [_begun(name, value, statement) for name, value in loop.kept.items()]
+            elif any(hasattr(statement, each) for each in _BLOCKS):
+                for each in _BLOCKS:
+                    if isinstance(getattr(statement, each, None), list):
+                        setattr(statement, each, self.block(getattr(statement, each), loops))
+            elif loops:
+                self._statement(statement, loops)
+            made.append(statement)
+        return made
+
+    def _statement(self, statement: ast.stmt, loops: Sequence[_Loop]) -> None:
+        for call in ast.walk(statement):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+                region = self._helpers.get(call.func.id)
+                if isinstance(region, FusedRegion):
+                    self._region(region, call, loops)
+
+    def _region(self, region: FusedRegion, call: ast.Call, loops: Sequence[_Loop]) -> None:
+        arrays = [not self._is_number(each) for each in call.args]
+        same = [self._loop(each, loops) if is_array else None for each, is_array in zip(call.args, arrays, strict=True)]
+        found = [each for each in same if each is not None]
+        for number, loop in enumerate(same):
+            if loop is not None and isinstance(call.args[number], ast.Subscript):
+                call.args[number] = self._view(call.args[number], loop)
+        if not found:
+            return
+        region.varying = frozenset(
+            number
+            for number, (loop, is_array) in enumerate(zip(same, arrays, strict=True))
+            if is_array and loop is None
+        )
+        name = self._name("kept")
+        # The innermost of the loops changes none of them.
+        max(found, key=loops.index).kept[name] = ast.List([], ast.Load())
+        call.func = ast.copy_location(ast.Attribute(call.func, "again", ast.Load()), call)
+        call.args.insert(0, loaded(name, call))
+
+    def _is_number(self, node: ast.expr) -> bool:
+        """Whether a value is a number, so that its type alone counts; no view of an element."""
+        return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and self._facts.kinds.kind(node) == SCALAR)
+
+    def _loop(self, node: ast.expr, loops: Sequence[_Loop]) -> _Loop | None:
+        """The outermost loop in each turn of which an array, or a view of one, is the same; None if there is none."""
+        owner = node.value if isinstance(node, ast.Subscript) else node
+        if not isinstance(owner, ast.Name) or not self._facts.is_usm(owner):
+            return None
+        if isinstance(node, ast.Subscript) and not self._facts.is_view(node):
+            return None
+        if any(isinstance(each, (ast.Call, ast.Attribute)) for each in ast.walk(node)):
+            return None
+        read = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        return next((each for each in loops if each.changed.isdisjoint(read)), None)
+
+    def _view(self, node: ast.expr, loop: _Loop) -> ast.expr:
+        name = self._name("view")
+        loop.kept[name] = ast.Constant(None)
+        test = ast.Compare(loaded(name, node), [ast.Is()], [ast.Constant(None)])
+        made = ast.IfExp(test, ast.NamedExpr(ast.Name(name, ast.Store()), node), loaded(name, node))
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    def _name(self, word: str) -> str:
+        self._count += 1
+        return f"{PREFIX}{word}_{self._count}"
+
+
+def _begun(name: str, value: ast.expr, where: ast.stmt) -> ast.stmt:
+    made = ast.Assign([ast.Name(name, ast.Store())], value)
+    return ast.fix_missing_locations(ast.copy_location(made, where))
+
+
+def _changed(loop: ast.stmt) -> Iterator[str]:
+    """The variables that a loop may assign, or change other than by storing elements."""
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            yield from (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.ExceptHandler) and node.name is not None:
+            yield node.name
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name is not None:
+            yield node.name
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]

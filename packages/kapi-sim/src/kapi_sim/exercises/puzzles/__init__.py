@@ -1,0 +1,1 @@
+"""Twenty puzzles: kernels to write, from a map to sub-groups, and what says whether they are right."""

@@ -1,0 +1,11 @@
+"""The answer to puzzle 4, two dimensions."""
+
+from __future__ import annotations
+
+import kapi_sim as kapi
+
+
+@kapi.kernel
+def solve(item: kapi.Item, a, c):
+    i, j = item.get_id(0), item.get_id(1)
+    c[i, j] = a[j, i]

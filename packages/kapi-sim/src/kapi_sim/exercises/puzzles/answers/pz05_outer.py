@@ -1,0 +1,12 @@
+"""The answer to puzzle 5, outer sum."""
+
+from __future__ import annotations
+
+import kapi_sim as kapi
+
+
+@kapi.kernel
+def solve(item: kapi.Item, a, b, c):
+    i, j = item.get_id(0), item.get_id(1)
+    if i < a.shape[0] and j < b.shape[0]:
+        c[i, j] = a[i] + b[j]

@@ -1,0 +1,20 @@
+"""The answer to puzzle 18, matrix product."""
+
+from __future__ import annotations
+
+import kapi_sim as kapi
+
+
+@kapi.kernel
+def solve(item: kapi.NdItem, a, b, c, ta, tb):
+    group = item.get_group()
+    i, j, y, x = item.get_global_id(0), item.get_global_id(1), item.get_local_id(0), item.get_local_id(1)
+    total = 0.0
+    for tile in range(a.shape[1] // 4):
+        ta[y, x] = a[i, tile * 4 + x]
+        tb[y, x] = b[tile * 4 + y, j]
+        kapi.group_barrier(group)
+        for k in range(4):
+            total += ta[y, k] * tb[k, x]
+        kapi.group_barrier(group)
+    c[i, j] = total
