@@ -61,6 +61,7 @@ def test_driver_that_does_not_start_is_told(nothing_loaded, monkeypatch, answer,
     assert platform.devices() == []
     assert platform.default_device() is None
     assert words in platform.missing_device_message()
+    assert f"[{code}]" not in platform.missing_device_message()
     for has_sycl in (True, False):
         monkeypatch.setattr(findings, "is_installed", lambda name, there=has_sycl: there)
         found = platform.findings()
