@@ -54,7 +54,7 @@ def launch(world: Any, program: Any, seed: int) -> list[np.ndarray[Any, Any]]:
     if program.has_groups:
         kernel = world.kernel(sub_group_size=random_kernels.SUB_GROUP)(program.function(world))
         space = world.NdRange(whole, part)
-        given.append(world.LocalAccessor(random_kernels.GROUP, program.tile))
+        given += [world.LocalAccessor(random_kernels.GROUP, code) for code in program.tiles]
         given.append(world.LocalAccessor(random_kernels.CELLS, random_kernels.SPREAD[0]))
     world.call_kernel(kernel, space, *given)
     return [base.asnumpy() if world is kapi_runtime else base for base in bases]

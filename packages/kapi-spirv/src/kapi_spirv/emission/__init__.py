@@ -23,6 +23,7 @@ from .products import name_products
 from .recurrences import break_recurrences
 from .remainders import name_remainders
 from .round_trips import keep_round_trips
+from .signs import hide_zeros_of_negatives
 from .unknowns import define_unknowns
 from .unswitching import keep_conditions_in_loops
 from .validation import forbidden_constructs
@@ -59,7 +60,7 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     if problems:
         return text, problems
     text = narrow_counters(read_early(text, request["reads_apart"]))
-    text = keep_conditions_in_loops(copy_live_outs(text))
+    text = hide_zeros_of_negatives(keep_conditions_in_loops(copy_live_outs(text)))
     text = hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text))))
     return tell_apart(define_unknowns(text), request["reads_apart"] and ALIASING in request["extensions"]), []
 
