@@ -92,7 +92,12 @@ ALONE = {
     "numba": ["packages/kapi-numba-offload/tests/test_numba_parfors.py"],
     "mutants": ["packages/kapi-spirv/tests/test_mutants.py"],
 }
-OTHER_ENVIRONMENTS = ("instruction-sets", "minimums", "pythons")  # `tests` has a sample of the first and the last
+OTHER_ENVIRONMENTS = (
+    "install-lines",
+    "instruction-sets",
+    "minimums",
+    "pythons",
+)  # `tests` has a sample of the first and the last
 REST = {"packages": [f"packages/{dist}/tests" for dist in PACKAGES], "integration": ["tests/integration"]}
 BUILT = "KAPI_BUILT_WHEELS"  # tells a session run by another which constraints file that one has written
 
@@ -341,9 +346,12 @@ def nightly(session: nox.Session, part: str) -> None:
     """Long fuzzing and stress: the tests marked nightly, full stack (arguments after -- go to pytest)."""
     start = time.monotonic()
     whole = {"KAPI_NIGHTLY": "1"}
-    if part not in ("minimums", "pythons"):
+    if part not in ("install-lines", "minimums", "pythons"):
         install(session, "--group", "integration")
-    if part == "minimums":
+    if part == "install-lines":
+        command = [sys.executable, "-m", "tools.install_lines", "--uv", bootstrap.program("uv")]
+        session.run(*command, "--constraints", str(wheels(session)), *session.posargs, external=True)
+    elif part == "minimums":
         run_with_lowest_versions(session)
     elif part == "pythons":
         run_sessions(session, on_other_pythons(session), {"KAPI_ONE_IN": "1"})

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import kernels
 import numpy as np
 
 import kapi_runtime as kapi
@@ -99,11 +100,6 @@ def _groups(n: int, width: int = WIDTH) -> int:
 # -- saxpy
 
 
-def saxpy(item: kapi.Item, a, x, y, z):
-    i = item.get_id(0)
-    z[i] = a * x[i] + y[i]
-
-
 SAXPY = """
 extern "C" __global__ void saxpy(float a, const float* __restrict__ x, const float* __restrict__ y,
                                  float* __restrict__ z, int n) {
@@ -118,7 +114,7 @@ def build_saxpy(xp: Any, quick: bool) -> Problem:
     x, y, z = _uniform(xp, n), _uniform(xp, n + 1)[:n], xp.empty(n, np.float32)
     own = xp.ElementwiseKernel("T a, T x, T y", "T z", "z = a * x + y") if hasattr(xp, "ElementwiseKernel") else None
     return Problem(
-        "saxpy", f"{_shown(n)} f32", saxpy, kapi.Range(n), (a, x, y, z),
+        "saxpy", f"{_shown(n)} f32", kernels.saxpy, kapi.Range(n), (a, x, y, z),
         SAXPY, "saxpy", (_groups(n),), (WIDTH,), (a, x, y, z, np.int32(n)),
         [z], lambda: [a * x + y],
         "saxpy", (a, x, y, z),
@@ -127,16 +123,6 @@ def build_saxpy(xp: Any, quick: bool) -> Problem:
 
 
 # -- distances of pairs of points
-
-
-def pairwise(item: kapi.Item, x, y, d):
-    i = item.get_id(0)
-    j = item.get_id(1)
-    total = np.float32(0.0)
-    for k in range(x.shape[1]):
-        t = x[i, k] - y[j, k]
-        total += t * t
-    d[i, j] = math.sqrt(total)
 
 
 PAIRWISE = """
@@ -160,7 +146,7 @@ def build_pairwise(xp: Any, quick: bool) -> Problem:
     d = xp.empty((n, n), np.float32)
     extents = tuple(map(np.int32, (n, n, features)))
     return Problem(
-        "pairwise", f"{n} x {features} f32", pairwise, kapi.Range(n, n), (x, y, d),
+        "pairwise", f"{n} x {features} f32", kernels.pairwise, kapi.Range(n, n), (x, y, d),
         PAIRWISE, "pairwise", (_groups(n, 32), _groups(n, 8)), (32, 8), (x, y, d, *extents),
         [d], lambda: [xp.sqrt(((x[:, None, :] - y[None, :, :]) ** 2).sum(axis=2))],
         "pairwise", (x, y, d), atol=1e-6,
@@ -168,26 +154,6 @@ def build_pairwise(xp: Any, quick: bool) -> Problem:
 
 
 # -- products of matrices, by tiles in local memory
-
-
-def _matmul_of(tile: int) -> Callable[..., None]:
-    def matmul(item: kapi.NdItem, a, b, c, ta, tb):
-        group = item.get_group()
-        i = item.get_global_id(0)
-        j = item.get_global_id(1)
-        y = item.get_local_id(0)
-        x = item.get_local_id(1)
-        total = np.float32(0.0)
-        for t in range(0, a.shape[1], tile):
-            ta[y, x] = a[i, t + x]
-            tb[y, x] = b[t + y, j]
-            kapi.group_barrier(group)
-            for k in range(tile):
-                total += ta[y, k] * tb[k, x]
-            kapi.group_barrier(group)
-        c[i, j] = total
-
-    return matmul
 
 
 MATMUL = """
@@ -215,7 +181,8 @@ def build_matmul(tile: int, xp: Any, quick: bool) -> Problem:
     c = xp.empty((n, n), np.float32)
     local = [kapi.LocalAccessor((tile, tile), np.float32) for _ in range(2)]
     return Problem(
-        f"matmul, tile {tile},", f"{n} f32", _matmul_of(tile), kapi.NdRange((n, n), (tile, tile)), (a, b, c, *local),
+        f"matmul, tile {tile},", f"{n} f32",
+        kernels.matmul_of(tile), kapi.NdRange((n, n), (tile, tile)), (a, b, c, *local),
         MATMUL.replace("TILE", str(tile)), "matmul", (n // tile, n // tile), (tile, tile), (a, b, c, np.int32(n)),
         [c], lambda: [(a.astype(np.float64) @ b.astype(np.float64)).astype(np.float32)],
         f"matmul_{tile}", (a, b, c),
@@ -361,28 +328,6 @@ def build_histogram(xp: Any, quick: bool) -> Problem:
 # -- bodies that attract each other
 
 
-def n_body(item: kapi.Item, bodies, velocity, softening, step):
-    i = item.get_id(0)
-    x = bodies[i, 0]
-    y = bodies[i, 1]
-    z = bodies[i, 2]
-    ax = np.float32(0.0)
-    ay = np.float32(0.0)
-    az = np.float32(0.0)
-    for j in range(bodies.shape[0]):
-        dx = bodies[j, 0] - x
-        dy = bodies[j, 1] - y
-        dz = bodies[j, 2] - z
-        square = dx * dx + dy * dy + dz * dz + softening
-        force = bodies[j, 3] / (square * math.sqrt(square))
-        ax += force * dx
-        ay += force * dy
-        az += force * dz
-    velocity[i, 0] = step * ax
-    velocity[i, 1] = step * ay
-    velocity[i, 2] = step * az
-
-
 N_BODY = """
 extern "C" __global__ void n_body(const float4* __restrict__ bodies, float* __restrict__ velocity, float softening,
                                   float step, int n) {
@@ -421,7 +366,7 @@ def build_n_body(xp: Any, quick: bool) -> Problem:
     bodies, velocity = _uniform(xp, 4 * n).reshape(n, 4), xp.empty((n, 3), np.float32)
     numbers = np.float32(0.01), np.float32(0.001)
     return Problem(
-        "n-body", f"{n} f32", n_body, kapi.Range(n), (bodies, velocity, *numbers),
+        "n-body", f"{n} f32", kernels.n_body, kapi.Range(n), (bodies, velocity, *numbers),
         N_BODY, "n_body", (_groups(n),), (WIDTH,), (bodies, velocity, *numbers, np.int32(n)),
         [velocity], lambda: [_attracted(xp, bodies.astype(np.float64), *map(float, numbers))],
         # Sums of many terms of both signs: the error is relative to the terms.
@@ -430,22 +375,6 @@ def build_n_body(xp: Any, quick: bool) -> Problem:
 
 
 # -- the Mandelbrot set
-
-
-def mandelbrot(item: kapi.Item, steps, left, top, step, most):
-    i = item.get_id(0)
-    j = item.get_id(1)
-    cx = left + np.float32(j) * step
-    cy = top + np.float32(i) * step
-    x = np.float32(0.0)
-    y = np.float32(0.0)
-    n = np.int32(0)
-    while n < most and x * x + y * y <= 4.0:
-        t = x * x - y * y + cx
-        y = 2.0 * x * y + cy
-        x = t
-        n += 1
-    steps[i, j] = n
 
 
 MANDELBROT = """
@@ -484,7 +413,7 @@ def build_mandelbrot(xp: Any, quick: bool) -> Problem:
     steps = xp.empty((size, size), np.int32)
     numbers = np.float32(-2.0), np.float32(-1.25), np.float32(2.5 / size), np.int32(most)
     return Problem(
-        "mandelbrot", f"{size}, {most} steps", mandelbrot, kapi.Range(size, size), (steps, *numbers),
+        "mandelbrot", f"{size}, {most} steps", kernels.mandelbrot, kapi.Range(size, size), (steps, *numbers),
         MANDELBROT, "mandelbrot", (_groups(size, 32), _groups(size, 8)), (32, 8), (steps, *numbers, np.int32(size)),
         [steps], lambda: [_escapes(xp, size, *numbers[:3], most)],
         # Contraction moves a few points of the border.

@@ -33,7 +33,11 @@ class Timing:
 
 
 def interleaved(
-    candidates: Mapping[str, Callable[[], object]], rounds: int, seconds: float = 5.0, most: int = 60
+    candidates: Mapping[str, Callable[[], object]],
+    rounds: int,
+    seconds: float = 5.0,
+    most: int = 60,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Timing]:
     """Time each candidate in turn, after two calls of it: the first is timed apart, the second warms.
 
@@ -48,8 +52,10 @@ def interleaved(
         left, quick candidates are timed beyond `rounds`.
     most : int
         No candidate is timed more often.
+    clock : callable
+        What is read before and after; `time.process_time` counts all threads of this process, and nobody else's.
     """
-    first = {name: _once(call) for name, call in candidates.items()}
+    first = {name: _once(call, clock) for name, call in candidates.items()}
     for name, call in candidates.items():
         if first[name] < seconds:
             call()
@@ -59,7 +65,7 @@ def interleaved(
         if not due:
             break
         for name in due:
-            times[name].append(_once(candidates[name]))
+            times[name].append(_once(candidates[name], clock))
     return {name: Timing(first[name], statistics.median(each), min(each), len(each)) for name, each in times.items()}
 
 
@@ -70,7 +76,7 @@ def _is_due(times: list[float], rounds: int, seconds: float, most: int) -> bool:
     return used < seconds and len(times) < (rounds if used > seconds / 10 else most)
 
 
-def _once(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def _once(call: Callable[[], object], clock: Callable[[], float]) -> float:
+    start = clock()
     call()
-    return time.perf_counter() - start
+    return clock() - start

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import dpnp
+import kernels
 import numba
 import numpy as np
 from opencl_peer import Peer
@@ -35,21 +36,7 @@ kernel void mandelbrot(global int* restrict steps, const float left, const float
 """
 
 
-@kapi.kernel
-def mandelbrot(item: kapi.Item, steps, left, top, step, most):
-    i = item.get_id(0)
-    j = item.get_id(1)
-    cx = left + j * step
-    cy = top + i * step
-    x = np.float32(0.0)
-    y = np.float32(0.0)
-    n = np.int32(0)
-    while n < most and x * x + y * y <= 4.0:
-        t = x * x - y * y + cx
-        y = 2.0 * x * y + cy
-        x = t
-        n += 1
-    steps[i, j] = n
+mandelbrot = kapi.kernel(kernels.mandelbrot)
 
 
 @numba.njit(parallel=True)

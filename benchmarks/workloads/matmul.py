@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import dpnp
+import kernels
 import numba
 import numpy as np
 from opencl_peer import Peer
@@ -35,22 +36,7 @@ kernel void matmul(global const float* restrict a, global const float* restrict 
 """
 
 
-@kapi.kernel
-def matmul(item: kapi.NdItem, a, b, c, ta, tb):
-    group = item.get_group()
-    i = item.get_global_id(0)
-    j = item.get_global_id(1)
-    y = item.get_local_id(0)
-    x = item.get_local_id(1)
-    total = np.float32(0.0)
-    for t in range(0, a.shape[1], TILE):
-        ta[y, x] = a[i, t + x]
-        tb[y, x] = b[t + y, j]
-        kapi.group_barrier(group)
-        for k in range(TILE):
-            total += ta[y, k] * tb[k, x]
-        kapi.group_barrier(group)
-    c[i, j] = total
+matmul = kapi.kernel(kernels.matmul_of(TILE))
 
 
 @numba.njit(parallel=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import dpnp
+import kernels
 import numba
 import numpy as np
 from opencl_peer import Peer
@@ -38,27 +39,7 @@ kernel void n_body(global const float4* restrict bodies, global float* restrict 
 """
 
 
-@kapi.kernel
-def n_body(item: kapi.Item, bodies, velocity, softening, step):
-    i = item.get_id(0)
-    x = bodies[i, 0]
-    y = bodies[i, 1]
-    z = bodies[i, 2]
-    ax = np.float32(0.0)
-    ay = np.float32(0.0)
-    az = np.float32(0.0)
-    for j in range(bodies.shape[0]):
-        dx = bodies[j, 0] - x
-        dy = bodies[j, 1] - y
-        dz = bodies[j, 2] - z
-        square = dx * dx + dy * dy + dz * dz + softening
-        force = bodies[j, 3] / (square * math.sqrt(square))
-        ax += force * dx
-        ay += force * dy
-        az += force * dz
-    velocity[i, 0] = step * ax
-    velocity[i, 1] = step * ay
-    velocity[i, 2] = step * az
+n_body = kapi.kernel(kernels.n_body)
 
 
 @numba.njit(parallel=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import dpnp
+import kernels
 import numba
 import numpy as np
 from opencl_peer import Peer
@@ -28,15 +29,7 @@ kernel void pairwise(global const double* restrict x, global const double* restr
 """
 
 
-@kapi.kernel
-def pairwise(item: kapi.Item, x, y, d):
-    i = item.get_id(0)
-    j = item.get_id(1)
-    total = 0.0
-    for k in range(x.shape[1]):
-        t = x[i, k] - y[j, k]
-        total += t * t
-    d[i, j] = math.sqrt(total)
+pairwise = kapi.kernel(kernels.pairwise)
 
 
 @numba.njit(parallel=True)

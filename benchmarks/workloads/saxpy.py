@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dpnp
+import kernels
 import numba
 import numpy as np
 from opencl_peer import Peer
@@ -21,10 +22,7 @@ kernel void saxpy(const float a, global const float* restrict x, global const fl
 """
 
 
-@kapi.kernel
-def saxpy(item: kapi.Item, a, x, y, z):
-    i = item.get_id(0)
-    z[i] = a * x[i] + y[i]
+saxpy = kapi.kernel(kernels.saxpy)
 
 
 @numba.njit(parallel=True)

@@ -25,6 +25,7 @@ import numpy as np
 import kapi_runtime as kapi
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import device_at
+from kapi_runtime.cuda.native.cupy_arrays import learned_layout
 from kapi_runtime.cuda.programs import program as programs
 from kapi_runtime.cuda.queues import keep_alive
 from kapi_sim.errors import (
@@ -33,6 +34,7 @@ from kapi_sim.errors import (
     ExecutionPlacementError,
     KernelAssertionError,
     KernelCompilationError,
+    KernelLaunchError,
     LimitError,
     OutOfBoundsError,
     UsmAllocationError,
@@ -186,6 +188,36 @@ def arrays_of_libraries() -> Any:
     empty = cupy.zeros(0, cupy.float32)
     add_one[kapi.Range(0)](empty, empty)
     return done
+
+
+@check
+def arrays_read_by_native_code() -> Any:
+    """CuPy's arrays are read where this version keeps what they are, and what is not as a plan's goes the long way."""
+    layout = learned_layout(cupy.ndarray)
+    assert layout is not None, f"CuPy {cupy.__version__} must be known, got arrays that are read by attributes"
+    host = np.arange(N, dtype=np.float32)
+    kernel = kapi.kernel(add_one.py_func)
+    kernel.bind(kapi.Range(8), cupy.zeros(8, cupy.float32), cupy.zeros(8, cupy.float32))  # makes native code
+    x, y = cupy.asarray(host), cupy.zeros(N, cupy.float32)
+    space = kapi.Range(1000)
+    for _ in range(3):
+        kernel[space](x, y)
+    (plan,) = kernel._plans[space]
+    assert isinstance(plan.pack.__globals__.get("words"), memoryview)
+    read = [each for each in plan.pack.__globals__.values() if type(each).__name__ == "_Reader"]
+    assert len(read) == 1, "the plan's function must call native code"
+    both = cupy.asarray(np.arange(2 * N, dtype=np.float32))
+    for given, into in (
+        (x[500:], y[500:]), (x[::2], y[::2]), (x[::-1], y), (x.astype(np.int16), y), (x.reshape(-1, 4)[:, 1], y),
+        (x, x), (both[:N], both[N:]), (both[: N // 2], both[N // 2 : N]), (cupy.broadcast_to(x[:1], (N,)), y),
+    ):  # fmt: skip
+        for _ in range(2):
+            expected = cupy.asnumpy(given[:1000]).astype(np.float32) + 1
+            kernel[space](given, into)
+            assert (cupy.asnumpy(into[:1000]) == expected).all(), (given.shape, given.strides, given.dtype)
+    with raises(KernelLaunchError, "must not overlap"):
+        kernel[kapi.Range(1000)](both[:N], both[1 : N + 1])
+    return layout
 
 
 @check

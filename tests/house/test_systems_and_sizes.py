@@ -6,11 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from tools import code_blocks, installed_sizes
+from tools import code_blocks, install_lines, installed_sizes
 
 ROOT = Path(__file__).parents[2]
 BEGIN, END = "<!-- the tables of systems and sizes -->", "<!-- until here: systems and sizes -->"
-INSTALL = re.compile(r"pip install ((?:(?:\"[^\"`]+\"|[\w./\[\],-]+) ?)+)")
 OTHERS = ("kapi-runtime[dpnp]", "kapi-sim[pytest]")  # added to an environment that has the package
 
 
@@ -45,16 +44,24 @@ def test_sizes_are_those_of_the_lines_that_are_measured(tables):
 
 
 def test_every_line_of_installation_that_pages_name_has_a_size():
-    missing = []
-    for page in code_blocks.pages():
-        for line in INSTALL.findall(page.read_text("utf-8")):
-            words = line.replace('"', "").split()
-            if all(word.startswith("kapi") for word in words) and " ".join(words) not in (
-                *installed_sizes.LINES,
-                *OTHERS,
-            ):
-                missing.append(f"{page.relative_to(ROOT)}: {line}")
-    assert missing == []
+    lines = [" ".join(line) for line in install_lines.lines(code_blocks.pages()) if all(map(is_ours, line))]
+    assert len(lines) > 8
+    assert set(lines) <= {*installed_sizes.LINES, *OTHERS}
+
+
+def is_ours(requirement):
+    return requirement.startswith("kapi")
+
+
+def test_every_line_of_installation_that_pages_name_has_a_program():
+    for line in install_lines.lines(code_blocks.pages()):
+        assert install_lines.programs_of(line)
+
+
+def test_lines_of_installation_are_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text('`pip install kapi-sim`. Or\n\npip install kapi-x "kapi-y[a,b]"  # this\n', "utf-8")
+    assert install_lines.lines([page]) == [("kapi-sim",), ("kapi-x", "kapi-y[a,b]")]
 
 
 def test_bytes_are_summed_and_links_count_nothing(tmp_path):

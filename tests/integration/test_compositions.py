@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 SAMPLE, BATCH = 200, 100
-PARTS = 60
+PARTS = 24
 
 
 def beside(name: str) -> Any:

@@ -324,3 +324,47 @@ def test_kernel_leaves_a_loop_in_its_first_turn(dtype, items):
     kapi.call_kernel(counted, kapi.Range(items), dpnp.asarray(last.astype(dtype)), out)
     turns = np.maximum(last + 1, 1)
     np.testing.assert_array_equal(out.asnumpy(), np.stack([turns, turns * (turns + 1) // 2]))
+
+
+@pytest.mark.parametrize("items", [1, 16, 40])
+def test_driver_is_asked_for_the_sign_of_a_negative(items, observe):
+    """`kapi_spirv.emission.signs`."""
+    body = "int x = (int)((n << 25) + (i >> 40)); int y = (int)(0u - (uint)x); o[i] = y >> 31;"
+    observe(
+        f"sign of a negative, {items} work-items", outcome(in_opencl_c(f"print(run({body!r}, {items})[0])"), "-1.0\n")
+    )
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_kernel_knows_the_sign_of_a_negative(dtype):
+    @kapi.kernel
+    def signs(item: kapi.Item, x, bits, out):
+        i = item.get_id(0)
+        y = -x[i]
+        out[0, i] = np.sign(-x[i])
+        out[1, i] = y >> bits
+        out[2, i] = -1 if y < 0 else 0
+        out[3, i] = 1 if y > 0 else -1 if y < 0 else 0
+        out[4, i] = np.sign(x.dtype.type(0) - x[i]) - (y < 0)
+
+    x = np.array([np.iinfo(dtype).min, 3, -3, 0, np.iinfo(dtype).max] * 8, dtype)
+    out = dpnp.zeros((5, x.size), dtype=dtype)
+    kapi.call_kernel(signs, kapi.Range(x.size), dpnp.asarray(x), 8 * x.itemsize - 1, out)
+    with np.errstate(over="ignore"):
+        y = -x
+    below = -(y < 0).astype(dtype)
+    np.testing.assert_array_equal(out.asnumpy(), np.stack([np.sign(y), below, below, np.sign(y), np.sign(y) + below]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_kernel_has_the_spacing_of_both_zeros(dtype):
+    @kapi.kernel
+    def spacings(item: kapi.Item, x, out):
+        i = item.get_id(0)
+        out[i] = np.spacing(x[i])
+
+    x = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan], dtype)
+    out = dpnp.empty(x.size, dtype=dtype)
+    kapi.call_kernel(spacings, kapi.Range(x.size), dpnp.asarray(x), out)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(out.asnumpy(), np.spacing(x))

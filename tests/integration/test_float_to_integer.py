@@ -67,3 +67,20 @@ def test_floats_to_integers_truncate_and_saturate(source):
             result = dpnp.zeros(values.size, dtype=dtype)
             kapi.call_kernel(kernel, space, on_device, result)
             np.testing.assert_array_equal(result.asnumpy(), right, err_msg=f"{dtype.__name__}, {kernel.__name__}")
+
+
+@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("target", ["int16", "uint16", "int32", "uint64"])
+def test_floats_go_through_narrow_integers(source, target):
+    """LLVM's SPIR-V back end made one operation of two conversions, which drivers refused."""
+    narrow, wide = np.uint8, np.dtype(target).type
+
+    @kapi.kernel
+    def convert(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        out[i] = wide(narrow(a[i]))
+
+    values = np.array([0, 1.5, 200, 255, 300, -1, np.inf, -np.inf, np.nan], source)
+    out = dpnp.empty(values.size, dtype=target)
+    kapi.call_kernel(convert, kapi.Range(values.size), dpnp.asarray(values), out)
+    np.testing.assert_array_equal(out.asnumpy(), [0, 1, 200, 255, 255, 0, 255, 0, 0])

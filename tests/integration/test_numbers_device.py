@@ -420,7 +420,8 @@ REFUSED = [
     "m - 2**63", "m // 2**63", "m & (2**64 - 1)", "i + 2**63", "i * (2**64 - 1)", "i // 2**63", "2**63 // (i + 1)",
     "2**63 >> i", "len(a) - 2**63", "min(m, 2**63)", "max(m, 2**63)", "np.minimum(m, 2**63)", "np.add(i, 2**63)",
     "np.where(m > 3, i, 2**63)", "divmod(m, 2**63)[1]", "abs(2**63)", "int(2**64 - 1)", "round(2**63)", "b * 2**63",
-    "x + 2**65", "x * 10**20", "2**70 * 0.5", "-(2**64 - 1)", "2**70 >> 60", "x < 2**64",
+    "x + 2**65", "x * 10**20", "2**70 * 0.5", "-(2**64 - 1)", "2**70 >> 60", "x < 2**64", "min(i, 2**63)",
+    "max(2**63, i, 3)", "i if i > 2 else 2**63", "i and 2**63", "i or 2**63", "np.clip(i, 0, 2**63)",
 ]  # fmt: skip
 
 
@@ -461,3 +462,24 @@ def test_literal_that_does_not_fit_is_refused(expression):
         kapi.call_kernel(kapi.kernel(function), kapi.Range(4), *(dpnp.asarray(each) for each in given))
     with pytest.raises((kapi_sim.DtypeError, kapi_sim.KernelCompilationError), match="must fit|does not fit"):
         kapi_sim.call_kernel(kapi_sim.kernel(function), kapi_sim.Range(4), *given)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+def test_division_by_a_power_of_two_rounds_down(dtype):
+    @kapi.kernel
+    def divide(item: kapi.Item, x, quotients, remainders):
+        i = item.get_id(0)
+        quotients[i, 0], remainders[i, 0] = x[i] // 1, x[i] % 1
+        quotients[i, 1], remainders[i, 1] = x[i] // 2, x[i] % 2
+        quotients[i, 2], remainders[i, 2] = x[i] // 8, x[i] % 8
+        quotients[i, 3], remainders[i, 3] = x[i] // 64, x[i] % 64
+        quotients[i, 4], remainders[i, 4] = x[i] // 6, x[i] % 6
+
+    divisors = np.array([1, 2, 8, 64, 6], dtype)
+    info = np.iinfo(dtype)
+    ends = np.array([info.min, info.min + 1, info.max - 1, info.max], dtype)
+    x = np.concatenate([np.arange(-70, 70).astype(dtype), ends])
+    quotients, remainders = (dpnp.zeros((x.size, 5), dtype=dtype) for _ in range(2))
+    kapi.call_kernel(divide, kapi.Range(x.size), dpnp.asarray(x), quotients, remainders)
+    np.testing.assert_array_equal(quotients.asnumpy(), x[:, None] // divisors)
+    np.testing.assert_array_equal(remainders.asnumpy(), x[:, None] % divisors)

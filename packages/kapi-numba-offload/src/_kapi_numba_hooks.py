@@ -145,7 +145,7 @@ def init() -> None:
 
 
 def install() -> None:
-    """Let `numba.njit` compile calls with USM arrays for offload. Installing twice is installing once."""
+    """Let `numba.njit` compile calls with USM arrays for offload. A second call changes nothing."""
     global _is_removed
     _is_removed = False
     _kapi_types_hooks.install()
@@ -161,7 +161,7 @@ def remove() -> None:
 
 
 def is_installed() -> bool:
-    """Whether Numba asks here."""
+    """Return whether the package is registered with Numba."""
     return _PIPELINES.is_applied
 
 

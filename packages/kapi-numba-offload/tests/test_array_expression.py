@@ -78,7 +78,7 @@ def test_numpy_arguments_are_numbas_own():
 
 def test_mixed_arguments_are_refused_by_name():
     """A NumPy array beside a USM array is an error that names it."""
-    with raises(ExecutionPlacementError, "arrays-mixed", words=False):
+    with raises(ExecutionPlacementError, "arrays-mixed"):
         add(dpnp.ones(3), np.ones(3))
 
 
@@ -87,7 +87,7 @@ def test_different_queues_are_refused_by_name():
     import dpctl
 
     other = dpnp.ones(3, sycl_queue=dpctl.SyclQueue(dpnp.ones(1).sycl_device))
-    with pytest.raises(ExecutionPlacementError, match=r"(?s)`a` and `b` of kernel `add` must share.*py:\d+: .*a \+ b"):
+    with raises(ExecutionPlacementError, "different-queues", words=False):
         add(dpnp.ones(3), other)
 
 

@@ -115,7 +115,7 @@ def test_fallback_is_an_error_where_it_is_switched_off(variable, monkeypatch):
     """The environment makes each an error, with the same words; numba-dppy's variable is honoured."""
     monkeypatch.setenv(variable, "0")
     a = dpnp.ones(3)
-    with raises(KernelCompilationError, "offload-falls-back", words=False):
+    with raises(KernelCompilationError, "offload-falls-back"):
         numba.njit(running_sum)(a)
     assert a.asnumpy().tolist() == [1, 1, 1]
 

@@ -122,7 +122,7 @@ def test_checks_of_the_author_are_made(function):
 
 def test_assert_names_its_line_and_text():
     """The error is the kernel language's own, with the text and the work-item."""
-    with pytest.raises(KernelAssertionError, match=r"(?s)negative.*work-item global \(1,\).*test_numba_options.py"):
+    with raises(KernelAssertionError, "assert-failed"):
         numba.njit(assert_in_loop)(dpnp.asarray([1.0, -2.0]))
 
 
@@ -152,7 +152,7 @@ def test_asserts_are_left_out_where_python_leaves_them_out(tmp_path):
 def test_types_for_variables_are_refused():
     """`locals` would change numbers, and nothing of it is known where types are NumPy's."""
     f = numba.njit(locals={"b": numba.float32})(lambda a: a * 2)
-    with raises(KernelCompilationError, "offload-locals", words=False):
+    with raises(KernelCompilationError, "offload-locals"):
         f(dpnp.ones(3))
 
 

@@ -242,5 +242,5 @@ def test_loop_that_mixes_numpy_and_usm_arrays_is_refused():
         for i in prange(host.shape[0]):
             a[i] = host[i]
 
-    with raises(ExecutionPlacementError, "arrays-mixed", words=False):
+    with raises(ExecutionPlacementError, "arrays-mixed"):
         mixed(np.zeros(4), dpnp.ones(4))

@@ -394,6 +394,6 @@ def test_variable_of_the_function_around_is_not_assigned():
         t = a * 2
         return a
 
-    with raises(KernelCompilationError, "offload-changes-outside", words=False):
+    with raises(KernelCompilationError, "offload-changes-outside"):
         numba.njit(f)(dpnp.ones(3))
     assert t == 0

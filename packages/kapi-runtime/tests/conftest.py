@@ -3,6 +3,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,29 @@ import pytest
 
 # First of all, since the first device query fixes what is visible.
 import kapi_runtime
+from kapi_sim.testing.reports import changing
 
 GOVERNING = ("KAPI_FIND_DRIVER", "OCL_ICD_FILENAMES", "OCL_ICD_VENDORS", "ONEAPI_DEVICE_SELECTOR")
+
+
+def _machine_s_words():
+    """What messages say of this machine's devices, and what the snapshot has in its place."""
+    found = []
+    if importlib.util.find_spec("dpctl"):
+        import dpctl
+
+        found += [(re.escape(device.name.strip()) + r"(?: \([\w:]+\))?", "DEVICE") for device in dpctl.get_devices()]
+    return [
+        *found,
+        (r"\d+ of \d+ compute units", "N of N compute units"),
+        (r"has \d+ compute units, and splits into at most \d+", "has N compute units, and splits into at most N"),
+        (r"which holds \d+ bytes, \d+ in one", "which holds N bytes, N in one"),
+        (r"at most \d+ (bytes|work-items)( for a work-group)? on this device", r"at most N \1\2 on this device"),
+    ]
+
+
+for pattern, word in _machine_s_words():
+    changing(pattern, word)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -128,7 +128,7 @@ def test_lines_count_where_messages_name_them(folder, compiled):
 def test_failures_are_told_of_a_kernel_from_the_cache(folder, compiled):
     text = source().replace("@kapi.kernel", "@kapi.kernel(boundscheck=True)").replace("a[item.get_id(0)] = ", "a[9] = ")
     for _ in range(2):
-        with raises(kapi.OutOfBoundsError, "index-out-of-bounds", words=False):
+        with raises(kapi.OutOfBoundsError, "index-out-of-bounds"):
             run(text)
     assert len(compiled) == 1
 

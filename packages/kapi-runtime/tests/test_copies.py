@@ -15,6 +15,7 @@ import kapi_runtime as kapi
 import kapi_runtime.compat as cuda
 from kapi_runtime import memory
 from kapi_runtime.sycl.memory.usm_array import new_usm_array
+from kapi_sim.testing.reports import raises
 
 SIZE = 1000
 COMPLETE = dpctl.event_status_type.complete
@@ -217,7 +218,7 @@ def test_copy_of_the_host_alone_has_no_event():
 
 def test_copy_between_contexts_is_refused_by_name(sub_device):
     source = memory.device_array(3, queue=kapi.default_queue(sub_device))
-    with pytest.raises(kapi.ExecutionPlacementError, match="a sub-device of") as refused:
+    with raises(kapi.ExecutionPlacementError, "different-queues") as refused:
         memory.copy(source, memory.device_array(3), depends=[])
     assert refused.value.code == "different-queues"
 

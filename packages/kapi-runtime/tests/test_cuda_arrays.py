@@ -8,6 +8,7 @@ import pytest
 import kapi_runtime as kapi
 from kapi_runtime.cuda.memory.arrays import cuda_fields
 from kapi_runtime.platform.dlpack import CUDA, capsule_of
+from kapi_sim.testing.reports import raises
 
 
 class Interface:
@@ -73,7 +74,7 @@ def test_interface_that_kernels_cannot_follow_is_refused(gpu, host, other, code)
 
 
 def test_address_between_elements_is_refused(gpu, host):
-    with pytest.raises(kapi.DtypeError, match="pass a copy") as refused:
+    with raises(kapi.DtypeError, "array-misaligned") as refused:
         cuda_fields(Interface(host[:, :, 1:], data=(host.ctypes.data + 2, False)))
     assert refused.value.code == "array-misaligned"
 
@@ -102,7 +103,7 @@ def test_tensor_of_another_form_is_refused(gpu, lib):
 def test_tensor_of_elements_that_kernels_lack_is_refused(gpu, lib):
     tensor = lib.tensor(np.zeros(4, np.float32))
     tensor.dtype = "torch.bfloat16"
-    with pytest.raises(kapi.DtypeError, match="bfloat16") as refused:
+    with raises(kapi.DtypeError, "argument-dtype") as refused:
         cuda_fields(tensor)
     assert refused.value.code == "argument-dtype"
 
@@ -115,7 +116,7 @@ def test_tensor_of_the_host_is_refused(gpu, lib):
     def fill(item: kapi.Item, x):
         x[item.get_id(0)] = 1
 
-    with pytest.raises(kapi.ExecutionPlacementError, match=r"tensor\.cuda"):
+    with raises(kapi.ExecutionPlacementError, "array-on-host"):
         fill[kapi.Range(4)](tensor)
 
 
@@ -134,7 +135,7 @@ def test_arrays_of_jax_are_waited_for_and_read_only(gpu, host):
     def write(item: kapi.Item, x):
         x[0, 0, item.get_id(0)] = 1
 
-    with pytest.raises(kapi.KernelCompilationError, match="read-only|readonly"):
+    with raises(kapi.KernelCompilationError, "argument-read-only"):
         write[kapi.Range(4)](Array(host))
 
 

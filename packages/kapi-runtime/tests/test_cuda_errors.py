@@ -31,7 +31,7 @@ def test_missing_bindings_are_named_with_what_brings_them(nothing_loaded, monkey
         return real(name, *arguments, **keywords)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(kapi.DeviceNotFoundError, match=r"kapi-runtime\[cuda\]") as refused:
+    with raises(kapi.DeviceNotFoundError, "platform-absent") as refused:
         driver.bindings()
     assert refused.value.code == "platform-absent"
 
@@ -54,14 +54,14 @@ def test_driver_that_does_not_start_is_told(nothing_loaded, monkeypatch, answer,
     module = types.SimpleNamespace(cuInit=start, cuGetErrorName=lambda code: (0, b"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"))
     monkeypatch.setattr(driver, "_imported", lambda: module)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
-    with pytest.raises(kapi.DeviceNotFoundError, match=words) as refused:
+    with raises(kapi.DeviceNotFoundError, code) as refused:
         driver.bindings()
-    assert refused.value.code == code
     assert ("CUDA_VISIBLE_DEVICES is '7'" in str(refused.value)) == (code == "no-device")
     platform = CudaPlatform()
     assert platform.devices() == []
     assert platform.default_device() is None
     assert words in platform.missing_device_message()
+    assert f"[{code}]" not in platform.missing_device_message()
     for has_sycl in (True, False):
         monkeypatch.setattr(findings, "is_installed", lambda name, there=has_sycl: there)
         found = platform.findings()
@@ -74,14 +74,14 @@ def test_function_that_a_driver_lacks_is_named(gpu, monkeypatch):
         raise RuntimeError('Function "cuNew" not found')
 
     monkeypatch.setattr(gpu, "cuNew", missing, raising=False)
-    with pytest.raises(kapi.DriverError, match="cuNew") as refused:
+    with raises(kapi.DriverError, "driver-too-old") as refused:
         driver.call("cuNew")
     assert refused.value.code == "driver-too-old"
 
 
 def test_refusal_has_the_driver_s_name_for_it(gpu):
     gpu.fail["cuCtxSetCurrent"] = 201
-    with pytest.raises(kapi.DriverError, match=r"CUDA_ERROR_INVALID_CONTEXT \(201\)") as refused:
+    with raises(kapi.DriverError, "driver-failed") as refused:
         driver.call("cuCtxSetCurrent", 0)
     assert refused.value.code == "driver-failed"
 
@@ -94,17 +94,17 @@ def test_lost_context_says_so_and_what_to_do(gpu, lib, code):
 
     host, _ = kapi.call_kernel_async(fill, kapi.Range(10), [], lib.array(np.zeros(10)))
     gpu.fail["cuEventQuery"] = code
-    with raises(kapi.DriverError, "context-lost", words=False) as refused:
+    with raises(kapi.DriverError, "context-lost") as refused:
         host.wait()
     assert refused.value.code == "context-lost"
     assert "debug=True" in str(refused.value)
     gpu.fail["cuLaunchKernel"] = code
-    with raises(kapi.DriverError, "context-lost", words=False):
+    with raises(kapi.DriverError, "context-lost"):
         fill[kapi.Range(10)](lib.array(np.zeros(10)))
 
 
 def test_memory_that_is_not_there_is_told_with_what_is_free(gpu):
-    with raises(kapi.UsmAllocationError, "device-memory-short", words=False) as refused:
+    with raises(kapi.UsmAllocationError, "device-memory-short") as refused:
         kapi.memory.device_array(1 << 40, queue=kapi.default_queue("cuda:0"))
     assert refused.value.code == "device-memory-short"
 

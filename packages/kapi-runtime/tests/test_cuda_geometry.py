@@ -54,14 +54,14 @@ def test_chosen_group(extents, group):
 
 
 def test_range_that_no_group_serves_is_refused_with_the_way_out():
-    with raises(LimitError, "range-too-large", words=False) as refused:
+    with raises(LimitError, "range-too-large") as refused:
         submitted_range(Limits(), [100_000_000, 4], None, True)
     assert refused.value.code == "range-too-large"
 
 
 @pytest.mark.parametrize("extents", [[65536, 1], [65536, 1, 1], [1, 65536, 1]])
 def test_nd_range_of_too_many_groups_is_refused(extents):
-    with pytest.raises(LimitError, match="65535"):
+    with raises(LimitError, "range-too-large"):
         submitted_range(Limits(), extents, [1] * len(extents), False)
 
 

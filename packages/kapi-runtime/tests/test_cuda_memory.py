@@ -122,7 +122,7 @@ def test_like_takes_kind_shape_and_type(queue):
 
 def test_what_arrays_of_ours_refuse(gpu, queue):
     array = kapi.memory.device_array(3, queue=queue)
-    with raises(kapi.DtypeError, "index-type", words=False):
+    with raises(kapi.DtypeError, "index-type"):
         array[[0, 1]]
     with pytest.raises(TypeError):
         np.asarray(array)
@@ -131,7 +131,7 @@ def test_what_arrays_of_ours_refuse(gpu, queue):
     with pytest.raises(kapi.DtypeError):
         array_of_fields(3)
     gpu.attributes["MANAGED_MEMORY"] = 0
-    with pytest.raises(kapi.LimitError, match="managed"):
+    with raises(kapi.LimitError, "device-lacks"):
         kapi.memory.shared_array(3, queue=queue)
 
 

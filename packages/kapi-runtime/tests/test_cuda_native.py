@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+from functools import partial
+
 import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda.native import submission
+from kapi_runtime.cuda.native import cupy_arrays, submission
+from kapi_sim.testing.reports import raises
 
 SIZE = 1000
 
@@ -25,14 +29,15 @@ def arrays(lib):
 @pytest.fixture
 def spied(monkeypatch):
     """The addresses that native code was told to launch."""
-    addresses, send = [], submission.sender(at_once=True)
-    assert send is not None, submission.why_not()
+    functions = submission.native_functions(at_once=True)
+    assert functions is not None, submission.why_not()
+    addresses, (send, read) = [], functions
 
     def spy(address):
         addresses.append(address)
         return send(address)
 
-    monkeypatch.setattr(submission, "_made", [spy])
+    monkeypatch.setattr(submission, "_made", [(spy, read)])
     return addresses
 
 
@@ -67,7 +72,7 @@ def test_native_launch_that_is_refused_is_told_by_the_long_way(gpu, arrays, spie
     launch = fresh().bind(kapi.Range(SIZE), *arrays, 2.0)
     launch()
     gpu.fail["cuLaunchKernel"] = 701
-    with pytest.raises(kapi.KernelLaunchError, match="CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"):
+    with raises(kapi.KernelLaunchError, "launch-refused"):
         launch()
     assert len(spied) == 2
 
@@ -93,7 +98,7 @@ def test_plan_turns_to_native_code_once_it_is_worth_it(gpu, arrays, monkeypatch)
     before = len(gpu.launches)
     kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *arrays, 3.0)
     (plan,) = kernel._plans[kapi.Range(SIZE)]
-    assert plan._native.func is submission._made[0]
+    assert plan._native.func is submission._made[0][0]
     assert len(gpu.launches) == before + 1
 
 
@@ -114,3 +119,144 @@ def test_doctor_says_which_way_launches_go(gpu, monkeypatch):
     assert platform.findings().launches == (
         "plain, the slow way: the driver must give the address of cuLaunchKernel, got none"
     )
+
+
+# -- CuPy's arrays, which native code reads
+
+
+class InMemory:
+    """An object whose memory a test writes, as CuPy's classes keep theirs: its words begin behind the head."""
+
+    __slots__ = tuple(f"word{k}" for k in range(14))
+
+    def __init__(self):
+        # Its words are no objects, which the garbage collector would take them for.
+        untrack = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("PyObject_GC_UnTrack", ctypes.pythonapi))
+        untrack(self)
+        self.write(0, [0] * 14)
+
+    def write(self, first, values):
+        (ctypes.c_uint64 * len(values)).from_address(id(self) + 16 + 8 * first)[:] = [
+            value & (2**64 - 1) for value in values
+        ]
+
+    def __del__(self):
+        self.write(0, [0] * 14)
+
+
+class Data(InMemory):
+    __slots__ = ()
+
+
+class Array(InMemory):
+    __slots__ = ("data", "dtype", "itemsize", "kept", "ndim", "shape", "strides")
+
+
+LAYOUT = {"shape_at": 16, "strides_at": 40, "dtype_at": 64, "data_at": 72, "address_at": 16, "device_at": 24}
+
+
+def array_of(address, shape=(3, 4), strides=(16, 4), dtype=None, device=0):
+    made, data = Array(), Data()
+    data.write(0, [address, device | 0xABCD << 32])
+    made.kept = []
+    for first, values in ((0, shape), (3, strides)):
+        held = (ctypes.c_ssize_t * len(values))(*values)
+        made.kept.append(held)
+        start = ctypes.addressof(held)
+        made.write(first, [start, start + 8 * len(values), start + 64])
+    made.dtype = np.dtype(np.float32) if dtype is None else dtype
+    made.ndim, made.itemsize, made.shape, made.strides, made.data = len(shape), 4, shape, strides, data
+    made.write(6, [id(made.dtype), id(data)])
+    return made
+
+
+@pytest.fixture
+def reading(gpu, monkeypatch):
+    """What reads arrays that are like these, and where it puts their addresses."""
+    monkeypatch.setattr(cupy_arrays, "learned_layout", lambda _: LAYOUT)
+    functions = submission.native_functions(at_once=True)
+    assert functions is not None, submission.why_not()
+
+    def make(values, pairs=()):
+        packed = (ctypes.c_uint64 * len(values))()
+        places = [ctypes.addressof(packed) + 8 * k for k in range(len(values))]
+        reader = cupy_arrays.cupy_reader(functions[1], values, places, pairs, 0)
+        assert isinstance(reader, partial)
+        return reader, packed
+
+    return make
+
+
+def test_native_code_packs_the_addresses_of_arrays_like_the_plan_s(reading):
+    read, packed = reading([array_of(4096), array_of(8192, (5,), (4,))])
+    assert read(array_of(1 << 40), array_of(12, (5,), (4,))) is True
+    assert list(packed) == [1 << 40, 12]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shape": (3, 5)},
+        {"shape": (3,)},
+        {"shape": (3, 4, 1)},
+        {"strides": (16, 8)},
+        {"strides": (-16, 4)},
+        {"dtype": np.dtype(np.int32)},
+        {"device": 1},
+        {"address": 4098},
+    ],
+)
+def test_native_code_refuses_other_arrays(reading, change):
+    read, _ = reading([array_of(4096)])
+    assert read(array_of(**{"address": 4096, **change})) is False
+
+
+def test_native_code_refuses_what_is_no_array_of_the_class(reading):
+    read, _ = reading([array_of(4096)])
+    assert [read(value) for value in (None, 1.5, "text", np.ones((3, 4), np.float32), InMemory())] == [False] * 5
+    assert read() is False
+    assert read(array_of(4096), array_of(4096)) is False
+
+
+@pytest.mark.parametrize(("may_be_one", "distance", "expected"), [
+    (True, 0, True), (False, 0, False), (True, 4, False), (False, 44, False), (False, 48, True), (False, -48, True),
+    (False, -44, False),
+])  # fmt: skip
+def test_native_code_refuses_arrays_that_interlock(reading, may_be_one, distance, expected):
+    read, _ = reading([array_of(4096), array_of(8192)], [(0, 1, (0, 48), (0, 48), may_be_one)])
+    assert read(array_of(1 << 20), array_of((1 << 20) + distance)) is expected
+
+
+def test_layout_is_not_guessed(gpu, lib):
+    """The double's arrays, and those of another library, are read by their attributes."""
+    assert cupy_arrays.learned_layout(type(lib.array(np.ones(3)))) is None
+    assert cupy_arrays.learned_layout(np.ndarray) is None
+
+
+def test_layout_of_a_class_that_keeps_something_elsewhere_is_unknown():
+    probes = [array_of(4096), array_of(8192)]
+    assert cupy_arrays._place(probes, lambda probe, at: False) is None
+    assert cupy_arrays._place(probes, lambda probe, at: True) is None
+
+
+def test_plan_lets_native_code_look_at_its_arrays(gpu, arrays, monkeypatch, spied):
+    calls = []
+    gpu.packed_size = 48
+
+    def reader(read, values, places, pairs, ordinal):
+        def pack(*given):
+            calls.append(given)
+            for place, array in zip(places, given, strict=True):
+                ctypes.c_uint64.from_address(place).value = array.data.ptr
+            return True
+
+        return pack
+
+    monkeypatch.setattr("kapi_runtime.cuda.plan.cupy_reader", reader)
+    kernel, others = fresh(), [type(each)(each.host.copy()) for each in arrays]
+    for given in (arrays, arrays, others):
+        kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *given, 2.0)
+    assert [tuple(map(id, each)) for each in calls] == [tuple(map(id, each)) for each in (arrays, others)]
+    first, second, third = gpu.launches
+    assert first == second
+    assert third.packed != first.packed

@@ -10,6 +10,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.cuda.queues import keep_alive
+from kapi_sim.testing.reports import raises
 
 
 @kapi.kernel
@@ -141,10 +142,10 @@ def test_arrays_of_plans_stay_alive_and_go(gpu, lib):
     del x
     assert all(each() is not None for each in gone)
     gpu.pending = False
-    for _ in range(40):
+    for _ in range(130):  # they are looked at after each 64
         kapi.call_kernel_async(add, kapi.Range(100), [], y, y)
     assert [each() for each in gone] == [None] * 40
-    assert 0 < keep_alive.in_flight() < 40
+    assert 0 < keep_alive.in_flight() < 130
     keep_alive.finish()
     assert keep_alive.in_flight() == 0
 
@@ -165,7 +166,7 @@ def test_wait_of_a_planned_launch_sets_one_event_and_lets_go(gpu, lib):
 def test_arrays_of_two_queues_are_refused_by_name(gpu):
     queues = [kapi.queue("cuda:0"), kapi.queue("cuda:0")]
     x, y = (kapi.memory.device_array(100, "float32", queue=queue) for queue in queues)
-    with pytest.raises(kapi.ExecutionPlacementError, match="`x` and `y`") as refused:
+    with raises(kapi.ExecutionPlacementError, "different-queues") as refused:
         add[kapi.Range(100)](x, y)
     assert refused.value.code == "different-queues"
 
@@ -181,7 +182,7 @@ def test_array_with_a_queue_decides_where_a_launch_goes(gpu, lib):
 def test_arrays_of_two_devices_are_refused_by_name(gpu, lib):
     gpu.devices = 2
     here, there = lib.array(np.ones(10, np.float32)), lib.array(np.ones(10, np.float32), 1)
-    with pytest.raises(kapi.ExecutionPlacementError, match="cuda:0") as refused:
+    with raises(kapi.ExecutionPlacementError, "different-queues") as refused:
         add[kapi.Range(10)](here, there)
     assert "cuda:1" in str(refused.value)
     assert "`x` and `y`" in str(refused.value)

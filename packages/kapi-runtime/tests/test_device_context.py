@@ -68,7 +68,7 @@ def test_device_is_named_by_itself_its_name_or_its_queue():
 
 
 def test_unknown_device_is_refused():
-    with raises(kapi.DeviceNotFoundError, "device-unknown", words=False), kapi.device_context("no such device"):
+    with raises(kapi.DeviceNotFoundError, "device-unknown"), kapi.device_context("no such device"):
         pass
 
 
@@ -76,7 +76,7 @@ def test_outside_of_the_block_numpy_arrays_are_refused_again():
     a = np.ones(4)
     with pytest.raises(kapi.KernelLaunchError), kapi.device_context("cpu"):
         add[4](a, a)
-    with raises(kapi.ExecutionPlacementError, "array-on-host", words=False):
+    with raises(kapi.ExecutionPlacementError, "array-on-host"):
         add[4](a, a, a)
 
 
@@ -159,8 +159,7 @@ def test_array_given_twice_is_one_array():
 @pytest.mark.usefixtures("copying")
 def test_copies_of_overlapping_views_are_refused():
     a, b = np.ones(8), np.ones(8)
-    message = "arguments `a` and `c` of kernel `add` must not share memory where they are copied"
-    with kapi.device_context("cpu"), pytest.raises(kapi.ExecutionPlacementError, match=message):
+    with kapi.device_context("cpu"), raises(kapi.ExecutionPlacementError, "copies-share-memory"):
         add[4](a[1:5], b, a[:4])
 
 
@@ -183,8 +182,7 @@ def test_views_that_share_no_element_are_copied():
 
 def test_masked_arrays_are_refused():
     masked = np.ma.masked_array(np.ones(4), mask=[0, 1, 0, 0])
-    message = "argument `b` of kernel `add` must be an array without a mask"
-    with kapi.device_context("cpu"), pytest.raises(kapi.DtypeError, match=message):
+    with kapi.device_context("cpu"), raises(kapi.DtypeError, "argument-array-class"):
         add[4](np.ones(4), masked, np.ones(4))
 
 
@@ -246,5 +244,5 @@ def test_kernel_without_arrays_runs_where_the_block_says():
         with kapi.device_context(queue):
             kapi.call_kernel(nothing, kapi.Range(1), 3)
     assert len(nothing.built_for(queue)) == 1
-    with raises(kapi.ExecutionPlacementError, "no-array", words=False):
+    with raises(kapi.ExecutionPlacementError, "no-array"):
         kapi.call_kernel(nothing, kapi.Range(1), 3)

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import dpctl
 import dpnp
-import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.host import devices
@@ -39,7 +38,7 @@ def test_default_queue_of_a_named_device_is_its_own():
 
 
 def test_default_queue_of_an_unknown_device_is_an_error():
-    with raises(kapi.DeviceNotFoundError, "device-unknown", words=False):
+    with raises(kapi.DeviceNotFoundError, "device-unknown"):
         default_queue("level_zero:gpu:9")
 
 
@@ -52,7 +51,7 @@ def test_default_device_leaves_out_devices_without_usm(monkeypatch):
 
 def test_default_device_message_names_devices_without_usm(monkeypatch):
     monkeypatch.setattr(dpctl, "get_devices", lambda: [pretended("0", 1300, has_usm=False)])
-    with pytest.raises(kapi.DeviceNotFoundError, match=r"left out 0 \(opencl:cpu:0\), Pretended: no unified shared"):
+    with raises(kapi.DeviceNotFoundError, "no-device"):
         devices.default_device()
 
 

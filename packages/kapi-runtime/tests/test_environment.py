@@ -74,7 +74,7 @@ def test_setup_is_undone_without_a_trace(prefix):
 
 def test_setup_without_a_driver_says_what_to_install(prefix, monkeypatch):
     monkeypatch.setattr(drivers, "_wheel_places", lambda: iter(["/nowhere/libintelocl.so"]))
-    with raises(kapi.DriverError, "driver-absent", words=False):
+    with raises(kapi.DriverError, "driver-absent"):
         environment.install()
 
 
@@ -87,5 +87,5 @@ def test_setup_with_a_system_driver_has_nothing_to_do(prefix, monkeypatch, tmp_p
 
 def test_file_that_cannot_be_written_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(environment, "pth_file", lambda: tmp_path / "absent" / "driver.pth")
-    with raises(kapi.DriverError, "driver-file", words=False):
+    with raises(kapi.DriverError, "driver-file"):
         environment.install()

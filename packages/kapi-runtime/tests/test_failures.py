@@ -123,7 +123,7 @@ def body(item, table):
         boundscheck=True,
     )
     table = dpnp.zeros((4, 5), dtype=np.float32)
-    with raises(kapi.OutOfBoundsError, "negative-index", words=False) as caught:
+    with raises(kapi.OutOfBoundsError, "negative-index") as caught:
         kapi.call_kernel(kernel, kapi.Range(4, 5), table)
     assert "axis 1 of `table` has length 5" in str(caught.value)
     assert "return table[i, j - 1]" in str(caught.value)
@@ -133,7 +133,7 @@ def test_boundscheck_keeps_far_accesses_from_ending_the_process():
     """Addresses that are nobody's are neither read nor written, in any direction."""
     kernel = made("def body(item, a, far):\n    a[item.get_id(0) + far] = a[far - item.get_id(0)]\n", boundscheck=True)
     for far in (2**40, -(2**40), 2**62, -(2**63)):
-        with pytest.raises(kapi.OutOfBoundsError, match=f"index {far} is "):
+        with raises(kapi.OutOfBoundsError, "negative-index" if far < 0 else "index-out-of-bounds"):
             launched(kernel, 1, array([1]), far)
 
 
@@ -161,11 +161,11 @@ def test_debug_kernel_with_barriers_does_not_hang():
     out = dpnp.zeros(4, dtype=np.float32)
     memory = kapi.LocalAccessor(256, np.float32)
     for bad in (0, 100, 255):
-        with raises(kapi.KernelAssertionError, "assert-failed", words=False):
+        with raises(kapi.KernelAssertionError, "assert-failed"):
             kapi.call_kernel(kernel, space, dpnp.ones(1024, dtype=np.float32), out, memory, bad)
     kapi.call_kernel(kernel, space, dpnp.ones(1024, dtype=np.float32), out, memory, -1)
     assert out.asnumpy().tolist() == [256.0] * 4
-    with raises(kapi.OutOfBoundsError, "index-out-of-bounds", words=False):
+    with raises(kapi.OutOfBoundsError, "index-out-of-bounds"):
         kapi.call_kernel(kernel, space, dpnp.ones(300, dtype=np.float32), out, memory, -1)
 
 
@@ -187,12 +187,12 @@ def test_options_are_kept_by_launches():
     data = dpnp.zeros(32, dtype=np.int32)
     kapi.call_kernel(fill, kapi.NdRange(32, 16), data)
     assert (data.asnumpy() == 7).all()
-    with raises(kapi.LimitError, "work-group-size-other", words=False):
+    with raises(kapi.LimitError, "work-group-size-other"):
         kapi.call_kernel(fill, kapi.NdRange(32, 8), data)
     seven = kapi.kernel(sub_group_size=7)(fill.py_func)
-    with raises(kapi.LimitError, "sub-group-size-unknown", words=False):
+    with raises(kapi.LimitError, "sub-group-size-unknown"):
         kapi.call_kernel(seven, kapi.NdRange(32, 8), data)
-    with raises(kapi.KernelCompilationError, "option-unknown", words=False):
+    with raises(kapi.KernelCompilationError, "option-unknown"):
         kapi.kernel(cache=True)
 
 
@@ -209,7 +209,7 @@ def test_debug_kernel_with_group_algorithms_does_not_hang():
     )
     a, out = dpnp.ones(128, dtype=np.int32), dpnp.zeros(128, dtype=np.int32)
     for bad in (0, 63):
-        with raises(kapi.KernelAssertionError, "assert-failed", words=False):
+        with raises(kapi.KernelAssertionError, "assert-failed"):
             kapi.call_kernel(kernel, kapi.NdRange(128, 64), a, out, bad)
     kapi.call_kernel(kernel, kapi.NdRange(128, 64), a, out, -1)
     assert out.asnumpy().tolist() == [*range(2, 66)] * 2
@@ -226,9 +226,9 @@ def test_boundscheck_covers_atomics_and_private_memory():
 """,
         boundscheck=True,
     )
-    with raises(kapi.OutOfBoundsError, "index-out-of-bounds", words=False):
+    with raises(kapi.OutOfBoundsError, "index-out-of-bounds"):
         launched(kernel, 1, array([0, 0]), 0)
-    with raises(kapi.OutOfBoundsError, "index-out-of-bounds", words=False):
+    with raises(kapi.OutOfBoundsError, "index-out-of-bounds"):
         launched(kernel, 1, array([0, 0, 0]), 9)
 
 
@@ -259,6 +259,6 @@ def test_debug_launch_raises_for_a_member_that_the_group_has_not(make):
     for place in (8, -1, 2**40):
         with pytest.raises(kapi.CollectiveMismatchError) as simulated:
             kapi_sim.call_kernel(make(kapi_sim), space, np.arange(8, dtype=np.int32), place)
-        with pytest.raises(kapi.CollectiveMismatchError, match="kernel `ask`, at ") as raised:
+        with raises(kapi.CollectiveMismatchError, "no-such-work-item") as raised:
             kapi.call_kernel(make(kapi), space, dpnp.arange(8, dtype=np.int32), place)
         assert str(raised.value).splitlines()[0] == str(simulated.value).splitlines()[0]

@@ -8,6 +8,7 @@ import pytest
 import kapi_runtime as kapi
 from kapi_runtime.kernels.kernel_information import suggested_local_range
 from kapi_runtime.platform.interface import DeviceLimits
+from kapi_sim.testing.reports import raises
 
 
 @kapi.kernel
@@ -114,15 +115,15 @@ def test_suggested_local_range_is_a_preferred_multiple_where_one_divides():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "code"),
     [
-        ("many", "global_range must be a Range, an integer or a tuple of integers, got 'many'"),
-        (-1, "extents of a Range must be integers of at least 0, got"),
-        ((1, 2, 3, 4), "a Range must have one to three dimensions, got 4"),
+        ("many", "range-type"),
+        (-1, "range-extent"),
+        ((1, 2, 3, 4), "range-dimensions"),
     ],
 )
-def test_suggested_local_range_of_no_range_is_an_error(given, message):
-    with pytest.raises(kapi.LimitError, match=message):
+def test_suggested_local_range_of_no_range_is_an_error(given, code):
+    with raises(kapi.LimitError, code):
         add.suggest_local_range(given)
 
 

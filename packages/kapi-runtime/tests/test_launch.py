@@ -104,22 +104,20 @@ def test_dpctl_takes_host_events():
 def test_work_group_beyond_the_device_is_refused():
     largest = kapi.default_device().max_work_group_size
     scratch = kapi.LocalAccessor(1, "float64")
-    message = rf"local_range of kernel `reverse_groups` must have at most {largest} work-items .* got {largest * 2}"
-    with pytest.raises(kapi.LimitError, match=message):
+    with raises(kapi.LimitError, "work-group-too-large", words=False):
         kapi.call_kernel(reverse_groups, kapi.NdRange(largest * 2, largest * 2), dpnp.zeros(largest * 2), scratch)
 
 
 def test_local_memory_beyond_the_device_is_refused():
     most = kapi.default_device().local_mem_size
-    message = rf"local memory of kernel `reverse_groups` must be at most {most} bytes .* got {most + 8} bytes"
-    with pytest.raises(kapi.LimitError, match=message):
+    with raises(kapi.LimitError, "local-memory-too-large", words=False):
         kapi.call_kernel(
             reverse_groups, kapi.NdRange(32, 32), dpnp.zeros(32), kapi.LocalAccessor(most // 8 + 1, "float64")
         )
 
 
 def test_range_beyond_sycl_s_limit_is_refused():
-    with raises(kapi.LimitError, "range-too-large", words=False):
+    with raises(kapi.LimitError, "range-too-large"):
         kapi.call_kernel(fill, kapi.Range(2**31), dpnp.zeros(4), 1.0)
 
 
@@ -128,7 +126,7 @@ def test_local_memory_without_work_groups_is_refused():
     def scratch(item: kapi.Item, target, local):
         target[item.get_id(0)] = 1.0
 
-    with raises(kapi.KernelLaunchError, "local-memory-in-range", words=False):
+    with raises(kapi.KernelLaunchError, "local-memory-in-range"):
         kapi.call_kernel(scratch, kapi.Range(4), dpnp.zeros(4), kapi.LocalAccessor(4, "float64"))
 
 
@@ -138,47 +136,47 @@ def test_local_range_that_does_not_divide_is_refused():
 
 
 def test_index_space_of_the_other_kind_is_refused():
-    with raises(kapi.KernelLaunchError, "index-space-unsuited", words=False):
+    with raises(kapi.KernelLaunchError, "index-space-unsuited"):
         kapi.call_kernel(fill, kapi.NdRange(4, 4), dpnp.zeros(4), 1.0)
 
 
 def test_wrong_number_of_arguments_is_refused():
-    with raises(kapi.KernelLaunchError, "argument-count", words=False):
+    with raises(kapi.KernelLaunchError, "argument-count"):
         kapi.call_kernel(fill, kapi.Range(4), dpnp.zeros(4))
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "code"),
     [
-        (lambda a: kapi.call_kernel(print, kapi.Range(4), a), "must be a kernel made by kapi_runtime.kernel"),
-        (lambda a: kapi.call_kernel(fill, 4, a, 1.0), "index_space must be a Range or an NdRange, got 4"),
-        (lambda a: fill(a, 1.0), "kernel `fill` must be launched over an index space, got a plain call"),
-        (lambda a: fill[4, 4, 4](a, 1.0), r"kernel\[\.\.\.\] must be given an index space"),
+        (lambda a: kapi.call_kernel(print, kapi.Range(4), a), "no-kernel"),
+        (lambda a: kapi.call_kernel(fill, 4, a, 1.0), "no-index-space"),
+        (lambda a: fill(a, 1.0), "kernel-called"),
+        (lambda a: fill[4, 4, 4](a, 1.0), "launch-configuration"),
         (
             lambda a: kapi.call_kernel_async(fill, kapi.Range(4), dpctl.SyclEvent(), a, 1.0),
-            "dependent_events must be an iterable of events, got one event",
+            "dependent-events",
         ),
         (
             lambda a: kapi.call_kernel_async(fill, kapi.Range(4), [3], a, 1.0),
-            "dependent_events must be an iterable of events, got 3",
+            "dependent-events",
         ),
     ],
 )
-def test_wrong_launch_is_refused(call, message):
-    with pytest.raises(kapi.KernelLaunchError, match=message):
+def test_wrong_launch_is_refused(call, code):
+    with raises(kapi.KernelLaunchError, code):
         call(dpnp.zeros(4))
 
 
 @pytest.mark.parametrize("value", ["text", None, object()])
 def test_argument_of_no_kernel_type_is_refused(value):
-    with pytest.raises(kapi.DtypeError, match="argument `value` of kernel `fill`"):
+    with raises(kapi.DtypeError, "argument-type"):
         kapi.call_kernel(fill, kapi.Range(4), dpnp.zeros(4), value)
 
 
 def test_integer_beyond_64_bits_is_refused():
     target = dpnp.zeros(4, dtype="int64")
     kapi.call_kernel(fill, kapi.Range(4), target, 1)
-    with pytest.raises(kapi.DtypeError, match="must fit"):
+    with raises(kapi.DtypeError, "integer-too-wide"):
         kapi.call_kernel(fill, kapi.Range(4), target, 2**64)
 
 
@@ -257,9 +255,9 @@ def test_kernel_keeps_the_function():
 
 
 def test_kernel_of_no_plain_function_is_refused():
-    with raises(kapi.KernelCompilationError, "kernel-form", words=False):
+    with raises(kapi.KernelCompilationError, "kernel-form"):
         kapi.kernel(print)
-    with raises(kapi.KernelCompilationError, "kernel-without-item", words=False):
+    with raises(kapi.KernelCompilationError, "kernel-without-item"):
         kapi.kernel(lambda: None)
 
 
@@ -301,6 +299,6 @@ def test_array_that_is_read_only_is_not_written():
     target = dpnp.zeros(4)
     fill[4](target, 1.0)
     target.flags.writable = False
-    with raises(kapi.KernelCompilationError, "argument-read-only", words=False):
+    with raises(kapi.KernelCompilationError, "argument-read-only"):
         fill[4](target, 2.0)
     assert set(target.asnumpy()) == {1}

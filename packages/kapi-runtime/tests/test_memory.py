@@ -51,21 +51,20 @@ def test_new_array_is_on_the_current_device(sub_device):
 
 
 def test_array_that_does_not_fit_is_an_error_that_says_how_much_was_asked_for():
-    message = "an array must fit into the memory of its device, got 8000000000000 bytes of device memory for "
-    with pytest.raises(kapi.UsmAllocationError, match=message):
+    with raises(kapi.UsmAllocationError, "device-memory-short"):
         memory.device_array((1_000_000, 1_000_000))
 
 
 def test_size_that_overflows_is_an_error():
-    with raises(kapi.UsmAllocationError, "device-memory-short", words=False):
+    with raises(kapi.UsmAllocationError, "device-memory-short"):
         memory.shared_array((2**40, 2**40))
-    with raises(kapi.UsmAllocationError, "device-memory-short", words=False):
+    with raises(kapi.UsmAllocationError, "device-memory-short"):
         memory.device_array(2**62)
 
 
 @pytest.mark.parametrize("shape", [-1, (2, -1), 2.5, "a", None, (3, "a")])
 def test_shape_that_is_none_is_an_error(shape):
-    with raises(kapi.LimitError, "memory-shape", words=False):
+    with raises(kapi.LimitError, "memory-shape"):
         memory.device_array(shape)
 
 
@@ -87,14 +86,14 @@ def test_copy_between_overlapping_parts_is_as_of_a_copy():
 def test_copy_to_a_read_only_array_is_an_error(make):
     target = make()
     target.flags["W"] = False
-    with raises(kapi.DtypeError, "copy-to-read-only", words=False):
+    with raises(kapi.DtypeError, "copy-to-read-only"):
         memory.copy(memory.device_array(5), target)
 
 
 def test_what_is_no_array_is_told():
-    with raises(kapi.DtypeError, "copy-without-array", words=False):
+    with raises(kapi.DtypeError, "copy-without-array"):
         memory.copy([1.0, 2.0], memory.device_array(2))
-    with raises(kapi.ExecutionPlacementError, "array-on-host", words=False):
+    with raises(kapi.ExecutionPlacementError, "array-on-host"):
         memory.like(memory.device_array(2), np.zeros(2))
 
 
@@ -117,9 +116,9 @@ def test_result_has_the_promoted_type_and_the_broadcast_shape():
 
 def test_result_of_arrays_on_two_queues_is_an_error():
     one, other = memory.device_array(3), memory.device_array(3, queue=kapi.queue())
-    with raises(kapi.ExecutionPlacementError, "different-queues", words=False):
+    with raises(kapi.ExecutionPlacementError, "different-queues"):
         memory.like(one, other)
-    with raises(kapi.ExecutionPlacementError, "different-queues", words=False):
+    with raises(kapi.ExecutionPlacementError, "different-queues"):
         memory.like()
 
 
@@ -224,7 +223,7 @@ def test_copy_goes_any_way(sub_device):
 
 @pytest.mark.parametrize("source", [np.zeros(4), np.zeros(5, "float32"), np.zeros(10)[::2]])
 def test_copy_of_what_does_not_fit_is_an_error(source):
-    with raises(kapi.DtypeError, "copy-unlike", words=False):
+    with raises(kapi.DtypeError, "copy-unlike"):
         memory.copy(source, memory.device_array(5))
 
 
@@ -265,7 +264,7 @@ def test_kernel_takes_what_is_on_a_device_by_dlpack_alone(kind):
 
 
 def test_kernel_refuses_what_is_on_the_host_by_dlpack():
-    with pytest.raises(kapi.KapiError, match="argument `left` of kernel `add`"):
+    with raises(kapi.KapiError, "argument-type"):
         add[3](Foreign(np.zeros(3)), dpnp.zeros(3), dpnp.zeros(3))
 
 
@@ -278,5 +277,5 @@ def test_broken_dpnp_is_an_error_that_says_what_to_install(monkeypatch):
         return imports(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with raises(kapi.DriverError, "dpnp-broken", words=False):
+    with raises(kapi.DriverError, "dpnp-broken"):
         memory.device_array(3)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import dpnp
 import numpy as np
 import pytest
@@ -83,7 +81,7 @@ def test_overlap_is_refused_however_the_kernel_writes(kernel, repeated):
     if repeated:
         for _ in range(3):
             kernel[9](a[:-1], b[1:])
-    with raises(kapi.KernelLaunchError, "arguments-overlap", words=False):
+    with raises(kapi.KernelLaunchError, "arguments-overlap"):
         kernel[9](a[:-1], a[1:])
 
 
@@ -92,16 +90,16 @@ def test_overlap_within_a_tuple_is_refused(long_way):
     for _ in range(4):
         copy_in_tuple[9]((a[:-1], b[1:]))
     assert len(long_way) == 1
-    with pytest.raises(kapi.KernelLaunchError, match=re.escape("arguments `arrays[0]` and `arrays[1]`")):
+    with raises(kapi.KernelLaunchError, "arguments-overlap"):
         copy_in_tuple[9]((a[:-1], a[1:]))
 
 
 def test_bound_launch_refuses_overlap_when_it_is_bound_and_when_it_is_given_other_arguments():
     a, b = ten(), ten()
-    with raises(kapi.KernelLaunchError, "arguments-overlap", words=False):
+    with raises(kapi.KernelLaunchError, "arguments-overlap"):
         copy.bind(kapi.Range(9), a[:-1], a[1:])
     launch = copy.bind(kapi.Range(9), a[:-1], b[1:])
-    with raises(kapi.KernelLaunchError, "arguments-overlap", words=False):
+    with raises(kapi.KernelLaunchError, "arguments-overlap"):
         launch.replace(target=a[1:])
 
 
@@ -156,7 +154,7 @@ def test_memory_is_compared_exactly(views, is_refused):
     space = kapi.Range(0 if 0 in source.shape + target.shape else size)
     for _ in range(2):  # the second may go by a plan
         if is_refused:
-            with raises(kapi.KernelLaunchError, "arguments-overlap", words=False):
+            with raises(kapi.KernelLaunchError, "arguments-overlap"):
                 kapi.call_kernel(copy, space, source, target)
         else:
             kapi.call_kernel(copy, space, source, target)
@@ -167,7 +165,7 @@ def test_matrix_and_its_transpose_are_two_views(long_way):
     a, b = (dpnp.arange(16.0).reshape(4, 4) for _ in range(2))
     for _ in range(2):
         kapi.call_kernel(transpose, kapi.Range(4, 4), a, b)
-        with raises(kapi.KernelLaunchError, "arguments-overlap", words=False):
+        with raises(kapi.KernelLaunchError, "arguments-overlap"):
             kapi.call_kernel(transpose, kapi.Range(4, 4), a, a.T)
 
 
@@ -184,7 +182,7 @@ def test_columns_and_blocks_of_a_matrix_are_apart():
 
 def test_host_arrays_that_overlap_are_refused():
     a = np.arange(10)
-    with kapi.device_context("opencl:cpu"), raises(kapi.KernelLaunchError, "arguments-overlap", words=False):
+    with kapi.device_context("opencl:cpu"), raises(kapi.KernelLaunchError, "arguments-overlap"):
         copy[9](a[:-1], a[1:])
 
 
@@ -194,7 +192,38 @@ def test_read_only_array_is_read_and_not_written():
     for _ in range(2):
         copy[10](source, target)
     assert list(target.asnumpy()) == list(range(10))
-    with raises(kapi.KernelCompilationError, "argument-read-only", words=False):
+    with raises(kapi.KernelCompilationError, "argument-read-only"):
         copy[10](target, source)
-    with raises(kapi.KernelCompilationError, "argument-read-only", words=False):
+    with raises(kapi.KernelCompilationError, "argument-read-only"):
         count[10](target, source)
+
+
+@kapi.kernel
+def double_thrice(item: kapi.Item, source, target, more):
+    i = item.get_id(0)
+    for _ in range(3):
+        target[i] = 2 * source[i] + more[i]
+
+
+def test_one_array_under_two_names_is_read_as_it_was_written():
+    zeros = dpnp.zeros(10, dtype="int64")
+    for _ in range(4):  # the long way, and by plans
+        x, y = ten(), ten()
+        kapi.call_kernel(double_thrice, kapi.Range(10), x, y, zeros)
+        np.testing.assert_array_equal(y.asnumpy(), 2 * np.arange(10))
+        kapi.call_kernel(double_thrice, kapi.Range(10), x, x, zeros)
+        np.testing.assert_array_equal(x.asnumpy(), 8 * np.arange(10))
+        kapi.call_kernel(double_thrice, kapi.Range(10), y, y, y)
+        np.testing.assert_array_equal(y.asnumpy(), 54 * np.arange(10))
+
+
+def test_kernel_compiled_for_arrays_apart_refuses_one_array_under_two_names():
+    x, y = ten(), ten()
+    own = kapi.kernel(copy.py_func)
+    kapi.call_kernel(own, kapi.Range(10), x, y)
+    (module,) = own.modules.values()
+    assert module.target.reads_apart
+    loaded = kapi.load_spirv(module)
+    kapi.call_kernel(loaded, kapi.Range(10), x, y)
+    with pytest.raises(kapi.KernelLaunchError, match="must share no memory with those that it writes"):
+        kapi.call_kernel(loaded, kapi.Range(10), x, x)

@@ -12,10 +12,12 @@ import pytest
 
 from kapi_lowering import PackedLayout, Parameter
 from kapi_runtime.launch.arguments import packed_arguments, read_arguments
+from kapi_runtime.launch.assumptions import require_assumptions
 from kapi_runtime.launch.overlaps import require_apart
 from kapi_runtime.sycl.plan import make_plan
-from kapi_sim import KapiError
+from kapi_sim import KapiError, Range
 from kapi_sim.language.usm_fields import ArrayFields
+from kapi_spirv import SpirvTarget
 
 pytestmark = pytest.mark.usefixtures("native")
 
@@ -101,7 +103,10 @@ def module_of(draw, arguments):
         strong = value.dtype if isinstance(value, np.generic) else np.dtype(type(value))
         part = strong.type(0).real.dtype if strong.kind == "c" else strong
         values += [(name, "value", CODES[part.char])] * (1 + (strong.kind == "c"))
-    return SimpleNamespace(name="made_up", parameters=parameters, layout=PackedLayout.of(values), failures=None)
+    target = SpirvTarget(reads_apart=draw.choice(False, True))
+    return SimpleNamespace(
+        name="made_up", parameters=parameters, layout=PackedLayout.of(values), failures=None, target=target
+    )
 
 
 def read(draw, given):
@@ -112,6 +117,7 @@ def plain(module, arguments):
     """The bytes of the plain way, or None if it refuses."""
     try:
         require_apart(module, arguments)
+        require_assumptions(module, Range(64), arguments)
         return packed_arguments(module, (64,), arguments)
     except KapiError:
         return None

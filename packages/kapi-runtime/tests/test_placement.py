@@ -56,7 +56,7 @@ def test_to_device_mends_the_placement(sub_devices):
 def test_arrays_of_two_queues_of_one_device_are_refused():
     ones = dpnp.ones(4)
     other = dpnp.ones(4, sycl_queue=dpctl.SyclQueue(ones.sycl_device))
-    with raises(kapi.ExecutionPlacementError, "different-queues", words=False):
+    with raises(kapi.ExecutionPlacementError, "different-queues"):
         launch(ones, ones, other)
 
 
@@ -68,7 +68,7 @@ def test_queue_made_from_a_capsule_counts_as_the_same():
 
 
 def test_no_array_at_all_is_refused():
-    with raises(kapi.ExecutionPlacementError, "no-array", words=False):
+    with raises(kapi.ExecutionPlacementError, "no-array"):
         launch(1, 2, 3)
 
 
@@ -84,7 +84,7 @@ def test_numpy_array_is_refused_with_the_call_that_copies_it():
 
 
 def test_numpy_arrays_alone_are_refused():
-    with pytest.raises(kapi.ExecutionPlacementError, match=r"`left = dpnp.asarray\(left\)`"):
+    with raises(kapi.ExecutionPlacementError, "array-on-host"):
         launch(np.ones(4), np.ones(4), np.ones(4))
 
 
@@ -116,6 +116,5 @@ def test_arrays_are_taken_by_protocol():
 
 def test_array_that_names_no_queue_is_refused():
     ones = dpnp.ones(4)
-    message = "argument `left` of kernel `add` must name its queue, got 'cpu'"
-    with pytest.raises(kapi.ExecutionPlacementError, match=message):
+    with raises(kapi.ExecutionPlacementError, "array-without-queue"):
         launch(Foreign(ones, "cpu"), ones, ones)

@@ -140,7 +140,7 @@ def test_equal_queues_share_a_plan(long_way):
 def test_integer_beyond_64_bits_leaves_the_plan():
     y = dpnp.ones(4, dtype="int64")
     axpy[4](1, y, y)
-    with pytest.raises(kapi.DtypeError, match="must fit"):
+    with raises(kapi.DtypeError, "integer-too-wide"):
         axpy[4](2**64, y, y)
 
 
@@ -228,7 +228,7 @@ def test_launch_without_arrays_takes_the_plan_of_its_context(long_way, sub_devic
                 _, event = kapi.call_kernel_async(nothing, kapi.Range(4), (), number)
             event.wait()
     assert len(long_way) == len(sub_devices)
-    with raises(kapi.ExecutionPlacementError, "no-array", words=False):
+    with raises(kapi.ExecutionPlacementError, "no-array"):
         nothing[4](1)
 
 
@@ -273,14 +273,14 @@ def test_bound_launch_takes_other_arguments(long_way):
 
 
 def test_bound_launch_validates_when_it_is_bound():
-    with raises(kapi.ExecutionPlacementError, "array-on-host", words=False):
+    with raises(kapi.ExecutionPlacementError, "array-on-host"):
         axpy.bind(kapi.Range(4), 1.0, np.ones(4), dpnp.ones(4))
-    with raises(kapi.KernelLaunchError, "argument-count", words=False):
+    with raises(kapi.KernelLaunchError, "argument-count"):
         axpy.bind(kapi.Range(4), 1.0)
-    with raises(kapi.KernelLaunchError, "no-index-space", words=False):
+    with raises(kapi.KernelLaunchError, "no-index-space"):
         axpy.bind(4, 1.0, dpnp.ones(4), dpnp.ones(4))
     launch = axpy.bind(kapi.Range(4), 1.0, dpnp.ones(4), dpnp.ones(4))
-    with raises(kapi.KernelLaunchError, "argument-unknown", words=False):
+    with raises(kapi.KernelLaunchError, "argument-unknown"):
         launch.replace(z=3)
 
 

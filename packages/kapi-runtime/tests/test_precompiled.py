@@ -127,11 +127,11 @@ def test_local_memory_is_given_by_an_accessor():
     values = dpnp.arange(8, dtype="int32")
     reverse[8, 4](values, kapi.LocalAccessor(4, "int32"))
     assert values.asnumpy().tolist() == [3, 2, 1, 0, 7, 6, 5, 4]
-    with raises(kapi.DtypeError, "precompiled-argument", words=False):
+    with raises(kapi.DtypeError, "precompiled-argument"):
         reverse[8, 4](values, kapi.LocalAccessor(4, "int64"))
-    with raises(kapi.KernelLaunchError, "local-memory-in-range", words=False):
+    with raises(kapi.KernelLaunchError, "local-memory-in-range"):
         reverse[8](values, kapi.LocalAccessor(4, "int32"))
-    with raises(kapi.LimitError, "local-memory-too-large", words=False):
+    with raises(kapi.LimitError, "local-memory-too-large"):
         reverse[8, 4](values, kapi.LocalAccessor(10**9, "int32"))
 
 
@@ -171,7 +171,7 @@ def test_argument_of_another_type_is_refused(saxpy, position, value, requirement
 def test_number_that_does_not_fit_is_refused():
     kernel = kapi.load_opencl(SOURCE, "slow", {"x": "float32[:]", "rounds": "int32"})
     for value in (2**31, 1.5):
-        with raises(kapi.DtypeError, "precompiled-argument", words=False):
+        with raises(kapi.DtypeError, "precompiled-argument"):
             kernel[1](dpnp.zeros(1, dtype="float32"), value)
 
 
@@ -192,11 +192,11 @@ def test_launch_without_work_items_does_nothing(saxpy):
 
 def test_placement_and_number_of_arguments_are_checked(saxpy, sub_device):
     x, y = arrays()
-    with raises(kapi.ExecutionPlacementError, "different-queues", words=False):
+    with raises(kapi.ExecutionPlacementError, "different-queues"):
         saxpy[1000](1.0, x, dpnp.ones(1000, dtype="float32", sycl_queue=kapi.queue(sub_device)))
-    with raises(kapi.KernelLaunchError, "argument-count", words=False):
+    with raises(kapi.KernelLaunchError, "argument-count"):
         saxpy[1000](1.0, x)
-    with raises(kapi.LimitError, "work-group-too-large", words=False):
+    with raises(kapi.LimitError, "work-group-too-large"):
         saxpy[100_000, 50_000](1.0, x, y)
 
 
@@ -240,14 +240,13 @@ def test_precompiled_kernel_is_pickled_with_its_code(saxpy):
 
 def test_source_that_does_not_compile_is_an_error_with_the_build_log():
     kernel = kapi.load_opencl("kernel void broken(global float *x) { x[0] = nothing; }", "broken", {"x": "float32[:]"})
-    message = r"code of kernel `broken` must be accepted by the driver of [\s\S]* undeclared identifier 'nothing'"
-    with pytest.raises(kapi.DriverError, match=message):
+    with raises(kapi.DriverError, "build-refused", words=False):
         kernel[1](dpnp.zeros(1, dtype="float32"))
 
 
 def test_missing_entry_point_is_an_error():
     kernel = kapi.load_opencl(SOURCE, "absent", {"x": "float32[:]"})
-    with raises(kapi.DriverError, "entry-absent", words=False):
+    with raises(kapi.DriverError, "entry-absent"):
         kernel[1](dpnp.zeros(1, dtype="float32"))
 
 
@@ -259,13 +258,13 @@ def test_wrong_number_of_parameters_is_an_error():
 
 @pytest.mark.parametrize("given", ["float33", "local float32", "", "global float32[:]", object()])
 def test_parameter_of_no_known_kind_is_an_error(given):
-    with raises(kapi.KernelCompilationError, "parameter-types", words=False):
+    with raises(kapi.KernelCompilationError, "parameter-types"):
         kapi.load_opencl("", "k", {"x": given})
 
 
 @pytest.mark.parametrize("names", [["not a name"], ["x", "x"], ["lambda"], ["item"]])
 def test_parameter_without_a_name_of_its_own_is_an_error(names):
-    with raises(kapi.KernelCompilationError, "parameter-name", words=False):
+    with raises(kapi.KernelCompilationError, "parameter-name"):
         kapi.load_opencl("", "k", [(name, "float32") for name in names])
 
 
@@ -290,11 +289,11 @@ def test_module_travels_by_pickle(module):
 def test_module_takes_only_what_it_was_compiled_for(module):
     kernel = kapi.load_spirv(module)
     x, y = arrays()
-    with raises(kapi.DtypeError, "compiled-for-other-arguments", words=False):
+    with raises(kapi.DtypeError, "compiled-for-other-arguments"):
         kernel[1000](1, x, y)
-    with raises(kapi.DtypeError, "compiled-for-other-arguments", words=False):
+    with raises(kapi.DtypeError, "compiled-for-other-arguments"):
         kernel[1000](np.float32(1), x[::2], y)
-    with raises(kapi.KernelLaunchError, "compiled-for-other-space", words=False):
+    with raises(kapi.KernelLaunchError, "compiled-for-other-space"):
         kernel[kapi.NdRange(1000, 10)](np.float32(1), x, y)
 
 
@@ -304,7 +303,7 @@ def test_module_that_was_read_from_a_file_is_launched_like_any_other(module):
     x, y = arrays()
     kernel[1000](np.float32(2), x, y)
     assert y.asnumpy()[3] == 7
-    with pytest.raises(kapi.DtypeError, match="argument `a` of kernel `axpy` must be float32, for which"):
+    with raises(kapi.DtypeError, "compiled-for-other-arguments"):
         kernel[1000](1, x, y)
 
 
@@ -316,7 +315,7 @@ def test_module_runs_no_name_of_a_parameter(module, name, tmp_path, monkeypatch)
     """However the module was made: read from a file, unpickled, or put together by hand."""
     monkeypatch.chdir(tmp_path)
     parameters = (dataclasses.replace(module.parameters[0], name=name), *module.parameters[1:])
-    with raises(kapi.KernelCompilationError, "parameter-name", words=False):
+    with raises(kapi.KernelCompilationError, "parameter-name"):
         kapi.load_spirv(dataclasses.replace(module, parameters=parameters))
     assert not list(tmp_path.iterdir())
 
@@ -347,7 +346,7 @@ def test_record_of_failures_that_cannot_be_is_told(monkeypatch):
     module = compile_kernel(fail, (ItemType(1), ArrayType(float32, 1, "C")), options=KernelOptions(debug=True))
     count = len(module.failures)
     monkeypatch.setattr(FailureRecord, "read", classmethod(lambda cls, memory: cls(count, (0, 0, 0), (0, 0, 0))))
-    with raises(kapi.DriverError, "failure-record", words=False):
+    with raises(kapi.DriverError, "failure-record"):
         kapi.load_spirv(module)[4](dpnp.zeros(4, dtype="float32"))
 
 
@@ -369,7 +368,7 @@ def test_module_takes_tuples():
     x, y = arrays()
     kernel[1000]((y, x), np.float32(3))
     assert y.asnumpy()[5] == 15
-    with raises(kapi.DtypeError, "compiled-for-other-arguments", words=False):
+    with raises(kapi.DtypeError, "compiled-for-other-arguments"):
         kernel[1000](y, np.float32(3))
 
 
@@ -403,21 +402,21 @@ def test_numpy_arrays_are_moved_in_a_device_context(saxpy, module, origin):
         kernel[10](np.float32(2), x, y)
         kapi.call_kernel_async(kernel, kapi.Range(10), [], np.float32(1), x, y)[0].wait()
     assert (y == 1 + 3 * x).all()
-    with raises(kapi.ExecutionPlacementError, "array-on-host", words=False):
+    with raises(kapi.ExecutionPlacementError, "array-on-host"):
         kernel[10](np.float32(2), x, y)
 
 
 def test_tuple_for_a_parameter_is_an_error(saxpy):
     x, y = arrays()
-    with raises(kapi.DtypeError, "precompiled-argument", words=False):
+    with raises(kapi.DtypeError, "precompiled-argument"):
         saxpy[1000]((1.0, 2.0), x, y)
 
 
 def test_number_too_large_for_its_type_is_an_error(saxpy):
     x, y = arrays()
-    with raises(kapi.DtypeError, "precompiled-argument", words=False):
+    with raises(kapi.DtypeError, "precompiled-argument"):
         saxpy[1000](1e300, x, y)
-    with raises(kapi.DtypeError, "precompiled-argument", words=False):
+    with raises(kapi.DtypeError, "precompiled-argument"):
         saxpy[1000](x, x, y)
 
 
@@ -429,14 +428,15 @@ def test_spirv_that_is_cut_short_is_an_error(opencl_as_spirv):
     add = [("left", "int32[:]"), ("right", "int32[:]")]
     lines = [0, 3, 4, 19, 20, 40, 200, len(opencl_as_spirv) - 4, len(opencl_as_spirv) - 3]
     for size in lines:
-        with pytest.raises(kapi.KernelCompilationError, match="code of kernel `add` must be a|entry must be the name"):
+        with pytest.raises(kapi.KernelCompilationError) as refused:
             kapi.load_spirv(opencl_as_spirv[:size], "add", add)
-    with raises(kapi.KernelCompilationError, "precompiled-code", words=False):
+        assert refused.value.code in ("precompiled-code", "entry-absent")
+    with raises(kapi.KernelCompilationError, "precompiled-code"):
         kapi.load_spirv(opencl_as_spirv + bytes(400), "add", add)
 
 
 def test_spirv_without_a_kernel_of_the_name_is_an_error(opencl_as_spirv):
-    with raises(kapi.KernelCompilationError, "entry-absent", words=False):
+    with raises(kapi.KernelCompilationError, "entry-absent"):
         kapi.load_spirv(opencl_as_spirv, "sub", [])
 
 
@@ -450,31 +450,31 @@ def test_spirv_of_the_other_byte_order_is_taken(opencl_as_spirv):
 
 @pytest.mark.parametrize("code", ["a/file.spv", None, 7])
 def test_spirv_that_is_no_bytes_is_an_error(code):
-    with raises(kapi.KernelCompilationError, "precompiled-code", words=False):
+    with raises(kapi.KernelCompilationError, "precompiled-code"):
         kapi.load_spirv(code, "k", [])
 
 
 @pytest.mark.parametrize("source", [SOURCE.encode(), None])
 def test_source_that_is_no_text_is_an_error(source):
-    with raises(kapi.KernelCompilationError, "precompiled-code", words=False):
+    with raises(kapi.KernelCompilationError, "precompiled-code"):
         kapi.load_opencl(source, "saxpy", SAXPY)
 
 
 @pytest.mark.parametrize("entry", ["", 5, None])
 def test_entry_that_is_no_name_is_an_error(entry):
-    with raises(kapi.KernelCompilationError, "entry-name", words=False):
+    with raises(kapi.KernelCompilationError, "entry-name"):
         kapi.load_opencl(SOURCE, entry, SAXPY)
 
 
 @pytest.mark.parametrize("parameters", ["abc", ["float32[:]"], None])
 def test_parameters_that_are_no_pairs_are_an_error(parameters):
-    with raises(kapi.KernelCompilationError, "parameter-types", words=False):
+    with raises(kapi.KernelCompilationError, "parameter-types"):
         kapi.load_opencl(SOURCE, "k", parameters)
 
 
 @pytest.mark.parametrize("given", ["object", "U3", "M8[s]", "longdouble", ">f4", "i4,f4", None, []])
 def test_parameter_of_a_type_that_kernels_do_not_have_is_an_error(given):
-    with raises(kapi.KernelCompilationError, "parameter-types", words=False):
+    with raises(kapi.KernelCompilationError, "parameter-types"):
         kapi.load_opencl(SOURCE, "k", {"x": given})
 
 

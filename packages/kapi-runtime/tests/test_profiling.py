@@ -123,12 +123,12 @@ def test_profiling_can_be_stopped_inside():
 
 
 def test_profiling_is_not_started_twice():
-    with kapi.profiling(), raises(kapi.KernelLaunchError, "profiling-running", words=False):
+    with kapi.profiling(), raises(kapi.KernelLaunchError, "profiling-running"):
         kapi.compat.profile_start()
 
 
 def test_profiling_that_was_not_started_cannot_be_stopped():
-    with raises(kapi.KernelLaunchError, "profiling-stopped", words=False):
+    with raises(kapi.KernelLaunchError, "profiling-stopped"):
         kapi.compat.profile_stop()
 
 

@@ -71,13 +71,13 @@ def test_refused_module_raises_with_the_driver_s_log(module):
 
 def test_module_without_its_entry_point_is_refused(module):
     wrong = dataclasses.replace(module, entry_point="elsewhere")
-    with raises(kapi.DriverError, "entry-absent", words=False):
+    with raises(kapi.DriverError, "entry-absent"):
         program.device_kernel(wrong, kapi.default_queue())
 
 
 def test_module_beyond_the_device_s_abilities_is_refused(module, monkeypatch):
     monkeypatch.setattr(program, "_ABILITIES", (("Float64", "has_aspect_gpu", "float64"),))
-    with raises(kapi.LimitError, "device-lacks", words=False):
+    with raises(kapi.LimitError, "device-lacks"):
         program.device_kernel(dataclasses.replace(module), kapi.default_queue())
 
 

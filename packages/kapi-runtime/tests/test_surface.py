@@ -127,8 +127,7 @@ def test_profile_is_taken_with_a_warning(monkeypatch):
 
 
 def test_simulation_validates_its_controls():
-    message = "schedules must be an integer of at least 1"
-    with pytest.raises(kapi.KernelLaunchError, match=message), kapi.simulation(schedules=0):
+    with raises(kapi.KernelLaunchError, "simulation-schedules"), kapi.simulation(schedules=0):
         pass
 
 
@@ -154,7 +153,7 @@ def test_trace_has_the_simulator_s_surface_and_says_what_it_is(monkeypatch, tmp_
     for name, part in (("a.html", said), ("a.svg", "ran on device"), ("a.txt", said)):
         t.save(tmp_path / name)
         assert part in (tmp_path / name).read_text("utf-8")
-    with raises(kapi.KernelLaunchError, "picture-format", words=False):
+    with raises(kapi.KernelLaunchError, "picture-format"):
         t.save(tmp_path / "a.png")
     surface = {name for name in dir(kapi_sim.tracing.record.Trace) if not name.startswith("_")}
     assert surface - {"limit", "start"} <= set(dir(t))
@@ -167,5 +166,5 @@ def test_debug_stops_nobody_on_a_device(monkeypatch):
     with pytest.warns(kapi.SimulatorOnlyWarning, match="`debug`"), kapi.debug(item=(3,)) as report:
         fill[4](dpnp.zeros(4))
     assert str(report) == "fill over Range(4): ran on device, nothing checked"
-    with raises(kapi.KernelLaunchError, "debug-item", words=False), kapi.debug(item=-1):
+    with raises(kapi.KernelLaunchError, "debug-item"), kapi.debug(item=-1):
         pass

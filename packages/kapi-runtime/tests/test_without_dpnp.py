@@ -136,11 +136,11 @@ def test_new_array_is_of_its_kind(kind):
 
 
 def test_sizes_that_do_not_fit_are_errors():
-    with raises(kapi.UsmAllocationError, "device-memory-short", words=False):
+    with raises(kapi.UsmAllocationError, "device-memory-short"):
         memory.device_array((1_000_000, 1_000_000))
-    with raises(kapi.UsmAllocationError, "device-memory-short", words=False):
+    with raises(kapi.UsmAllocationError, "device-memory-short"):
         memory.shared_array((2**40, 2**40))
-    with raises(kapi.LimitError, "memory-shape", words=False):
+    with raises(kapi.LimitError, "memory-shape"):
         memory.device_array(-1)
 
 
@@ -303,13 +303,13 @@ def test_what_it_does_not_do_says_what_does():
     with pytest.raises(TypeError, match="array must be copied to the host to be NumPy's, got a UsmArray"):
         np.asarray(array)
     for index in ([0, 1], np.array([True, False, True]), 1.5, "a", True):
-        with raises(kapi.DtypeError, "index-type", words=False):
+        with raises(kapi.DtypeError, "index-type"):
             array[index]
     with pytest.raises(IndexError, match="index 3 is out of bounds"):
         array[3]
     with pytest.raises(TypeError, match="operand 'UsmArray' does not support ufuncs"):
         array + np.ones(3)
-    with raises(kapi.DtypeError, "copy-order", words=False):
+    with raises(kapi.DtypeError, "copy-order"):
         array.copy("F")
 
 
@@ -317,11 +317,11 @@ def test_array_that_may_not_be_written_is_refused():
     array = memory.asarray([1, 2, 3])
     fixed = memory.asarray(Speaking(array, data=(array.__sycl_usm_array_interface__["data"][0], True)))
     assert not fixed.flags.writable
-    with raises(kapi.DtypeError, "copy-to-read-only", words=False):
+    with raises(kapi.DtypeError, "copy-to-read-only"):
         fixed[0] = 1
     with pytest.raises(BufferError, match="array must be writable to be handed on by DLPack"):
         fixed.__dlpack__()
-    with raises(kapi.DtypeError, "copy-to-read-only", words=False):
+    with raises(kapi.DtypeError, "copy-to-read-only"):
         memory.copy(array, fixed)
 
 
@@ -397,7 +397,7 @@ def test_kernels_take_arrays_by_the_protocol_alone():
     add[3](Speaking(array), Speaking(array), Speaking(total))
     assert memory.asnumpy(Speaking(total)).tolist() == [2, 4, 6]
     assert memory.asarray(Speaking(total)).usm_type == "device"
-    with raises(kapi.ExecutionPlacementError, "array-without-queue", words=False):
+    with raises(kapi.ExecutionPlacementError, "array-without-queue"):
         memory.asarray(Speaking(total, syclobj=None))
 
 
@@ -417,9 +417,9 @@ def test_numpy_arrays_are_moved_in_a_device_context():
 
 def test_errors_name_the_call_that_is_there():
     array = memory.device_array(3)
-    with pytest.raises(kapi.ExecutionPlacementError, match=r"`left = kapi_runtime.memory.asarray\(left, queue="):
+    with raises(kapi.ExecutionPlacementError, "array-on-host"):
         add[3](np.ones(3), array, array)
-    with pytest.raises(kapi.ExecutionPlacementError, match=r"pass one, such as `kapi_runtime.memory.asarray\(val"):
+    with raises(kapi.ExecutionPlacementError, "no-array"):
         add[3](1.0, 2.0, 3.0)
 
 

@@ -12,6 +12,7 @@ import kapi_sim as kapi
 from kapi_sim import numba_cuda as cuda
 from kapi_sim.errors import DtypeError, KernelLaunchError, LimitError, UninitializedReadError
 from kapi_sim.numba_cuda import random, support
+from kapi_sim.testing.reports import raises
 
 
 @cuda.jit
@@ -53,7 +54,7 @@ def test_configurations_refused(configuration, error, message):
 
 
 def test_a_block_has_at_most_1024_threads():
-    with pytest.raises(LimitError, match="at most 1024 threads, got 1056"):
+    with raises(LimitError, "work-group-too-large"):
         add_one[1, (33, 32)](np.zeros(8))
 
 
@@ -132,7 +133,7 @@ def test_device_functions_are_for_kernels():
     a = np.arange(4)
     doubled[1, 4](a)
     assert a.tolist() == [0, 2, 4, 6]
-    with pytest.raises(KernelLaunchError, match="called in a kernel"):
+    with raises(KernelLaunchError, "outside-kernel"):
         twice(1)
     assert twice.py_func(2) == 4
 
@@ -203,7 +204,7 @@ def test_constants_are_not_written():
     def kernel(a):
         rates[0] = a[0]
 
-    with pytest.raises(KernelLaunchError, match="constant"):
+    with raises(KernelLaunchError, "argument-overlaps-itself"):
         kernel[1, 1](np.ones(1))
 
 
@@ -239,7 +240,7 @@ def test_fields_of_records_race_by_themselves():
 
     apart[1, 2](records)
     assert records.tolist() == [(1, 2)]
-    with pytest.raises(kapi.errors.DataRaceError, match=r"records\.x\[0\]"):
+    with raises(kapi.errors.DataRaceError, "data-race"):
         together[1, 2](records)
 
 
@@ -268,7 +269,7 @@ def test_copies():
     assert out.tolist() == [1, 2, 3]
     array[1:] = np.array([8, 9])
     assert array.copy_to_host().tolist() == [1, 8, 9]
-    with pytest.raises(DtypeError, match="dtype of the copy must be int32, got int64"):
+    with raises(DtypeError, "copy-unlike"):
         array.copy_to_host(np.zeros(3, np.int64))
     with pytest.raises(ValueError, match=r"shape of the copy must be \(3,\), got \(4,\)"):
         array.copy_to_device(np.zeros(4, np.int32))
@@ -302,7 +303,7 @@ def test_memory_of_a_real_device_is_refused():
         def __init__(self):
             self.__cuda_array_interface__ = {"shape": (4,), "typestr": "<f8", "data": (64, False), "version": 3}
 
-    with pytest.raises(DtypeError, match="made by kapi_sim.numba_cuda, got memory at 0x40") as info:
+    with raises(DtypeError, "cuda-memory") as info:
         add_one[1, 4](Real())
     assert info.value.code == "cuda-memory"
 
@@ -318,7 +319,7 @@ def test_alignment(space):
     a = np.zeros(1)
     kernel[1, 1](a, 16)
     assert a[0] == 3
-    with pytest.raises(LimitError, match="must be a power of two from 8 on, got 12") as info:
+    with raises(LimitError, "cuda-alignment") as info:
         kernel[1, 1](a, 12)
     assert info.value.code == "cuda-alignment"
 
@@ -330,7 +331,7 @@ def test_shared_memory_has_48_kilobytes():
         own[0] = 1
         a[0] = own[0]
 
-    with pytest.raises(LimitError, match="at most 49152 bytes in all, got 49156, 49156 of them in `own`"):
+    with raises(LimitError, "work-group-too-large"):
         kernel[1, 1](np.zeros(1))
 
 
@@ -339,7 +340,7 @@ def test_a_mask_names_its_caller():
     def kernel(a):
         a[cuda.laneid] = cuda.ballot_sync(0b0111, 1)
 
-    with pytest.raises(kapi.errors.CollectiveMismatchError, match="mask of ballot_sync must name the thread") as info:
+    with raises(kapi.errors.CollectiveMismatchError, "mask-without-caller") as info:
         kernel[1, 4](np.zeros(4))
     assert info.value.code == "mask-without-caller"
 
@@ -353,7 +354,7 @@ def test_a_mask_of_threads_that_do_not_come():
             cuda.syncwarp(0b1100)
             cuda.syncthreads()
 
-    with pytest.raises(kapi.errors.CollectiveMismatchError, match="by all 4 threads of the block, got 2"):
+    with raises(kapi.errors.CollectiveMismatchError, "meetings-differ"):
         kernel[1, 4](np.zeros(4))
 
 
@@ -375,7 +376,7 @@ def test_threads_that_have_returned_hold_up_no_barrier():
     a = np.zeros(5)
     early[1, 8](a)
     assert a.tolist() == [5] * 5
-    with pytest.raises(kapi.errors.BarrierDivergenceError, match="3 threads .* left the kernel without it"):
+    with raises(kapi.errors.BarrierDivergenceError, "meeting-missed"):
         late[1, 8](a)
 
 
@@ -385,7 +386,7 @@ def test_a_lane_that_takes_no_part_gives_nothing():
         if cuda.laneid < 2:
             a[cuda.laneid] = cuda.shfl_sync(0b11, 1, 2)
 
-    with pytest.raises(kapi.errors.CollectiveMismatchError, match="lane 2 that takes part"):
+    with raises(kapi.errors.CollectiveMismatchError, "undefined-value"):
         kernel[1, 4](np.zeros(4))
 
 
@@ -398,7 +399,7 @@ def test_a_race_between_warps_is_no_matter_of_syncwarp():
         cuda.syncwarp()
         a[i] = tile[63 - i]
 
-    with pytest.raises(kapi.errors.DataRaceError, match="shared memory"):
+    with raises(kapi.errors.DataRaceError, "data-race"):
         kernel[1, 64](np.zeros(64))
 
 
@@ -432,7 +433,7 @@ def test_a_block_that_waits_for_a_later_one():
         else:
             cuda.atomic.exch(flag, 0, 1)
 
-    with pytest.raises(kapi.errors.DeadlockError, match="no block can wait for another one"):
+    with raises(kapi.errors.DeadlockError, "loop-without-change"):
         kernel[2, 1](np.zeros(1, np.int32))
 
 
@@ -457,7 +458,7 @@ def test_locks_of_blocks():
             cuda.atomic.add(lock, 0, 1)
             count[0] += 1
 
-    with pytest.raises(kapi.errors.DataRaceError, match="count"):
+    with raises(kapi.errors.DataRaceError, "data-race"):
         unlocked[5, 4](np.zeros(1, np.int32), count)
 
 
@@ -504,11 +505,11 @@ def test_in_and_out():
 
 def test_what_nothing_was_written_to_is_not_read():
     array = cuda.device_array(4)
-    with pytest.raises(UninitializedReadError, match=r"a\[0\]"):
+    with raises(UninitializedReadError, "read-before-write"):
         add_one[1, 4](array)
     array = cuda.device_array(4)
     array[0:2] = 1
-    with pytest.raises(UninitializedReadError, match=r"a\[2\]"):
+    with raises(UninitializedReadError, "read-before-write"):
         add_one[1, 4](array)
 
     @cuda.jit
@@ -557,7 +558,7 @@ def test_events():
     end.wait()
     assert end.query()
     assert cuda.event_elapsed_time(start, end) >= 0
-    with pytest.raises(KernelLaunchError, match="without a record has no time"):
+    with raises(KernelLaunchError, "event-unrecorded"):
         cuda.event().elapsed_time(end)
 
 
@@ -579,9 +580,9 @@ def test_the_device(capsys):
     context = cuda.current_context()
     assert context.get_memory_info().total > 0
     context.synchronize()
-    with pytest.raises(KernelLaunchError, match="devnum must be 0"):
+    with raises(KernelLaunchError, "device-unknown"):
         cuda.current_context(1)
-    with pytest.raises(KernelLaunchError, match="device_id must be 0"):
+    with raises(KernelLaunchError, "device-unknown"):
         cuda.select_device(1)
     assert cuda.detect()
     assert "the simulator" in capsys.readouterr().out
@@ -602,12 +603,12 @@ def test_reduce():
     out = np.zeros(1)
     assert cuda.Reduce(lambda a, b: max(a, b))(data, res=out) is None
     assert out[0] == 9
-    with pytest.raises(KernelLaunchError, match="must have one axis"):
+    with raises(KernelLaunchError, "cuda-shape"):
         total(np.zeros((2, 2)))
 
 
 def test_functions_of_arrays_say_what_they_take():
-    with pytest.raises(KernelLaunchError, match="must have one axis to be split") as info:
+    with raises(KernelLaunchError, "cuda-shape") as info:
         list(cuda.to_device(np.zeros((2, 2))).split(1))
     assert info.value.code == "cuda-shape"
 
@@ -625,9 +626,9 @@ def test_vectorize():
     out = cuda.device_array(3)
     assert scaled(np.arange(3.0), 2.0, out=out) is out
     assert scaled.reduce(np.arange(1, 5)) == 24
-    with pytest.raises(DtypeError, match="of types that a signature takes, got complex128"):
+    with raises(DtypeError, "argument-type"):
         scaled(1j, 1j)
-    with pytest.raises(KernelLaunchError, match="with 2 arguments, got 1"):
+    with raises(KernelLaunchError, "argument-count"):
         scaled(1)
 
 
@@ -652,7 +653,7 @@ def test_guvectorize():
     np.testing.assert_array_equal(product(a, b), a @ b)
     out = cuda.device_array((2, 2, 2))
     assert product(a, b, out=out) is out
-    with pytest.raises(KernelLaunchError, match="axis n of `product` must have one extent, got 3 and 2"):
+    with raises(KernelLaunchError, "cuda-shape"):
         product(a, np.zeros((2, 2)))
 
 
@@ -662,7 +663,7 @@ def test_guvectorize_checks_each_call():
         for i in range(a.size):
             b[i] = a[i + 1]
 
-    with pytest.raises(kapi.errors.OutOfBoundsError, match=r"a\[3\]"):
+    with raises(kapi.errors.OutOfBoundsError, "index-out-of-bounds"):
         shifted(np.arange(3))
 
 
@@ -754,5 +755,5 @@ def test_a_kernel_that_calls_c_is_refused():
     "use", ["cuda.grid(1)", "cuda.threadIdx.x", "cuda.syncthreads()", "cuda.shared.array(1, 'i4')"]
 )
 def test_words_of_kernels_have_no_meaning_outside(use):
-    with pytest.raises(KernelLaunchError, match="inside a kernel"):
+    with raises(KernelLaunchError, "outside-kernel"):
         eval(use, {"cuda": cuda})

@@ -97,7 +97,7 @@ def test_module_is_read_as_it_was_written(module, data):
 
 
 def test_module_of_another_key_is_refused(data):
-    with pytest.raises(ModuleFileError, match="must be that of its name, other, .* got 'the key'"):
+    with raises(ModuleFileError, "module-file-part"):
         read_module(data, "other")
 
 
@@ -123,7 +123,7 @@ def test_name_of_a_parameter_is_an_identifier(data, name):
     for each in header["layout"]:
         each[0] = name if each[0] == "n" else each[0]
     header["parameters"][3]["name"] = name
-    with pytest.raises(ModuleFileError, match="name of a parameter in a module file must be an identifier, with the"):
+    with raises(ModuleFileError, "module-file-part"):
         read_module(packed(header, rest))
 
 
@@ -133,7 +133,7 @@ def test_names_of_parameters_differ(data, name):
     for each in header["layout"]:
         each[0] = name if each[0] == "n" else each[0]
     header["parameters"][3]["name"] = name
-    with pytest.raises(ModuleFileError, match="names of parameters in a module file must be each another one"):
+    with raises(ModuleFileError, "module-file-part"):
         read_module(packed(header, rest))
 
 
@@ -143,7 +143,7 @@ def test_names_of_parameters_differ(data, name):
 def test_failure_has_a_class_of_the_table(data, error):
     header, rest = parts(data)
     header["failures"][0][:2] = [error, [["str", "open('found', 'w')"]]]
-    with pytest.raises(ModuleFileError, match="must be one of Python's own that kernels raise, got"):
+    with raises(ModuleFileError, "module-file-part"):
         read_module(packed(header, rest))
     assert not os.path.exists("found")
 
@@ -203,10 +203,10 @@ def test_each_field_is_checked(module, data, path):
 @pytest.mark.parametrize("name", ["name", "parameters", "layout", "options", "sizes", "key"])
 def test_header_lacks_nothing_and_has_nothing_else(data, name):
     header, rest = parts(data)
-    with pytest.raises(ModuleFileError, match="header in a module file must be a mapping of"):
+    with raises(ModuleFileError, "module-file-part"):
         read_module(packed(header | {"more": 1}, rest))
     del header[name]
-    with pytest.raises(ModuleFileError, match="header in a module file must be a mapping of"):
+    with raises(ModuleFileError, "module-file-part"):
         read_module(packed(header, rest))
 
 
@@ -222,7 +222,7 @@ def test_layout_is_that_of_the_parameters(data):
         lambda layout: [each if each[1] != "pointer" else [each[0], "pointer", "b"] for each in layout],
         lambda layout: [],
     ):
-        with pytest.raises(ModuleFileError, match="in a module file must be"):
+        with raises(ModuleFileError, "module-file-part"):
             read_module(packed(header | {"layout": change(header["layout"])}, rest))
 
 
@@ -294,9 +294,7 @@ def test_code_that_is_no_spirv_is_refused(module, data, keep):
 
 def test_entry_point_is_in_the_code(data):
     header, rest = parts(data)
-    with pytest.raises(
-        ModuleFileError, match="entry_point in a module file must be that of a kernel in the SPIR-V, got 'main'"
-    ):
+    with raises(ModuleFileError, "module-file-part"):
         read_module(packed(header | {"entry_point": "main"}, rest))
 
 
@@ -377,7 +375,7 @@ def test_argument_that_no_file_can_hold_is_named(module):
     from dataclasses import replace
 
     failing = replace(module, failures=(replace(module.failures[0], args=((1, 2),)),))
-    with pytest.raises(ModuleFileError, match=r"arguments of an exception must be text or numbers, got \(1, 2\)"):
+    with raises(ModuleFileError, "module-file-part"):
         write_module(failing)
 
 
@@ -401,7 +399,7 @@ def test_module_with_linear_groups_is_read_as_it_was_written():
     assert again.layout == module.layout
     header, rest = parts(write_module(module))
     header["layout"].pop(3)
-    with pytest.raises(ModuleFileError, match="with the group_range of `group_range` at 2"):
+    with raises(ModuleFileError, "module-file-part"):
         read_module(packed(header, rest))
 
 

@@ -35,7 +35,7 @@ def init() -> None:
 
 
 def install() -> None:
-    """Let Numba know the types of USM arrays, queues and events. Installing twice is installing once."""
+    """Let Numba know the types of USM arrays, queues and events. A second call changes nothing."""
     global _earlier, _is_installed, _is_removed
     if typeof_impl.dispatch(object) is not _typeof_with_usm_values:
         _earlier = typeof_impl.dispatch(object)
@@ -45,7 +45,7 @@ def install() -> None:
 
 
 def remove() -> None:
-    """Undo `install`; compiled functions stay compiled."""
+    """Undo `register`; compiled functions stay compiled."""
     global _is_installed, _is_removed
     _is_installed, _is_removed = False, True
     if typeof_impl.dispatch(object) is _typeof_with_usm_values:
@@ -54,7 +54,7 @@ def remove() -> None:
 
 
 def is_installed() -> bool:
-    """Whether Numba asks here."""
+    """Return whether the package is registered with Numba."""
     return _is_installed
 
 

@@ -49,6 +49,42 @@ def test_problems_of_a_kernel_are_found_at_once(infer):
     assert {problem.filename for problem in caught.value.problems} == {__file__}
 
 
+def takes_no_text(x):
+    return x + TEXT
+
+
+def takes_no_list(x):
+    return [x]
+
+
+def calls_wrongly(item, a, b):
+    i = item.get_id(0)
+    b[i] = takes_no_text(b[i])
+    b[i] = takes_no_list(b[i])
+    x = divmod(a[i, 0], 1j)  # noqa: F841
+    y = round(1j)  # noqa: F841
+    z = a[0, 0] << 2  # noqa: F841
+
+
+def test_problems_of_called_functions_are_told_with_all_others(infer):
+    """Each on its own line, or, if kapi's own function has it, on the line of the call."""
+    with pytest.raises(ProblemsFound) as caught:
+        infer(calls_wrongly, ItemType(1), A, B, returns=types.none)
+    told = {(problem.line, problem.code) for problem in caught.value.problems}
+    first = calls_wrongly.__code__.co_firstlineno
+    assert told == {
+        (takes_no_text.__code__.co_firstlineno + 1, "outside-text"),
+        (takes_no_list.__code__.co_firstlineno + 1, "list-in-kernel"),
+        (first + 4, "call-arguments"),
+        (first + 5, "call-arguments"),
+        (first + 6, "operator-operands"),
+    }
+    assert {problem.filename for problem in caught.value.problems} == {__file__}
+    said = " ".join(problem.text for problem in caught.value.problems)
+    assert "divmod() does not take these arguments in a kernel: (float32, Python complex)" in said
+    assert "round() does not take these arguments in a kernel: (Python complex)" in said
+
+
 def literal_too_large(item, a, b):
     b[0] = b[0] + 3_000_000_000
 

@@ -329,8 +329,8 @@ class Batch:
         outcome = Outcome()
         chosen = [n for n in range(len(self.statements)) if not (self.has_groups and _may_not_meet(wanted.raised[n]))]
         # What is to be refused goes by itself, for what is refused costs all others another compilation.
-        doubtful = [n for n in chosen if len(wanted.raised[n]) == ITEMS]
-        pending = [doubtful, [n for n in chosen if n not in set(doubtful)]]
+        doubtful = {n for n in chosen if len(wanted.raised[n]) == ITEMS or "TypeError" in wanted.raised[n].values()}
+        pending = [sorted(doubtful), [n for n in chosen if n not in doubtful]]
         while pending:
             part = pending.pop()
             if not part:

@@ -72,9 +72,11 @@ def _culprit(difference: Difference, batch: Batch, wanted: Outcome, device: Outc
     seen = {is_optimised: outcome.values[number][i : i + 1] for is_optimised, outcome in host.items()}
     each = difference.statement
     found = device.values[number][i : i + 1]
-    as_device = {key: bool(agreement(value, found, each.ulp, each.complex_ulp)[0]) for key, value in seen.items()}
+    as_device = {
+        key: bool(agreement(value, found, each.ulp, each.complex_ulp, each.least)[0]) for key, value in seen.items()
+    }
     as_plain = {
-        key: bool(agreement(value, wanted.values[number][i : i + 1], each.ulp, each.complex_ulp)[0])
+        key: bool(agreement(value, wanted.values[number][i : i + 1], each.ulp, each.complex_ulp, each.least)[0])
         for key, value in seen.items()
     }
     if as_device[False]:
@@ -163,7 +165,7 @@ def _judged(
         where = there & _agreed(parts, wanted, outcome, each.reads_sign)
         counts["left open: an inexact part differs"] += int((there & ~where).sum())
         counts["comparisons"] += int(where.sum())
-        is_same = agreement(outcome.values[number], wanted.values[number], each.ulp, each.complex_ulp)
+        is_same = agreement(outcome.values[number], wanted.values[number], each.ulp, each.complex_ulp, each.least)
         if each.may_turn_zero:
             is_same |= outcome.values[number] == wanted.values[number]
         is_same |= [(each.name, int(i)) in _EXPLAINED for i in items]
@@ -212,8 +214,8 @@ def _agreed(parts: list[int], wanted: Outcome, outcome: Outcome, reads_sign: boo
     return agreed
 
 
-def agreement(found: Any, wanted: Any, ulp: float, complex_ulp: float) -> Any:
-    """Where two arrays agree: in value and in the sign of zero, within `ulp`; nan is nan."""
+def agreement(found: Any, wanted: Any, ulp: float, complex_ulp: float, least: float = 0.0) -> Any:
+    """Where two arrays agree: in value and sign of zero, within `ulp`, `least`'s for what is smaller; nan is nan."""
     with np.errstate(all="ignore"):
         if wanted.dtype.kind == "c":
             exact = agreement(found.real, wanted.real, 0, 0) & agreement(found.imag, wanted.imag, 0, 0)
@@ -225,7 +227,11 @@ def agreement(found: Any, wanted: Any, ulp: float, complex_ulp: float) -> Any:
         if allowed:
             # Half a unit for the reference's own rounding, and as much again for a function in a narrower type.
             error = np.abs(found.astype(np.longdouble) - wanted.astype(np.longdouble))
-            return equal | (error <= (allowed + 1) * np.spacing(np.abs(wanted)).astype(np.longdouble))
+            return equal | (
+                error
+                <= (allowed + 1)
+                * np.spacing(np.maximum(np.abs(wanted), wanted.dtype.type(least))).astype(np.longdouble)
+            )
         return equal & ((np.signbit(found) == np.signbit(wanted)) | np.isnan(wanted))
 
 

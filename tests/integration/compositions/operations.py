@@ -36,6 +36,8 @@ class Operation:
         The same of complex operands.
     is_small : bool
         Whether operands have to be small: Python's ints have no end.
+    least : float
+        A size: of smaller results the allowed error is that of this one, where they are differences of larger numbers.
     plain : str
         How plain Python has it, where it is not `form`: what gives one of its operands has one type on the device.
     """
@@ -47,6 +49,7 @@ class Operation:
     complex_ulp: float = 0.0
     is_small: bool = False
     plain: str = ""
+    least: float = 0.0
 
     @property
     def gives_an_operand(self) -> bool:
@@ -64,9 +67,10 @@ class Operation:
         return self.name.split(".")[-1] in ("copysign", "signbit")
 
 
-_POWERS, _COMPLEX = 16.0, 16.0
+_POWERS, _COMPLEX, _COMPLEX_POWERS = 16.0, 16.0, 64.0  # an exponent times a logarithm is some hundred
 _UNBOUNDED = {"factorial", "comb", "perm", "power", "float_power", "left_shift", "pow", "lcm"}
 _COMPOSED_ULP = {"power": 16.0, "float_power": 16.0, "logaddexp": 8.0, "logaddexp2": 8.0, "lgamma": 256.0, "log": 8.0}
+_DIFFERENCES = {"logaddexp", "logaddexp2", "lgamma"}
 _EXACT_OF_COMPLEX = {
     "add", "subtract", "negative", "positive", "conjugate", "where", "equal", "not_equal", "less", "less_equal",
     "greater", "greater_equal", "maximum", "minimum", "fmax", "fmin", "clip", "isnan", "isinf", "isfinite",
@@ -90,7 +94,8 @@ def _of_table() -> list[Operation]:
                     last = f"[{part}]" if row.name in _PARTS else ""
                     name = f"{module}.{row.name}{last}" + ("" if count == len(required) else f"/{count}")
                     form = f"{module}.{row.name}({places}){last}"
-                    made.append(Operation(name, form, count, ulp, of_complex, small))
+                    least = 1.0 if row.name in _DIFFERENCES else 0.0
+                    made.append(Operation(name, form, count, ulp, of_complex, small, least=least))
     return made
 
 
@@ -98,7 +103,7 @@ def _of_python() -> list[Operation]:
     made = []
     for function in (*BINARY, *COMPARISONS):
         symbol = _SYMBOLS[function]
-        of_complex = _COMPLEX if symbol in ("*", "/", "**", "//", "%") else 0.0
+        of_complex = _COMPLEX_POWERS if symbol == "**" else _COMPLEX if symbol in "*/" else 0.0
         ulp = _POWERS if symbol == "**" else 0.0
         plain = _REAL_POWER if symbol == "**" else ""
         made.append(Operation(symbol, f"({{0}} {symbol} {{1}})", 2, ulp, of_complex, symbol in ("**", "<<"), plain))
@@ -120,7 +125,7 @@ def _of_python() -> list[Operation]:
         Operation("abs", "abs({0})", 1, 0.0, _COMPLEX),
         Operation("round", "round({0})", 1),
         Operation("round to digits", "round({0}, 1)", 1, 2.0),
-        Operation("pow", "pow({0}, {1})", 2, _POWERS, _COMPLEX, True, _REAL_POWER),
+        Operation("pow", "pow({0}, {1})", 2, _POWERS, _COMPLEX_POWERS, True, _REAL_POWER),
         Operation("divmod[0]", "divmod({0}, {1})[0]", 2),
         Operation("divmod[1]", "divmod({0}, {1})[1]", 2),
         *(Operation(f"{name}()", f"{name}({{0}})", 1) for name in ("bool", "int", "float", "complex")),

@@ -78,6 +78,8 @@ class _Numpy:
             return _clip
         if name == "reciprocal":
             return _reciprocal
+        if name in ("power", "float_power"):
+            return lambda x, y: _power(found, x, y)
         return found
 
 
@@ -87,6 +89,13 @@ def _reciprocal(x: Any) -> Any:
         one = type(x)(1) if isinstance(x, np.integer) else np.int64(1)
         return one // x
     return np.reciprocal(x)
+
+
+def _power(function: Any, x: Any, y: Any) -> Any:
+    """NumPy's, but that an exponent of a half is one like others, as where each element of an array has its own."""
+    power = function(x, y)
+    is_root = not isinstance(power, np.complexfloating) and y == 0.5 and x == -np.inf
+    return type(power)(np.inf) if is_root else power
 
 
 def _real_power(x: Any, y: Any) -> Any:

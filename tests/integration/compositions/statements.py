@@ -69,6 +69,8 @@ class Statement:
         Whether the sign of zero is not defined.
     reads_sign : bool
         Whether it shows the sign of nan, which is not defined.
+    least : float
+        As for operations.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Statement:
     is_mixed: bool = False
     may_turn_zero: bool = False
     reads_sign: bool = False
+    least: float = 0.0
 
     @property
     def text(self) -> str:
@@ -262,25 +265,24 @@ def _by_class() -> dict[str, tuple[Value, ...]]:
 
 @cache
 def _pairs() -> tuple[tuple[Operation, tuple[Value, ...]], ...]:
-    """For each operation, values such that each meets it at least once."""
+    """For each operation, values such that each is each of its operands once.
+
+    They come in blocks of some values by some operations, since what a kernel computes twice is compiled once for it.
+    """
     made: list[tuple[Operation, tuple[Value, ...]]] = []
-    for number, operation in enumerate(OPERATIONS):
-        if operation.arity == 1:
-            made += [(operation, (value,)) for value in values()]
-            continue
-        for group in _by_class().values():
-            half = (len(group) + 1) // 2
-            for n in range(half):
-                other = group[half + n % (len(group) - half)] if len(group) > 1 else group[n]
-                pair = (group[n], other) if (n + number) % 2 else (other, group[n])
-                made.append((operation, pair if operation.arity == 2 else (*pair, group[n])))
-    # Neighbours share values, and operations of one kind, which are compiled once for a kernel.
-    order = {operation.name: number for number, operation in enumerate(OPERATIONS)}
-    place: dict[Value, int] = {}
-    for kind in sorted({value.kind for value in values()}):
-        alike = [value for value in values() if value.kind == kind]
-        place.update((value, len(place) // 5) for value in alike)
-    return tuple(sorted(made, key=lambda each: (min(place[v] for v in each[1]), order[each[0].name])))
+    for name in ("integer", "float", "complex"):
+        group = sorted(_by_class()[name], key=lambda value: (value.kind, value.serial))
+        for first in range(0, len(group), _VALUES):
+            for turn, number in enumerate(range(0, len(OPERATIONS), _OPERATIONS)):
+                for operation in OPERATIONS[number : number + _OPERATIONS]:
+                    for n in range(first, min(first + _VALUES, len(group))):
+                        places = (n + place * (1 + turn * _VALUES) for place in range(operation.arity))
+                        made.append((operation, tuple(group[place % len(group)] for place in places)))
+    return tuple(made)
+
+
+_VALUES, _OPERATIONS = 16, 19
+"""Of a block, which makes some 300 statements."""
 
 
 def count(level: str) -> int:
@@ -346,6 +348,7 @@ def _stored(
         is_mixed,
         operation.may_turn_zero,
         operation.reads_sign,
+        operation.least,
     )
 
 
@@ -411,7 +414,10 @@ def _consumed(
     # Of two zeros in a group, either is the smaller.
     turns = turns or bool(consumer.group and consumer.group[2] in ("minimum", "maximum"))
     stored = result.replace(text, plain)
-    return Statement(name, lines, result, out, ulp, of_complex, consumer, parts, inexact, stored, is_mixed, turns)
+    least = value.operation.least if value is not None and (is_own or consumer.group) else 0.0
+    return Statement(
+        name, lines, result, out, ulp, of_complex, consumer, parts, inexact, stored, is_mixed, turns, False, least
+    )
 
 
 def _of_literal(kind: str) -> str:

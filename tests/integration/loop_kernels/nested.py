@@ -73,7 +73,7 @@ class Nested:
         return choose(UPDATES).replace("v32(t)", "np.float32(t)").format(self.condition())
 
     def block(self, depth: int, loop: str) -> list[str]:
-        return [line for _ in range(self.random.randint(1, 3)) for line in self.statement(depth, loop)]
+        return [line for _ in range(self.random.choice([1, 1, 2, 3])) for line in self.statement(depth, loop)]
 
     def statement(self, depth: int, loop: str) -> list[str]:
         """`loop` is whether and how the innermost loop may be left."""
@@ -135,6 +135,7 @@ class Nested:
     def together(self) -> list[str]:
         """A loop in whose turns the work-items of a group meet."""
         self.loops += 1
+        k = f"k{self.loops}"
         meeting = [
             ["kapi.group_barrier(group)"],
             ["tile[j] = u", "kapi.group_barrier(group)", "m = tile[j]"],
@@ -143,7 +144,6 @@ class Nested:
             ["if kapi.any_of_group(sub_group, n > 40):", "    v += 1.0"],
         ]
         body = self.block(2, "kept") + self.random.choice(meeting) + self.block(1, "kept")
-        k = f"k{self.loops}"
         head = [[f"for {k} in range(x):"], [f"{k} = 0", f"while {k} < 200:", f"    {k} += n"]]
         return [*self.random.choice(head), *indented(body)]
 
@@ -159,7 +159,8 @@ class Nested:
             if self.has_groups and self.random.random() < 0.4:
                 lines += self.together()
             else:
-                lines += self.branch(4, "") if self.random.random() < 0.5 else self.loop(3)
+                depth = choose([1, 2, 3])
+                lines += self.branch(depth + 1, "") if self.random.random() < 0.5 else self.loop(depth)
         lines += ["out[0, i] = v", "out[1, i] = w + t", "out[2, i] = u + m", "out[4, i] = q + p", "out[5, i] = f + g"]
         helper = HELPER.format(
             turns=choose(["x", "a[i]", "i % 4", "4"]),

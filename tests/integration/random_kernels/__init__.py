@@ -94,6 +94,10 @@ class _Writer(Statements):
             name, code = self._name("p"), self._pick(EXACT)
             self.write(f"{name} = kapi.PrivateArray({CELLS}, np.{DTYPES[code]}, fill_zeros=True)")
             self._privates.append((name, code))
+        for _ in range(self._number(0, 2)):
+            self.view()
+        for _ in range(self._number(0, 1)):
+            self.define_local_function()
 
     # -- what a group does together
 
@@ -121,11 +125,15 @@ class _Writer(Statements):
 
     def _exchange(self) -> tuple[str, str]:
         """Through local memory."""
-        code, name = self.program.tile, self._name("v")
-        value, shift = self.value(code, self._depth), self._number(1, GROUP - 1)
-        self.write(f"tile[lane] = {value}", f"{name} = yield 'take', {value}, (lane + {shift}) % {GROUP}")
-        self.write("kapi.group_barrier(group)", "pass")
-        self.write(f"{name} = tile[(lane + {shift}) % {GROUP}]", "pass")
+        which, name, own = self._number(0, 1), self._name("v"), self._name("o")
+        code, tile = self.program.tiles[which], f"tile{which}"
+        shift = self._number(1, GROUP - 1)
+        self.write(f"{tile}[lane] = {{0}}".format(value := self.value(code, self._depth)), f"{own} = {value}")
+        for _ in range(self._number(0, 2)):
+            change = f"{self._update(code)} {self.value(code, 1)}" if self._number(0, 1) else self._divided_update(code)
+            self.write(f"{tile}[lane] {change}", f"{own} {change}")
+        self.write("kapi.group_barrier(group)", f"{name} = yield 'take', {own}, (lane + {shift}) % {GROUP}")
+        self.write(f"{name} = {tile}[(lane + {shift}) % {GROUP}]", "pass")
         self.write("kapi.group_barrier(group)", "pass")
         return name, code
 
@@ -204,8 +212,10 @@ def programs(draw: Any, depth: int = 2) -> Program:
     program = writer.program
     program.has_groups = draw(st.integers(0, 2)) == 0
     program.spaces = SPACES[draw(st.integers(0, len(SPACES) - 1))]
-    program.tile = SHARED[draw(st.integers(0, len(SHARED) - 1))]
+    first, second = (SHARED[draw(st.integers(0, len(SHARED) - 1))] for _ in range(2))
+    program.tiles = (first, second)
     writer.declare()
+    writer.define_constants()
     for _ in range(draw(st.integers(0, 2))):
         writer.define_function()
     functions = "\n".join(writer._lines)

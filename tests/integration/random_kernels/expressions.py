@@ -13,6 +13,7 @@ from random_kernels.program import CELLS, COMPLEX, DTYPES, EXACT, FLOATS, INTEGE
 __all__ = ["Expressions"]
 
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+RANDOM = ("u4", "i8", "f4", "f8")  # dtypes that `kapi.random` gives
 
 
 class Expressions:
@@ -30,6 +31,8 @@ class Expressions:
         self._weak = ["i"]
         self._readable: dict[str, str] = {}
         self._privates: list[tuple[str, str]] = []
+        self._shapes: dict[str, tuple[str, tuple[int, ...]]] = {}  # parts of arrays, and constant arrays
+        self._local_functions: list[tuple[str, tuple[str, ...], str]] = []
         self._functions: list[tuple[str, tuple[str, ...], str]] = []
         self._names = itertools.count()
         # A few dtypes a program, so that values of one type meet.
@@ -53,6 +56,7 @@ class Expressions:
         left, right = self.weak(depth - 1), self.weak(depth - 1)
         forms = [f"({left} + {right})", f"({left} * {self._number(1, 3)})", f"({left} % 7)", f"({left} // 2)"]
         forms += [f"({left} if {left} < {right} else {right})", f"max({left}, {right})", f"({left} & 5)"]
+        forms += [f"(({left} - 5) // -3 % 11)", f"({left} % -7 + 7)", f"(({left} - 9) % 5)", f"int({left} > {right})"]
         return self._pick(forms)
 
     def index(self, size: int, depth: int) -> str:
@@ -63,13 +67,14 @@ class Expressions:
         return f"({self.weak()}) % {size}"
 
     def _element(self, name: str, depth: int) -> str:
-        shape = self.program.arrays[name].shape
+        shape = self._shapes[name][1] if name in self._shapes else self.program.arrays[name].shape
         return f"{name}[{', '.join(self.index(size, depth) for size in shape)}]"
 
     def _leaf(self, code: str, depth: int = 0) -> str:
         options = [f"np.{DTYPES[code]}({self._literal(code)})"]
         options += self._variables[code]
         options += [self._element(name, depth) for name, each in self._readable.items() if each == code]
+        options += [self._element(name, depth) for name, (each, _) in self._shapes.items() if each == code]
         options += [f"{name}[{self.index(CELLS, depth)}]" for name, each in self._privates if each == code]
         return self._pick(options[::-1])
 
@@ -86,10 +91,11 @@ class Expressions:
             return self._leaf(code)
         forms = [self._leaf, self._arithmetic, self._arithmetic, self._converted, self._chosen, self._unary]
         if code in INTEGERS:
-            forms += [self._bitwise, self._divided, self._power, self._extreme, self._integer_function]
+            forms += [self._bitwise, self._divided, self._power, self._extreme, self._integer_function, self._bits]
         elif code in FLOATS:
             forms += [self._float_function, self._extreme, self._divided_floats]
-        forms += [self._called] if any(each[2] == code for each in self._functions) else []
+        forms += [self._drawn] if code in RANDOM else []
+        forms += [self._called] if any(each[2] == code for each in self._callable()) else []
         return self._pick(forms)(code, depth - 1)
 
     def _arithmetic(self, code: str, depth: int) -> str:
@@ -113,6 +119,8 @@ class Expressions:
     def _divided(self, code: str, depth: int) -> str:
         operator = self._pick(["//", "%"])
         divisor = self.value(code, depth)
+        if code[0] == "i" and self._number(0, 3) == 0:
+            return f"({self.value(code, depth)} {operator} -{self._number(1, 9)})"
         if self._number(0, 3) == 0:
             self.program.may_divide_by_zero = True
             return f"({self.value(code, depth)} {operator} {divisor})"
@@ -141,11 +149,22 @@ class Expressions:
 
     def _converted(self, code: str, depth: int) -> str:
         sources = [each for each in EXACT if each != code and (each not in COMPLEX or code in COMPLEX)]
+        form = self._number(0, 7)
+        if form == 0:
+            return f"np.{DTYPES[code]}({self.condition(depth)})"
+        if form == 1:
+            return f"np.{DTYPES[code]}({self._pick(['bool', 'np.bool_'])}({self.value(self._pick(sources), depth)}))"
+        if form == 2:
+            return f"np.{DTYPES[code]}(int({self.value(self._pick(INTEGERS), depth)} & 63))"
+        if form == 3 and code not in COMPLEX:
+            return f"np.{DTYPES[code]}(float({self.value(self._pick(FLOATS), depth)}))"
         return f"np.{DTYPES[code]}({self.value(self._pick(sources), depth)})"
 
     def _chosen(self, code: str, depth: int) -> str:
         if self._number(0, 3) == 0:
             return f"({self.value(code, depth)}, {self.value(code, depth)})[{self._number(0, 1)}]"
+        if self._number(0, 3) == 0:
+            return f"np.where({self.condition(depth)}, {self.value(code, depth)}, {self.value(code, depth)})"
         return f"({self.value(code, depth)} if {self.condition(depth)} else {self.value(code, depth)})"
 
     def _float_function(self, code: str, depth: int) -> str:
@@ -159,13 +178,41 @@ class Expressions:
         form = str(self._pick([*forms, "np.bitwise_xor({}, {})", "np.add({}, {})"]))
         return form.format(*(self.value(code, depth) for _ in range(form.count("{}"))))
 
+    def _bits(self, code: str, depth: int) -> str:
+        forms = ["kapi.clz({})", "kapi.ctz({})", "kapi.popcount({})", "kapi.mul_hi({}, {})"]
+        form = str(self._pick([*forms, f"kapi.rotate({{}}, {self._number(-70, 70)})", "kapi.rotate({}, {})"]))
+        return form.format(*(self.value(code, depth) for _ in range(form.count("{}"))))
+
+    def _drawn(self, code: str, depth: int) -> str:
+        """A random number, from a seed and a counter that are weak or strong."""
+        seed = self._pick([str(self._number(0, 2**62)), self.weak(), self.value(self._pick(SPREAD), 0)])
+        key = f"{seed}, {self.weak()}"
+        stream = self._pick(["", f", stream={self.weak()}", ", stream=i"])
+        if code == "u4":
+            return f"kapi.random.philox({key}{stream})[{self._number(0, 3)}]"
+        if code == "i8":
+            low = self._number(-9, 9)
+            return f"np.int64(kapi.random.randint({key}, {low}, {low + self._number(1, 2**40)}{stream}))"
+        return f"kapi.random.{self._pick(['uniform', 'normal'])}({key}{stream}, dtype=np.{DTYPES[code]})"
+
+    def _callable(self) -> list[tuple[str, tuple[str, ...], str]]:
+        return [*self._functions, *self._local_functions]
+
     def _called(self, code: str, depth: int) -> str:
-        name, codes, _ = self._pick([each for each in self._functions if each[2] == code])
+        name, codes, _ = self._pick([each for each in self._callable() if each[2] == code])
         return f"{name}({', '.join(self.value(each, depth) for each in codes)})"
 
     def condition(self, depth: int = 1) -> str:
         """Something true or false."""
-        kind = self._number(0, 5 if depth else 1)
+        kind = self._number(0, 7 if depth else 1)
+        if kind == 6:
+            code = self._pick(INTEGERS)
+            return (
+                f"{self.value(code, 1)} {self._pick(['in', 'not in'])} ({self.value(code, 0)}, {self.value(code, 0)})"
+            )
+        if kind == 7:
+            first, second, third = (self.value(self._pick(INTEGERS[:6]), 0) for _ in range(3))
+            return f"{first} {self._pick(COMPARISONS)} {second} {self._pick(COMPARISONS)} {third}"
         if kind == 0:
             return f"({self.weak()}) {self._pick(COMPARISONS)} {self.weak(0)}"
         if kind <= 2:

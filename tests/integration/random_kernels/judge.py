@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from random_kernels import words
 from random_kernels.program import CELLS, GROUP, SPREAD, SUB_GROUP, Program, function_of
 
 __all__ = ["run_plainly"]
@@ -62,6 +63,9 @@ class _Kapi:
     """What programs call of kapi."""
 
     AtomicRef = _Cell
+    clz, ctz, popcount = staticmethod(words.clz), staticmethod(words.ctz), staticmethod(words.popcount)
+    rotate, mul_hi = staticmethod(words.rotate), staticmethod(words.mul_hi)
+    random = words.Random
 
     class MemoryOrder:
         ACQ_REL = RELAXED = None
@@ -83,6 +87,8 @@ class _Numpy:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(np, name)
+        if name == "where":
+            return lambda condition, x, y: np.where(condition, x, y)[()]
         if not (isinstance(found, type) and issubclass(found, np.integer)):
             return found
         ends = np.iinfo(found)
@@ -153,7 +159,7 @@ def run_plainly(
     """
     function = function_of(program.plain, {"kapi": _Kapi, "np": _Numpy(), "math": _Math()})
     whole, part = program.spaces
-    local = [None, None] if program.has_groups else []
+    local = [None, None, None] if program.has_groups else []
     with np.errstate(all="ignore"):
         for group in np.ndindex(*(extent // size for extent, size in zip(whole, part, strict=True))):
             items = [_item(program, group, each) for each in np.ndindex(*part)]

@@ -134,9 +134,9 @@ class Program:
     spaces : tuple
         Global and local range.
     has_groups : bool
-        Whether the launch is over an NdRange, with local arrays of `tile` and of `SPREAD[0]`.
-    tile : str
-        Dtype of a local array of an element for each work-item of a group.
+        Whether the launch is over an NdRange, with local arrays of `tiles` and of `SPREAD[0]`.
+    tiles : tuple of str
+        Dtypes of two local arrays of an element for each work-item of a group.
     may_divide_by_zero : bool
         Whether the simulator may stop it with that error.
     """
@@ -147,13 +147,13 @@ class Program:
     scalars: dict[str, str] = field(default_factory=dict)
     spaces: tuple[tuple[int, ...], tuple[int, ...]] = SPACES[0]
     has_groups: bool = False
-    tile: str = "i4"
+    tiles: tuple[str, str] = ("i4", "f4")
     may_divide_by_zero: bool = False
 
     @property
     def parameters(self) -> list[str]:
         """Names of the parameters, but for the work-item."""
-        return [*self.arrays, *self.scalars, *(["tile", "bins"] if self.has_groups else [])]
+        return [*self.arrays, *self.scalars, *(["tile0", "tile1", "bins"] if self.has_groups else [])]
 
     def bases(self, seed: int) -> list[np.ndarray[Any, Any]]:
         """Memory of the arrays for one launch."""

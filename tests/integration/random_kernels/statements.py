@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from random_kernels.expressions import Expressions
 from random_kernels.program import CELLS, DTYPES, FLOATS, INTEGERS, SPREAD, Array
 
@@ -27,6 +29,7 @@ class Statements(Expressions):
         self._returns = ""  # the dtype of what the function at hand gives, that being none for the kernel
         self._may_return = False
         self._is_kernel = True
+        self._tables: dict[str, tuple[str, tuple[int, ...]]] = {}  # constant arrays
 
     def write(self, line: str, plain: str | None = None) -> None:
         """One line of the kernel, and of its judge."""
@@ -44,11 +47,11 @@ class Statements(Expressions):
 
     def statement(self, depth: int) -> None:
         """One statement that needs no other work-item."""
-        forms = [self._assignment, self._assignment, self._augmented, self._swap]
+        forms = [self._assignment, self._assignment, self._augmented, self._swap, self._unpacked]
         if self._is_kernel:
             forms += [self._store, self._flag, self._near, self._atomic, self._own, self._private_store]
         if depth:
-            forms += [self._branch, self._branch, self._counted_loop, self._while_loop]
+            forms += [self._branch, self._branch, self._counted_loop, self._while_loop, self._loop_over]
         self._pick(forms)(depth)
 
     def _variable(self) -> tuple[str, str]:
@@ -61,8 +64,21 @@ class Statements(Expressions):
 
     def _augmented(self, depth: int) -> None:
         name, code = self._variable()
-        operator = self._pick(["+=", "-=", "*="] + (["^=", "|=", "&="] if code in INTEGERS else []))
-        self.write(f"{name} {operator} {self.value(code, 1)}")
+        if self._number(0, 2) == 0:
+            return self.write(f"{name} {self._divided_update(code)}")
+        return self.write(f"{name} {self._update(code)} {self.value(code, 1)}")
+
+    def _update(self, code: str) -> str:
+        """An augmented assignment that takes any value of the dtype."""
+        others = ["^=", "|=", "&=", "<<=", ">>="] if code in INTEGERS else ["/=", "//=", "%="] if code in FLOATS else []
+        return self._pick(["+=", "-=", "*=", *others])
+
+    def _divided_update(self, code: str) -> str:
+        """An augmented assignment with what it takes of the dtype."""
+        if code not in INTEGERS:
+            return f"{self._update(code)} {self.value(code, 1)}"
+        operator, value = self._pick(["//=", "%=", "**="]), self.value(code, 1)
+        return f"{operator} ({value} & 5)" if operator == "**=" else f"{operator} ({value} | 1)"
 
     def _swap(self, depth: int) -> None:
         name, code = self._variable()
@@ -78,7 +94,17 @@ class Statements(Expressions):
     def _store(self, depth: int) -> None:
         outputs = [(name, each.code) for name, each in self.program.arrays.items() if each.role == "output"]
         name, code = self._pick([each for each in outputs if each[1] != "?"])
-        self.write(f"{name}[i] = {self.value(code, self._depth)}")
+        if self._number(0, 3) == 0:
+            return self.write(f"{name}[i] {self._divided_update(code)}")
+        return self.write(f"{name}[i] {self._pick(['=', self._update(code)])} {self.value(code, self._depth)}")
+
+    def _unpacked(self, depth: int) -> None:
+        """Two variables at once, of a tuple or of a function's two results."""
+        (name, code), (other, second) = self._variable(), self._variable()
+        if name == other:
+            return self._assignment(depth)
+        given = f"{self.value(code, 1)}, {self.value(second, 1)}"
+        return self.write(f"{name}, {other} = {self._pick([given, f'({given})', f'kept({given})'])}")
 
     def _flag(self, depth: int) -> None:
         self.write(f"{self._array('flags', '?', 'output')}[i] = {self.condition(depth)}")
@@ -101,7 +127,11 @@ class Statements(Expressions):
         if not self._privates:
             return self._store(depth)
         name, code = self._pick(self._privates)
-        return self.write(f"{name}[{self.index(CELLS, 1)}] {self._pick(['=', '+='])} {self.value(code, 1)}")
+        if self._number(0, 3) == 0:
+            return self.write(f"{name}[{self.index(CELLS, 1)}] {self._divided_update(code)}")
+        return self.write(
+            f"{name}[{self.index(CELLS, 1)}] {self._pick(['=', self._update(code)])} {self.value(code, 1)}"
+        )
 
     def _atomic(self, depth: int) -> None:
         """Each array of cells has one operation, so that the order does not matter."""
@@ -129,6 +159,8 @@ class Statements(Expressions):
             self.block(0)
             seen += "[0]"
         else:
+            if self._number(0, 3) == 0:
+                self.write(f"{reference}.store({self.value(code, 1)})")
             self.write(f"{seen} = {reference}.{self._pick(kinds)}")
         outputs = [(name, each.code) for name, each in self.program.arrays.items() if each.role == "output"]
         name, other = self._pick([each for each in outputs if each[1] != "?"])
@@ -160,6 +192,23 @@ class Statements(Expressions):
         self.write(f"for {counter} in {self._pick(ranges)}:")
         self._loop_body(depth, counter)
 
+    def _loop_over(self, depth: int) -> None:
+        """A loop over values: a tuple's, a constant array's, some with their number or in pairs."""
+        code = self._pick([code for code, names in self._variables.items() if names])
+        tables = [name for name, (each, shape) in self._shapes.items() if each == code and len(shape) == 1]
+        values = self._pick([f"({self.value(code, 1)}, {self.value(code, 0)}, {self.value(code, 0)})", *tables])
+        name, counter = self._name("e"), self._name("k")
+        form = self._number(0, 3)
+        head = f"{counter}, {name} in enumerate({values})" if form == 0 else f"{name} in {values}"
+        if form == 1 and values in tables:
+            head = f"{name} in reversed({values})"
+        elif form == 2:
+            head = f"{counter}, {name} in zip(range(2, 5), {values})"
+        self.write(f"for {head}:")
+        self._variables[code].append(name)
+        self._loop_body(depth, counter if "," in head.partition(" in ")[0] else "i")
+        self._variables[code].remove(name)
+
     def _while_loop(self, depth: int) -> None:
         counter = self._name("w")
         self.write(f"{counter} = {self.weak()} % 4")
@@ -182,7 +231,72 @@ class Statements(Expressions):
             self.write("else:")
             self.block(depth - 1)
 
+    # -- arrays that are parts of others, or constants
+
+    def define_constants(self) -> None:
+        """Constant arrays, which the kernel takes from outside; and a function that gives two values."""
+        self._indent = 0
+        for _ in range(self._number(0, 2)):
+            code, shape = self._pick([*self._codes, "i1", "f4"]), self._pick([(5,), (3,), (2, 3)])
+            numbers = [self._number(0, 100) - (0 if code[0] == "u" else 50) for _ in range(math.prod(shape))]
+            name = self._name("T")
+            self.write(f"{name} = np.array({numbers}, '{code}').reshape({shape})")
+            self._tables[name] = (code, shape)
+        self._shapes = dict(self._tables)
+        self.write("@kapi.device_func")
+        self.write("def kept(x, y):")
+        self.write("    return x, y")
+        self._indent = 1
+
+    def view(self) -> None:
+        """A row, a column or another part of an array, which is only read."""
+        name = self._pick([*self._readable, *self._tables]) if self._tables or self._readable else ""
+        code, shape = (
+            self._tables[name] if name in self._tables else (self._readable[name], self.program.arrays[name].shape)
+        )
+        parts, left = [], []
+        for size in shape:
+            kind = self._number(0, 4)
+            if kind == 0 and len(left) + len(shape) - len(parts) > 1:
+                parts.append(self.index(size, 1))
+                continue
+            text, part = self._pick(
+                [
+                    (":", slice(None)),
+                    ("::-1", slice(None, None, -1)),
+                    ("::2", slice(None, None, 2)),
+                    ("1:", slice(1, None)),
+                    (":-1", slice(None, -1)),
+                    ("-2::-1", slice(-2, None, -1)),
+                ]
+            )
+            parts.append(text)
+            left.append(len(range(size)[part]))
+        made = self._name("r")
+        self.write(f"{made} = {name}[{', '.join(parts)}]{'.T' if len(left) > 1 and self._number(0, 2) == 0 else ''}")
+        shape = tuple(left[::-1] if self._lines[-1].endswith(".T") else left)
+        self._shapes[made] = (code, shape)
+
     # -- functions
+
+    def define_local_function(self) -> None:
+        """A function in the kernel, which sees what the kernel reads; a `def` or a lambda."""
+        name, result = self._name("g"), self._pick(self._codes)
+        codes = (result, self._pick(self._codes))
+        names = [self._name("x") for _ in codes]
+        variables, weak, privates = self._variables, self._weak, self._privates
+        self._variables = {code: [] for code in variables}
+        self._weak, self._privates = ["4"], []
+        for parameter, code in zip(names, codes, strict=True):
+            self._variables[code].append(parameter)
+        value = self.value(result, 2)
+        self._variables, self._weak, self._privates = variables, weak, privates
+        if self._number(0, 1):
+            self.write(f"{name} = lambda {', '.join(names)}: {value}")
+        else:
+            self.write(f"def {name}({', '.join(names)}):")
+            self.write(f"    return {value}")
+        self._local_functions.append((name, codes, result))
 
     def define_function(self) -> None:
         """A function of two or three parameters that the kernel, and functions after it, may call."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-__all__ = ["I32", "I64", "call_declared", "call_intrinsic"]
+__all__ = ["I32", "I64", "call_declared", "call_intrinsic", "is_constant"]
 
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)
@@ -52,3 +52,13 @@ def call_declared(
         for attribute in attributes:
             function.attributes.add(attribute)
     return builder.call(function, args, cconv=convention or None)
+
+
+def is_constant(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    """Whether an integer is a number when the kernel is compiled.
+
+    `kapi_lowering.emission.server` answers the intrinsic's question before LLVM's passes run.
+    """
+    if isinstance(value, ir.Constant):
+        return ir.Constant(ir.IntType(1), 1)
+    return call_declared(builder, f"llvm.is.constant.{value.type}", ir.IntType(1), [value])

@@ -134,7 +134,7 @@ def event(timing: bool = True) -> Event:
 
 
 def synchronize() -> None:
-    """Wait for all that kapi has launched on the current device, and for its default queue.
+    """Wait for all launches of kapi on the current device, and for its default queue.
 
     Raises
     ------

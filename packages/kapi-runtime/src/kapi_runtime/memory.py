@@ -153,7 +153,7 @@ def like(*arrays: Any, shape: int | tuple[int, ...] | None = None, dtype: Any = 
 def asarray(
     values: Any, dtype: Any = None, *, usm_type: MemoryKind | None = None, queue: Any = None, copy: bool | None = None
 ) -> Any:
-    """Return values of any kind as an array on a queue; what is there already is not copied.
+    """Return values of any kind as an array on a queue; an array that is there already is not copied.
 
     Parameters
     ----------

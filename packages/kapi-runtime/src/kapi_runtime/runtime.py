@@ -18,7 +18,7 @@ _NONE = "not installed"
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Versions of all that a kernel goes through; "unknown" or "not installed" where there is none to tell.
+    """Versions of the packages and drivers between a kernel and its device, or "unknown", or "not installed".
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Versions:
 
 
 def get_version(device: Any = None) -> Versions:
-    """Return the versions of all that a kernel goes through on its way to a device.
+    """Return the versions of the packages and drivers between a kernel and its device.
 
     Parameters
     ----------

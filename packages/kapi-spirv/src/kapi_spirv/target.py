@@ -7,7 +7,7 @@ was compiled before needs the value alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from kapi_lowering.target import (
@@ -34,6 +34,9 @@ __all__ = ["KAPI_DEFAULT_TARGET", "SpirvTarget"]
 
 _VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6")
 _FLOAT_WIDTHS = (16, 32, 64)
+ALIASING = "SPV_INTEL_memory_access_aliasing"
+"""The extension by which a module says that accesses do not meet."""
+
 _DATA_LAYOUT = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64-G1"
 
 
@@ -59,6 +62,9 @@ class SpirvTarget(Target):
         The same for atomic minimum and maximum.
     sub_group_sizes : tuple of int
         Sizes that the sub-groups of a kernel can be made to have, in work-items; empty where they are not known.
+    reads_apart : bool
+        Whether in each launch the arrays that the kernel only reads share no memory with those that it writes to. With
+        the extension "SPV_INTEL_memory_access_aliasing" the driver is told, too.
 
     Raises
     ------
@@ -85,6 +91,7 @@ class SpirvTarget(Target):
     float_atomic_add: tuple[int, ...] = ()
     float_atomic_min_max: tuple[int, ...] = ()
     sub_group_sizes: tuple[int, ...] = ()
+    reads_apart: bool = False
 
     def __post_init__(self) -> None:
         if self.version not in _VERSIONS:
@@ -114,6 +121,11 @@ class SpirvTarget(Target):
             needed.append("SPV_EXT_shader_atomic_float_min_max")
         return tuple(dict.fromkeys((*self.extensions, *needed)))
 
+    # -- what every launch keeps
+
+    def for_any_launch(self) -> SpirvTarget:
+        return replace(self, reads_apart=False)
+
     # -- the module
 
     @property
@@ -130,7 +142,8 @@ class SpirvTarget(Target):
 
     def emission_request(self) -> dict[str, Any]:
         # LLVM says aloud that it does not know this one, whose words `contraction` writes when LLVM is done.
-        return {"extensions": [name for name in self.all_extensions if name != contraction.EXTENSION]}
+        extensions = [name for name in self.all_extensions if name != contraction.EXTENSION]
+        return {"extensions": extensions, "reads_apart": self.reads_apart}
 
     def is_sound(self, code: bytes) -> bool:
         return not has_duplicate_ids(code)

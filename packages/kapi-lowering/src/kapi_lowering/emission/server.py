@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 
 import llvmlite.binding as llvm
 
-_QUESTION = re.compile(r"^(  \S+ = )(?:tail )?call i1 @llvm\.is\.constant\.i64\([^)]*\).*$", re.MULTILINE)
+_QUESTION = re.compile(r"^(  \S+ = )(?:tail )?call i1 @llvm\.is\.constant\.i\d+\([^)]*\).*$", re.MULTILINE)
 
 
 def decided(source: str, machine: Any) -> str:

@@ -209,8 +209,26 @@ def build_entry_point(
         with cgutils.if_unlikely(builder, status.is_error):
             _record_failure(target, builder, fields.next(), status.code, args[0].ndim, details)
     builder.ret_void()
+    if not context.options.checks_bounds:
+        _tell_arrays(context, module, parameters, layout)
     target.finish_entry(function, args[0].ndim, context.options, is_linear)
     library.add_ir_module(module)
+
+
+def _tell_arrays(
+    context: KernelTargetContext, module: ir.Module, parameters: Sequence[Parameter], layout: PackedLayout
+) -> None:
+    """Note for the target where in the packed argument each array has its pointer and its extents.
+
+    ``!kapi.arrays`` has a node for each: the bytes of an element, whether the kernel writes the array, the place of the
+    pointer, and, of one without strides, the places of the extents.
+    """
+    for each in parameters:
+        if each.kind == "array":
+            size = context.get_abi_sizeof(context.get_data_type(each.type.dtype))
+            pointer, *others = (place.offset for place in layout.places(each.name))
+            numbers = (size, int(each.is_written), pointer, *(() if each.has_strides else others))
+            module.add_named_metadata("kapi.arrays", module.add_metadata([I64(number) for number in numbers]))
 
 
 def _record_failure(

@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
-from kapi_lowering.llvm_calls import I32, call_intrinsic
+from kapi_lowering.llvm_calls import I32, call_declared, call_intrinsic, is_constant
 from kapi_types.kernel_typing.rules.operators import IN_PLACE
 
 __all__ = ["registry"]
@@ -132,10 +132,11 @@ def _floor_divide(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, righ
     quotient = builder.sdiv(left, divisor)
     # By a second division, drivers would divide twice.
     remainder = builder.sub(left, builder.mul(quotient, divisor))
-    rounds_down = _signs_differ(builder, remainder, divisor)
+    rounds_down = _rounds_up(builder, left, remainder, divisor)
     quotient = builder.sub(quotient, builder.zext(rounds_down, left.type))
     quotient = builder.select(is_minus_one, builder.neg(left), quotient)
-    return builder.select(is_zero, left.type(0), quotient)
+    quotient = builder.select(is_zero, left.type(0), quotient)
+    return builder.select(_is_known_power(builder, right), builder.ashr(left, _exponent(builder, right)), quotient)
 
 
 @_binary(operator.mod, types.Integer)
@@ -148,14 +149,35 @@ def _modulo(builder: ir.IRBuilder, type_: types.Type, left: ir.Value, right: ir.
     is_minus_one = builder.icmp_signed("==", right, right.type(-1))
     remainder = builder.srem(builder.select(is_minus_one, left.type(0), left), divisor)
     adjusted = builder.add(remainder, divisor)
-    return builder.select(_signs_differ(builder, remainder, divisor), adjusted, remainder)
+    remainder = builder.select(_rounds_up(builder, left, remainder, divisor), adjusted, remainder)
+    low_bits = builder.and_(left, builder.sub(right, right.type(1)))
+    return builder.select(_is_known_power(builder, right), low_bits, remainder)
 
 
-def _signs_differ(builder: ir.IRBuilder, remainder: ir.Value, divisor: ir.Value) -> ir.Value:
-    """Whether a truncating division must be corrected: the remainder is neither 0 nor of the divisor's sign."""
+def _rounds_up(builder: ir.IRBuilder, left: ir.Value, remainder: ir.Value, divisor: ir.Value) -> ir.Value:
+    """Whether a truncating division must be corrected: it leaves a remainder, and its operands differ in their signs.
+
+    Of operands that LLVM knows the signs of, it knows the answer.
+    """
     nonzero = builder.icmp_signed("!=", remainder, remainder.type(0))
-    opposite = builder.icmp_signed("<", builder.xor(remainder, divisor), remainder.type(0))
+    opposite = builder.icmp_signed("<", builder.xor(left, divisor), remainder.type(0))
     return builder.and_(nonzero, opposite)
+
+
+def _is_known_power(builder: ir.IRBuilder, divisor: ir.Value) -> ir.Value:
+    """Whether a divisor is a power of two that is known when the kernel is compiled."""
+    is_known = is_constant(builder, divisor)
+    is_positive = builder.icmp_signed(">", divisor, divisor.type(0))
+    has_one_bit = builder.icmp_unsigned(
+        "==", builder.and_(divisor, builder.sub(divisor, divisor.type(1))), divisor.type(0)
+    )
+    return builder.and_(is_known, builder.and_(is_positive, has_one_bit))
+
+
+def _exponent(builder: ir.IRBuilder, power: ir.Value) -> ir.Value:
+    """The exponent of a power of two; any amount that can be shifted by of other numbers."""
+    count = call_declared(builder, f"llvm.cttz.{power.type}", power.type, [power, cgutils.false_bit])
+    return builder.and_(count, power.type(power.type.width - 1))
 
 
 @_binary(operator.pow, types.Integer)

@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
-from kapi_lowering.llvm_calls import I64, call_declared
+from kapi_lowering.llvm_calls import I64, is_constant
 from kapi_types.kernel_typing.rules.iteration import RangeIteratorType, RangeType
 
 __all__ = ["is_counted", "length_of_range", "registry"]
@@ -28,12 +28,10 @@ def is_counted(builder: ir.IRBuilder, step: ir.Value) -> ir.Value:
     """Whether the turns of a loop of this step are counted: where it is a number, and not 1, 0 or -1.
 
     Then the division that it takes before the loop is cheap, and no value is looked at for whether it left 64 bits.
-    `kapi_lowering.emission.server` answers the intrinsic's question before LLVM's passes run.
     """
     if isinstance(step, ir.Constant):
         return ir.Constant(ir.IntType(1), int(abs(step.constant) > 1))
-    is_known = call_declared(builder, "llvm.is.constant.i64", ir.IntType(1), [step])
-    return builder.and_(is_known, builder.not_(_is_unit(builder, step)))
+    return builder.and_(is_constant(builder, step), builder.not_(_is_unit(builder, step)))
 
 
 def length_of_range(builder: ir.IRBuilder, loop: Any) -> ir.Value:
@@ -82,12 +80,15 @@ def _iternext(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
     direction = builder.ashr(iterator.step, I64(63))
     place = builder.xor(value, direction)
     is_before_end = builder.icmp_signed("<", place, builder.xor(iterator.stop, direction))
-    # A step of more than 1 may go from one end of 64 bits to the other; what is before the start may lie there itself.
-    has_not_wrapped = builder.icmp_signed(">", place, builder.xor(before, direction))
+    # A step of more than 1 may go from one end of 64 bits to the other. What is left before the end is an unsigned
+    # number, and less than the step there; before the first turn it may be anything.
+    left = builder.sub(builder.xor(iterator.stop, direction), builder.xor(before, direction))
+    size = builder.select(builder.trunc(direction, ir.IntType(1)), builder.neg(iterator.step), iterator.step)
     is_first = builder.icmp_signed("==", builder.load(iterator.turned), I64(0))
-    is_inside = builder.or_(_is_unit(builder, iterator.step), builder.or_(has_not_wrapped, is_first))
-    is_left = builder.icmp_unsigned("<", turns, iterator.length)
-    is_valid = builder.select(iterator.is_counted, is_left, builder.and_(is_before_end, is_inside))
+    has_turn = builder.select(is_first, is_before_end, builder.icmp_unsigned(">", left, size))
+    is_known_unit = builder.and_(is_constant(builder, iterator.step), _is_unit(builder, iterator.step))
+    has_turn = builder.select(is_known_unit, is_before_end, has_turn)
+    is_valid = builder.select(iterator.is_counted, builder.icmp_unsigned("<", turns, iterator.length), has_turn)
     builder.store(builder.add(turns, I64(1)), iterator.turns)
     builder.store(I64(1), iterator.turned)
     builder.store(value, iterator.last)

@@ -21,7 +21,7 @@ class OffloadFallbackWarning(KapiWarning):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A row of `REASONS`.
+    """One reason why a part of a function runs on the host.
 
     Attributes
     ----------

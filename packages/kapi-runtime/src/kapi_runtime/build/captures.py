@@ -54,42 +54,56 @@ class Captures:
     False
     """
 
-    __slots__ = ("_absent", "_cells", "_functions", "_items", "_others")
+    __slots__ = ("hold",)
+
+    hold: Callable[[], bool]
+    """Whether each value is still what it was.  This is asked at every launch."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         found = _Collection()
         found.function(function)
-        # Loops over tuples of one kind are what the interpreter does fastest, and launches ask each time.
-        self._functions = tuple(found.functions)
-        self._items = tuple(found.items)
-        self._cells = tuple(found.cells)
-        self._absent = tuple(found.absent)
-        self._others = tuple(found.others)
+        self.hold = _comparison(found)
 
-    def hold(self) -> bool:
-        """Whether each value is still what it was.  This is asked at every launch."""
-        try:
-            for function, code, defaults in self._functions:
-                if function.__code__ is not code or function.__defaults__ is not defaults:
-                    return False
-            for mapping, name, value in self._items:
-                now = mapping[name]
-                if now is not value and not _is_equal(now, value):
-                    return False
-            for cell, value in self._cells:
-                now = cell.cell_contents
-                if now is not value and not _is_equal(now, value):
-                    return False
-            for there, names in self._absent:
-                if not there.isdisjoint(names):
-                    return False
-            for read, owner, name, value in self._others:
-                now = read(owner, name)
-                if now is not value and not _is_equal(now, value):
-                    return False
-        except (ValueError, KeyError, AttributeError):  # a variable, a global or an attribute was deleted
-            return False
-        return True
+
+def _comparison(found: _Collection) -> Callable[[], bool]:
+    """A function that is written for what was found: loops over it would take twice as long."""
+    names: dict[str, Any] = {"equal": _is_equal}
+    lines: list[str] = []
+
+    def named(*values: Any) -> list[str]:
+        made = [f"k{len(names) + place}" for place in range(len(values))]
+        names.update(zip(made, values, strict=True))
+        return made
+
+    def same(read: str, value: str) -> str:
+        return f"(now := {read}) is {value} or equal(now, {value})"
+
+    for function, code, defaults in found.functions:
+        f, c, d = named(function, code, defaults)
+        lines.append(f"{f}.__code__ is {c} and {f}.__defaults__ is {d}")
+    for mapping, name, value in found.items:
+        m, n, v = named(mapping, name, value)
+        lines.append(same(f"{m}[{n}]", v))
+    for cell, value in found.cells:
+        c, v = named(cell, value)
+        lines.append(same(f"{c}.cell_contents", v))
+    for there, absent in found.absent:
+        t, a = named(there, absent)
+        lines.append(f"{t}.isdisjoint({a})")
+    for read, owner, name, value in found.others:
+        r, o, n, v = named(read, owner, name, value)
+        lines.append(same(f"{r}({o}, {n})", v))
+    text = [
+        "def hold():",
+        "    try:",
+        *(f"        if not ({line}): return False" for line in lines),
+        "        return True",
+        "    except (ValueError, KeyError, AttributeError):",  # a variable, a global or an attribute was deleted
+        "        return False",
+    ]
+    exec("\n".join(text), names)  # of texts of this module alone; values are named, not written
+    hold: Callable[[], bool] = names["hold"]
+    return hold
 
 
 def _is_equal(now: Any, value: Any) -> bool:

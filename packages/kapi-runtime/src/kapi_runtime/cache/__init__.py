@@ -141,7 +141,7 @@ def load(key: str, read_module: Callable[[bytes, str], KernelModule]) -> KernelM
 
 
 def load_bytes(key: str) -> bytes | None:
-    """Return the bytes that are kept under a key, or None; nobody has checked them."""
+    """Return the bytes that are kept under a key, unchecked, or None."""
     if not is_on():
         return None
     try:
@@ -155,7 +155,7 @@ def load_bytes(key: str) -> bytes | None:
 
 
 def store(key: str, module: KernelModule, write_module: Callable[[Any, str], bytes]) -> None:
-    """Keep a module under a key; whatever stands in the way is only noted.
+    """Keep a module under a key; a failure is noted, and not raised.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def store(key: str, module: KernelModule, write_module: Callable[[Any, str], byt
 
 
 def store_bytes(key: str, data: bytes, what: str = "code of a kernel") -> None:
-    """Keep bytes under a key; whatever stands in the way is only noted, by the name of what they are."""
+    """Keep bytes under a key; a failure is noted under the name of their kind, and not raised."""
     if not is_on():
         return
     try:
@@ -190,7 +190,7 @@ def store_bytes(key: str, data: bytes, what: str = "code of a kernel") -> None:
 
 
 def drop(key: str, why: str) -> None:
-    """Remove the module that is kept under a key: it is whole, and yet no driver's.
+    """Remove the module that is kept under a key, since a driver refuses it though its file is whole.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def drop(key: str, why: str) -> None:
 
 
 def note_unknown(kernel: str, what: str) -> None:
-    """Note that a kernel uses something without a plain description, and is not kept."""
+    """Note that a kernel is not kept, because it uses a value that has no plain description."""
     with _lock:
         _counts["unknown"] += 1
     _note(f"kernel `{kernel}` is not kept: it uses {what}")

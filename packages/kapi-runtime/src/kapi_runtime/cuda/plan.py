@@ -14,7 +14,7 @@ import ctypes
 import struct
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import prod
 from typing import Any
@@ -23,11 +23,12 @@ from kapi_ptx import PtxModule
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import CudaDevice
 from kapi_runtime.cuda.memory.arrays import cuda_fields, library_of
+from kapi_runtime.cuda.native.cupy_arrays import cupy_reader
 from kapi_runtime.cuda.native.structures import CudaLaunch
-from kapi_runtime.cuda.native.submission import cu_launch_kernel, sender
+from kapi_runtime.cuda.native.submission import cu_launch_kernel, native_functions
 from kapi_runtime.cuda.programs.program import CudaKernel
 from kapi_runtime.cuda.queues.events import wait_on_stream
-from kapi_runtime.cuda.queues.keep_alive import PlannedLaunch, timeline_of
+from kapi_runtime.cuda.queues.keep_alive import LOOK_AFTER, PlannedLaunch, timeline_of
 from kapi_runtime.cuda.queues.launch_events import native_events
 from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.cuda.submission import grid_of, shared_bytes
@@ -36,6 +37,9 @@ from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language.usm_fields import ArrayFields
 
 __all__ = ["CudaPlan", "make_plan"]
+
+_LIGHT, _LOOK_SELDOM = 1 << 20, 64
+"""Launches of fewer bytes are many where they cost anything; to hold four times as many of them is little."""
 
 _NUMBERS = (bool, int, float, complex)
 _OTHER_CONTEXT = (201, 400)  # the driver's codes where another context, or none, is current
@@ -54,7 +58,21 @@ class CudaPlan:
         Packs the arguments for `send`; False if they are not the plan's.
     """
 
-    __slots__ = ("_buffer", "_lock", "_native", "_plain", "_pointers", "_timeline", "_words", "kernel", "pack", "queue")
+    __slots__ = (
+        *(
+            "_buffer",
+            "_lock",
+            "_look_after",
+            "_native",
+            "_plain",
+            "_pointers",
+            "_read",
+            "_remake",
+            "_timeline",
+            "_words",
+        ),
+        *("kernel", "pack", "queue"),
+    )
 
     def __init__(
         self,
@@ -62,12 +80,16 @@ class CudaPlan:
         queue: CudaQueue,
         buffer: Any,
         pack: Callable[[tuple[Any, ...]], bool],
+        remake: Callable[[tuple[Any, ...], Callable[..., bool]], Callable[[tuple[Any, ...]], bool] | None],
         grid: tuple[int, ...],
         size: int,
         shared: int,
         at_once: bool,
+        look_after: int,
     ) -> None:
         self.kernel, self.queue, self.pack = kernel, queue, pack
+        self._remake, self._look_after = remake, look_after
+        self._read: Callable[..., bool] | None = None
         self._buffer = buffer
         self._pointers = (ctypes.c_void_p * 1)(ctypes.addressof(buffer))
         function, parameters = kernel.function_for(size).native, ctypes.addressof(self._pointers)
@@ -97,9 +119,18 @@ class CudaPlan:
 
     def _choose(self, at_once: bool) -> None:
         """Put native code in the place of cuda.bindings for the launches to come, if it can be had."""
-        send = sender(at_once) if self._words.cu_launch_kernel else None
-        if send is not None:
+        functions = native_functions(at_once) if self._words.cu_launch_kernel else None
+        if functions is not None:
+            send, self._read = functions
             self._native = partial(send, ctypes.addressof(self._words))
+
+    def _pack_natively(self, given: tuple[Any, ...]) -> None:
+        """Let native code look at the arrays from now on, if it packs what was packed just now."""
+        assert self._read is not None
+        made, packed = self._remake(given, self._read), bytes(self._buffer)
+        self._read = None
+        if made is not None and made(given) and bytes(self._buffer) == packed:
+            self.pack = made
 
     def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[PlannedLaunch, PlannedLaunch] | None:
         """Launch with these arguments after these events, and return the host event and the device event.
@@ -110,7 +141,11 @@ class CudaPlan:
         if not self._lock.acquire(False):
             return None
         try:
-            return self.send(given, before) if self.pack(given) else None
+            if not self.pack(given):
+                return None
+            if self._read is not None:
+                self._pack_natively(given)
+            return self.send(given, before)
         finally:
             self._lock.release()
 
@@ -133,7 +168,7 @@ class CudaPlan:
                 code = self._launch()
             if code:
                 return None
-        event = self._timeline.add(owners)
+        event = self._timeline.add(owners, self._look_after)
         return event, event
 
 
@@ -167,7 +202,7 @@ def make_plan(
     if module is None or queue.others or not queue.stream.is_lasting or len(given) != len(module.parameters):
         return None
     buffer = (ctypes.c_char * len(packed)).from_buffer_copy(packed)
-    pack = _packing(module, queue, given, buffer)
+    pack = _packing(module, queue, given, buffer, None)
     if pack is None:
         return None
     for field in module.layout.fields:
@@ -181,11 +216,23 @@ def make_plan(
         queue,
         buffer,
         pack,
+        lambda its, read: _packing(module, queue, its, buffer, read),
         grid_of(global_range, local_range),
         prod(local_range),
         shared_bytes(kernel, accessors),
         at_once,
+        _LOOK_SELDOM if _nbytes(module, given) < _LIGHT else LOOK_AFTER,
     )
+
+
+def _nbytes(module: PtxModule, given: tuple[Any, ...]) -> int:
+    """Bytes of the arrays of a launch."""
+    arrays = [
+        cuda_fields(value)
+        for parameter, value in zip(module.parameters, given, strict=True)
+        if parameter.kind == "array"
+    ]
+    return sum(prod(fields.shape) * fields.dtype.itemsize for fields in arrays if fields is not None)
 
 
 class _Source:
@@ -204,12 +251,18 @@ class _Source:
 
 
 def _packing(
-    module: PtxModule, queue: CudaQueue, given: tuple[Any, ...], buffer: Any
+    module: PtxModule,
+    queue: CudaQueue,
+    given: tuple[Any, ...],
+    buffer: Any,
+    read_natively: Callable[..., bool] | None,
 ) -> Callable[[tuple[Any, ...]], bool] | None:
+    """The function that packs arguments like these; with `read_natively`, None where native code reads no array."""
     source = _Source()
     words = memoryview(buffer).cast("B").cast("Q")
     source.names["words"] = words
     arrays: list[tuple[int, ArrayFields, bool]] = []
+    places: list[int] = []
     libraries: set[str] = set()
     offsets = {each.name: module.layout.places(each.name) for each in module.parameters}
     for index, (parameter, value) in enumerate(zip(module.parameters, given, strict=True)):
@@ -221,8 +274,10 @@ def _packing(
             assert fields is not None  # it was launched with
             libraries.add(library_of(value))
             arrays.append((index, fields, parameter.is_written))
-            read(source, index, value, fields)
-            source.stores.append(f"words[{offsets[parameter.name][0].offset // 8}] = p{index}")
+            places.append(offsets[parameter.name][0].offset)
+            if read_natively is None:
+                read(source, index, value, fields)
+                source.stores.append(f"words[{places[-1] // 8}] = p{index}")
         elif parameter.kind == "local":
             source.tests.append(f"a{index} == {source.name(value)}")
         elif not _number(source, index, value, offsets[parameter.name], buffer):
@@ -231,7 +286,24 @@ def _packing(
         return None  # where it goes is asked of the `device_context`
     for library in libraries:
         source.tests.append(f"{_stream(source, library, queue.device.ordinal)} == {queue.handle}")
-    _apart(source, arrays, module.target.reads_apart)
+    pairs = list(_pairs(arrays, module.target.reads_apart))
+    if read_natively is None:
+        _apart(source, pairs)
+        return _function(source, len(given))
+    if libraries != {"cupy"}:
+        return None
+    start = ctypes.addressof(buffer)
+    order = {index: position for position, (index, _, _) in enumerate(arrays)}
+    reader = cupy_reader(
+        read_natively,
+        [given[index] for index, _, _ in arrays],
+        [start + place for place in places],
+        [(order[i], order[j], one, other, may_be_one) for i, j, one, other, may_be_one in pairs],
+        queue.device.ordinal,
+    )
+    if reader is None:
+        return None
+    source.tests.append(f"{source.name(reader)}({', '.join(f'a{index}' for index in order)})")
     return _function(source, len(given))
 
 
@@ -273,7 +345,7 @@ def _read_torch(source: _Source, index: int, value: Any, fields: ArrayFields) ->
         f"{a}.stride() == {source.name(value.stride())}",
         f"{a}.dtype is {source.name(value.dtype)}",
         f"{a}.get_device() == {fields.owner.ordinal}",
-        f"not ({a}.requires_grad or {a}.is_neg() or {a}.is_conj())",
+        f"not ({a}.requires_grad or {a}.is_neg(){f' or {a}.is_conj()' if fields.dtype.kind == 'c' else ''})",
         f"(p{index} := {a}.data_ptr()) % {fields.dtype.itemsize} == 0",
     ]
 
@@ -306,24 +378,33 @@ def _number(source: _Source, index: int, value: Any, places: Sequence[Any], buff
     return True
 
 
-def _apart(source: _Source, arrays: Sequence[tuple[int, ArrayFields, bool]], reads_apart: bool) -> None:
-    """Let arrays be one view or apart, if one of them is written; what interlocks goes the long way.
+def _pairs(
+    arrays: Sequence[tuple[int, ArrayFields, bool]], reads_apart: bool
+) -> Iterator[tuple[int, int, tuple[int, int], tuple[int, int], bool]]:
+    """The pairs of arrays that must be one view or apart, since one of them is written; what interlocks is neither.
 
-    With `reads_apart`, the module takes for granted that what is only read is no view of what is written.
+    Of each pair, the two arguments, from where to where each reaches beyond its own address, and whether they may be
+    one view. With `reads_apart`, the module takes for granted that what is only read is no view of what is written.
     """
     for place, (i, one, writes_one) in enumerate(arrays):
         for j, other, writes_other in arrays[place + 1 :]:
             if not (writes_one or writes_other) or 0 in one.shape or 0 in other.shape:
                 continue
-            (low, high), (low_other, high_other) = (
-                tuple(end - fields.pointer for end in fields.span) for fields in (one, other)
+            reach, other_reach = (
+                (fields.span[0] - fields.pointer, fields.span[1] - fields.pointer) for fields in (one, other)
             )
-            tests = [f"p{i} + {high} <= p{j} + {low_other}", f"p{j} + {high_other} <= p{i} + {low}"]
             is_alike = (one.shape, one.strides, one.dtype.itemsize) == (
                 other.shape,
                 other.strides,
                 other.dtype.itemsize,
             )
-            if is_alike and (writes_one == writes_other or not reads_apart):
-                tests.append(f"p{i} == p{j}")
-            source.tests.append(" or ".join(tests))
+            yield i, j, reach, other_reach, is_alike and (writes_one == writes_other or not reads_apart)
+
+
+def _apart(source: _Source, pairs: Sequence[tuple[int, int, tuple[int, int], tuple[int, int], bool]]) -> None:
+    """Let the arrays of each pair be as `_pairs` says."""
+    for i, j, (low, high), (low_other, high_other), may_be_one in pairs:
+        tests = [f"p{i} + {high} <= p{j} + {low_other}", f"p{j} + {high_other} <= p{i} + {low}"]
+        if may_be_one:
+            tests.append(f"p{i} == p{j}")
+        source.tests.append(" or ".join(tests))

@@ -41,7 +41,7 @@ from kapi_runtime.platform.interface import (
     Times,
 )
 from kapi_runtime.platform.placement import other_target_error
-from kapi_sim.errors import DeviceNotFoundError, DriverError, KernelLaunchError
+from kapi_sim.errors import DeviceNotFoundError, DriverError, KernelLaunchError, message_of
 from kapi_sim.language.usm_fields import ArrayFields
 from kapi_sim.shown import shown
 
@@ -102,7 +102,7 @@ class CudaPlatform(Platform):
         try:
             found = all_devices()
         except (DeviceNotFoundError, DriverError) as error:
-            return str(error)
+            return message_of(error)
         names = ", ".join(map(describe_device, found)) or "none"
         return f"a CUDA device must have compute capability 7.5 or more, got {names}"
 

@@ -83,7 +83,7 @@ def diagnose() -> Diagnosis:
 
 
 def doctor() -> bool:
-    """Print devices, versions, settings, and each problem with its cure; raises for none of them.
+    """Print devices, versions, settings, and each problem with its cure; never raises.
 
     Returns
     -------

@@ -152,7 +152,7 @@ def current_context(device: Any = None) -> Context:
 
 
 def require_context(function: _Function) -> _Function:
-    """Decorate a function that needs a device: the one that is current when it is called stays so until it returns.
+    """Decorate a function: the device that is current at its call stays current until it returns.
 
     Parameters
     ----------

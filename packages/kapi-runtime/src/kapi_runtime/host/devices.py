@@ -110,7 +110,7 @@ devices = DeviceList()
 
 
 def default_device() -> Any:
-    """Return the device that is used where nothing says otherwise.
+    """Return the device of programs that name none.
 
     Raises
     ------

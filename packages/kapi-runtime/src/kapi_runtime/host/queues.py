@@ -19,7 +19,7 @@ __all__ = ["default_queue", "external_queue", "known_queue", "queue"]
 
 
 def default_queue(device: Any = None) -> Any:
-    """Return the queue that arrays made on a device without naming a queue live on.
+    """Return the default queue of a device: arrays that are made without a queue belong to it.
 
     On SYCL that is dpctl's and dpnp's default, out-of-order; a sub-device has one as well.
 
@@ -96,7 +96,7 @@ def known_queue(source: Any) -> tuple[Platform, Any] | None:
 
 
 def external_queue(source: Any) -> Any:
-    """Take a queue that somebody else made.
+    """Return another library's queue as one of kapi's.
 
     Parameters
     ----------

@@ -148,7 +148,7 @@ def simulation(
 
 @contextmanager
 def trace(limit: int = 100_000) -> Iterator[DeviceTrace]:
-    """Run the launches inside a ``with`` block on their device, of which nothing is recorded.
+    """Run the launches inside a ``with`` block on their device, without a record of accesses.
 
     Parameters
     ----------

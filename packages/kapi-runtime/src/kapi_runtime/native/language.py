@@ -12,7 +12,20 @@ from typing import Any
 
 from kapi_runtime._numba_compat import ExternalFunction, NativeCompiler, Record, call_pointer, intrinsic, njit, types
 
-__all__ = ["address", "at", "c_function", "c_pointer", "double", "int32", "native", "octets", "reals", "uint8", "words"]
+__all__ = [
+    "address",
+    "at",
+    "c_function",
+    "c_pointer",
+    "double",
+    "elements",
+    "int32",
+    "native",
+    "octets",
+    "reals",
+    "uint8",
+    "words",
+]
 
 address = types.intp
 """The type of addresses, sizes and all other words."""

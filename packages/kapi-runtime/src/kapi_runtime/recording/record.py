@@ -128,7 +128,7 @@ _switch = threading.Lock()
 
 
 def profile_start() -> Recording:
-    """Start to record every launch and copy that kapi makes, in all threads, until `profile_stop`.
+    """Record every launch and copy of kapi, in all threads, until `profile_stop`.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def profile_start() -> Recording:
 
 
 def profile_stop() -> Recording:
-    """Stop to record, and return what was recorded; waits for it to be done.
+    """Stop the recording, wait for its work to be done, and return it.
 
     Raises
     ------

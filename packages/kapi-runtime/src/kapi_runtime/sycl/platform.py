@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -149,6 +150,9 @@ class SyclPlatform(Platform):
         from kapi_runtime.sycl.devices.targets import target_of
 
         return target_of(device)
+
+    def launch_target(self, device: Any, is_small: bool, reads_apart: bool) -> SpirvTarget:
+        return dataclasses.replace(self.target_of(device), reads_apart=reads_apart)
 
     def compile(
         self, function: Callable[..., Any], signature: tuple[Any, ...], target: Target, options: KernelOptions

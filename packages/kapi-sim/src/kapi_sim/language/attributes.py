@@ -145,9 +145,13 @@ def bound_names(function: ast.FunctionDef | ast.Lambda) -> set[str]:
     foreign: set[str] = set()
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                names.add(node.id)
+            continue
+        if isinstance(node, ast.Constant):
+            continue
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
             names |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             foreign |= set(node.names)

@@ -83,7 +83,7 @@ def simulation(
     spin_limit: int = 1_000_000,
     uninitialised: Iterable[Any] = (),
 ) -> Iterator[Report]:
-    """Govern the launches inside a ``with`` block, and report on them.
+    """Control the launches inside a ``with`` block, and report on them.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from kapi_sim.codes import CODES
 from kapi_sim.errors import KapiError, KernelCompilationError
 
-__all__ = ["Message", "Raised", "collecting", "raises", "read_messages", "write_messages"]
+__all__ = ["Message", "Raised", "changing", "collecting", "raises", "read_messages", "write_messages"]
 
 SNAPSHOT = Path("snapshots", "messages.txt")
 """Where the messages stand, from the folder of the tests."""
@@ -138,13 +138,28 @@ _CHANGING = (
     (r"(?:[\w.+-]*[\\/])*(?:[\w.+-]+\.py|<[\w -]+>):\d+", "FILE:LINE"),
     (r"(?:(?<=[\s`'\"(])|^)(?:/[\w.+-]+){2,}/?", "PATH"),
     (r"\b(lines?) \d+(?:, \d+)*(?: and (?:line )?\d+)?", r"\1 LINE"),
-    (r"\b0x[0-9a-fA-F]{6,}", "ADDRESS"),
+    (r"\b0x[0-9a-fA-F]{3,}", "ADDRESS"),
 )
 """What a message names that changes from run to run, or where a test is moved."""
 
+_of_the_machine: list[tuple[str, str]] = []
+
+
+def changing(pattern: str, word: str) -> None:
+    """Let messages be compared with a word in the place of what is another on each machine, such as a device's name.
+
+    Parameters
+    ----------
+    pattern : str
+        A regular expression.
+    word : str
+        What stands in the snapshot; it may name groups of the pattern.
+    """
+    _of_the_machine.append((pattern, word))
+
 
 def _stable(text: str) -> str:
-    for pattern, word in _CHANGING:
+    for pattern, word in (*_of_the_machine, *_CHANGING):
         text = re.sub(pattern, word, text, flags=re.MULTILINE)
     return "\n".join(line.rstrip() for line in text.splitlines())
 

@@ -9,17 +9,21 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from .aliases import ALIASING, tell_apart
 from .bools import choose_floats, misused_bools
 from .conversions import write_out_conversions
 from .counters import hide_first_zeros
+from .early_reads import read_early
 from .linear_groups import inline_all, linear_groups
 from .live_outs import copy_live_outs
+from .narrowing import narrow_counters
 from .negations import hide_negations
 from .powers import name_ldexp
 from .products import name_products
 from .recurrences import break_recurrences
 from .remainders import name_remainders
 from .round_trips import keep_round_trips
+from .signs import hide_zeros_of_negatives
 from .unknowns import define_unknowns
 from .unswitching import keep_conditions_in_loops
 from .validation import forbidden_constructs
@@ -55,9 +59,10 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return text, problems
-    text = keep_conditions_in_loops(copy_live_outs(text))
+    text = narrow_counters(read_early(text, request["reads_apart"]))
+    text = hide_zeros_of_negatives(keep_conditions_in_loops(copy_live_outs(text)))
     text = hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text))))
-    return define_unknowns(text), []
+    return tell_apart(define_unknowns(text), request["reads_apart"] and ALIASING in request["extensions"]), []
 
 
 def emit(machine: Any, text: str) -> bytes:

@@ -11,6 +11,8 @@ _CALL = re.compile(
     r"(half|float|double) (?:noundef )?([^)]+)\).*$"
 )
 _DECLARATION = re.compile(r"^declare .*@llvm\.fpto[su]i\.sat\.")
+_NARROWED = re.compile(r"^  (\S+) = trunc i32 (\S+) to i8$")
+_WIDENED = re.compile(r"^  (\S+) = zext (?:nneg )?i8 (\S+) to i16$")
 _FUNCTIONS = {"llvm.fabs.f32": "float", "llvm.floor.f64": "double", "llvm.trunc.f64": "double"}
 _TYPE = {"16": "half", "32": "float", "64": "double"}
 
@@ -31,11 +33,29 @@ def write_out_conversions(text: str) -> str:
             lines += _Conversion(result, int(width), letter == "s").code(_TYPE[source], value)
         elif not _DECLARATION.match(line):
             lines.append(line)
+    lines = _widened(lines)
     for function, type_ in _FUNCTIONS.items():
         is_used = any(f" @{function}(" in line for line in lines)
         if is_used and not any(line.startswith("declare") and f" @{function}(" in line for line in lines):
             lines.append(f"declare {type_} @{function}({type_}) nounwind memory(none)")
     return "\n".join(lines)
+
+
+def _widened(lines: list[str]) -> list[str]:
+    """The lines, with no `zext` to 16 bits of what was narrowed to 8.
+
+    LLVM's SPIR-V back end (22) makes one operation of the two, over an operand of 32 bits where the result has 16.
+    """
+    narrowed = {found[1]: found[2] for line in lines if (found := _NARROWED.match(line))}
+    result: list[str] = []
+    for line in lines:
+        found = _WIDENED.match(line)
+        if found and found[2] in narrowed:
+            name = f'{found[1][:-1]}.half"' if found[1].endswith('"') else f"{found[1]}.half"
+            result += [f"  {name} = trunc i32 {narrowed[found[2]]} to i16", f"  {found[1]} = and i16 {name}, 255"]
+        else:
+            result.append(line)
+    return result
 
 
 class _Conversion:

@@ -9,17 +9,19 @@ from kapi_runtime.cuda.devices import driver
 from kapi_runtime.native.loading import NativeLibrary, Worth, python_addresses
 from kapi_runtime.platform.whole import done_whole
 
-__all__ = ["cu_launch_kernel", "sender", "why_not"]
+__all__ = ["cu_launch_kernel", "native_functions", "why_not"]
 
 _SINCE = 11000  # CUDA 11.0: older drivers are not supported
-_PYTHON = ("PyEval_RestoreThread", "PyEval_SaveThread", "PyLong_AsVoidPtr", "PyLong_FromLong")
+_PYTHON = ("PyBool_FromLong", "PyEval_RestoreThread", "PyEval_SaveThread", "PyLong_AsVoidPtr", "PyLong_FromLong")
 
-_made: list[Callable[[int], int] | None] = []
+_made: list[tuple[Callable[[int], int], Callable[..., bool]] | None] = []
 _reason = ""
 
 
-def sender(at_once: bool = False) -> Callable[[int], int] | None:
-    """Return the function that launches what is at an address, or None if it cannot be had or is not worth it yet.
+def native_functions(at_once: bool = False) -> tuple[Callable[[int], int], Callable[..., bool]] | None:
+    """Return what launches what is at an address, and what reads CuPy's arrays by the table at an address.
+
+    None if they cannot be had or are not worth it yet.
 
     Parameters
     ----------
@@ -51,17 +53,20 @@ def cu_launch_kernel() -> int:
 
 def _make_once() -> None:
     global _reason
-    made: Callable[[int], int] | None = None
+    made: tuple[Callable[[int], int], Callable[..., bool]] | None = None
     _reason = why_not()
     if not _reason:
         try:
-            (made,) = _library.load(("send",), None)
+            send, read = _library.load(("send", "read_cupy"), None)
+            made = send, read
         except Exception as error:  # whatever it is, the plain way gives the same results
             _reason = f"{type(error).__name__}: {error}"
     _made.append(made)
 
 
 _library = NativeLibrary(
-    "kapi_runtime.cuda.native.launching", ("kapi_runtime.cuda.native.structures",), python_addresses(_PYTHON)
+    "kapi_runtime.cuda.native.launching",
+    ("kapi_runtime.cuda.native.structures", "kapi_sim.language.usm_structures"),
+    python_addresses(_PYTHON),
 )
 _worth = Worth(lambda: _library.is_kept)

@@ -23,9 +23,10 @@ from kapi_runtime.platform.handles import EventStatus, HostEvent
 if TYPE_CHECKING:
     from kapi_runtime.cuda.queues.queue import CudaQueue
 
-__all__ = ["PlannedLaunch", "Timeline", "finish", "in_flight", "keep", "release", "timeline_of"]
+__all__ = ["LOOK_AFTER", "PlannedLaunch", "Timeline", "finish", "in_flight", "keep", "release", "timeline_of"]
 
-_LOOK_AFTER = 16  # launches on one queue, after which those that are done are let go
+LOOK_AFTER = 16
+"""Launches on one queue, after which those that are done are let go."""
 
 _lock = threading.Lock()
 _pending: dict[CudaQueue, deque[tuple[CudaEvent, Any]]] = {}
@@ -54,14 +55,17 @@ class Timeline:
         self._marks: deque[tuple[int, CudaEvent]] = deque()
         self._lock = threading.Lock()
 
-    def add(self, owners: Any) -> PlannedLaunch:
-        """Hold what the launch uses that was submitted just now, and return its event."""
+    def add(self, owners: Any, look_after: int = LOOK_AFTER) -> PlannedLaunch:
+        """Hold what the launch uses that was submitted just now, and return its event.
+
+        Each so many launches, those that are done are let go.
+        """
         # Numbered after it was submitted: an event that is set later is after all launches up to the number.
         number = next(self._numbers)
         self._launches.append((number, owners))
         if not self.is_held:
             hold_timeline(self)
-        if number % _LOOK_AFTER == _LOOK_AFTER - 1:
+        if number % look_after == look_after - 1:
             self.mark(number)
             self.tidy()
         return PlannedLaunch(self, number)
@@ -178,7 +182,7 @@ def keep(queue: CudaQueue, event: CudaEvent, owners: Any) -> None:
         if launches is None:
             launches = _pending[queue] = deque()
         launches.append((event, owners))
-        if len(launches) % _LOOK_AFTER == 0:
+        if len(launches) % LOOK_AFTER == 0:
             done = _take_first(launches)
     # Owners are destroyed here, without the lock: their destructors may launch, or free memory of the device.
     del done

@@ -7,11 +7,13 @@ from typing import Any
 
 from kapi_runtime.sycl.devices.opencl import OpenclDevice, OpenclError, opencl_device
 from kapi_spirv import SpirvTarget
+from kapi_spirv.target import ALIASING
 
 __all__ = ["target_of"]
 
 # Intel's drivers do not announce all extensions that they take. Without the first they contract nothing; the second is
 # what Intel's own SYCL compiler makes of products and bitwise operations over groups, so all that SYCL serves have it.
+# The CPU's takes what is said of arrays that share no memory, too; whether those of GPUs do was not tried.
 _INTEL_EXTENSIONS = ("SPV_INTEL_fp_fast_math_mode", "SPV_KHR_uniform_group_instructions")
 
 _IL_VERSION, _EXTENSIONS = 0x105B, 0x1030
@@ -48,7 +50,7 @@ def target_of(device: Any) -> SpirvTarget:
     adds, compares = _float_atomics(known) if known else ((), ())
     return SpirvTarget(
         version="1.3" if known and _has_shuffles(known) else "1.2",
-        extensions=_INTEL_EXTENSIONS if "intel" in device.vendor.lower() else (),
+        extensions=_extensions(device),
         has_fp64=device.has_aspect_fp64,
         has_fp16=device.has_aspect_fp16,
         has_atomic64=device.has_aspect_atomic64,
@@ -56,6 +58,12 @@ def target_of(device: Any) -> SpirvTarget:
         float_atomic_min_max=compares,
         sub_group_sizes=tuple(sorted(device.sub_group_sizes)),
     )
+
+
+def _extensions(device: Any) -> tuple[str, ...]:
+    if "intel" not in device.vendor.lower():
+        return ()
+    return (*_INTEL_EXTENSIONS, ALIASING) if device.is_cpu else _INTEL_EXTENSIONS
 
 
 def _float_atomics(known: OpenclDevice) -> tuple[tuple[int, ...], tuple[int, ...]]:

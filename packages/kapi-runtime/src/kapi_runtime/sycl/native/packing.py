@@ -128,12 +128,16 @@ def pack_number(plan: Any, row: Any, value: Any) -> Any:
 
 @native
 def are_apart(plan: Any) -> Any:
-    """Whether each array that the kernel writes is the same view as another one, or between other addresses."""
+    """Whether each array that the kernel writes lies between other addresses, or may be another one's view and is."""
     for index in range(plan.pair_count):
         pair = pair_at(plan.pairs + index * PAIR)
         one, other = row_at(pair.first), row_at(pair.second)
-        if not may_share(one.low, one.high, other.low, other.high) or is_one_view(plan, one, other):
+        if not may_share(one.low, one.high, other.low, other.high):
             continue
+        if is_one_view(plan, one, other):
+            if pair.may_be_one:
+                continue
+            return False
         if not are_interlocking(plan, one, other):
             return False
     return True

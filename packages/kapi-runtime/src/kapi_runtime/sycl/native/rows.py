@@ -69,8 +69,9 @@ def pair_rows(module: SpirvModule, rows: Sequence[Row]) -> list[Pair]:
         for row, parameter in zip(leaves, module.parameters, strict=True)
         if parameter.kind == "array"
     ]
+    reads_apart = module.target.reads_apart
     return [
-        Pair(ctypes.addressof(row), ctypes.addressof(other))
+        Pair(ctypes.addressof(row), ctypes.addressof(other), is_written == is_other_written or not reads_apart)
         for (row, is_written), (other, is_other_written) in combinations(arrays, 2)
         if is_written or is_other_written
     ]

@@ -108,6 +108,10 @@ class Row(ctypes.Structure):
 
 
 class Pair(ctypes.Structure):
-    """Two arrays, of which the kernel writes one: they must be one view, or apart."""
+    """Two arrays, of which the kernel writes one: they must be apart, or one view where its code lets them."""
 
-    _fields_ = (("first", ctypes.c_void_p), ("second", ctypes.c_void_p))  # rows
+    _fields_ = (
+        ("first", ctypes.c_void_p),  # rows
+        ("second", ctypes.c_void_p),
+        ("may_be_one", ctypes.c_ssize_t),
+    )

@@ -47,7 +47,7 @@ _KERNEL_KINDS = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8)
 
 
 class MemoryScope(enum.IntEnum):
-    """Who sees the memory operations that a fence or an atomic orders, from few to all."""
+    """The work-items that see the memory operations which a fence or an atomic orders, from few to all."""
 
     WORK_ITEM = 0
     SUB_GROUP = 1
@@ -99,6 +99,7 @@ def constant_layout(owner: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...]
     DtypeError
         If kernels do not know the dtype.
     """
+    __tracebackhide__ = True
     given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     requirement = f"shape of {owner} must be one to six integers of at least 1, got {shown(shape)}"
     try:
@@ -121,7 +122,7 @@ def constant_layout(owner: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...]
 
 
 class LocalAccessor:
-    """Local memory to be given to each work-group, as an argument of a launch.
+    """Local memory for each work-group, passed as an argument of a launch.
 
     In the kernel the parameter is the group's own array, shared by its work-items.  It starts
     uninitialised for every group.
@@ -154,6 +155,7 @@ class LocalAccessor:
     __slots__ = ("_dtype", "_shape")
 
     def __init__(self, shape: Any, dtype: Any) -> None:
+        __tracebackhide__ = True  # pytest shows the user's line, not this
         self._shape, self._dtype = constant_layout("a LocalAccessor", shape, dtype)
 
     @property

@@ -12,9 +12,17 @@ from kapi_sim import AddressSpace, DeviceFunction
 from kapi_sim.language.syntax import PARAMETERS_OF_FUNCTION
 from kapi_types._numba_compat import templates, types
 from kapi_types.arrays import ArrayType
-from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, NoKernelValueError, spell_type
+from kapi_types.kernel_typing.problems.problems import (
+    KernelTypeProblem,
+    NoKernelValueError,
+    ProblemsFound,
+    spell_type,
+)
 
 __all__ = ["holds_private_array", "DeviceFunctionType", "python_function"]
+
+_LIBRARY = "kapi_types.kernel_typing.library."
+"""Of functions here, whose lines say nothing to the author of a kernel: what they refuse is the call."""
 
 
 def python_function(value: object) -> FunctionType | None:
@@ -64,7 +72,16 @@ class DeviceFunctionType(types.Callable, types.Opaque):
             bound.arguments[name] if name in bound.arguments else self._type_of_default(context, name)
             for name in self.parameters.parameters
         )
-        returned = context.type_device_function(self.function, types_)
+        try:
+            returned = context.type_device_function(self.function, types_)
+        except ProblemsFound:
+            if not self.function.__module__.startswith(_LIBRARY):
+                raise
+            given = ", ".join(map(spell_type, types_))
+            raise KernelTypeProblem(
+                "call-arguments",
+                f"{self.function.__name__.rstrip('_')}() does not take these arguments in a kernel: ({given})",
+            ) from None
         if holds_private_array(returned):
             raise KernelTypeProblem(
                 "private-array-returned",

@@ -276,10 +276,10 @@ def modf_weak(x):
 
 
 def spacing(x):
-    """Distance to the next number away from 0, with the sign of x."""
+    """Distance to the next number away from 0, with the sign of x; of either 0 it is above."""
     if not math.isfinite(x):
         return x - x
-    return np.nextafter(x, math.copysign(math.inf, x)) - x
+    return np.nextafter(x, math.inf if x >= 0 else -math.inf) - x
 
 
 def spacing_float16(x):

@@ -106,15 +106,24 @@ class _Inferred:
 class _Constraints(typeinfer.ConstraintNetwork):
     """Numba's constraint network, whose errors keep what caused them."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._calls: dict[int, Any] = {}  # of functions with problems of their own, by place
+
     def propagate(self, typeinfer: Any) -> list[Any]:
         found = []
-        for constraint in self.constraints:
+        for place, constraint in enumerate(self.constraints):
+            if place in self._calls:
+                found.append(self._calls[place])
+                continue
             try:
                 constraint(typeinfer)
-            except errors.TypingError as error:
+            except (errors.TypingError, ProblemsFound) as error:
                 located = errors.TypingError(str(error), loc=constraint.loc, highlighting=False)
                 located.__cause__ = error
                 found.append(located)
+                if isinstance(error, ProblemsFound):
+                    self._calls[place] = located
         return found
 
 

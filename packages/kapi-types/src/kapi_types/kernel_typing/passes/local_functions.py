@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Collection
+from types import CodeType
 from typing import Any
 
 from kapi_sim.errors import KernelProblem
@@ -31,6 +33,7 @@ class InlineLocalFunctions(InlineClosureLikes):
         blocks = state.func_ir.blocks.values()
         if not any(True for block in blocks for _ in block.find_exprs(op="make_function")):
             return False
+        _drop_uncalled(blocks)
         problems: list[KernelProblem] = []
         for block in blocks:
             for statement in list(block.find_insts(ir.Assign)):
@@ -41,6 +44,44 @@ class InlineLocalFunctions(InlineClosureLikes):
         if problems:
             raise ProblemsFound(problems)
         return bool(super().run_pass(state))
+
+
+def _drop_uncalled(blocks: Collection[Any]) -> None:
+    """Take out local functions that are never called, with the names that they have."""
+    assigned = [each for block in blocks for each in block.find_insts(ir.Assign)]
+    made = {each.target.name for each in assigned if getattr(each.value, "op", None) == "make_function"}
+    made |= {each.target.name for each in assigned if isinstance(each.value, ir.Var) and each.value.name in made}
+    made |= {
+        each.target.name
+        for each in assigned
+        if isinstance(each.value, ir.Const) and isinstance(each.value.value, CodeType)
+    }
+    while made:
+        used = {
+            variable.name
+            for block in blocks
+            for each in block.body
+            if not isinstance(each, ir.Del)
+            for variable in _read(each.value if isinstance(each, ir.Assign) else each)
+        }
+        unused = made - used
+        if not unused:
+            return
+        made -= unused
+        for block in blocks:
+            block.body = [
+                each
+                for each in block.body
+                if not (isinstance(each, ir.Assign) and each.target.name in unused)
+                and not (isinstance(each, ir.Del) and each.value in unused)
+            ]
+
+
+def _read(part: Any) -> list[Any]:
+    """The variables that a statement, or the value of an assignment, reads."""
+    if isinstance(part, ir.Var):
+        return [part]
+    return list(part.list_vars()) if hasattr(part, "list_vars") else []  # constants and arguments have none
 
 
 def _made_function(func_ir: Any, variable: Any) -> Any:

@@ -210,6 +210,11 @@ class RoundType(types.Callable, types.Opaque):
         super().__init__("function(round)")
 
     @property
+    def typing_key(self) -> Any:
+        """What it is called by in messages."""
+        return round
+
+    @property
     def key(self) -> Any:
         """The function: there is one."""
         return round

@@ -1,0 +1,142 @@
+"""CuPy's arrays for native code: where they keep what, and what those of a plan must be.
+
+CuPy publishes no C interface.  Where an array keeps shape, strides, dtype and data is therefore learned once, of arrays
+that are made for it and that differ in each, and is used for the very class of these arrays.  If anything is not found
+where it is expected, CuPy's arrays are read by their attributes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any
+
+from kapi_runtime.cuda.native.structures import CupyPair, CupyRow, CupyTable
+
+__all__ = ["cupy_reader", "learned_layout"]
+
+_WORD = 8
+_HEAD = 2 * _WORD  # what each object begins with
+_LOWEST = 1 << 16  # no address of memory is lower
+_DEVICE = 0x5A5A  # of memory that is never used
+
+
+def cupy_reader(
+    read: Callable[..., bool],
+    values: Sequence[Any],
+    places: Sequence[int],
+    pairs: Sequence[tuple[int, int, tuple[int, int], tuple[int, int], bool]],
+    ordinal: int,
+) -> Callable[..., bool] | None:
+    """Return what tells whether arrays are like these, and packs their addresses; None if CuPy cannot be read so.
+
+    Parameters
+    ----------
+    read : callable
+        The native function.
+    values : sequence of cupy.ndarray
+        Arrays of a launch.
+    places : sequence of int
+        Where the address of each is packed.
+    pairs : sequence of tuple
+        Pairs of arrays, one of them written: the position of each, from where to where each reaches beyond its own
+        address in bytes, and whether they may be one view.
+    ordinal : int
+        The device.
+    """
+    layout = learned_layout(type(values[0]))  # type: ignore[arg-type]  # classes are hashable
+    if layout is None or any(type(value) is not type(values[0]) for value in values):
+        return None
+    rows = (CupyRow * len(values))()
+    kept: list[Any] = [rows]
+    for row, value, place in zip(rows, values, places, strict=True):
+        words = ctypes.c_ssize_t * value.ndim
+        shape, strides = words(*value.shape), words(*value.strides)
+        kept += [shape, strides, value.dtype]
+        row.dtype, row.rank, row.itemsize, row.place = id(value.dtype), value.ndim, value.itemsize, place
+        row.shape, row.strides = ctypes.addressof(shape), ctypes.addressof(strides)
+    held = (CupyPair * max(1, len(pairs)))()
+    for pair, (i, j, (low, high), (other_low, other_high), may_be_one) in zip(held, pairs, strict=False):
+        pair.first, pair.second, pair.may_be_one = places[i], places[j], may_be_one
+        pair.first_low, pair.first_high, pair.second_low, pair.second_high = low, high, other_low, other_high
+    table = CupyTable(
+        count=len(values),
+        rows=ctypes.addressof(rows),
+        pair_count=len(pairs),
+        pairs=ctypes.addressof(held),
+        array_type=id(type(values[0])),
+        pointer_type=id(type(values[0].data)),
+        device=ordinal,
+        **layout,
+    )
+    reader = _Reader(read, ctypes.addressof(table))
+    reader.kept = (table, held, *kept)
+    return reader
+
+
+class _Reader(partial):  # type: ignore[type-arg]  # it is generic in stubs alone
+    """A native function with the address of its table, which it keeps alive."""
+
+    kept: tuple[Any, ...]
+
+
+@cache
+def learned_layout(array_type: type) -> dict[str, int] | None:
+    """Return the offsets of what a class of CuPy's arrays keeps, by the names of `CupyTable`; None if they are unknown.
+
+    Parameters
+    ----------
+    array_type : type
+        The class of an array.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None or array_type is not cupy.ndarray or not hasattr(array_type, "__pyx_vtable__"):
+        return None
+    try:
+        return _learned(cupy)
+    except Exception:  # whatever a version has changed, attributes serve
+        return None
+
+
+def _learned(cupy: Any) -> dict[str, int] | None:
+    room = ctypes.create_string_buffer(256)
+    memory = cupy.cuda.UnownedMemory(ctypes.addressof(room), 128, room, _DEVICE)
+    whole, later = (cupy.cuda.MemoryPointer(memory, offset) for offset in (0, 64))
+    probes = [
+        cupy.ndarray((2, 3, 5), "float32", memptr=whole),
+        cupy.ndarray((7, 2), "int16", memptr=later, strides=(8, 4)),
+        cupy.ndarray((4,), "complex128", memptr=whole, strides=(-16,)),
+    ]
+    layout = {
+        "shape_at": _place(probes, lambda probe, at: _vector(probe, at) == probe.shape),
+        "strides_at": _place(probes, lambda probe, at: _vector(probe, at) == probe.strides),
+        "dtype_at": _place(probes, lambda probe, at: _word(probe, at) == id(probe.dtype)),
+        "data_at": _place(probes, lambda probe, at: _word(probe, at) == id(probe.data)),
+        "address_at": _place([whole, later], lambda probe, at: _word(probe, at) == probe.ptr),
+        "device_at": _place([whole, later], lambda probe, at: _word(probe, at) & 0xFFFFFFFF == _DEVICE),
+    }
+    found = {name: at for name, at in layout.items() if at is not None}
+    return found if len(found) == len(layout) else None
+
+
+def _place(probes: Sequence[Any], is_there: Callable[[Any, int], bool]) -> int | None:
+    """The only offset at which all objects of a class have something."""
+    size = type(probes[0]).__basicsize__
+    found = [at for at in range(_HEAD, size - _WORD + 1, _WORD) if all(is_there(probe, at) for probe in probes)]
+    return found[0] if len(found) == 1 else None
+
+
+def _word(value: Any, at: int) -> int:
+    return int(ctypes.c_size_t.from_address(id(value) + at).value)
+
+
+def _vector(value: Any, at: int) -> tuple[int, ...] | None:
+    """The elements of a vector of C++ at an offset, if it can be one of as many words as the array has axes."""
+    if at + 3 * _WORD > type(value).__basicsize__:
+        return None
+    start, end, room = (_word(value, at + place * _WORD) for place in range(3))
+    if not (start > _LOWEST and start % _WORD == 0 and end - start == value.ndim * _WORD and room >= end):
+        return None
+    return tuple((ctypes.c_ssize_t * value.ndim).from_address(start))

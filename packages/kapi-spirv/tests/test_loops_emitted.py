@@ -1,0 +1,148 @@
+"""What is made of loops before the back end: narrow counters, elements that are read early, arrays that are apart."""
+
+from __future__ import annotations
+
+import llvmlite.binding as llvm
+import pytest
+
+from kapi_sim.language import KernelOptions
+from kapi_spirv import SpirvTarget, compile_kernel
+from kapi_spirv.emission.aliases import tell_apart
+from kapi_spirv.emission.early_reads import read_early
+from kapi_spirv.emission.narrowing import narrow_counters
+from kapi_spirv.target import ALIASING
+
+APART = SpirvTarget(extensions=(ALIASING,), reads_apart=True)
+
+COUNTER = """define void @f(ptr %p, i1 %more) {{
+entry:
+  br label %turn
+
+turn:
+  %k = phi i64 [ {start}, %entry ], [ %next, %turn ]
+  {use}
+  %next = add {flags}i64 %k, 1
+  %done = icmp eq i64 %{tested}, {end}
+  br i1 %done, label %end, label %turn
+
+end:
+  ret void
+}}
+"""
+
+
+def counter(start="0", use="", flags="nuw nsw ", tested="next", end="100"):
+    return COUNTER.format(start=start, use=use, flags=flags, tested=tested, end=end)
+
+
+@pytest.mark.parametrize(
+    ("use", "made"),
+    [
+        ("%u = trunc i64 %k to i32", "%u = add i32 %k, 0"),
+        ("%u = trunc nuw nsw i64 %k to i8", "%u = trunc i32 %k to i8"),
+        ("%u = uitofp nneg i64 %k to double", "%u = uitofp nneg i32 %k to double"),
+        ("%u = icmp samesign ult i64 %k, 7", "%u = icmp samesign ult i32 %k, 7"),
+    ],
+)
+def test_counter_of_known_ends_has_32_bits(use, made):
+    text = narrow_counters(counter(use=use))
+    assert made in text
+    assert "%k = phi i32 [ 0, %entry ], [ %next, %turn ]" in text
+    assert "%next = add nuw nsw i32 %k, 1" in text
+    assert "icmp eq i32 %next, 100" in text
+    llvm.parse_assembly(text).verify()
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        {"use": "%u = getelementptr i8, ptr %p, i64 %k"},
+        {"use": "%u = mul i64 %k, %k"},
+        {"use": "%u = icmp slt i64 %k, -1"},
+        {"use": "%u = icmp ult i64 %k, 4294967296"},
+        {"end": "2147483648"},
+        {"end": "0"},
+        {"start": "7", "end": "7"},
+        {"start": "-1"},
+        {"start": "4294967296", "end": "4294967297"},
+    ],
+    ids=str,
+)
+def test_counter_that_may_need_64_bits_keeps_them(loop):
+    text = counter(**loop)
+    assert narrow_counters(text) == text
+
+
+def test_counter_that_is_tested_at_its_start_may_begin_at_the_end():
+    assert "phi i32" in narrow_counters(counter(start="7", end="7", tested="k"))
+
+
+def pull(item, x, place, y):
+    i = item.get_id(0)
+    total = 0.0
+    for j in range(place.shape[0]):
+        if place[j] != i:
+            total += x[i] * place[j]
+    y[i] = total
+
+
+def store(item, x, place, y):
+    i = item.get_id(0)
+    for j in range(place.shape[0]):
+        if place[j] != i:
+            y[j] = x[i]
+
+
+def wait(item, x, place, y):
+    i = item.get_id(0)
+    for j in range(place.shape[0]):
+        if place[j] != i:
+            y[i] += x[i]
+
+
+SIGNATURE = "item1, float64[:], int64[:], float64[:]"
+
+
+def test_element_that_stays_the_same_is_read_before_the_loop_if_it_exists():
+    text = compile_kernel(pull, SIGNATURE).optimized_llvm_ir
+    assert text.count("%kapi.early.0.0 = phi double [ %kapi.early.0.0.read") == 1
+    assert "!kapi.arrays" not in text
+
+
+def test_element_is_not_read_early_across_a_store_that_may_change_it():
+    assert "kapi.early" not in compile_kernel(store, SIGNATURE).optimized_llvm_ir
+    assert "kapi.early" in compile_kernel(store, SIGNATURE, target=APART).optimized_llvm_ir
+
+
+def test_element_that_the_loop_writes_is_not_read_early():
+    text = compile_kernel(wait, SIGNATURE, target=APART)
+    reads = [line for line in text.optimized_llvm_ir.splitlines() if "kapi.early" in line and " load double" in line]
+    assert len(reads) == 1  # x, and not y
+
+
+def test_checked_kernel_reads_nothing_early():
+    options = KernelOptions(boundscheck=True)
+    assert "kapi.early" not in compile_kernel(pull, SIGNATURE, options=options).optimized_llvm_ir
+
+
+def test_text_without_arrays_is_left_alone():
+    text = counter()
+    assert read_early(text, True).strip() == text.strip()
+    assert tell_apart(text, True).strip() == text.strip()
+
+
+def test_arrays_are_told_apart_only_for_targets_that_take_it():
+    plain, apart = (compile_kernel(pull, SIGNATURE, target=target) for target in (SpirvTarget(), APART))
+    assert "!noalias" not in plain.optimized_llvm_ir
+    assert ALIASING not in plain.extensions
+    accesses = [
+        line for line in apart.optimized_llvm_ir.splitlines() if "addrspace(1) %" in line and ", align 8" in line
+    ]
+    accesses = [
+        line for line in accesses if " load double" in line or " load i64, ptr addrspace" in line or "  store" in line
+    ]
+    assert len(accesses) == 3
+    assert all("!alias.scope" in line and "!noalias" in line for line in accesses)
+    assert ALIASING in apart.extensions
+    assert "!noalias" not in compile_kernel(pull, SIGNATURE, target=APART.for_any_launch()).optimized_llvm_ir
+    llvm.parse_assembly(apart.optimized_llvm_ir).verify()

@@ -1,0 +1,75 @@
+"""Elements that a loop reads on some ways alone: at the ends of arrays, beyond them, and with arrays that it writes."""
+
+from __future__ import annotations
+
+import dpnp
+import numpy as np
+import pytest
+
+import kapi_runtime as kapi
+
+
+@kapi.kernel
+def neighbours(item: kapi.Item, x, turns, y):
+    i = item.get_id(0)
+    total = 0.0
+    for j in range(turns[i]):
+        if j != i and i + 1 < x.shape[0]:
+            total += x[i] * x[i + 1]
+        elif j % 2 == 0:
+            total += x[i]
+    y[i] = total
+
+
+@kapi.kernel
+def rows(item: kapi.Item, x, turns, y):
+    i, j = item.get_id(0), item.get_id(1)
+    for k in range(turns[j]):
+        if i > 0 and k != j:
+            y[i, j] += x[i - 1, j] + k
+        if i + 1 < x.shape[0] and k != i:
+            y[i, j] += x[i + 1, j]
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 64, 131])
+def test_element_is_read_early_only_where_it_exists(count):
+    x, turns = np.arange(1.0, count + 1), np.arange(count) % 7
+    expected = np.zeros(count)
+    for i in range(count):
+        for j in range(turns[i]):
+            if j != i and i + 1 < count:
+                expected[i] += x[i] * x[i + 1]
+            elif j % 2 == 0:
+                expected[i] += x[i]
+    y = dpnp.zeros(count)
+    kapi.call_kernel(neighbours, kapi.Range(count), dpnp.asarray(x), dpnp.asarray(turns), y)
+    np.testing.assert_array_equal(y.asnumpy(), expected)
+
+
+def test_loop_over_an_empty_array_reads_nothing():
+    y = dpnp.zeros(64)
+    kapi.call_kernel(neighbours, kapi.Range(64), dpnp.zeros(0), dpnp.zeros(64, dtype="int64"), y)
+    assert not y.asnumpy().any()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (17, 64), (2, 100)])
+@pytest.mark.parametrize("is_one", [False, True])
+def test_elements_of_arrays_that_a_loop_writes(shape, is_one):
+    """In one array under both names a row is read that another work-item writes, so only one work-item runs there."""
+    x, turns = np.arange(float(np.prod(shape))).reshape(shape), np.arange(shape[1]) % 5
+    y = x.copy() if is_one else np.zeros(shape)
+    given = dpnp.asarray(x)
+    out = given if is_one else dpnp.zeros(shape)
+    if is_one:
+        shape = (1, 1)
+    expected = y.copy()
+    source = expected if is_one else x
+    for i in range(shape[0]):
+        for j in range(shape[1]):
+            for k in range(turns[j]):
+                if i > 0 and k != j:
+                    expected[i, j] += source[i - 1, j] + k
+                if i + 1 < source.shape[0] and k != i:
+                    expected[i, j] += source[i + 1, j]
+    kapi.call_kernel(rows, kapi.Range(*shape), given, dpnp.asarray(turns), out)
+    np.testing.assert_array_equal(out.asnumpy(), expected)

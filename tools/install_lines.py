@@ -1,0 +1,162 @@
+"""Each line of installation that a README or a page of the documentation prints, run in an empty environment.
+
+``python tools/install_lines.py --uv UV --constraints FILE`` installs each line from the wheels that the constraints
+name, and runs the programs of `PROGRAMS` that what it installs must be able to run; ``python3 noxfile.py -s
+"nightly(install-lines)"`` runs it.  Lines may be named after it: ``"kapi-runtime[cpu]"``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from tools import code_blocks
+
+__all__ = ["INSTALL", "PROGRAMS", "lines", "main", "programs_of", "run"]
+
+ROOT = Path(__file__).resolve().parents[1]
+
+INSTALL = re.compile(r"pip install ((?:(?:\"[^\"`]+\"|(?!-)[\w./\[\],-]+) ?)+)")
+"""A line of installation, as pages print it; what it installs is its group."""
+
+_REVERSE = """
+import numpy as np
+import {0} as kapi
+@kapi.kernel
+def reverse(item: kapi.NdItem, a, tile):
+    i, k = item.get_global_id(0), item.get_local_id(0)
+    tile[k] = a[i]
+    kapi.group_barrier(item.get_group())
+    a[i] = tile[3 - k]
+a = {1}
+kapi.call_kernel(reverse, kapi.NdRange(8, 4), a, kapi.LocalAccessor(4, a.dtype))
+assert {2}.tolist() == [3, 2, 1, 0, 7, 6, 5, 4]
+"""
+_COMPILED = """
+import math
+from {0} import compile_kernel
+def change(item, x):
+    x[item.get_id(0)] = {1}(x[item.get_id(0)])
+assert compile_kernel(change, "item1, float32[:]").code
+"""
+
+PROGRAMS: dict[str, str] = {
+    "kapi-sim": _REVERSE.format("kapi_sim", "np.arange(8.0)", "a"),
+    "kapi-sim[pytest]": "import pytest, kapi_sim.testing.plugin",
+    "kapi-types": "import kapi_types; assert kapi_types.parse_signature('item1, float32[:]')",
+    "kapi-lowering": "import kapi_lowering; assert kapi_lowering.Target.__abstractmethods__",
+    "kapi-spirv": _COMPILED.format("kapi_spirv", "math.exp"),
+    "kapi-ptx": _COMPILED.format("kapi_ptx", "math.sqrt"),
+    "kapi-ptx[libdevice]": _COMPILED.format("kapi_ptx", "math.exp"),
+    "kapi-runtime[cpu]": _REVERSE.format("kapi_runtime", "kapi.memory.asarray(np.arange(8.0))", "a.asnumpy()"),
+    "kapi-runtime[cpu,dpnp]": "import dpnp\n" + _REVERSE.format("kapi_runtime", "dpnp.arange(8.0)", "a.asnumpy()"),
+    "kapi-runtime[cuda]": (
+        "import kapi_runtime as kapi\n"
+        "try:\n"
+        "    kapi.devices()\n"
+        "except kapi.DeviceNotFoundError as error:\n"
+        "    assert 'CUDA' in str(error) or 'NVIDIA' in str(error), error\n" + _COMPILED.format("kapi_ptx", "math.exp")
+    ),
+    "kapi-numba-offload": (
+        "import warnings; warnings.simplefilter('error')\n"
+        "import kapi_numba_offload\n"  # makes the driver known before a device is looked for
+        "import dpnp, numba\n"
+        "double = numba.njit(lambda a: a * 2 + 1)\n"
+        "result = double(dpnp.arange(4.0))\n"
+        "assert type(result) is dpnp.ndarray and result.asnumpy().tolist() == [1, 3, 5, 7]"
+    ),
+    "cupy-cuda13x": "import importlib.util; assert importlib.util.find_spec('cupy')",  # it imports with a driver alone
+    "pyopencl": (  # with the variable that the page sets
+        "import importlib.metadata, os\n"
+        "files = importlib.metadata.files('intel-opencl-rt')\n"
+        "library = next(file for file in files if file.name.startswith('libintelocl.so'))\n"
+        "os.environ['OCL_ICD_VENDORS'] = os.path.realpath(library.locate())\n"
+        "import pyopencl; assert pyopencl.get_platforms()"
+    ),
+}
+"""What an environment must be able to run that was made by a line with this requirement."""
+
+_BROUGHT = {"intel-opencl-rt", "intel-cmplr-lib-rt"}  # libraries without a program of their own
+
+
+def lines(pages: Collection[Path]) -> list[tuple[str, ...]]:
+    """Return the requirements of each line that the pages print, each list of them once."""
+    found: dict[tuple[str, ...], None] = {}
+    for page in pages:
+        for line in INSTALL.findall(page.read_text("utf-8")):
+            found[tuple(line.replace('"', "").rstrip(".").split())] = None
+    return sorted(found)
+
+
+def programs_of(line: Sequence[str]) -> list[str]:
+    """Return the programs that a line's environment is to run.
+
+    Raises
+    ------
+    KeyError
+        If there is none for a requirement.
+    """
+    names = [f"kapi-{Path(word).name.removeprefix('kapi-')}" if "/" in word else word for word in line]
+    return [PROGRAMS[name] for name in names if name not in _BROUGHT]
+
+
+def run(line: Sequence[str], uv: str, constraints: Path, python: str = sys.executable) -> list[str]:
+    """Install one line into an empty environment, run its programs there, and return what failed.
+
+    Parameters
+    ----------
+    line : sequence of str
+        Requirements; one with a slash is a folder of this repository.
+    uv : str
+        The program that installs.
+    constraints : Path
+        Names the wheels of this tree.
+    python : str
+        The interpreter of the environment.
+    """
+    # An environment of the caller's would be found by its variables.
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV", "KAPI"))}
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([uv, "venv", "--quiet", "--python", python, folder], check=True, env=env)
+        # A folder is built, so no wheel of it may be demanded at the same time.
+        wheels = [] if any("/" in word for word in line) else ["--constraints", str(constraints)]
+        install = [uv, "pip", "install", "--quiet", "--python", folder, *wheels, *line]
+        done = subprocess.run(install, cwd=ROOT, capture_output=True, text=True, env=env)
+        if done.returncode:
+            return [done.stderr]
+        inside = Path(folder) / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+        # A kernel's source must be in a file, in an empty folder that hides nothing.
+        failed = []
+        for number, program in enumerate(programs_of(line)):
+            file = Path(folder) / "program" / f"program{number}.py"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(program, "utf-8")
+            told = subprocess.run([inside, str(file)], cwd=file.parent, capture_output=True, text=True, env=env)
+            if told.returncode:
+                failed.append(told.stderr)
+        return failed
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the lines, print how each went, and return 1 if one failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--uv", default="uv")
+    parser.add_argument("--constraints", type=Path, required=True)
+    parser.add_argument("lines", nargs="*", help="requirements of a line, with spaces between; by default all lines")
+    options = parser.parse_args(arguments)
+    status = 0
+    for line in [tuple(each.split()) for each in options.lines] or lines(code_blocks.pages()):
+        failed = run(line, options.uv, options.constraints)
+        print(f"{'failed' if failed else 'runs'}: pip install {' '.join(line)}", *failed, sep="\n  ", flush=True)
+        status |= bool(failed)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
