@@ -440,3 +440,14 @@ def test_places_are_printed_as_tuples(capsys):
         "(0, 1, 0) (1, 0, 0) (1, 2, 1) (2, 1, 1)",
     ]
     assert repr(cuda.threadIdx) == "<threadIdx.{x,y,z}>"
+
+
+@pytest.mark.parametrize(("dtype", "text"), [("U4", "abc"), ("S4", b"abc")])
+def test_texts_are_stored_in_arrays_of_texts(dtype, text):
+    @cuda.jit
+    def tells(a):
+        a[cuda.grid(1)] = text
+
+    a = np.zeros(2, dtype)
+    tells[1, 2](a)
+    assert a.tolist() == [text, text]

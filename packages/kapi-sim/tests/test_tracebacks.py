@@ -156,6 +156,70 @@ def test_pytest_shows_no_frame_of_the_simulator(tmp_path):
     assert not [line for line in done.stdout.splitlines() if "kapi_sim/" in line.replace("\\", "/")]
 
 
+LATE = """
+import numpy as np
+import kapi_sim as kapi
+
+AN_OTHER_LINE = 1
+
+
+@kapi.kernel
+def unwritten(item: kapi.NdItem, a, tile):
+    a[item.get_global_id(0)] = tile[0]
+
+
+def launches():
+    unwritten[kapi.NdRange(4, 4)](np.zeros(4), kapi.LocalAccessor(4, float))
+
+
+def test_end_of_phase():
+    launches()
+
+
+def test_plain_call():
+    unwritten(np.zeros(4))
+
+
+def test_range():
+    kapi.NdRange(10, 4)
+
+
+def test_accessor():
+    kapi.LocalAccessor((2, -1), float)
+
+
+def test_dimensions():
+    kapi.Range(1, 1, 1, 1)
+"""
+
+
+def test_pytest_shows_the_function_of_what_is_found_late(tmp_path):
+    (tmp_path / "test_late.py").write_text(LATE, "utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)]
+    env = {name: value for name, value in os.environ.items() if name != "KAPI_FULL_TRACEBACK"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=env)
+    assert "5 failed" in done.stdout
+    assert "def unwritten(" in done.stdout
+    assert "AN_OTHER_LINE" not in done.stdout
+    assert not [line for line in done.stdout.splitlines() if "kapi_sim/" in line.replace("\\", "/")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "marked"),
+    [
+        ("a[item.get_global_id(0)] = tile[0]", "tile[0]"),
+        ("a[0] = 1.0 + tile[item.get_local_id(0)]", "tile[item.get_local_id(0)]"),
+    ],
+)
+def test_terminal_marks_the_columns_of_what_is_found_late(tmp_path, statement, marked):
+    body = LATE.partition("def launches")[0].replace("a[item.get_global_id(0)] = tile[0]", statement)
+    text = run(tmp_path, f"{body}\nunwritten[kapi.NdRange(4, 4)](np.zeros(4), kapi.LocalAccessor(4, float))\n")
+    lines = text.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.strip() == statement)
+    marks, first = lines[at + 1], lines[at].index(marked)
+    assert (len(marks) - len(marks.lstrip()), len(marks)) == (first, first + len(marked))
+
+
 NOTEBOOK = """
 import json, sys
 from IPython.core.interactiveshell import InteractiveShell

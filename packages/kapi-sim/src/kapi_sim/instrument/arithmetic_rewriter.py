@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ast
-import dis
-from typing import Any
 
 from kapi_sim.numbers.complex_order import ORDERED
-from kapi_sim.numbers.fitting import BESIDE_WIDE, choices_beside_literals
+from kapi_sim.numbers.fitting import BESIDE_WIDE, choices_beside_literals, folded, is_of_literals
 
 __all__ = ["ArithmeticRewriter"]
 
 _RING = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.LShift)
-_OF_A_CONSTANT = ("RESUME", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST")
 _GROWING = (ast.Mult, ast.Pow, ast.LShift)
 _ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _DIVISIONS: dict[type[ast.operator], str] = {ast.FloorDiv: "_kapi_floor_divide", ast.Mod: "_kapi_remainder"}
@@ -51,7 +48,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         if _is_settled(node):
             return node
-        if _is_of_literals(node):
+        if is_of_literals(node):
             return self._call("_kapi_ring", [node], node)
         self.generic_visit(node)
         if self._is_checked and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
@@ -87,9 +84,9 @@ class ArithmeticRewriter(ast.NodeTransformer):
 
     def _beside_wide(self, node: ast.BinOp, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
         """The operands, once visited, that beside a literal which only a uint64 holds must not be signed."""
-        if self._fits_literals and _is_wide(node.right) and not _is_of_literals(node.left):
+        if self._fits_literals and _is_wide(node.right) and not is_of_literals(node.left):
             left = self._call(BESIDE_WIDE, [left], node.left)
-        if self._fits_literals and _is_wide(node.left) and not _is_of_literals(node.right):
+        if self._fits_literals and _is_wide(node.left) and not is_of_literals(node.right):
             right = self._call(BESIDE_WIDE, [right], node.right)
         return left, right
 
@@ -102,7 +99,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
             # An exponent or a shift count is no ring operand: it has to be right by itself.
             if (
                 is_inner
-                and not _is_of_literals(operand)
+                and not is_of_literals(operand)
                 and not (side == "right" and isinstance(node.op, (ast.Pow, ast.LShift)))
             ):
                 visited[side] = self._visit_chain(operand)
@@ -185,40 +182,15 @@ def _may_divide_by_zero(operation: ast.operator, right: ast.expr) -> bool:
     return not (isinstance(right, ast.Constant) and isinstance(right.value, (int, float)) and right.value != 0)
 
 
-def _is_of_literals(node: ast.expr) -> bool:
-    pending: list[ast.AST] = [node]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, ast.BinOp):
-            pending += [part.left, part.right]
-        elif isinstance(part, ast.UnaryOp) and not isinstance(part.op, ast.Not):
-            pending.append(part.operand)
-        elif not (isinstance(part, ast.Constant) and isinstance(part.value, (int, float, complex))):
-            return False
-    return True
-
-
-def _folded(node: ast.expr) -> Any:
-    """The number that Python makes of an expression of literals as it compiles it; None of any other."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, (int, float, complex)) else None
-    if not isinstance(node, (ast.BinOp, ast.UnaryOp)) or not _is_of_literals(node):
-        return None
-    code = compile(ast.fix_missing_locations(ast.Expression(node)), "<literals>", "eval")
-    # What is left to be worked out at run time, such as 2**1000 and 1 // 0, has more instructions.
-    is_folded = all(each.opname in _OF_A_CONSTANT for each in dis.get_instructions(code))
-    return eval(code) if is_folded else None
-
-
 def _is_settled(node: ast.expr) -> bool:
     """Tell whether an expression is a literal to the compiler as well, and of 64 bits if it is an integer."""
-    value = _folded(node)
+    value = folded(node)
     return value is not None and (not isinstance(value, int) or -(2**63) <= value < 2**64)
 
 
 def _is_wide(node: ast.expr) -> bool:
     """Tell whether it is a literal that a uint64 holds, and no signed integer."""
-    value = _folded(node)
+    value = folded(node)
     return isinstance(value, int) and 2**63 <= value < 2**64
 
 

@@ -153,6 +153,7 @@ class Launchable(ABC):
 
     def __call__(self, *args: object, **kwargs: object) -> None:
         """Say how a kernel is launched."""
+        __tracebackhide__ = True  # pytest shows the user's line, not this
         raise KernelLaunchError(
             f"kernel `{self.__name__}` must be launched over an index space, got a plain call: "
             f"write call_kernel({self.__name__}, Range(n), ...) or {self.__name__}[Range(n)](...)",

@@ -250,9 +250,17 @@ def located_source(code: CodeType, place: tuple[int | None, int | None, int | No
     """
     if place is None or place[0] is None or place[0] != place[1]:
         return ""
-    lines = _remembered.get(code) or linecache.getlines(code.co_filename)
     # Columns are counted in bytes.
-    return lines[place[0] - 1].encode()[place[2] : place[3]].decode() if len(lines) >= place[0] else ""
+    return _line_of_source(code, place[0]).encode()[place[2] : place[3]].decode()
+
+
+def _line_of_source(code: CodeType, line: int) -> str:
+    """Return one line of the file of a function; empty if it cannot be had."""
+    lines = _remembered.get(code) or linecache.getlines(code.co_filename)
+    return lines[line - 1] if len(lines) >= line else ""
+
+
+_RAISE = len("raise ")
 
 
 def located_at(error: Exception, code: CodeType, instruction: int) -> Exception:
@@ -261,9 +269,23 @@ def located_at(error: Exception, code: CodeType, instruction: int) -> Exception:
     What is found at the end of a phase belongs to a line that is no longer running.
     """
     line = line_of(code, instruction)
-    raising = compile("\n" * (line - 1) + "raise _kapi_error", code.co_filename, "exec")
+    # Lines of code are counted from its first one, and pytest shows what stands between the two.
+    first = min(code.co_firstlineno, line)
+    name, text = "_kapi_error", "\n" * (line - first) + "raise _kapi_error"
+    place = next(islice(code.co_positions(), instruction // 2, None), None)
+    written = _line_of_source(code, line)
+    start, end = len(written) - len(written.lstrip()), len(written.rstrip())
+    if place is not None and place[0] == place[1] == line:
+        columns = place[2] or 0, place[3] or 0
+        if columns[1] - columns[0] > _RAISE:
+            start, end = columns
+    if start > 0 and end - start > _RAISE and line > first:
+        # Python underlines the columns of what raised: those of the instruction; of a short one the line, unmarked.
+        name = "_" * (end - start - _RAISE)
+        text = "\n" * (line - first - 1) + f"if 1:\n{' ' * start}raise {name}"
+    raising = compile(text, code.co_filename, "exec")
     try:
-        exec(raising.replace(co_name=code.co_name), {"_kapi_error": error})
+        exec(raising.replace(co_name=code.co_name, co_firstlineno=first), {name: error})
     except type(error) as raised:
         traceback = raised.__traceback__
         return raised.with_traceback(None if traceback is None else traceback.tb_next)

@@ -315,7 +315,7 @@ class View:
                 f"at {self._site(frame)}; store its .real",
                 code="imaginary-part",
             )
-        if not isinstance(value, _NUMBERS) and not isinstance(value, _WORK_ITEMS):
+        if not isinstance(value, _NUMBERS) and not isinstance(value, _WORK_ITEMS) and not self._takes_text(value):
             raise DtypeError(
                 f"an element of the {self.dtype} array `{self.name}` must be a number, got {shown(value)} "
                 f"at {self._site(frame)}",
@@ -443,6 +443,10 @@ class View:
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _fail_whole
     __neg__ = __pos__ = __abs__ = __invert__ = __round__ = _fail_whole
     __int__ = __float__ = __complex__ = _fail_whole
+
+    def _takes_text(self, value: object) -> bool:
+        # numba.cuda's arrays may hold texts; kapi's own launches refuse such arrays.
+        return isinstance(value, (str, bytes)) and self._array.dtype.kind in "US"
 
     def _set_part(self, index: Any, value: Any, frame: FrameType) -> None:
         raise DtypeError(

@@ -6,7 +6,7 @@ Weak integers have 64 bits, and what is chosen among several numbers has the typ
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from kapi_sim.errors import DtypeError
 from kapi_sim.numbers.arithmetic import checked_ring, power
 from kapi_sim.numbers.complex_order import ordered
+from kapi_sim.numbers.fitting import beside_wide
 from kapi_sim.shown import shown
 
 __all__ = ["BUILTINS", "shared_type"]
@@ -70,6 +71,15 @@ def shared_type(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
     return convert
 
 
+def _hold_no_wide(numbers: Sequence[Any]) -> None:
+    """Refuse a number of 2**63 or more beside others that are not: all of them have 64 bits with a sign."""
+    wide = [each for each in numbers if each >= 2**63]
+    if 0 < len(wide) < len(numbers):
+        for each in numbers:
+            if each < 2**63:
+                beside_wide(each)
+
+
 def _extremum(function: Callable[..., Any]) -> Callable[..., Any]:
     def chosen(*numbers: Any, **words: Any) -> Any:
         kinds = tuple(map(type, numbers))
@@ -79,6 +89,8 @@ def _extremum(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*numbers, key=ordered)
         if not all(issubclass(k, (int, float, np.generic)) for k in kinds):
             return function(*numbers)
+        if set(kinds) <= {int, bool, np.bool_}:
+            _hold_no_wide(numbers)
         if len(set(kinds)) == 1:
             return checked_ring(function(*numbers))
         return function(*map(shared_type(kinds), numbers))

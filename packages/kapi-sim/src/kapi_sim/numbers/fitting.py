@@ -6,6 +6,7 @@ On a device both are of one type. Here each is what it is, so the other one is l
 from __future__ import annotations
 
 import ast
+import dis
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,16 @@ import numpy as np
 from kapi_sim.errors import DtypeError
 from kapi_sim.shown import shown
 
-__all__ = ["BESIDE", "BESIDE_WIDE", "beside", "beside_wide", "choices_beside_literals", "values_beside_literals"]
+__all__ = [
+    "BESIDE",
+    "BESIDE_WIDE",
+    "beside",
+    "beside_wide",
+    "choices_beside_literals",
+    "folded",
+    "is_of_literals",
+    "values_beside_literals",
+]
 
 BESIDE = "_kapi_beside"
 """The name of `beside` in a rewritten kernel."""
@@ -22,6 +32,8 @@ BESIDE_WIDE = "_kapi_beside_wide"
 """The name of `beside_wide` in a rewritten kernel."""
 _SMALLEST_RANGE = range(128)
 """What fits every integer type."""
+
+_OF_A_CONSTANT = ("RESUME", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST")
 
 Place = tuple[int, int]
 
@@ -50,7 +62,7 @@ def beside(value: Any, lowest: int, highest: int) -> Any:
                     f"type; convert the other, as in `int(...)` or `numpy.int64(...)`",
                     code="number-unfit",
                 )
-    return value
+    return beside_wide(value) if highest >= 2**63 else value
 
 
 def beside_wide(value: Any) -> Any:
@@ -70,11 +82,35 @@ def beside_wide(value: Any) -> Any:
     return value
 
 
+def is_of_literals(node: ast.expr) -> bool:
+    """Tell whether an expression has operators and literals alone."""
+    pending: list[ast.AST] = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ast.BinOp):
+            pending += [part.left, part.right]
+        elif isinstance(part, ast.UnaryOp) and not isinstance(part.op, ast.Not):
+            pending.append(part.operand)
+        elif not (isinstance(part, ast.Constant) and isinstance(part.value, (int, float, complex))):
+            return False
+    return True
+
+
+def folded(node: ast.expr) -> Any:
+    """The number that Python makes of an expression of literals as it compiles it; None of any other."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, (int, float, complex)) else None
+    if not isinstance(node, (ast.BinOp, ast.UnaryOp)) or not is_of_literals(node):
+        return None
+    code = compile(ast.fix_missing_locations(ast.Expression(node)), "<literals>", "eval")
+    # What is left to be worked out at run time, such as 2**1000 and 1 // 0, has more instructions.
+    is_folded = all(each.opname in _OF_A_CONSTANT for each in dis.get_instructions(code))
+    return eval(code) if is_folded else None
+
+
 def _literal(node: ast.expr) -> int | None:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = _literal(node.operand)
-        return None if value is None else -value
-    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+    value = folded(node)
+    return value if type(value) is int else None
 
 
 def _leaves(node: ast.expr) -> Iterator[tuple[ast.AST, str, int | None]]:

@@ -18,6 +18,7 @@ from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder
 from kapi_sim.numbers.builtin_functions import BUILTINS, shared_type
+from kapi_sim.numbers.fitting import beside_wide
 from kapi_sim.shown import shown
 
 __all__ = ["MATH", "SUBSTITUTES"]
@@ -242,6 +243,8 @@ _BOUNDED: np.ufunc = vars(np._core.umath)["clip"]  # type: ignore[attr-defined] 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
     """As NumPy has it for integers; where the result is none, Python's ints are bounds whatever their size."""
+    if type(x) is int and any(type(bound) is int and bound >= 2**63 for bound in (low, high)):
+        beside_wide(x)
     x = np.asarray(x)[()]
     if np.result_type(x, low, high).kind not in "biu":
         return _BOUNDED(x, low, high)

@@ -53,6 +53,7 @@ class Range(tuple[int, ...]):
     __slots__ = ()
 
     def __new__(cls, *extents: SupportsIndex) -> Range:
+        __tracebackhide__ = True  # pytest shows the user's line, not this
         if not 1 <= len(extents) <= MAX_DIMENSIONS:
             raise LimitError(
                 f"a Range must have one to three dimensions, got {len(extents)}: {shown(extents)}",
@@ -153,6 +154,7 @@ round the global range up to 128 and guard the kernel with `if i < n` [local-ran
     __slots__ = ("_global", "_local")
 
     def __init__(self, global_range: Any, local_range: Any) -> None:
+        __tracebackhide__ = True  # pytest shows the user's line, not this
         whole = as_range(global_range, "global_range")
         local = as_range(local_range, "local_range")
         if whole.ndim != local.ndim:

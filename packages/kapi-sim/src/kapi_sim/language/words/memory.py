@@ -99,6 +99,7 @@ def constant_layout(owner: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...]
     DtypeError
         If kernels do not know the dtype.
     """
+    __tracebackhide__ = True
     given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     requirement = f"shape of {owner} must be one to six integers of at least 1, got {shown(shape)}"
     try:
@@ -154,6 +155,7 @@ class LocalAccessor:
     __slots__ = ("_dtype", "_shape")
 
     def __init__(self, shape: Any, dtype: Any) -> None:
+        __tracebackhide__ = True  # pytest shows the user's line, not this
         self._shape, self._dtype = constant_layout("a LocalAccessor", shape, dtype)
 
     @property
