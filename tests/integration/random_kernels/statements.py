@@ -206,7 +206,7 @@ class Statements(Expressions):
             head = f"{counter}, {name} in zip(range(2, 5), {values})"
         self.write(f"for {head}:")
         self._variables[code].append(name)
-        self._loop_body(depth, counter if "," in head.partition(" in ")[0] else "i")
+        self._loop_body(depth, counter if "," in head.partition(" in ")[0] else "i", has_else=False)
         self._variables[code].remove(name)
 
     def _while_loop(self, depth: int) -> None:
@@ -216,7 +216,7 @@ class Statements(Expressions):
         self.write(f"    {counter} += {self._number(1, 3)}")
         self._loop_body(depth, counter)
 
-    def _loop_body(self, depth: int, counter: str) -> None:
+    def _loop_body(self, depth: int, counter: str, has_else: bool = True) -> None:
         weak, self._weak = self._weak, [*self._weak, counter]
         self.block(depth - 1)
         self._leave(depth)
@@ -227,7 +227,7 @@ class Statements(Expressions):
             self._assignment(depth)
             self._indent -= 1
         self._weak = weak
-        if self._number(0, 3) == 0:
+        if has_else and self._number(0, 3) == 0:
             self.write("else:")
             self.block(depth - 1)
 
