@@ -55,9 +55,8 @@ def program(checkout: Path, name: str) -> tuple[dict[str, Any], str, Path]:
     (path,) = [each for each in configurations(checkout) if each.stem == name]
     suite = path.parent.relative_to(checkout / "dpbench" / "configs" / "bench_info").parts
     info: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))["benchmark"]
-    kind = suite[0] if suite else "default"
-    folder = checkout / "dpbench" / "benchmarks" / kind / info["relative_path"]
-    return info, ".".join(["dpbench", "benchmarks", kind, *Path(info["relative_path"]).parts]), folder
+    parts = ("dpbench", "benchmarks", *(suite or ("default",)), *Path(info["relative_path"]).parts)
+    return info, ".".join(parts), checkout.joinpath(*parts)
 
 
 def in_process(options: argparse.Namespace, name: str, variant: str) -> dict[str, Any] | None:
@@ -91,7 +90,9 @@ def run(checkout: Path, name: str, variant: str, preset: str) -> dict[str, Any]:
             words[info["init"]["types_dict_name"]] = {"int": np.dtype("int64"), "float": np.dtype("float64")}
         made = found(*(words[each] for each in info["init"]["input_args"]))
         names = info["init"]["output_args"]
-        data.update(zip(names, made if isinstance(made, tuple) else (made,), strict=True))
+        data.update(
+            zip(names, made if isinstance(made, tuple) else (made,), strict=False)
+        )  # one makes more than it says
     reference = _first(path, info["module_name"], ("numpy", "python", "numba_n", "numba_npr"), info["func_name"])
     function = _first(path, info["module_name"], (f"numba_dpex_{variant}",), info["func_name"])
 

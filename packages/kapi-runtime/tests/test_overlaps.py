@@ -225,5 +225,5 @@ def test_kernel_compiled_for_arrays_apart_refuses_one_array_under_two_names():
     assert module.target.reads_apart
     loaded = kapi.load_spirv(module)
     kapi.call_kernel(loaded, kapi.Range(10), x, y)
-    with pytest.raises(kapi.KernelLaunchError, match="must share no memory with those that it writes"):
+    with raises(kapi.KernelLaunchError, "arguments-overlap"):
         kapi.call_kernel(loaded, kapi.Range(10), x, x)
