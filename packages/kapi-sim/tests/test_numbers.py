@@ -478,3 +478,20 @@ def test_builtins_are_kernels_own_in_every_kernel(source, has_source, tmp_path):
     assert out.tolist() == [15, 9, 7, 8]
     with raises(kapi.DtypeError, "number-unfit"):
         kapi.call_kernel(kernel, kapi.NdRange(4, 4), np.array([-1, 2, 3, 4]), unsigned, out)
+
+
+def test_choice_in_a_kernel_without_source_is_a_number():
+    """Its `np` is a closure's, so the function is NumPy's own, which gives an array without axes."""
+    source = """
+def make(kapi, np):
+    @kapi.kernel
+    def choose(item: kapi.Item, values, out):
+        i = item.get_id(0)
+        out[i] = np.where(values[i] > 0.5, -1, 0)
+    return choose
+"""
+    scope = {}
+    exec(source, scope)
+    out = np.zeros(4, np.float32)
+    kapi.call_kernel(scope["make"](kapi, np), kapi.Range(4), np.array([0.0, 1.0, 2.0, 0.25], np.float32), out)
+    np.testing.assert_array_equal(out, [0, -1, -1, 0])

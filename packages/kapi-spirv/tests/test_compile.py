@@ -430,3 +430,26 @@ def test_products_of_128_bits_are_functions_of_the_library(validated_compile):
     module = validated_compile(by_halves, [ItemType(1), array, array, array])
     assert "i128" not in module.optimized_llvm_ir
     assert module.optimized_llvm_ir.count("call spir_func i64 @_Z6mul_himm") == 1
+
+
+def test_random_numbers_take_values_of_branches(validated_compile):
+    """What is called is held by a variable while the branches of an argument are computed."""
+
+    def kernel(item, a):
+        i = item.get_id(0)
+        a[i] = kapi_sim.random.uniform(1, i if i > 2 else 0, stream=3 if i < 9 else i)
+
+    validated_compile(kernel, [ItemType(1), ArrayType(types.float32, 1, "C")])
+
+
+def test_local_function_that_is_never_called_is_left_out(validated_compile):
+    def kernel(item, a):
+        i = item.get_id(0)
+
+        def doubled(x):
+            return x * 2
+
+        unused = lambda x: x + 1  # noqa: E731, F841
+        a[i] = 3
+
+    validated_compile(kernel, [ItemType(1), ArrayType(types.float32, 1, "C")])

@@ -23,6 +23,7 @@ from kapi_types.kernel_api import ConstantType, EnumerationType, EnumMemberType
 from kapi_types.kernel_typing.calls.callables import LanguageFunctionType, LanguageMethodType
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.calls.prints import PrintType
+from kapi_types.kernel_typing.calls.random_numbers import RandomFunctionType
 from kapi_types.kernel_typing.rules.conversions import RoundType
 from kapi_types.kernel_typing.rules.functions import TableFunctionType
 from kapi_types.kernel_typing.rules.iteration import (
@@ -166,6 +167,7 @@ for _type, _model in {
     EnumMemberType: EnumMemberModel,
     DeviceFunctionType: models.OpaqueModel,
     LanguageFunctionType: models.OpaqueModel,
+    RandomFunctionType: models.OpaqueModel,
     PrintType: models.OpaqueModel,
     RoundType: models.OpaqueModel,
     TableFunctionType: models.OpaqueModel,

@@ -315,6 +315,8 @@ class View:
                 f"at {self._site(frame)}; store its .real",
                 code="imaginary-part",
             )
+        if value.__class__ is np.ndarray and not value.ndim:
+            value = value[()]  # of NumPy's own `where`, in a kernel that has no source to be rewritten
         if not isinstance(value, _NUMBERS) and not isinstance(value, _WORK_ITEMS) and not self._takes_text(value):
             raise DtypeError(
                 f"an element of the {self.dtype} array `{self.name}` must be a number, got {shown(value)} "

@@ -12,7 +12,7 @@ from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_typing.calls.callables import LanguageFunctionType
 from kapi_types.kernel_typing.library.random_functions import philox
 
-__all__ = ["computed_by", "registry"]
+__all__ = ["RandomFunctionType", "computed_by", "registry"]
 
 registry = templates.Registry()
 
@@ -26,7 +26,7 @@ def computed_by(row: Intrinsic, signature: Any) -> tuple[FunctionType, tuple[typ
     return IMPLEMENTATIONS[row.name, dtype], numbers
 
 
-class _RandomFunctionType(LanguageFunctionType):
+class RandomFunctionType(LanguageFunctionType):
     """A function of `kapi.random`."""
 
     def get_call_type(self, context: Any, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
@@ -37,4 +37,4 @@ class _RandomFunctionType(LanguageFunctionType):
 
 
 for _row in rows(family="random"):
-    registry.register_global(getattr(kapi_sim.random, _row.name), _RandomFunctionType(_row))
+    registry.register_global(getattr(kapi_sim.random, _row.name), RandomFunctionType(_row))
