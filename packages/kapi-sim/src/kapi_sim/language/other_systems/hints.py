@@ -65,6 +65,9 @@ def hint(path: Sequence[str]) -> str:
     >>> hint(("my_function",))
     ''
     """
+    own = _within(_OURS, path)
+    if own and own[0] in COMMON_NAMES:
+        return ""
     for system in SYSTEMS:
         rest = _within((*system.modules, *_OURS), path)
         known = system.words if rest is None else {**system.words, **system.common_words}

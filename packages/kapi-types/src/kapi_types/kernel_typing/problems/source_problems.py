@@ -33,6 +33,8 @@ _OPCODES = {
 """Instructions of Python that Numba refuses, and what their author wrote."""
 
 
+_COROUTINE = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_COROUTINE_IN_KERNEL = Finding("yield-or-await", "kernels cannot yield or await")
 _REWRITTEN = Finding(
     "assert-rewritten",
     "pytest has rewritten an assert of this kernel: define the kernel outside of test modules, or put "
@@ -57,12 +59,14 @@ def problems_of_form(function: FunctionType, is_kernel: bool = False) -> list[Ke
         found.append((code.co_firstlineno, PARAMETERS_OF_KERNEL))
     elif is_starred:
         found.append((code.co_firstlineno, PARAMETERS_OF_FUNCTION))
-    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        found.append((code.co_firstlineno, Finding("yield-or-await", "kernels cannot yield or await")))
+    if code.co_flags & _COROUTINE:
+        found.append((code.co_firstlineno, _COROUTINE_IN_KERNEL))
     if "@pytest_ar" in code.co_names:
         found.append((code.co_firstlineno, _REWRITTEN))
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
+            if inner.co_flags & _COROUTINE:
+                found.append((inner.co_firstlineno, _COROUTINE_IN_KERNEL))
             found += _assigned_outside(inner)
     return [finding.at(code.co_filename, line) for line, finding in found]
 
