@@ -22,6 +22,6 @@ def _changed(function: str, change: Callable[[str], str]) -> str:
     notes = {name: note for _, name, note, _ in _NOTED.findall(function)}
 
     def noted(found: re.Match[str]) -> str:
-        return found[0] + notes.get(found[1], "")
+        return f"{found[0]}{notes.get(found[1], '')}"
 
     return _NAMED.sub(noted, change(_NOTED.sub(r"\1\4", function)))
