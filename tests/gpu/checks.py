@@ -533,7 +533,7 @@ def one_array_read_and_written() -> Any:
 
 @check
 def extents_beyond_31_bits() -> Any:
-    """After launches with small extents, arrays and ids beyond 2**31 are whole; so are offsets that only strides make."""
+    """After launches with small extents, arrays and ids beyond 2**31 are whole; so are offsets of strides alone."""
 
     @kapi.kernel
     def mark(item: kapi.Item, out):  # type: ignore[no-untyped-def]
