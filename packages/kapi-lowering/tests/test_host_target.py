@@ -114,6 +114,7 @@ def test_every_method_of_target_is_called():
         print(item.get_id(0), "is", out[0] > 0)
 
     targets = [Recorded(), Recorded(needs_linear_groups=True, has_shuffles=False)]
+    assert targets[0].for_any_launch() is targets[0]  # the runtime's question
     for target in targets:
         host_kernel(prints, 1, [np.zeros(1)], target=target)
     # Those that ask for most first; all of them if that was not all.

@@ -77,13 +77,13 @@ class CudaMemory:
 
     def __del__(self) -> None:
         pointer = getattr(self, "pointer", 0)
-        if pointer and driver.is_loaded():
-            try:
+        try:
+            if pointer and driver.is_loaded():
                 with self.device.entered():
                     # Both wait for the work that may use it.
                     driver.quietly("cuMemFreeHost" if self.kind == "host" else "cuMemFree", pointer)
-            except Exception:  # at exit the driver may be gone, and a lost context cannot be entered
-                return
+        except Exception:  # at exit the driver and modules may be gone, and a lost context cannot be entered
+            return
 
 
 def copy_to_device(queue: CudaQueue, pointer: int, source: np.ndarray[Any, Any]) -> None:
