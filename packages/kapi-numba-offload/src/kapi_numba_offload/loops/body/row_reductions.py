@@ -6,7 +6,10 @@ import ast
 import copy
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from kapi_numba_offload.analysis.names import UNKNOWN
+from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import attribute, plus, times, variable, zero
 from kapi_numba_offload.loops.body.views import Rows
@@ -70,13 +73,13 @@ class RowReductions:
     # ---------------------------------------------------------------------------------- each kind of reduction
 
     def _total(self, rows: Rows, node: ast.expr, *, is_product: bool = False, in_floats: bool = False) -> ast.expr:
-        number = 1 if is_product else 0
+        name = "prod" if is_product else "sum"
         dtypes = [known.dtype if (known := self._state.arrays.get(array)) else None for array, _ in rows.arrays]
         whole = rows.is_bool or all(each is not None and each.kind in "biu" for each in dtypes)
-        start: ast.expr = ast.Constant(float(number))
+        start: ast.expr = _identity(name, float)
         if whole and not in_floats:
             signed = rows.is_bool or any(each is not None and each.kind in "bi" for each in dtypes)
-            start = ast.Call(attribute("kapi_np", "int64" if signed else "uint64"), [ast.Constant(number)], [])
+            start = ast.Call(attribute("kapi_np", "int64" if signed else "uint64"), [_identity(name, int)], [])
         return self._loop(rows, node, [start], lambda totals, element, at: [
             ast.AugAssign(ast.Name(totals[0], ast.Store()), ast.Mult() if is_product else ast.Add(), element)
         ])  # fmt: skip
@@ -137,7 +140,7 @@ class RowReductions:
             changed = ast.Compare(element, [ast.NotEq() if is_any else ast.Eq()], [zero()])
             return [ast.If(changed, [ast.Assign([ast.Name(totals[0], ast.Store())], ast.Constant(is_any))], [])]
 
-        return self._loop(rows, node, [ast.Constant(not is_any)], update)
+        return self._loop(rows, node, [_identity("any" if is_any else "all", bool)], update)
 
     def _loop(
         self,
@@ -160,6 +163,11 @@ class RowReductions:
             body = [ast.For(ast.Name(counter, ast.Store()), steps, body, [])]
         self._state.put_before(body[0], node)
         return variable(totals[0])
+
+
+def _identity(name: str, kind: type[bool | int | float]) -> ast.Constant:
+    """The number that a reduction starts with."""
+    return ast.Constant(COMBINATIONS[name].identity(np.dtype(kind)).item())
 
 
 def _size(rows: Rows) -> ast.expr:
