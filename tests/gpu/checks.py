@@ -160,6 +160,11 @@ def arrays_of_libraries() -> Any:
         n, out = cuda.to_device(host), cuda.device_array(N, np.float32)
         add_one[kapi.Range(N)](n, out)
         assert (out.copy_to_host() == host + 1).all()
+        for make in (cuda.mapped_array, cuda.managed_array):  # of classes of NumPy's, too
+            n = make(N, np.float32)
+            n[:] = host
+            add_one[kapi.Range(N)](n, n)
+            assert (n == host + 1).all()
         done.append("numba")
     try:
         import jax
