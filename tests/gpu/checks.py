@@ -751,7 +751,11 @@ def devices_and_queues() -> Any:
     queue = kapi.external_queue(stream)
     assert queue.handle == stream.ptr, (queue, stream)
     queue.synchronize()
+    ours = kapi.queue("cuda:0")
+    if hasattr(cupy.cuda.Stream, "from_external"):  # from CuPy 14 on
+        assert cupy.cuda.Stream.from_external(ours).ptr == ours.handle
     torch = torch_()
+    assert torch.cuda.ExternalStream(ours.handle).cuda_stream == ours.handle
     assert kapi.external_queue(torch.cuda.current_stream()).handle in (1, torch.cuda.current_stream().cuda_stream)
     information = next(iter(add_one.information("cuda:0").values()), None)
     return [str(device.summary), str(information)]

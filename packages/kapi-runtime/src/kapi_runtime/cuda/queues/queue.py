@@ -46,7 +46,7 @@ class CudaQueue(Queue):
 
     @property
     def handle(self) -> int:
-        """The stream as the driver knows it, for other libraries; ``cupy.cuda.ExternalStream`` takes it."""
+        """The stream as the driver knows it, for other libraries; ``torch.cuda.ExternalStream`` takes it."""
         return self.stream.handle
 
     def __cuda_stream__(self) -> tuple[int, int]:
