@@ -126,6 +126,12 @@ def test_copies_between_arrays_of_libraries_and_the_host(gpu, lib, queue, librar
         kapi.memory.copy(np.float64(1), theirs)
 
 
+@pytest.mark.parametrize("kind", ["device", "shared", "host"])
+def test_array_of_more_bytes_than_there_are_addresses_is_refused(queue, kind):
+    with raises(kapi.UsmAllocationError, "device-memory-short"):
+        getattr(kapi.memory, f"{kind}_array")(2**62, "float64", queue=queue)
+
+
 def test_destructors_say_nothing_when_the_interpreter_has_ended_their_modules(gpu, queue, monkeypatch):
     """Python sets a module's names to None at exit, before what other modules hold is destroyed."""
     said = []

@@ -20,6 +20,7 @@ Kind = Literal["device", "shared", "host"]
 
 _PORTABLE_AND_MAPPED = 1 | 2
 _GLOBAL = 1
+_ADDRESSES = 2**63  # bytes: more than any device has, and than the driver can be asked for
 
 
 class CudaMemory:
@@ -46,6 +47,10 @@ class CudaMemory:
         self.device, self.nbytes, self.kind = device, nbytes, kind
         self.pointer = 0
         size = max(1, nbytes)
+        if size >= _ADDRESSES:
+            raise UsmAllocationError(
+                f"an array must have fewer than 2**63 bytes, got {nbytes}: check its shape", code="device-memory-short"
+            )
         name, arguments = {
             "device": ("cuMemAlloc", (size,)),
             "shared": ("cuMemAllocManaged", (size, _GLOBAL)),
