@@ -160,6 +160,11 @@ def arrays_of_libraries() -> Any:
         n, out = cuda.to_device(host), cuda.device_array(N, np.float32)
         add_one[kapi.Range(N)](n, out)
         assert (out.copy_to_host() == host + 1).all()
+        for make in (cuda.mapped_array, cuda.managed_array):  # of classes of NumPy's, too
+            n = make(N, np.float32)
+            n[:] = host
+            add_one[kapi.Range(N)](n, n)
+            assert (n == host + 1).all()
         done.append("numba")
     try:
         import jax
@@ -493,6 +498,95 @@ def limits_of_the_grid() -> Any:
 
 
 @check
+def one_array_read_and_written() -> Any:
+    """A kernel that is compiled for arrays apart sees what it writes where one array is two of its arguments."""
+    torch = torch_()
+
+    def twice(item: kapi.Item, x, y):  # type: ignore[no-untyped-def]
+        i = item.get_id(0)
+        first = x[i]
+        y[i] = first + 1
+        y[i] = x[i] + 10
+
+    space = kapi.Range(1000)
+    for is_apart_first in (False, True):
+        for make in (lambda n: cupy.ones(n, cupy.float32), lambda n: torch.ones(n, device="cuda")):
+            kernel = kapi.kernel(twice)
+            for _ in range(4):
+                if is_apart_first:
+                    x, y = make(1000), make(1000)
+                    kernel[space](x, y)
+                    assert (y == 11).all()
+                x = make(1000)
+                kernel[space](x, x)
+                assert (x == 12).all()
+                both = make(2000)
+                kernel[space](both[::2], both[1::2])  # they interlock
+                assert (both[::2] == 1).all()
+                assert (both[1::2] == 11).all()
+                with raises(KernelLaunchError, "must not overlap"):
+                    kernel[space](both[:1000], both[1:1001])
+    memory = cupy.ones(1000, cupy.float32)
+    kernel[space](memory, torch.as_tensor(memory, device="cuda"))
+    assert (memory == 12).all(), "two libraries, one memory"
+    bound = kernel.bind(space, memory, memory)
+    bound()
+    bound()
+    cupy.cuda.Device().synchronize()
+    assert (memory == 34).all()
+
+
+@check
+def extents_beyond_31_bits() -> Any:
+    """After launches with small extents, arrays and ids beyond 2**31 are whole; so are offsets of strides alone."""
+
+    @kapi.kernel
+    def mark(item: kapi.Item, out):  # type: ignore[no-untyped-def]
+        i = item.get_id(0)
+        out[i] = i % 251
+
+    @kapi.kernel
+    def from_the_end(item: kapi.Item, x, y):  # type: ignore[no-untyped-def]
+        i = item.get_id(0)
+        y[i] = x[x.shape[0] - 1 - i]
+
+    @kapi.kernel
+    def linear(item: kapi.Item, out):  # type: ignore[no-untyped-def]
+        out[item.get_id(0), item.get_id(1)] = item.get_linear_id() % 127
+
+    small, ends = cupy.zeros(1000, cupy.uint8), cupy.zeros(64, cupy.uint8)
+    for _ in range(3):
+        mark[kapi.Range(1000)](small)
+        from_the_end[kapi.Range(64)](small, ends)
+        linear[kapi.Range(10, 100)](small.reshape(10, 100))
+    done = []
+    for n in (2**31 - 2**16 - 1, 2**31 - 2**16, 2**31 - 1, 2**31, 2**31 + 3, 2**32 + 5):
+        if n > kapi.current_context("cuda:0").get_memory_info()[0] // 2:
+            break
+        out = cupy.zeros(n, cupy.uint8)
+        mark[kapi.Range(n)](out)
+        from_the_end[kapi.Range(64)](out, ends)
+        assert (cupy.asnumpy(ends) == (n - 1 - np.arange(64)) % 251).all(), n
+        for start in (0, 2**31 - 2**16 - 300, 2**31 - 300, n - 300):
+            part = cupy.asnumpy(out[start : start + 300])
+            assert (part == np.arange(start, start + len(part)) % 251).all(), (n, start)
+        del out
+        done.append(n)
+    wide = cupy.zeros((50_000, 60_000), cupy.uint8)
+    linear[kapi.Range(50_000, 60_000)](wide)
+    for row in (0, 35_791, 35_792, 49_999):
+        assert (cupy.asnumpy(wide[row]) == (row * 60_000 + np.arange(60_000)) % 127).all(), row
+    del wide
+    memory = cupy.zeros(2 * 2**31 + 100, cupy.uint8)
+    rows = cupy.ndarray((3, 100), cupy.uint8, memptr=memory.data, strides=(2**31, 1))
+    linear[kapi.Range(3, 100)](rows)
+    assert (cupy.asnumpy(memory[2**32 :]) == np.arange(200, 300) % 127).all()
+    del memory, rows
+    cupy.get_default_memory_pool().free_all_blocks()
+    return done
+
+
+@check
 def limits_of_local_memory() -> Any:
     @kapi.kernel
     def reverse(item: kapi.NdItem, x, tile):  # type: ignore[no-untyped-def]
@@ -620,6 +714,32 @@ def memory_and_sharing() -> Any:
     with raises(ExecutionPlacementError, "share one queue"):
         add_one[kapi.Range(N)](a, other)
     return done
+
+
+@check
+def copies_of_libraries() -> Any:
+    """`memory.copy` takes arrays of each library, and refuses those that are constant or not dense."""
+    torch = torch_()
+    host = np.arange(N, dtype=np.float32)
+    ours = kapi.memory.asarray(host, queue=kapi.default_queue("cuda:0"))
+    for theirs in (cupy.zeros(N, cupy.float32), torch.zeros(N, device="cuda")):
+        kapi.memory.copy(ours, theirs)
+        assert (kapi.memory.asnumpy(theirs) == host).all()
+        kapi.memory.copy(host + 1, theirs)
+        back = np.zeros(N, np.float32)
+        copied = kapi.memory.copy(theirs, back, depends=[])
+        assert copied is not None
+        copied.wait()
+        assert (back == host + 1).all()
+        with raises(DtypeError, "not contiguous"):
+            kapi.memory.copy(theirs[::2], back[: N // 2])
+    try:
+        import jax.numpy as jnp
+    except ImportError:
+        return "no JAX here"
+    with raises(DtypeError, "read-only"):
+        kapi.memory.copy(ours, jnp.zeros(N, dtype=jnp.float32))
+    return "cupy, torch, jax"
 
 
 @check

@@ -30,6 +30,12 @@ class Interface:
         }
 
 
+@kapi.kernel
+def scale(item: kapi.Item, x):
+    i = item.get_id(0)
+    x[i] = x[i] * 2
+
+
 @pytest.fixture
 def host(gpu):
     array = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -163,3 +169,24 @@ def test_dlpack_is_read_where_there_is_no_interface_and_told_the_stream(gpu, hos
 def test_what_is_no_array_of_a_device_is_none_of_ours(gpu):
     assert cuda_fields(object()) is None
     assert cuda_fields(np.zeros(3)) is None
+
+
+def test_arrays_of_the_host_that_the_device_reaches_are_its_own(gpu, host):
+    """As numba-cuda's mapped and managed arrays are: of a class of NumPy's, with the interface."""
+
+    class Mapped(np.ndarray):
+        @property
+        def __cuda_array_interface__(self):
+            return {**Interface(self.view(np.ndarray)).__cuda_array_interface__, "data": (self.address, False)}
+
+    mapped = host.reshape(24).view(Mapped)
+    mapped.address = host.ctypes.data  # which views of it lack
+    gpu.packed_size = 24
+    scale[kapi.Range(24)](mapped)
+    (launch,) = gpu.launches
+    assert launch.packed[8:16] == host.ctypes.data.to_bytes(8, "little")
+    with raises(kapi.ExecutionPlacementError, "array-on-host"):
+        scale[kapi.Range(10)](mapped[::2])
+    back = np.zeros(24, np.float32)
+    kapi.memory.copy(mapped, back)
+    assert (back == np.arange(24)).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import types
 
@@ -45,6 +46,16 @@ def test_summary_and_limits_are_the_driver_s(gpu):
     assert "NVIDIA H200 (default)" in str(summary)
     assert CudaPlatform().limits(device).max_work_item_sizes == (64, 1024, 1024)
     assert kapi.current_context("cuda:0").get_memory_info() == (1 << 36, 1 << 37)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_findings_tell_whether_libdevice_is_there(gpu, monkeypatch, is_there):
+    if is_there:
+        pytest.importorskip("cuda.pathfinder")
+    else:
+        monkeypatch.setitem(sys.modules, "cuda.pathfinder", None)  # cannot be imported
+    problems = " ".join(CudaPlatform().findings().problems)
+    assert ("libdevice" in problems) is not is_there
 
 
 def test_findings_and_versions(gpu):

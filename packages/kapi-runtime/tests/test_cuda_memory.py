@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 import numpy as np
 import pytest
 
 import kapi_runtime as kapi
+from kapi_runtime.cuda.memory import allocations
 from kapi_runtime.cuda.memory.cuda_array import array_of_fields
+from kapi_runtime.cuda.queues import queue as queues
 from kapi_runtime.platform.dlpack import CUDA, CUDA_HOST, CUDA_MANAGED, read_capsule
 from kapi_sim.errors import ImplicitCopyWarning
 from kapi_sim.testing.reports import raises
@@ -102,6 +105,44 @@ def test_copies_between_arrays_and_the_host(queue):
     assert (host == np.arange(6)).all()
     kapi.memory.copy(host + 1, target)
     assert (target.asnumpy() == np.arange(6) + 1).all()
+
+
+@pytest.mark.parametrize("library", ["array", "tensor"])
+def test_copies_between_arrays_of_libraries_and_the_host(gpu, lib, queue, library):
+    make = getattr(lib, library)
+    theirs, ours = make(np.zeros(6, np.float32)), kapi.memory.asarray(np.arange(6, dtype=np.float32), queue=queue)
+    kapi.memory.copy(ours, theirs)
+    assert (theirs.host == np.arange(6)).all()
+    kapi.memory.copy(np.full(6, 7, np.float32), theirs)
+    assert (theirs.host == 7).all()
+    kapi.memory.copy(theirs, ours)
+    assert (ours.asnumpy() == 7).all()
+    host = np.zeros(6, np.float32)
+    kapi.memory.copy(theirs, host, depends=[]).wait()
+    assert (host == 7).all()
+    with raises(kapi.DtypeError, "copy-unlike"):
+        kapi.memory.copy(make(np.zeros((4, 6), np.float32).T), np.zeros((6, 4), np.float32))
+    with raises(kapi.DtypeError, "copy-without-array"):
+        kapi.memory.copy(np.float64(1), theirs)
+
+
+@pytest.mark.parametrize("kind", ["device", "shared", "host"])
+def test_array_of_more_bytes_than_there_are_addresses_is_refused(queue, kind):
+    with raises(kapi.UsmAllocationError, "device-memory-short"):
+        getattr(kapi.memory, f"{kind}_array")(2**62, "float64", queue=queue)
+
+
+def test_destructors_say_nothing_when_the_interpreter_has_ended_their_modules(gpu, queue, monkeypatch):
+    """Python sets a module's names to None at exit, before what other modules hold is destroyed."""
+    said = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    own = kapi.queue("cuda:0")
+    array = kapi.memory.device_array(10, queue=own)
+    for module in (allocations, queues):
+        monkeypatch.setattr(module, "driver", None)
+    del array, own
+    gc.collect()
+    assert said == []
 
 
 def test_copy_of_another_queue_s_array_waits_for_its_work(gpu, queue):

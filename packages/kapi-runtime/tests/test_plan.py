@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+import sys
+from collections import Counter, namedtuple
 
 import dpctl
 import dpnp
@@ -301,3 +302,67 @@ def test_without_native_functions_launches_go_the_long_way(monkeypatch, long_way
     kapi.call_kernel(again, kapi.Range(4), 1.0, y, y)
     assert set(y.asnumpy()) == {8}
     assert len(long_way) == 3
+
+
+def calls_of(launch):
+    """How often each function of kapi, and each native one, was called while something ran, by name."""
+    counts: Counter[str] = Counter()
+
+    def note(frame, event, what):
+        if event == "call" and str(frame.f_globals.get("__name__")).startswith(("kapi_runtime.", "kapi_sim.")):
+            counts[frame.f_code.co_name] += 1
+        elif event == "c_call" and what.__name__ in ("launch", "send", "pack") and what.__module__ is None:
+            counts[f"native {what.__name__}"] += 1
+
+    sys.setprofile(note)
+    try:
+        launch()
+    finally:
+        sys.setprofile(None)
+    return counts
+
+
+PLAIN = {"packed_arguments": 1, "require_apart": 1, "may_share": 1, "read_arguments": 1, "is_small": 1}
+"""What one launch of `axpy` the long way does: it has one pair of arrays of which one is written."""
+
+PLANNED = dict.fromkeys(PLAIN, 0)
+
+
+@pytest.mark.parametrize(
+    ("way", "expected"),
+    [
+        ("plain", PLAIN | {"native launch": 0, "native send": 0}),
+        ("planned", PLANNED | {"native launch": 1, "native pack": 0, "native send": 0}),
+        ("bound", PLANNED | {"native launch": 0, "native pack": 0, "native send": 1}),
+        ("replaced", PLANNED | {"native launch": 0, "native pack": 1, "native send": 1}),
+        ("module", PLAIN | {"native launch": 0, "native send": 0}),
+        ("OpenCL C", PLAIN | {"packed_arguments": 0, "require_apart": 0, "may_share": 0, "is_small": 0}),
+    ],
+)
+def test_launch_of_each_kind_is_packed_and_checked_once(way, expected):
+    again = kapi.kernel(axpy.py_func)
+    given = 2.0, dpnp.ones(10), dpnp.zeros(10)
+    kapi.call_kernel(again, kapi.Range(10), *given)
+    bound = again.bind(kapi.Range(10), *given)
+    module = kapi.load_spirv(again.modules.values()[0])
+    source = "kernel void axpy(double a, global double *x, global double *y) { y[get_global_id(0)] += a; }"
+    opencl = kapi.load_opencl(source, "axpy", {"a": "float64", "x": "float64[:]", "y": "float64[:]"})
+    for each in (module, opencl):
+        kapi.call_kernel(each, kapi.Range(10), *given)
+    new = kapi.kernel(axpy.py_func)
+
+    def replaced():
+        bound.replace(alpha=3.0)
+        bound()
+
+    counts = calls_of(
+        {
+            "plain": lambda: kapi.call_kernel(new, kapi.Range(10), *given),
+            "planned": lambda: kapi.call_kernel(again, kapi.Range(10), *given),
+            "bound": bound,
+            "replaced": replaced,
+            "module": lambda: kapi.call_kernel(module, kapi.Range(10), *given),
+            "OpenCL C": lambda: kapi.call_kernel(opencl, kapi.Range(10), *given),
+        }[way]
+    )
+    assert {name: counts[name] for name in expected} == expected

@@ -29,6 +29,21 @@ def test_compilation_brings_no_device_library(run_python):
     assert run_python(program).strip() == "[]"
 
 
+def test_helper_process_loads_llvmlite_alone(run_python):
+    """Numba would bring NumPy and its own libraries: of all that is installed, LLVM's is the only one there."""
+    program = (
+        "from kapi_lowering.emission import client\n"
+        "from kapi_spirv import compile_kernel\n"
+        "from kapi_types import ItemType\n"
+        "def nothing(item):\n    pass\n"
+        "compile_kernel(nothing, [ItemType(1)])\n"
+        "helper = client._helpers['kapi_spirv.emission']\n"
+        "files = {line.split()[-1] for line in open(f'/proc/{helper._process.pid}/maps') if 'site-packages' in line}\n"
+        "print(*[file.rpartition('/')[2] for file in files])\n"
+    )
+    assert run_python(program).split() == ["libllvmlite.so"]
+
+
 def test_public_names_are_there():
     """`__all__` is sorted, capitals first, complete, and without strays."""
     assert kapi_spirv.__all__ == sorted(kapi_spirv.__all__)

@@ -31,6 +31,7 @@ from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.installed import platform_of_array
 from kapi_runtime.platform.interface import MemoryKind, Platform
 from kapi_sim.errors import DtypeError, ExecutionPlacementError, KernelLaunchError, LimitError
+from kapi_sim.language.usm_fields import ArrayFields
 from kapi_sim.shown import shown
 
 __all__ = ["asarray", "asnumpy", "copy", "device_array", "host_array", "like", "shared_array", "view"]
@@ -280,19 +281,16 @@ def copy(source: Any, target: Any, *, depends: Iterable[Any] | None = None) -> H
     >>> back
     array([1, 2, 3], dtype=int32)
     """
-    for array in (source, target):
-        if not hasattr(array, "flags"):
-            raise DtypeError(
-                f"source and target of a copy must be arrays, got {type(array).__name__}: `asarray(values)` makes one",
-                code="copy-without-array",
-            )
-        if (array.shape, array.dtype) != (source.shape, source.dtype) or not array.flags.c_contiguous:
-            raise DtypeError(
-                "source and target of a copy must be C-contiguous, of one shape and one type, got "
-                f"{source.dtype} {source.shape} and {target.dtype} {target.shape}: write `target[...] = source`",
-                code="copy-unlike",
-            )
-    if not target.flags["W"]:
+    one, other = _fields(source), _fields(target)
+    are_dense = [_is_dense(source, one), _is_dense(target, other)]
+    if (one.shape, one.dtype) != (other.shape, other.dtype) or not all(are_dense):
+        of_source, of_target = _form(one, are_dense[0]), _form(other, are_dense[1])
+        raise DtypeError(
+            "source and target of a copy must be C-contiguous, of one shape and one type, got "
+            f"{of_source} and {of_target}: write `target[...] = source`",
+            code="copy-unlike",
+        )
+    if other.readonly:
         raise DtypeError(
             "target of a copy must be writable, got a read-only array: copy to another one", code="copy-to-read-only"
         )
@@ -378,6 +376,29 @@ def _extents(shape: Any) -> tuple[int, ...]:
             f"shape must be an integer of at least 0, or a tuple of such, got {shown(shape)}", code="memory-shape"
         ) from None
     return extents
+
+
+def _fields(array: Any) -> ArrayFields:
+    """Read an array of the host or of a device, for a copy."""
+    if isinstance(array, np.ndarray):
+        return copies.host_fields(array)
+    platform = _platform_of(array)
+    fields = None if platform is None else platform.fields(array)
+    if fields is None:
+        raise DtypeError(
+            f"source and target of a copy must be arrays, got {type(array).__name__}: `asarray(values)` makes one",
+            code="copy-without-array",
+        )
+    return fields
+
+
+def _is_dense(array: Any, fields: ArrayFields) -> bool:
+    # NumPy's steps may be no whole elements.
+    return array.flags.c_contiguous if isinstance(array, np.ndarray) else fields.layout == "C"
+
+
+def _form(fields: ArrayFields, is_dense: bool) -> str:
+    return f"{fields.dtype} {fields.shape}" + ("" if is_dense else " that is not contiguous")
 
 
 def _platform_of(values: Any) -> Platform | None:

@@ -37,6 +37,7 @@ __all__ = [
     "LimitError",
     "ModuleFileError",
     "OutOfBoundsError",
+    "MixedTypesWarning",
     "ScheduleDependenceWarning",
     "SimulatorOnlyWarning",
     "UninitializedReadError",
@@ -292,6 +293,10 @@ class BenignRaceWarning(KapiWarning):
 
 class ImplicitCopyWarning(KapiWarning):
     """A NumPy array was copied to a device and back for one launch; `device_context` was asked to warn."""
+
+
+class MixedTypesWarning(KapiWarning):
+    """A kernel's variable has numbers of different types on ways that meet: a device gives it one type."""
 
 
 class ScheduleDependenceWarning(KapiWarning):

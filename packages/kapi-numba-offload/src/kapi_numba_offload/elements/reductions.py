@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kapi_numba_offload.analysis.numpy_functions import REDUCTIONS
 from kapi_numba_offload.elements.spelling import Operand, spelled
 from kapi_sim.language.words import operators
 
@@ -62,8 +63,7 @@ COMBINATIONS = {
 """The ways to combine values, by name."""
 
 FUSED_REDUCTIONS = {
-    name: COMBINATIONS["sum" if name == "mean" else name]
-    for name in ("sum", "mean", "prod", "min", "max", "any", "all")
+    name: COMBINATIONS["sum" if name == "mean" else name] for name in REDUCTIONS if not name.startswith("arg")
 }
 """The reductions that an expression is fused into, by NumPy's names, and how each combines two values."""
 

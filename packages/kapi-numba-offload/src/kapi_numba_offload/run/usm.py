@@ -12,6 +12,7 @@ import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
 from kapi_runtime.launch.overlaps import shares_memory
+from kapi_sim.language.usm_fields import may_share
 from kapi_types import array_fields, is_usm_array
 
 __all__ = [
@@ -190,8 +191,6 @@ def may_overlap(first: Any, second: Any) -> bool:
     if is_same_view(first, second):
         return False
     one, other = first._array_obj, second._array_obj
-    low, high = one._byte_bounds
-    other_low, other_high = other._byte_bounds
-    if not (low < other_high and other_low < high and one.size and other.size):
+    if not (one.size and other.size and may_share(*one._byte_bounds, *other._byte_bounds)):
         return False
     return shares_memory(array_fields(first), array_fields(second))

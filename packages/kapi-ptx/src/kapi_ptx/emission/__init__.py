@@ -15,6 +15,7 @@ from .constant_loads import mark_constant_loads
 from .dimensions import with_known_extents
 from .early_loads import load_early
 from .libdevice import LibraryError, library
+from .line_notes import keeping_lines
 from .linking import link
 from .mathematics import name_functions, needed_functions
 from .narrow_counters import narrow_counters
@@ -54,7 +55,7 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     text = name_functions(_MERGED.sub(r"\1internal ", text))
     text = settle_barriers(text)
     if request["passes"] == "all":
-        text = write_wide_products(narrow_counters(carry_values(text)))
+        text = keeping_lines(text, lambda part: write_wide_products(narrow_counters(carry_values(part))))
     if request["reads_apart"]:
         text = mark_constant_loads(text)
     if request["passes"] == "all":

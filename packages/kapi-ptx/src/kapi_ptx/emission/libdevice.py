@@ -18,7 +18,7 @@ import llvmlite.binding as llvm
 
 from . import kept_file
 
-__all__ = ["Library", "LibraryError", "library"]
+__all__ = ["Library", "LibraryError", "libdevice_path", "library"]
 
 _FORMAT = "kapi libdevice 2"
 _BLOCK = re.compile(r"^define [^\n]*?@(\w+)\([^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
@@ -110,7 +110,7 @@ def library(needed: list[str], folder: str) -> Library:
     LibraryError
         If there is none.
     """
-    path = _path()
+    path = libdevice_path()
     if path is None:
         raise LibraryError(
             f"{', '.join(needed)} of NVIDIA's libdevice, which is not installed: install kapi-ptx[libdevice]"
@@ -118,7 +118,8 @@ def library(needed: list[str], folder: str) -> Library:
     return _read(path, folder)
 
 
-def _path() -> Path | None:
+def libdevice_path() -> Path | None:
+    """Where NVIDIA's libdevice is: of its wheel, or of a CUDA toolkit; None if there is none."""
     try:
         # Here, where it is needed: most kernels do without, and its import takes as long as their compilation.
         from cuda.pathfinder import find_bitcode_lib

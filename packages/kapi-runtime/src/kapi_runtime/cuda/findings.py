@@ -66,9 +66,9 @@ def versions(device: CudaDevice) -> list[tuple[str, str]]:
 
 
 def _missing_library() -> list[str]:
-    from kapi_ptx.target import PtxTarget
+    from kapi_ptx.emission.libdevice import libdevice_path
 
-    if PtxTarget().emission_request().get("libdevice"):
+    if libdevice_path() is not None:
         return []
     return [
         "NVIDIA's libdevice must be installed for kernels that call functions of mathematics, got none: "

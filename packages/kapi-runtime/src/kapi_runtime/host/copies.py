@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,7 +16,7 @@ from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language.usm_fields import ArrayFields, may_share
 
-__all__ = ["is_overlapping", "submit_copy", "view_of"]
+__all__ = ["host_fields", "is_overlapping", "submit_copy", "view_of"]
 
 
 def submit_copy(platform: Platform, source: Any, target: Any, depends: Iterable[Any]) -> HostEvent:
@@ -54,8 +55,9 @@ def submit_copy(platform: Platform, source: Any, target: Any, depends: Iterable[
         if not isinstance(array, np.ndarray)
     ]
     queue, other = queues[-1], queues[0]  # the target's, if it has one
+    nbytes = math.prod(places[0][1].shape) * places[0][1].dtype.itemsize
     before = platform.native_events(listed_events(depends))
-    if source.nbytes == 0:
+    if nbytes == 0:
         event = platform.barrier(queue, before)
         return platform.host_event(event, platform.release)
     before = [*platform.earlier_work(queue), *before]
@@ -66,10 +68,10 @@ def submit_copy(platform: Platform, source: Any, target: Any, depends: Iterable[
         platform,
         queue,
         before,
-        lambda on, after: platform.submit_copy(on, places[1][1], places[0][1], source.nbytes, after),
+        lambda on, after: platform.submit_copy(on, places[1][1], places[0][1], nbytes, after),
         kind="copy",
         name=" to ".join("host" if isinstance(array, np.ndarray) else "device" for array, _ in places),
-        nbytes=source.nbytes,
+        nbytes=nbytes,
     )
     platform.note_work(queue, event)
     if other != queue:
@@ -106,6 +108,12 @@ def is_overlapping(platform: Platform, source: Any, target: Any) -> bool:
     return may_share(*_fields(platform, source).span, *_fields(platform, target).span)
 
 
+def host_fields(array: np.ndarray[Any, Any]) -> ArrayFields:
+    """Read a NumPy array as a platform reads its own; it has no owner."""
+    strides = tuple(stride // array.itemsize for stride in array.strides)
+    return ArrayFields(array.ctypes.data, array.shape, strides, array.dtype, not array.flags.writeable, None)
+
+
 class _HostMemory:
     """The memory of an array for NumPy, whose view keeps this object, and with it the array."""
 
@@ -125,8 +133,7 @@ class _HostMemory:
 
 def _fields(platform: Platform, array: Any) -> ArrayFields:
     if isinstance(array, np.ndarray):
-        strides = tuple(stride // array.itemsize for stride in array.strides)
-        return ArrayFields(array.ctypes.data, array.shape, strides, array.dtype, not array.flags.writeable, None)
+        return host_fields(array)
     fields = platform.fields(array)
     assert fields is not None  # the caller has found its platform
     return fields

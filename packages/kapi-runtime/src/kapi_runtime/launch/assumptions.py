@@ -9,9 +9,9 @@ from __future__ import annotations
 from kapi_lowering import KernelModule
 from kapi_runtime.launch.arguments import Arguments
 from kapi_sim import KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
-from kapi_sim.language.usm_fields import ArrayFields, may_share
+from kapi_sim.language.usm_fields import ArrayFields
 
-__all__ = ["is_small", "reads_apart", "require_assumptions"]
+__all__ = ["is_small", "require_assumptions"]
 
 _SMALL = 2**31 - 2**16
 """Extents below this fit 31 bits also when a launch is rounded up to whole work-groups."""
@@ -26,28 +26,17 @@ def is_small(space: Range | NdRange, arguments: Arguments) -> bool:
     return all(extent < _SMALL for shape in shapes for extent in shape)
 
 
-def reads_apart(module: KernelModule, arguments: Arguments) -> bool:
-    """Whether what the kernel only reads may share no byte with what it writes; the spans decide."""
-    arrays = [
-        (value.span, parameter.is_written)
-        for value, parameter in zip(arguments.read, module.parameters, strict=True)
-        if isinstance(value, ArrayFields)
-    ]
-    written = [span for span, is_written in arrays if is_written]
-    return not any(may_share(*span, *other) for span, is_written in arrays if not is_written for other in written)
-
-
-def require_assumptions(module: KernelModule, space: Range | NdRange, arguments: Arguments) -> None:
+def require_assumptions(module: KernelModule, small: bool, are_reads_apart: bool) -> None:
     """Raise if a launch does not keep what a module takes for granted, which its target says.
 
     Parameters
     ----------
     module : KernelModule
         The compiled kernel.
-    space : Range or NdRange
-        Its index space.
-    arguments : Arguments
-        What it is given.
+    small : bool
+        What `is_small` says of the launch.
+    are_reads_apart : bool
+        What `require_apart` says of it.
 
     Raises
     ------
@@ -56,13 +45,13 @@ def require_assumptions(module: KernelModule, space: Range | NdRange, arguments:
     KernelLaunchError
         If an array that is read shares memory with one that is written.
     """
-    if module.target.index_bits < 64 and not is_small(space, arguments):
+    if module.target.index_bits < 64 and not small:
         raise LimitError(
             f"index space and arrays of kernel `{module.name}` must have extents below {_SMALL}, which its target was "
             "told, got a larger one: compile it for a target without `is_small`",
             code="range-too-large",
         )
-    if module.target.reads_apart and not reads_apart(module, arguments):
+    if module.target.reads_apart and not are_reads_apart:
         raise KernelLaunchError(
             f"arrays that kernel `{module.name}` reads must share no memory with those that it writes, which its "
             "target was told, got some that do: compile it for a target without `reads_apart`",

@@ -21,8 +21,10 @@ __all__ = ["require_apart", "shares_memory"]
 _MAX_WORK = 100_000  # steps of NumPy's search for an address that two views have in common: about a millisecond
 
 
-def require_apart(module: KernelModule, arguments: Arguments) -> None:
+def require_apart(module: KernelModule, arguments: Arguments) -> bool:
     """Raise if two arguments, one of them written, or two elements of one, share memory without being the same view.
+
+    The one walk over the pairs of a launch.
 
     Parameters
     ----------
@@ -30,6 +32,11 @@ def require_apart(module: KernelModule, arguments: Arguments) -> None:
         The compiled kernel, which says what it writes.
     arguments : Arguments
         What it is given.
+
+    Returns
+    -------
+    bool
+        Whether what the kernel only reads shares no byte with what it writes; the spans decide.
 
     Raises
     ------
@@ -46,9 +53,11 @@ def require_apart(module: KernelModule, arguments: Arguments) -> None:
             raise KernelLaunchError(
                 f"argument `{name}` of kernel `{module.name}` must be {OVERLAPPING}", code="argument-overlaps-itself"
             )
+    are_reads_apart = True
     for (first, a, writes_first, a_span), (second, b, writes_second, b_span) in combinations(arrays, 2):
         if not ((writes_first or writes_second) and may_share(*a_span, *b_span)):
             continue
+        are_reads_apart = are_reads_apart and writes_first and writes_second
         if _is_same_view(a, b) or not shares_memory(a, b):
             continue
         names = [f"`{name}`" for name, is_written in ((first, writes_first), (second, writes_second)) if is_written]
@@ -62,6 +71,7 @@ def require_apart(module: KernelModule, arguments: Arguments) -> None:
             f"Give the kernel a copy of one: `{copied} = {copied}.copy()`",
             code="arguments-overlap",
         )
+    return are_reads_apart
 
 
 def _is_same_view(a: ArrayFields, b: ArrayFields) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kapi_lowering import KernelModule, Target
 from kapi_runtime.launch.arguments import Arguments, packed_arguments, placed, with_address
-from kapi_runtime.launch.assumptions import is_small, reads_apart, require_assumptions
+from kapi_runtime.launch.assumptions import is_small, require_assumptions
 from kapi_runtime.launch.failures import FailureWatch
 from kapi_runtime.launch.geometry import packed_extents, submitted_range
 from kapi_runtime.launch.overlaps import require_apart
@@ -231,10 +231,10 @@ def compiled(space: Range | NdRange, arguments: Arguments, compile_for: CompileF
     def make(platform: Platform, queue: Any) -> Made:
         device, small = platform.device_of(queue), is_small(space, arguments)
         module, kernel = built(platform, queue, platform.launch_target(device, small, True))
-        require_apart(module, arguments)
-        if module.target.reads_apart and not reads_apart(module, arguments):
+        are_reads_apart = require_apart(module, arguments)
+        if module.target.reads_apart and not are_reads_apart:
             module, kernel = built(platform, queue, platform.launch_target(device, small, False))
-        require_assumptions(module, space, arguments)
+        require_assumptions(module, small, are_reads_apart)
         packed = packed_arguments(module, packed_extents(space, module), arguments)
         return Made(kernel, (packed, *arguments.accessors), module)
 

@@ -79,6 +79,8 @@ def _is_cuda_array(value: Any) -> bool:
     kind = _dlpack_device(value)
     if kind == dlpack.CPU and type(value).__module__.partition(".")[0] == "torch":
         return is_installed("cuda")  # which says how a tensor of the host comes to a device
+    if kind == dlpack.CPU and isinstance(value, np.ndarray):
+        return _has_cuda_interface(value)  # numba-cuda's mapped and managed arrays are NumPy's, too
     # The interface is a property that some arrays of the host have, too, and that raises for some of a device.
     return (
         kind in (dlpack.CUDA, dlpack.CUDA_HOST, dlpack.CUDA_MANAGED) if kind is not None else _has_cuda_interface(value)

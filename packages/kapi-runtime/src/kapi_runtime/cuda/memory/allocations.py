@@ -20,6 +20,7 @@ Kind = Literal["device", "shared", "host"]
 
 _PORTABLE_AND_MAPPED = 1 | 2
 _GLOBAL = 1
+_ADDRESSES = 2**63  # bytes: more than any device has, and than the driver can be asked for
 
 
 class CudaMemory:
@@ -46,6 +47,10 @@ class CudaMemory:
         self.device, self.nbytes, self.kind = device, nbytes, kind
         self.pointer = 0
         size = max(1, nbytes)
+        if size >= _ADDRESSES:
+            raise UsmAllocationError(
+                f"an array must have fewer than 2**63 bytes, got {nbytes}: check its shape", code="device-memory-short"
+            )
         name, arguments = {
             "device": ("cuMemAlloc", (size,)),
             "shared": ("cuMemAllocManaged", (size, _GLOBAL)),
@@ -77,13 +82,13 @@ class CudaMemory:
 
     def __del__(self) -> None:
         pointer = getattr(self, "pointer", 0)
-        if pointer and driver.is_loaded():
-            try:
+        try:
+            if pointer and driver.is_loaded():
                 with self.device.entered():
                     # Both wait for the work that may use it.
                     driver.quietly("cuMemFreeHost" if self.kind == "host" else "cuMemFree", pointer)
-            except Exception:  # at exit the driver may be gone, and a lost context cannot be entered
-                return
+        except Exception:  # at exit the driver and modules may be gone, and a lost context cannot be entered
+            return
 
 
 def copy_to_device(queue: CudaQueue, pointer: int, source: np.ndarray[Any, Any]) -> None:

@@ -100,8 +100,11 @@ class _OwnStream:
             self.handle = int(driver.call("cuStreamCreate", _NON_BLOCKING))
 
     def __del__(self) -> None:
-        if hasattr(self, "handle"):
-            driver.quietly("cuStreamDestroy", self.handle)  # what was submitted to it runs to its end
+        try:
+            if hasattr(self, "handle"):
+                driver.quietly("cuStreamDestroy", self.handle)  # what was submitted to it runs to its end
+        except AttributeError:  # at exit this module's names are gone
+            return
 
 
 def new_queue(device: CudaDevice) -> CudaQueue:
