@@ -15,6 +15,7 @@ import pytest
 import kapi_runtime as kapi
 import kapi_sim
 from kapi_sim.language.table.intrinsics import rows
+from kapi_sim.testing.reports import raises
 
 OPERATORS = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide, "%": np.remainder,
@@ -414,6 +415,7 @@ def run_sized(lines, inputs, names):
 ACCEPTED = [
     "q & (2**64 - 1)", "q + (1 << 63)", "np.uint64(2**63) ^ q", "min(q, 2**63)", "q > 2**63", "m > 2**63",
     "i < 2**64 - 1", "x + 2**63", "x * (2**64 - 1)", "10**20 / 3", "10**20 // 10**18 + m", "float(2**63)",
+    "divmod(q, 2**63)[0]", "divmod(2**63, q + 1)[1]", "min(q, 3, 2**63)", "min(1.5, 3, 2**63)", "(m, 2**63)[i % 2]",
     "-(2**63) + i", "m & -1", "np.where(q > 3, q, 2**64 - 1)", "math.sqrt(2**63)",
 ]  # fmt: skip
 REFUSED = [
@@ -422,6 +424,9 @@ REFUSED = [
     "np.where(m > 3, i, 2**63)", "divmod(m, 2**63)[1]", "abs(2**63)", "int(2**64 - 1)", "round(2**63)", "b * 2**63",
     "x + 2**65", "x * 10**20", "2**70 * 0.5", "-(2**64 - 1)", "2**70 >> 60", "x < 2**64", "min(i, 2**63)",
     "max(2**63, i, 3)", "i if i > 2 else 2**63", "i and 2**63", "i or 2**63", "np.clip(i, 0, 2**63)",
+    "divmod(i, 2**63)[0]", "divmod(2**63, i + 1)[1]", "divmod(b, 2**63)[0]", "min(m, i, 2**63)", "min(q, i, 2**63)",
+    "max(q, True, 2**63)", "min(1.5, i, 2**63)", "min(b, i > 2, 2**63)", "(i > 2) or 2**63", "(q > 2) and 2**63",
+    "(i > 2) if i < 2 else 2**63", "pow(i, 2**63)",
 ]  # fmt: skip
 
 
@@ -461,6 +466,18 @@ def test_literal_that_does_not_fit_is_refused(expression):
     with pytest.raises(kapi.KernelCompilationError, match="must fit|does not have these operands"):
         kapi.call_kernel(kapi.kernel(function), kapi.Range(4), *(dpnp.asarray(each) for each in given))
     with pytest.raises((kapi_sim.DtypeError, kapi_sim.KernelCompilationError), match="must fit|does not fit"):
+        kapi_sim.call_kernel(kapi_sim.kernel(function), kapi_sim.Range(4), *given)
+
+
+@pytest.mark.parametrize(
+    "expression", ["(i, 2**63)[m > 2]", "(1.5, 3)[i > 2]", "(i, 3)[b]", "(i, 3)[not b]", "(i, 3)[i > 2 and b]"]
+)
+def test_tuple_is_not_indexed_by_a_truth_value(expression):
+    """In both worlds."""
+    function, given = with_literal(expression), literal_inputs()
+    with raises(kapi.KernelCompilationError, "indexed-value"):
+        kapi.call_kernel(kapi.kernel(function), kapi.Range(4), *(dpnp.asarray(each) for each in given))
+    with raises(kapi_sim.KernelCompilationError, "indexed-value"):
         kapi_sim.call_kernel(kapi_sim.kernel(function), kapi_sim.Range(4), *given)
 
 

@@ -64,7 +64,7 @@ def test_kernel_is_compiled_for_its_device_and_can_be_looked_into():
     data = dpnp.ones(3, dtype=np.float32)
     kapi_runtime.call_kernel(double, kapi_runtime.Range(3), data)
     (module,) = double.modules.values()
-    assert module.target == target_of(data.sycl_device)
+    assert module.target.for_any_launch() == target_of(data.sycl_device)
     (signature,) = double.inspect_types()
     assert "double(Item(1d), array(float32, 1d, C)) -> none" in signature
     assert "weak_int" in double.inspect_types()[signature]

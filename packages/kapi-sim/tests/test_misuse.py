@@ -77,6 +77,27 @@ def test_nd_item_misused_is_told_in_the_compilers_words(statement, code):
         kernel_of(statement)[2, 2](np.zeros(2))
 
 
+@pytest.mark.parametrize(
+    "number", [3, 3.0, 3j, True, np.float64(3), np.int8(3), np.bool_(1), np.complex64(3)], ids=repr
+)
+@pytest.mark.parametrize("statement", ["a[0] = s[0]", "s[0] = 1.0", "s[item.get_id(0)] += 1", "s[()] = 2"])
+def test_number_that_is_indexed_is_told_in_the_compilers_words(statement, number):
+    source = f"def body(item, a, s):\n    {statement}\n"
+    linecache.cache["<number>"] = (len(source), None, source.splitlines(True), "<number>")
+    names = {}
+    exec(compile(source, "<number>", "exec"), names)
+    with raises(kapi.KernelCompilationError, "indexed-value") as caught:
+        kapi.call_kernel(kapi.kernel(names["body"]), kapi.Range(2), np.zeros(2, np.complex64), number)
+    assert caught.value.__notes__[0].startswith("in work-item global (0,) of kernel `body`, at <number>:")
+
+
+def test_tuple_in_a_name_is_not_indexed_by_a_comparison():
+    with raises(kapi.KernelCompilationError, "indexed-value"):
+        kernel_of("t = (1, 2); a[0] = t[a[0] > 2]")[2](np.zeros(2))
+    with raises(kapi.DtypeError, "index-type"):
+        kernel_of("t = a; a[0] = t[a[0] > 2]")[2](np.zeros(2))
+
+
 @kapi.device_func
 def halved(x):
     return x / 2

@@ -61,6 +61,25 @@ def test_literal_that_does_not_fit_is_reported():
         kapi.call_kernel(large_store, kapi.Range(1), np.zeros(1, np.int32), 2**40)
 
 
+FAR = {"k**n": lambda n: pow(3, n, 2**64), "k << n": lambda n: 0, "2**n": lambda n: 0, "1 + (3 << n)": lambda n: 1}
+
+
+@pytest.mark.parametrize("expression", FAR)
+def test_number_far_beyond_64_bits_takes_little_time(expression, tmp_path):
+    """Python would work it out until memory is full; unchecked, it wraps as on a device."""
+    file = tmp_path / "far.py"
+    file.write_text(f"def kernel(item, out, k, n):\n    out[0] = {expression}\n", "utf-8")
+    names = {}
+    exec(compile(file.read_text("utf-8"), str(file), "exec"), names)
+    kernel, out = kapi.kernel(names["kernel"]), np.zeros(1, np.int64)
+    for n in (2000, 2**40, 2**62):
+        with raises(kapi.DtypeError, "integer-too-wide", words=n == 2000):
+            kapi.call_kernel(kernel, kapi.Range(1), out, 3, n)
+        with kapi.simulation(checks="none"):
+            kapi.call_kernel(kernel, kapi.Range(1), out, 3, n)
+        assert out[0] == np.uint64(FAR[expression](n)).astype(np.int64)
+
+
 @kapi.kernel
 def grow(item: kapi.Item, out, k):
     x = k

@@ -274,6 +274,40 @@ def test_texts_that_unpack_to_gigabytes_are_refused(module, data):
         tracemalloc.stop()
 
 
+def test_texts_of_other_things_are_refused_in_little_memory(module, data):
+    """A list of lists takes forty times the memory of its text."""
+    header, _ = parts(data)
+    for spelled in (b"[" + b"[]," * (1 << 24) + b"[]]", b"[" * (1 << 25), b'["", "", ' + b"0," * (1 << 24) + b'""]'):
+        texts = zlib.compress(spelled, 1)
+        header["sizes"][1] = len(texts)
+        file = packed(header, module.code + texts)
+        tracemalloc.start()
+        try:
+            with raises(ModuleFileError, "module-file-part"):
+                read_module(file)
+            assert tracemalloc.get_traced_memory()[1] < 1 << 29
+        finally:
+            tracemalloc.stop()
+
+
+def test_name_that_comes_twice_is_refused(data):
+    header, rest = parts(data)
+    spelled = json.dumps(header)
+    for more in ('"ndim": 1', '"ndim": 2', '"name": "other"'):
+        with raises(ModuleFileError, "module-file-part", words=False):
+            read_module(packed(f"{spelled[:-1]}, {more}}}".encode(), rest))
+
+
+@pytest.mark.parametrize("given", [None, 3, "kapi SPIR-V module 3", ["x"]], ids=repr)
+def test_what_is_no_bytes_is_refused(given):
+    with raises(ModuleFileError, "module-file-format"):
+        read_module(given)
+
+
+def test_bytes_of_any_kind_are_read(data):
+    assert read_module(bytearray(data)) == read_module(memoryview(data)) == read_module(data)
+
+
 @pytest.mark.parametrize("texts", [b"", b"not zlib", zlib.compress(b"[1, 2, 3]"), zlib.compress(b"[]") + b"more"])
 def test_texts_are_three(module, data, texts):
     header, _ = parts(data)

@@ -33,7 +33,8 @@ REFERENCE = AtomicRefType(I32, MemoryOrder.RELAXED, MemoryScope.DEVICE)
 PRIVATE = ArrayType(types.float32, 2, "C", address_space=AddressSpace.PRIVATE)
 EXAMPLES = {
     "group": GroupType(1), "SubGroup": SubGroupType(1), "scalar": types.int32, "number": types.int32,
-    "predicate": types.int32, "integer": types.int8, "uniform integer": weak_int, "element": types.float64,
+    "predicate": types.int32, "integer": types.int8, "bound": types.int64,
+    "uniform integer": weak_int, "element": types.float64,
     "MemoryOrder": ConstantType(MemoryOrder.SEQ_CST), "MemoryScope": ConstantType(MemoryScope.DEVICE),
     "AddressSpace": ConstantType(AddressSpace.GENERIC), "atomic array": I32, "index": weak_int,
     "array of element": I32, "shape": ConstantType((2, 3)), "dtype": types.DType(types.float32),

@@ -21,6 +21,7 @@ from kapi_lowering.results.packed import PackedLayout, Parameter
 from kapi_lowering.target import Target
 from kapi_sim.errors import KapiError, ModuleFileError
 from kapi_sim.language import KernelOptions
+from kapi_sim.shown import shown
 
 __all__ = ["ModuleFormat"]
 
@@ -33,6 +34,8 @@ _SHARED = ("name", "entry_point", "index_space", "ndim", "parameters", "layout",
 _LONGEST_REASON = 400  # characters of a message that holds what the file says
 _LARGEST_HEADER = 1 << 22  # bytes: JSON of this length takes some tens of milliseconds
 _LARGEST_TEXTS = 1 << 26  # bytes once they are unpacked: a short file cannot ask for all memory
+_SHOWN = 40  # characters of texts that are none
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +122,14 @@ class ModuleFormat(Generic[M]):
         Raises
         ------
         ModuleFileError
-            If it is of another format, cut short, changed, of another key, or says what no compiled kernel has.
+            If it is no bytes, of another format, cut short, changed, of another key, or says what no compiled kernel
+            has.
         """
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise ModuleFileError(
+                f"data must be the bytes of a kapi {self.name} module, got {shown(data)}", code="module-file-format"
+            )
+        data = bytes(data)
         begin = len(self._start)
         start = begin + _DIGEST_SIZE
         if not data.startswith(self._start):
@@ -153,7 +162,9 @@ class ModuleFormat(Generic[M]):
             )
         end = 8 + length
         header = check.mapping(
-            json.loads(body[8:end], parse_constant=_no_constant), "header", (*_SHARED, *self.own, "key", "sizes")
+            json.loads(body[8:end], parse_constant=_no_constant, object_pairs_hook=_each_once),
+            "header",
+            (*_SHARED, *self.own, "key", "sizes"),
         )
         if key is not None and header["key"] != key:
             raise check.unfit("key", f"that of its name, {key}, for else it is another file's content", header["key"])
@@ -171,9 +182,7 @@ class ModuleFormat(Generic[M]):
         fields = check.layout_fields(header["layout"])
         failures = check.failures(header["failures"])
         check.suited_layout(fields, index_space, ndim, parameters, bool(failures))
-        texts = check.texts(json.loads(_unpacked(body[end + sizes[0] :])), "texts")
-        if len(texts) != len(_TEXTS):
-            raise check.unfit("texts", f"{len(_TEXTS)} texts", len(texts))
+        texts = _spelled_texts(_unpacked(body[end + sizes[0] :]).decode())
         target = check.settings(header["target"], "target", self.target)
         options = check.settings(header["options"], "options", KernelOptions)
         return self.module(
@@ -201,6 +210,27 @@ def _unpacked(packed: bytes) -> bytes:
             code="module-file-part",
         )
     return texts
+
+
+def _spelled_texts(spelled: str) -> list[str]:
+    """Return the texts of a list as `json.dumps` writes it; lists of other things would take all memory."""
+    found: list[str] = []
+    at = 0
+    for opening in ("[", *[", "] * (len(_TEXTS) - 1)):
+        if not spelled.startswith(f'{opening}"', at):
+            raise check.unfit("texts", f"{len(_TEXTS)} texts", spelled[at : at + _SHOWN])
+        text, at = _DECODER.raw_decode(spelled, at + len(opening))
+        found.append(text)
+    if spelled[at:] != "]":
+        raise check.unfit("texts", f"{len(_TEXTS)} texts", spelled[at : at + _SHOWN])
+    return found
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise check.unfit("names of a mapping", "each another one", [name for name, _ in pairs])
+    return found
 
 
 def _no_constant(word: str) -> Any:

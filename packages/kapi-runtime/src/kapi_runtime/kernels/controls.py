@@ -69,6 +69,10 @@ class DeviceTrace(DeviceReport):
         """Return no line: lines are the simulator's to count."""
         return []
 
+    def accesses(self, kind: str, space: str = "global", launch: int = -1) -> list[int]:
+        """Return no number: accesses are the simulator's to count."""
+        return []
+
     def html(self) -> str:
         """Return a page that says so."""
         return f"<!doctype html><title>kapi trace</title><pre>{escape(self.text())}</pre>"

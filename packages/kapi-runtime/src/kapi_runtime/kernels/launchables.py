@@ -177,12 +177,14 @@ def stand_in(name: str, parameters: Sequence[str]) -> Callable[..., None]:
     >>> inspect.signature(stand_in("scale", ["factor", "x"]))
     <Signature (item, factor, x)>
     """
-    for position, parameter in enumerate(parameters):
-        if not parameter.isidentifier() or iskeyword(parameter) or parameter in parameters[:position]:
+    seen: set[str] = set()
+    for parameter in parameters:
+        if not parameter.isidentifier() or iskeyword(parameter) or parameter in seen:
             raise KernelCompilationError(
                 f"name of a parameter of kernel `{name}` must be an identifier of its own, got {shown(parameter)}",
                 code="parameter-name",
             )
+        seen.add(parameter)
     first = "item"
     while first in parameters:
         first = f"_{first}"

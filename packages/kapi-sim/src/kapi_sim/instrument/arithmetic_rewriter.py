@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from kapi_sim.numbers.complex_order import ORDERED
-from kapi_sim.numbers.fitting import BESIDE_WIDE, choices_beside_literals, folded, is_of_literals
+from kapi_sim.numbers.fitting import BESIDE_WIDE, POSITION, choices_beside_literals, folded, is_of_literals
 
 __all__ = ["ArithmeticRewriter"]
 
@@ -90,6 +90,17 @@ class ArithmeticRewriter(ast.NodeTransformer):
             right = self._call(BESIDE_WIDE, [right], node.right)
         return left, right
 
+    def _all_beside_wide(self, given: list[ast.expr]) -> list[ast.expr]:
+        """The arguments of a function whose result is of all their kinds, visited; as `_beside_wide` for operands."""
+        if not self._fits_literals or not any(map(_is_wide, given)) or any(isinstance(g, ast.Starred) for g in given):
+            return [self.visit(each) for each in given]
+        return [
+            self.visit(each)
+            if is_of_literals(each) and not _is_truth_value(each)
+            else self._call(BESIDE_WIDE, [self.visit(each)], each)
+            for each in given
+        ]
+
     def _visit_chain(self, node: ast.BinOp) -> ast.expr:
         """Visit a chain of ring operations: wrapping its end wraps its inner results as well."""
         visited: dict[str, ast.expr] = {}
@@ -109,6 +120,8 @@ class ArithmeticRewriter(ast.NodeTransformer):
         # A literal integer says itself whether it is negative, and gives no complex number.
         if isinstance(node.op, ast.Pow) and not _is_literal_integer(node.right):
             return self._call("_kapi_power", [node.left, node.right], node)
+        if isinstance(node.op, ast.LShift) and not _is_literal_integer(node.right):
+            return self._call("_kapi_shift", [node.left, node.right], node)
         return node
 
     def _needs_look(self, node: ast.expr) -> bool:
@@ -134,10 +147,28 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return node if isinstance(node, ast.Constant) else self._call(ORDERED, [node], node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        told = self._told_to_position(node)
         node.value = self.visit(node.value)
         # An index that left 64 bits is out of bounds anyway: its end needs no look of its own.
         node.slice = self._index(node.slice)
+        if told is not None:
+            node.slice = self._call(POSITION, [node.slice, *told], node.slice)
         return node
+
+    def _told_to_position(self, node: ast.Subscript) -> list[ast.expr] | None:
+        """What `position` is given beside the index; None where no tuple is indexed by what may be a truth value."""
+        if not self._fits_literals or not isinstance(node.ctx, ast.Load):
+            return None
+        if isinstance(node.value, ast.Tuple):
+            return None if isinstance(node.slice, (ast.Constant, ast.Slice)) else []
+        is_truth = isinstance(node.slice, (ast.Compare, ast.BoolOp)) or (
+            isinstance(node.slice, ast.UnaryOp) and isinstance(node.slice.op, ast.Not)
+        )
+        return (
+            [ast.copy_location(ast.Name(node.value.id, ast.Load()), node)]
+            if (is_truth and isinstance(node.value, ast.Name))
+            else None
+        )
 
     def _index(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Tuple):
@@ -192,6 +223,10 @@ def _is_wide(node: ast.expr) -> bool:
     """Tell whether it is a literal that a uint64 holds, and no signed integer."""
     value = folded(node)
     return isinstance(value, int) and 2**63 <= value < 2**64
+
+
+def _is_truth_value(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, bool)
 
 
 def _is_literal_integer(node: ast.expr) -> bool:

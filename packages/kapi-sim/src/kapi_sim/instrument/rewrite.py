@@ -33,9 +33,18 @@ from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
 from kapi_sim.memory.constants import Snapshot
 from kapi_sim.memory.dialect import KAPI, Dialect
-from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, power, remainder, wrapped_ring
+from kapi_sim.numbers.arithmetic import (
+    checked_ring,
+    floor_divide,
+    power,
+    remainder,
+    shift,
+    wrapped_power,
+    wrapped_ring,
+    wrapped_shift,
+)
 from kapi_sim.numbers.complex_order import ORDERED, ordered
-from kapi_sim.numbers.fitting import BESIDE, BESIDE_WIDE, beside, beside_wide
+from kapi_sim.numbers.fitting import BESIDE, BESIDE_WIDE, POSITION, beside, beside_wide, position
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.tracebacks import with_cell
 
@@ -200,9 +209,11 @@ class _Compilation:
         injected = {
             "_kapi_floor_divide": CellType(floor_divide),
             "_kapi_remainder": CellType(remainder),
-            "_kapi_power": CellType(power),
+            "_kapi_power": CellType(power if self._is_checked else wrapped_power),
+            "_kapi_shift": CellType(shift if self._is_checked else wrapped_shift),
             BESIDE: CellType(beside),
             BESIDE_WIDE: CellType(beside_wide),
+            POSITION: CellType(position),
             ORDERED: CellType(ordered),
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
             **rewriter.cells,

@@ -237,6 +237,11 @@ class Rewriter(ArithmeticRewriter):
         if value is complex and len(node.args) == 2 and not node.keywords:
             whole = passing(complex_of_parts) if self._callees.passes_undefined else complex_of_parts
             node.func = self._inject("_kapi_to_complex", CellType(whole), node.func)
+        if any(value is each for each in (min, max, divmod)):
+            node.func = self.visit(node.func)
+            node.args = self._all_beside_wide(node.args)
+            node.keywords = [self.visit(each) for each in node.keywords]
+            return node
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in self._generators:
             return ast.copy_location(ast.YieldFrom(node), node)

@@ -9,6 +9,8 @@ from itertools import islice
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
+import numpy as np
+
 from kapi_sim.errors import Finding, KapiError
 from kapi_sim.items.items import SimGroup, SimItem, SimNdItem, SimSubGroup
 from kapi_sim.language.other_systems import hint
@@ -25,6 +27,10 @@ _CALL = re.compile(rf"({'|'.join(_WORDS)})\.(\w+)\(\) ")
 _INTERNAL = re.compile(rf"\b({'|'.join(_WORDS)})\b(?: object)?")
 _OPERATOR = re.compile(r"unsupported operand type\(s\) for (\S+?):? '(\w+)' and '(\w+)'")
 _BOUND = re.compile(r"\w[\w.<>]*(\(\))? (missing|takes|expected|got (an unexpected|some|multiple))\b")
+_INDEXED = re.compile(
+    r"'(?:numpy\.)?(\w+)' object (?:does not support item (?:assignment|deletion)|is not subscriptable)"
+    r"|invalid index to scalar variable"
+)
 _OF_REFERENCES = {"value": "load", "get": "load", "read": "load", "set": "store", "write": "store"}
 """What other libraries call the methods of an AtomicRef."""
 _NUMBERS = {"int": "Python int", "float": "Python float", "complex": "Python complex", "View": "array"}
@@ -60,6 +66,12 @@ def describe_misuse(error: Exception) -> Finding | None:
         said = f"{owner} has no {error.name!r} in a kernel{other_work_item(owner, str(error.name))}"
         return Finding("attribute-unknown", said)
     text = str(error)
+    if type(error) in (TypeError, IndexError):
+        number = _indexed_number(text)
+        if number:
+            frame, _ = _innermost(error.__traceback__)
+            is_users = frame is not None and is_users_own(frame.f_globals.get("__name__") or "")
+            return Finding("indexed-value", f"{number} cannot be indexed: pass an array") if is_users else None
     named = _INTERNAL.search(text)
     if not isinstance(error, TypeError) or isinstance(error, KapiError):
         return None
@@ -83,6 +95,18 @@ def describe_misuse(error: Exception) -> Finding | None:
         return Finding("operator-operands", said)
     told = _INTERNAL.sub(lambda found: _WORDS[found[1]], text)
     return Finding("work-item-as-value", f"{owner} cannot be used as a value in a kernel: {told}")
+
+
+def _indexed_number(text: str) -> str:
+    """Return the kind of number that Python says cannot be indexed; empty if it says something else."""
+    match = _INDEXED.match(text)
+    if match is None:
+        return ""
+    name = match[1] or "generic"
+    kind = getattr(np, name, None)
+    if isinstance(kind, type) and issubclass(kind, np.generic):
+        return "a NumPy number" if name == "generic" else name
+    return _NUMBERS.get(name, "Python bool" if name == "bool" else "") if name != "View" else ""
 
 
 def _misbound(error: TypeError) -> Finding | None:

@@ -25,12 +25,17 @@ __all__ = [
     "power",
     "remainder",
     "saturated",
+    "shift",
     "stored_integer",
+    "wrapped_power",
     "wrapped_ring",
+    "wrapped_shift",
 ]
 
 _SMALLEST = -(2**63)
 _LARGEST = 2**63 - 1
+_FAR = 1024
+"""An exponent or a count of bits above this one gives a number that no later operation brings back to 64 bits."""
 _INTEGERS = (int, np.integer, np.bool_)
 _COMPLEX = frozenset({complex, np.complex64, np.complex128})
 
@@ -85,6 +90,8 @@ def power(left: Any, right: Any) -> Any:
             f"exponent of ** must not be negative where both are integers, got {left!r} ** {right!r}: "
             "write the base as a float, such as 2.0"
         )
+    if _is_far_power(left, right):
+        raise _too_wide(f"{shown(left)} ** {shown(right)}")
     result = left**right
     if result.__class__ is complex and left.__class__ is not complex and right.__class__ is not complex:
         raise ValueError(
@@ -94,14 +101,43 @@ def power(left: Any, right: Any) -> Any:
     return result
 
 
+def wrapped_power(left: Any, right: Any) -> Any:
+    """Return ``left ** right`` as `power` does, a weak integer far beyond 64 bits wrapped to them."""
+    return wrapped_ring(pow(left, right, 2**64)) if _is_far_power(left, right) else power(left, right)
+
+
+def shift(left: Any, right: Any) -> Any:
+    """Return ``left << right``; one far beyond 64 bits is an error before it takes all memory."""
+    if _is_far_shift(left, right):
+        raise _too_wide(f"{shown(left)} << {shown(right)}")
+    return left << right
+
+
+def wrapped_shift(left: Any, right: Any) -> Any:
+    """Return ``left << right``, a weak integer far beyond 64 bits wrapped to them."""
+    return 0 if _is_far_shift(left, right) else left << right
+
+
+def _is_far_power(left: Any, right: Any) -> bool:
+    return isinstance(left, int) and isinstance(right, int) and right > _FAR and not -2 < left < 2
+
+
+def _is_far_shift(left: Any, right: Any) -> bool:
+    return isinstance(left, int) and isinstance(right, int) and right > _FAR and left != 0
+
+
+def _too_wide(value: str) -> DtypeError:
+    return DtypeError(
+        f"a Python integer in a kernel must fit 64 bits, got {value}: "
+        "start from a NumPy scalar such as numpy.uint64(1) if wrapping is meant",
+        code="integer-too-wide",
+    )
+
+
 def checked_ring(value: Any) -> Any:
     """Return the result of ``+ - * ** <<``, unless it is a weak integer of more than 64 bits."""
     if value.__class__ is int and not _SMALLEST <= value <= _LARGEST:
-        raise DtypeError(
-            f"a Python integer in a kernel must fit 64 bits, got {shown(value)}: "
-            "start from a NumPy scalar such as numpy.uint64(1) if wrapping is meant",
-            code="integer-too-wide",
-        )
+        raise _too_wide(shown(value))
     return value
 
 

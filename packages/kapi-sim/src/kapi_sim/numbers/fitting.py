@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.errors import DtypeError
+from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.shown import shown
 
 __all__ = [
@@ -22,7 +22,9 @@ __all__ = [
     "beside_wide",
     "choices_beside_literals",
     "folded",
+    "POSITION",
     "is_of_literals",
+    "position",
     "values_beside_literals",
 ]
 
@@ -30,6 +32,8 @@ BESIDE = "_kapi_beside"
 """The name of `beside` in a rewritten kernel."""
 BESIDE_WIDE = "_kapi_beside_wide"
 """The name of `beside_wide` in a rewritten kernel."""
+POSITION = "_kapi_position"
+"""The name of `position` in a rewritten kernel."""
 _SMALLEST_RANGE = range(128)
 """What fits every integer type."""
 
@@ -80,6 +84,29 @@ def beside_wide(value: Any) -> Any:
             code="number-unfit",
         )
     return value
+
+
+def position(index: Any, indexed: Any = ()) -> Any:
+    """Return the index of a member of a tuple, unless it is a truth value.
+
+    Parameters
+    ----------
+    index : object
+        What stands in the brackets.
+    indexed : object
+        What stands in front of them; indexes of arrays are looked at by the arrays.
+
+    Raises
+    ------
+    KernelCompilationError
+        If a tuple has a truth value for an index.
+    """
+    if isinstance(indexed, tuple) and isinstance(index, (bool, np.bool_)):
+        raise KernelCompilationError(
+            f"a tuple cannot be indexed, got an index of {type(index).__name__}: make it an integer, as in `int(...)`",
+            code="indexed-value",
+        )
+    return index
 
 
 def is_of_literals(node: ast.expr) -> bool:
@@ -136,8 +163,10 @@ def choices_beside_literals(node: ast.expr) -> None:
     literals = [literal for literal in map(_literal, values) if literal is not None and literal not in _SMALLEST_RANGE]
     if not literals:
         return
+    # A comparison gives a truth value, which meets most literals, and none that a uint64 alone holds.
+    left_alone = ast.Constant if max(literals) >= 2**63 else (ast.Constant, ast.Compare)
     for (holder, name, position), value in zip(places, values, strict=True):
-        if not isinstance(value, (ast.Constant, ast.Compare)) and _literal(value) is None:
+        if not isinstance(value, left_alone) and _literal(value) is None:
             made = _call(value, min(literals), max(literals))
             if position is None:
                 setattr(holder, name, made)

@@ -33,7 +33,7 @@ class RowExpressions:
     def __init__(self, state: BodyState) -> None:
         self._state = state
         self.views = ViewReader(state, self.scalar)
-        self._reductions = RowReductions(state, self.rows)
+        self._reductions = RowReductions(state)
 
     def scalar(self, node: ast.expr) -> ast.expr:
         """An expression of rank 0, rewritten.
@@ -43,7 +43,7 @@ class RowExpressions:
         NotInKernelError
             If it has a part of higher rank that no number comes of.
         """
-        reduced = self._reductions.of(node)
+        reduced = self._reduced(node)
         if reduced is not None:
             return reduced
         if isinstance(node, ast.Subscript):
@@ -63,6 +63,24 @@ class RowExpressions:
             elif isinstance(value, list):
                 setattr(node, field, [self.scalar(each) if isinstance(each, ast.expr) else each for each in value])
         return node
+
+    def _reduced(self, node: ast.expr) -> ast.expr | None:
+        """The number that a reduction of rows gives, None if the expression is none."""
+        reduction = self._reductions.named(node)
+        if reduction is None:
+            return None
+        name, operands = reduction
+        rows = self._products(operands, node) if name == "dot" else self.rows(operands[0]) if operands else None
+        return None if rows is None else self._reductions.made(name, operands, rows, node)
+
+    def _products(self, operands: Sequence[ast.expr], node: ast.expr) -> Rows | None:
+        """Two rows, element by element multiplied; None for numbers."""
+        rows = [self.rows(each) for each in operands]
+        if all(each is None for each in rows):
+            return None
+        if len(rows) != 2 or any(each is None or len(each.lengths) != 1 for each in rows):
+            raise NotInKernelError(f"a product of matrices, {ast.unparse(node)}", node)
+        return self.rows(ast.copy_location(ast.BinOp(operands[0], ast.Mult(), operands[1]), node))
 
     def _measured(self, node: ast.expr) -> ast.expr | None:
         """`shape`, `size` and `len` of a part of an array."""

@@ -26,17 +26,15 @@ class RowReductions:
     ----------
     state : BodyState
         What is known of the body.
-    rows : callable
-        An expression of rank 1 or more as `Rows`, None for numbers.
     """
 
-    def __init__(self, state: BodyState, rows: Callable[[ast.expr], Rows | None]) -> None:
-        self._state, self._rows = state, rows
+    def __init__(self, state: BodyState) -> None:
+        self._state = state
 
-    def of(self, node: ast.expr) -> ast.expr | None:
-        """The number that a reduction gives, None if the expression is none."""
+    def named(self, node: ast.expr) -> tuple[str, Sequence[ast.expr]] | None:
+        """Name and operands of a reduction, "dot" for `@`; None if the expression is none."""
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-            return self._dot([node.left, node.right], node)
+            return "dot", [node.left, node.right]
         if not isinstance(node, ast.Call):
             return None
         name, operands = self._state.numpy_name(node), node.args
@@ -47,28 +45,23 @@ class RowReductions:
             assert isinstance(node.func, ast.Attribute)
             name, operands = node.func.attr, [node.func.value, *node.args]
         name = _OTHER_NAMES.get(name or "", name)
+        return (name, operands) if name is not None and (name == "dot" or name in _MADE) else None
+
+    def made(self, name: str, operands: Sequence[ast.expr], rows: Rows, node: ast.expr) -> ast.expr:
+        """The number that a reduction of rows gives; a dot product is the sum of their products.
+
+        Raises
+        ------
+        NotInKernelError
+            If kernels lack this reduction.
+        """
         if name == "dot":
-            return self._dot(operands, node)
-        if name not in _MADE:
-            return None
-        rows = self._rows(operands[0]) if operands else None
-        if rows is None:
-            return None
-        if len(operands) != 1 or node.keywords:
+            return self._total(rows, node)
+        if len(operands) != 1 or (isinstance(node, ast.Call) and node.keywords):
             raise NotInKernelError(f"a reduction that kernels lack, {ast.unparse(node)}", node)
         if rows.mask is not None and name not in _OF_SELECTIONS:
             raise NotInKernelError(f"a reduction of what a mask selects, {ast.unparse(node)}", node)
         return _MADE[name](self, rows, node)
-
-    def _dot(self, operands: Sequence[ast.expr], node: ast.expr) -> ast.expr | None:
-        rows = [self._rows(each) for each in operands]
-        if all(each is None for each in rows):
-            return None
-        if len(rows) != 2 or any(each is None or len(each.lengths) != 1 for each in rows):
-            raise NotInKernelError(f"a product of matrices, {ast.unparse(node)}", node)
-        product = self._rows(ast.copy_location(ast.BinOp(operands[0], ast.Mult(), operands[1]), node))
-        assert product is not None
-        return self._total(product, node)
 
     # ---------------------------------------------------------------------------------- each kind of reduction
 

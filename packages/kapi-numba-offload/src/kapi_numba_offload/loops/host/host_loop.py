@@ -132,8 +132,9 @@ class HostLoop:
         if not self._refused:
             try:
                 return numbas_call(self._compiled, *args)
-            except NumbaError:
-                self._refused = True  # Numba cannot compile it for NumPy arrays; Python runs anything
+            except (NumbaError, ImportError):
+                # Numba cannot compile it for NumPy arrays, or only where SciPy is; Python runs anything.
+                self._refused = True
         return self.function(*args)
 
     def _with_numpy_s(self, result: tuple[Any, ...], args: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
