@@ -778,6 +778,13 @@ def two_devices() -> Any:
     for _ in range(3):
         add_one[kapi.Range(N)](t, out)
     assert (out == 2).all()
+    own = kapi.queue("cuda:1")
+    ours = kapi.memory.asarray(np.ones(N, np.float32), queue=own)
+    for _ in range(3):
+        add_one[kapi.Range(N)](ours, ours)
+    assert (kapi.memory.asnumpy(ours) == 4).all()
+    with raises(ExecutionPlacementError, "cuda:0", "cuda:1"):
+        add_one[kapi.Range(N)](ours, cupy.zeros(N, cupy.float32))
     with kapi.device_context("cuda:1"):
         x, y = np.ones(10), np.zeros(10)
         add_one[kapi.Range(10)](x, y)

@@ -166,6 +166,15 @@ def test_dlpack_is_read_where_there_is_no_interface_and_told_the_stream(gpu, hos
     assert told == [1]
 
 
+def test_array_that_tells_its_device_is_on_that_one(gpu, host):
+    class Telling(Interface):
+        def __dlpack_device__(self):
+            return CUDA, 1
+
+    assert cuda_fields(Telling(host)).owner.ordinal == 1
+    assert cuda_fields(Interface(host)).owner.ordinal == 0
+
+
 def test_what_is_no_array_of_a_device_is_none_of_ours(gpu):
     assert cuda_fields(object()) is None
     assert cuda_fields(np.zeros(3)) is None

@@ -10,6 +10,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.cuda.memory import allocations
+from kapi_runtime.cuda.memory.arrays import cuda_fields
 from kapi_runtime.cuda.memory.cuda_array import array_of_fields
 from kapi_runtime.cuda.queues import queue as queues
 from kapi_runtime.platform.dlpack import CUDA, CUDA_HOST, CUDA_MANAGED, read_capsule
@@ -130,6 +131,21 @@ def test_copies_between_arrays_of_libraries_and_the_host(gpu, lib, queue, librar
 def test_array_of_more_bytes_than_there_are_addresses_is_refused(queue, kind):
     with raises(kapi.UsmAllocationError, "device-memory-short"):
         getattr(kapi.memory, f"{kind}_array")(2**62, "float64", queue=queue)
+
+
+def test_launch_of_an_array_of_a_queue_runs_on_that_queue_s_device(gpu):
+    gpu.devices = 2
+    gpu.packed_size = 40
+    there = kapi.queue("cuda:1")
+    for size in (4, 0):
+        array = kapi.memory.asarray(np.ones(size, np.float32), queue=there)
+        assert cuda_fields(array).owner.ordinal == array.device.ordinal == 1
+    array = kapi.memory.asarray(np.ones(4, np.float32), queue=there)
+    double[kapi.Range(4)](array, array)
+    assert gpu.launches[-1].stream == there.handle
+    other = kapi.memory.asarray(np.ones(4, np.float32), queue=kapi.queue("cuda:0"))
+    with raises(kapi.ExecutionPlacementError, "different-queues"):
+        double[kapi.Range(4)](array, other)
 
 
 def test_destructors_say_nothing_when_the_interpreter_has_ended_their_modules(gpu, queue, monkeypatch):

@@ -213,6 +213,8 @@ def _by_interface(value: Any) -> ArrayFields | None:
 
 
 def _ordinal(value: Any, pointer: int, shape: tuple[int, ...]) -> int | None:
+    if library_of(value) == "kapi_runtime":
+        return int(value.device.ordinal)  # which needs no driver, and arrays without elements have one, too
     if not pointer:
         if 0 not in shape:
             raise DtypeError(
@@ -227,7 +229,10 @@ def _ordinal(value: Any, pointer: int, shape: tuple[int, ...]) -> int | None:
             "driver does not know: copy it to a device",
             "array-on-host",
         )
-    return ordinal
+    # cuda.bindings 13.3 answers 0 for memory of every device: who can tell its own is asked.
+    told = getattr(value, "__dlpack_device__", None)
+    kind, number = (0, 0) if told is None else told()
+    return int(number) if int(kind) in (CUDA, CUDA_MANAGED) else ordinal
 
 
 def _by_dlpack(value: Any) -> ArrayFields | None:
