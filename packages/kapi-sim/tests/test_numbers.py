@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import math
 from fractions import Fraction
 
@@ -514,3 +515,30 @@ def make(kapi, np):
     out = np.zeros(4, np.float32)
     kapi.call_kernel(scope["make"](kapi, np), kapi.Range(4), np.array([0.0, 1.0, 2.0, 0.25], np.float32), out)
     np.testing.assert_array_equal(out, [0, -1, -1, 0])
+
+
+IN_FLOATS = ["n * n * 0.5", "n * n * x", "x * (n * n)", "n * n + x", "(n << 30) * x", "(n * n + 1) * x", "x + n * n * n",
+             "-(n * n) * 0.5", "n ** 2 * x", "(n * n - 1) * 1.0"]  # fmt: skip
+
+
+def float_chain(statement):
+    names = {"kapi": kapi}
+    source = f"def body(item, out, n):\n    x = out[0]\n    out[0] = {statement}\n"
+    linecache.cache[statement] = (len(source), None, source.splitlines(True), statement)
+    exec(compile(source, statement, "exec"), names)
+    return kapi.kernel(names["body"])
+
+
+@pytest.mark.parametrize("statement", IN_FLOATS)
+def test_integers_beyond_64_bits_are_told_in_chains_of_floats(statement):
+    with raises(kapi.DtypeError, "integer-too-wide", words=False):
+        float_chain(statement)[1](np.ones(1), 2**40 + 3)
+
+
+@pytest.mark.parametrize("statement", IN_FLOATS)
+def test_unchecked_integers_wrap_in_chains_of_floats(statement):
+    out = np.ones(1)
+    with np.errstate(over="ignore"), kapi.simulation(checks="none"):
+        float_chain(statement)[1](out, 2**40 + 3)
+        expected = eval(statement, {"n": np.int64(2**40 + 3), "x": np.float64(1)})
+    assert out[0] == expected

@@ -102,7 +102,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
         ]
 
     def _visit_chain(self, node: ast.BinOp) -> ast.expr:
-        """Visit a chain of ring operations: wrapping its end wraps its inner results as well."""
+        """Visit a chain of ring operations: wrapping its end wraps its inner results as well, unless it is a float."""
         visited: dict[str, ast.expr] = {}
         for side in ("left", "right"):
             operand = getattr(node, side)
@@ -113,7 +113,10 @@ class ArithmeticRewriter(ast.NodeTransformer):
                 and not is_of_literals(operand)
                 and not (side == "right" and isinstance(node.op, (ast.Pow, ast.LShift)))
             ):
-                visited[side] = self._visit_chain(operand)
+                other = node.right if side == "left" else node.left
+                needs_look = self._may_leave_in_float(operand, other)
+                chain = self._visit_chain(operand)
+                visited[side] = self._call("_kapi_ring", [chain], operand) if needs_look else chain
             else:
                 visited[side] = self.visit(operand)
         node.left, node.right = self._beside_wide(node, visited["left"], visited["right"])
@@ -123,6 +126,12 @@ class ArithmeticRewriter(ast.NodeTransformer):
         if isinstance(node.op, ast.LShift) and not _is_literal_integer(node.right):
             return self._call("_kapi_shift", [node.left, node.right], node)
         return node
+
+    def _may_leave_in_float(self, inner: ast.BinOp, other: ast.expr) -> bool:
+        """Tell whether an inner result may leave 64 bits where its chain's end, a float, does not tell of it."""
+        if any(_is_float(each) for each in (inner.left, inner.right)) or _is_integer(other):
+            return False
+        return _grows(inner) or (self._is_checked and _is_float(other))
 
     def _needs_look(self, node: ast.expr) -> bool:
         """Tell whether a chain of ring operations may leave 64 bits and has to be looked at."""
@@ -205,6 +214,23 @@ class ArithmeticRewriter(ast.NodeTransformer):
     def _temporary(self, node: ast.expr) -> ast.Name:
         self._temporaries += 1
         return ast.copy_location(ast.Name(f"_kapi_{self._temporaries}", ast.Store()), node)
+
+
+def _grows(node: ast.expr) -> bool:
+    """Tell whether a chain of ring operations has one whose result may be far larger than its operands."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, _RING):
+        return False
+    return isinstance(node.op, _GROWING) or _grows(node.left) or _grows(node.right)
+
+
+def _is_float(node: ast.expr) -> bool:
+    """Tell whether an expression is a literal float, or negative one."""
+    return isinstance(folded(node), float)
+
+
+def _is_integer(node: ast.expr) -> bool:
+    """Tell whether an expression is a literal integer, or negative one."""
+    return isinstance(folded(node), int)
 
 
 def _may_divide_by_zero(operation: ast.operator, right: ast.expr) -> bool:
