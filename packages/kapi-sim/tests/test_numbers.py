@@ -517,8 +517,8 @@ def make(kapi, np):
     np.testing.assert_array_equal(out, [0, -1, -1, 0])
 
 
-IN_FLOATS = ["n * n * 0.5", "n * n * x", "x * (n * n)", "n * n + x", "(n << 30) * x", "(n * n + 1) * x", "x + n * n * n",
-             "-(n * n) * 0.5", "n ** 2 * x", "(n * n - 1) * 1.0"]  # fmt: skip
+IN_FLOATS = ["n * n * 0.5", "n * n * x", "x * (n * n)", "n * n + x", "(n << 30) * x", "(n * n + 1) * x",
+             "x + n * n * n", "-(n * n) * 0.5", "n ** 2 * x", "(n * n - 1) * 1.0"]  # fmt: skip
 
 
 def float_chain(statement):

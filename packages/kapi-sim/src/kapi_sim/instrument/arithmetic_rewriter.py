@@ -101,10 +101,10 @@ class ArithmeticRewriter(ast.NodeTransformer):
             for each in given
         ]
 
-    def _visit_chain(self, node: ast.BinOp) -> ast.expr:
+    def _visit_chain(self, node: ast.BinOp, in_index: bool = False) -> ast.expr:
         """Visit a chain of ring operations: wrapping its end wraps its inner results as well, unless it is a float."""
         visited: dict[str, ast.expr] = {}
-        for side in ("left", "right"):
+        for side, other in (("left", "right"), ("right", "left")):
             operand = getattr(node, side)
             is_inner = isinstance(operand, ast.BinOp) and isinstance(operand.op, _RING)
             # An exponent or a shift count is no ring operand: it has to be right by itself.
@@ -113,10 +113,9 @@ class ArithmeticRewriter(ast.NodeTransformer):
                 and not is_of_literals(operand)
                 and not (side == "right" and isinstance(node.op, (ast.Pow, ast.LShift)))
             ):
-                other = node.right if side == "left" else node.left
-                needs_look = self._may_leave_in_float(operand, other)
-                chain = self._visit_chain(operand)
-                visited[side] = self._call("_kapi_ring", [chain], operand) if needs_look else chain
+                looked = None if in_index else self._look_inside(node, operand, other=getattr(node, other))
+                chain = self._visit_chain(operand, in_index)
+                visited[side] = self._call(looked, [chain], operand) if looked else chain
             else:
                 visited[side] = self.visit(operand)
         node.left, node.right = self._beside_wide(node, visited["left"], visited["right"])
@@ -127,11 +126,13 @@ class ArithmeticRewriter(ast.NodeTransformer):
             return self._call("_kapi_shift", [node.left, node.right], node)
         return node
 
-    def _may_leave_in_float(self, inner: ast.BinOp, other: ast.expr) -> bool:
-        """Tell whether an inner result may leave 64 bits where its chain's end, a float, does not tell of it."""
-        if any(_is_float(each) for each in (inner.left, inner.right)) or _is_integer(other):
-            return False
-        return _grows(inner) or (self._is_checked and _is_float(other))
+    def _look_inside(self, node: ast.BinOp, inner: ast.BinOp, other: ast.expr) -> str | None:
+        """Return what looks at an inner result, which a float at the chain's end would hide; None if nothing need."""
+        if any(map(_is_float, (inner.left, inner.right))) or _is_integer(other) or isinstance(node.op, ast.Pow):
+            return None
+        if self._is_checked and _is_float(other):
+            return "_kapi_ring"
+        return "_kapi_inner" if _grows(inner) else None
 
     def _needs_look(self, node: ast.expr) -> bool:
         """Tell whether a chain of ring operations may leave 64 bits and has to be looked at."""
@@ -184,7 +185,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
             node.elts = [self._index(element) for element in node.elts]
             return node
         if isinstance(node, ast.BinOp) and isinstance(node.op, _RING):
-            return self._visit_chain(node)
+            return self._visit_chain(node, in_index=True)
         made: ast.expr = self.visit(node)
         return made
 

@@ -36,6 +36,7 @@ from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.numbers.arithmetic import (
     checked_ring,
     floor_divide,
+    inner_ring,
     power,
     remainder,
     shift,
@@ -216,6 +217,7 @@ class _Compilation:
             POSITION: CellType(position),
             ORDERED: CellType(ordered),
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
+            "_kapi_inner": CellType(inner_ring if self._is_checked else wrapped_ring),
             **rewriter.cells,
         }
         return self._made(function, _build(function, body, injected), is_generator)

@@ -8,6 +8,7 @@ kernel calls these in place of the operators.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from kapi_sim.shown import shown
 
 __all__ = [
     "checked_ring",
+    "inner_ring",
     "complex_of_parts",
     "conversion",
     "floor_divide",
@@ -138,7 +140,55 @@ def checked_ring(value: Any) -> Any:
     """Return the result of ``+ - * ** <<``, unless it is a weak integer of more than 64 bits."""
     if value.__class__ is int and not _SMALLEST <= value <= _LARGEST:
         raise _too_wide(shown(value))
+    if value.__class__ is _Wide:
+        raise _too_wide(shown(value.number))
     return value
+
+
+class _Wide:
+    """A weak integer of more than 64 bits inside a chain: integers may bring it back, a float must not meet it."""
+
+    __slots__ = ("number",)
+    __array_ufunc__ = None  # NumPy's numbers leave their operations to this class
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def _with(self, operation: Callable[[Any, Any], Any], other: Any, is_left: bool) -> Any:
+        if other.__class__ is _Wide:
+            other = other.number
+        elif not isinstance(other, (int, np.integer, np.bool_)):
+            raise _too_wide(shown(self.number))
+        return inner_ring(operation(self.number, other) if is_left else operation(other, self.number))
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(operator.add, other, True)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with(operator.add, other, False)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(operator.sub, other, True)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(operator.sub, other, False)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(operator.mul, other, True)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._with(operator.mul, other, False)
+
+    def __lshift__(self, other: Any) -> Any:
+        return self._with(operator.lshift, other, True)
+
+    def __rlshift__(self, other: Any) -> Any:
+        raise _too_wide(shown(self.number))
+
+
+def inner_ring(value: Any) -> Any:
+    """Return an inner result of ``+ - * ** <<``; a weak integer of more than 64 bits such that no float takes it."""
+    return _Wide(value) if value.__class__ is int and not _SMALLEST <= value <= _LARGEST else value
 
 
 def wrapped_ring(value: Any) -> Any:
