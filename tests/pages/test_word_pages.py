@@ -51,5 +51,5 @@ def test_overview_of_the_reference_names_what_its_pages_describe(package):
     for page in (folder / package.__name__).glob("*.md"):
         (line,) = [line for line in overview.splitlines() if f"({package.__name__}/{page.name})" in line]
         listed = re.findall(r"`([\w.]+)`", line)
-        described = re.findall(r"^\.\. auto\w+:: (\S+)$", page.read_text("utf-8"), re.MULTILINE)
+        described = re.findall(r"^\.\. auto(?:class:: (?:\S+\.)?|\w+:: )(\S+)$", page.read_text("utf-8"), re.MULTILINE)
         assert listed == described, page.name
