@@ -45,8 +45,8 @@ def require_assumptions(module: KernelModule, small: bool, are_reads_apart: bool
     """
     if module.target.is_small and not small:
         raise LimitError(
-            f"index space and arrays of kernel `{module.name}` must have extents below {SMALL_EXTENT}, which its target "
-            "was told, got a larger one: compile it for a target without `is_small`",
+            f"index space and arrays of kernel `{module.name}` must have extents below {SMALL_EXTENT}, which its "
+            "target was told, got a larger one: compile it for a target without `is_small`",
             code="range-too-large",
         )
     if module.target.reads_apart and not are_reads_apart:
