@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Times", "agree", "answer", "arguments", "fallbacks", "finish", "line_of", "summary"]
+__all__ = ["Times", "agree", "answer", "answers", "arguments", "fallbacks", "finish", "line_of", "summary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,14 @@ def arguments(words: str, program: str, variants: Sequence[str]) -> argparse.Arg
     return parser
 
 
+def answers(
+    options: argparse.Namespace, script: str, name: str, variant: str, words: Sequence[str]
+) -> list[dict[str, Any]]:
+    """All rows that a process of its own prints for a variant, and one for how it ended if that is early."""
+    rows, ending = _answered(options, script, name, variant, words)
+    return [*rows, ending] if ending["state"] or not rows else rows
+
+
 def answer(options: argparse.Namespace, script: str, name: str, variant: str, words: Sequence[str]) -> dict[str, Any]:
     """What a process of its own says of a variant: the last row that it prints.
 
@@ -93,6 +101,13 @@ def answer(options: argparse.Namespace, script: str, name: str, variant: str, wo
     words : sequence of str
         Further options for it.
     """
+    rows, ending = _answered(options, script, name, variant, words)
+    return rows[-1] if rows else ending
+
+
+def _answered(
+    options: argparse.Namespace, script: str, name: str, variant: str, words: Sequence[str]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     command = [sys.executable, script, str(options.checkout), "--preset", options.preset, "--worker", name, variant]
     try:
         done = subprocess.run(
@@ -105,8 +120,7 @@ def answer(options: argparse.Namespace, script: str, name: str, variant: str, wo
         printed = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout or ""
         state, said = "no answer", f"{options.timeout:g} s"
     rows = [json.loads(each) for each in printed.splitlines() if each.startswith("{")]
-    found: dict[str, Any] = rows[-1] if rows else {"state": state, "cause": said}
-    return found
+    return rows, {"state": state, "cause": said}
 
 
 def fallbacks(told: Sequence[Any]) -> str:

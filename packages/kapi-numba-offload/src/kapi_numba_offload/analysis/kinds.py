@@ -149,9 +149,9 @@ class Kinds:
             kind = self._combined(node, [target, node.value])
             self._targets[id(node)] = self.of[id(target)]
             if isinstance(node.target, ast.Name):
-                before = self.of[id(target)]
+                own = self.of[id(target)]
                 # What is changed in place keeps its rank; a 0-d array stands for a number, which is replaced.
-                self._now[node.target.id] = before if isinstance(before, ArrayKind) and before.ndim else kind
+                self._now[node.target.id] = own if isinstance(own, ArrayKind) and own.ndim else kind
         elif isinstance(node, (ast.For, ast.While)):
             self._loop(node)
         elif isinstance(node, ast.If):

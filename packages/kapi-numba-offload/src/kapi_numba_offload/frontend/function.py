@@ -94,9 +94,8 @@ class OffloadedFunction:
         )
         self.partition = Partition(facts)
         for node, usm, host in kinds.mixtures:
-            place = facts.place(_statement_of(definition, node))
-            is_stored = isinstance(node, ast.stmt)
-            raise mixed_error(place, ast.unparse(usm), ast.unparse(host), is_stored=is_stored)
+            where, is_stored = facts.place(_statement_of(definition, node)), isinstance(node, ast.stmt)
+            raise mixed_error(where, ast.unparse(usm), ast.unparse(host), is_stored=is_stored)
         body = self.partition.block(definition.body)
         definition.body = with_kept_views(facts, self.partition.helpers, body)
         self._call = _compiled(function, definition, names, self.partition)
