@@ -10,8 +10,10 @@ import contextlib
 import gc
 import json
 import math
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 import warnings
@@ -256,7 +258,12 @@ def tensors_read_by_native_code() -> Any:
             kernel[space](given, into)
             assert (into[:1000] == expected).all(), (given.shape, given.stride(), given.dtype)
     negated = torch.zeros(N, dtype=torch.complex64, device="cuda").conj().imag
-    for refused in (x.clone().requires_grad_(), x.clone().requires_grad_()[:N], x.clone().requires_grad_() * 2, negated):
+    for refused in (
+        x.clone().requires_grad_(),
+        x.clone().requires_grad_()[:N],
+        x.clone().requires_grad_() * 2,
+        negated,
+    ):
         with raises(DtypeError):
             kernel[space](refused, y)
     with raises(ExecutionPlacementError):
@@ -814,6 +821,92 @@ def devices_and_queues() -> Any:
     assert kapi.external_queue(torch.cuda.current_stream()).handle in (1, torch.cuda.current_stream().cuda_stream)
     information = next(iter(add_one.information("cuda:0").values()), None)
     return [str(device.summary), str(information)]
+
+
+CPP = """
+extern "C" __global__ void reversed_groups(const float *x, float *y, float factor, int n) {
+    extern __shared__ float tile[];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    tile[threadIdx.x] = i < n ? x[i] * factor : 0.0f;
+    __syncthreads();
+    if (i < n) y[i] = tile[blockDim.x - 1 - threadIdx.x];
+}
+"""
+
+
+@check
+def ptx_of_other_compilers() -> Any:
+    """PTX that NVRTC makes of C++, and nvcc where it is, by `load_ptx`; and a cubin of the same."""
+    nvrtc = cupy.cuda.nvrtc
+    major, minor = (device_at(0).attribute(f"COMPUTE_CAPABILITY_{part}") for part in ("MAJOR", "MINOR"))
+    program = nvrtc.createProgram(CPP, "reversed_groups.cu", (), ())
+    nvrtc.compileProgram(program, (f"--gpu-architecture=sm_{major}{minor}",))
+    codes = {"NVRTC": nvrtc.getPTX(program), "NVRTC's cubin": nvrtc.getCUBIN(program)}
+    nvcc = shutil.which("nvcc")
+    if nvcc is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = Path(folder) / "program.cu", Path(folder) / "program.ptx"
+            source.write_text(CPP)
+            subprocess.run([nvcc, "--ptx", str(source), "-o", str(target)], check=True, capture_output=True)
+            codes["nvcc"] = target.read_text()
+    parameters = {"x": "float32[:]", "y": "float32[:]", "factor": "float32", "n": "int32", "tile": "local float32[:]"}
+    x = cupy.arange(1024, dtype=cupy.float32)
+    wanted = 3 * np.arange(1024, dtype=np.float32).reshape(16, 64)[:, ::-1].ravel()
+    for kind, code in codes.items():
+        y = cupy.zeros_like(x)
+        kernel = kapi.load_ptx(code, "reversed_groups", parameters)
+        for _ in range(2):
+            kernel[kapi.NdRange((1024,), (64,))](x, y, 3.0, 1024, kapi.LocalAccessor(64, np.float32))
+        assert (cupy.asnumpy(y) == wanted).all(), kind
+    return sorted(codes)
+
+
+PROFILED = """
+import cupy
+import kapi_runtime as kapi
+
+@kapi.kernel(lineinfo=True)
+def saxpy(item: kapi.Item, a, x, y):
+    i = item.get_id(0)
+    y[i] = a * x[i] + y[i]
+
+x = cupy.arange(1_000_000, dtype="float32")
+y = cupy.ones_like(x)
+kapi.call_kernel(saxpy, kapi.Range(x.size), 2.0, x, y)
+"""
+
+
+@check
+def profilers() -> Any:
+    """NVIDIA's tools, where they are, name the kernel and its lines."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "program.py"
+        path.write_text(PROFILED)
+        ncu = shutil.which("ncu")
+        if ncu is not None:
+            command = [ncu, "--clock-control", "none", "--kernel-name", "kapi_saxpy", "--set", "full"]
+            command += ["--import-source", "yes", "--page", "source", "--print-source", "cuda", "--csv"]
+            said = _said([*command, sys.executable, str(path)])
+            assert "y[i] = a * x[i] + y[i]" in said, said[-2000:]
+            found["ncu"] = next(line for line in said.splitlines() if "y[i] = a * x[i]" in line)[:200]
+        sanitizer = shutil.which("compute-sanitizer")
+        if sanitizer is not None:
+            said = _said([sanitizer, "--report-api-errors", "no", sys.executable, str(path)])
+            assert "ERROR SUMMARY: 0 errors" in said, said[-2000:]
+            found["compute-sanitizer"] = "0 errors"
+        nsys = shutil.which("nsys")
+        if nsys is not None:
+            command = [nsys, "profile", "--output", str(Path(folder) / "report"), "--stats=true"]
+            said = _said([*command, sys.executable, str(path)])
+            assert "kapi_saxpy" in said, said[-2000:]
+            found["nsys"] = "names kapi_saxpy"
+    return found or "none of NVIDIA's tools is here"
+
+
+def _said(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return done.stdout + done.stderr
 
 
 @check
