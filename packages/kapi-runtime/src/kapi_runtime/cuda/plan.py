@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 from kapi_ptx import PtxModule
 from kapi_runtime.cuda.devices import driver
@@ -32,6 +32,7 @@ from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.cuda.submission import grid_of, shared_bytes
 from kapi_sim import LocalAccessor
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.forks import free_in_children
 
 __all__ = ["CudaPlan", "make_plan"]
 
@@ -97,7 +98,7 @@ class CudaPlan:
         )
         self._native: Callable[[], int] | None = None
         self._choose(at_once)
-        self._lock = threading.Lock()
+        self._lock = free_in_children(threading.Lock())
         self._timeline = timeline_of(queue)
 
     @property
@@ -128,14 +129,17 @@ class CudaPlan:
         if made is not None and made(given) and bytes(self._buffer) == packed:
             self.pack = made
 
-    def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[PlannedLaunch, PlannedLaunch] | None:
+    def launch(
+        self, given: tuple[Any, ...], before: list[Any]
+    ) -> tuple[PlannedLaunch, PlannedLaunch] | Literal[False] | None:
         """Launch with these arguments after these events, and return the host event and the device event.
 
-        None if the arguments are not the plan's, an event is none of CUDA's, or the launch is refused.
+        None if the arguments are not the plan's; False if an event is none of CUDA's, another thread uses the plan, or
+        the launch is refused.
         """
         # The packed argument is the plan's own: a second thread, and a destructor that launches, go the long way.
         if not self._lock.acquire(False):
-            return None
+            return False
         try:
             if not self.pack(given):
                 return None
@@ -145,13 +149,13 @@ class CudaPlan:
         finally:
             self._lock.release()
 
-    def send(self, owners: Any, before: list[Any]) -> tuple[PlannedLaunch, PlannedLaunch] | None:
-        """Launch with what was packed last, and keep `owners` alive until it has run; None as for `launch`."""
+    def send(self, owners: Any, before: list[Any]) -> tuple[PlannedLaunch, PlannedLaunch] | Literal[False]:
+        """Launch with what was packed last, and keep `owners` alive until it has run; False as for `launch`."""
         if before:
             try:
                 events = native_events(before)
             except KernelLaunchError:
-                return None
+                return False
             for event in events:
                 if not isinstance(event, PlannedLaunch) or event.queue != self.queue:  # a stream keeps its own order
                     wait_on_stream(self.queue.device, self.queue.handle, event)
@@ -159,11 +163,11 @@ class CudaPlan:
         if code:
             # Each thread has a context of its own that is current, none at first.
             if code not in _OTHER_CONTEXT:
-                return None
+                return False
             with self.queue.device.entered():
                 code = self._launch()
             if code:
-                return None
+                return False
         event = self._timeline.add(owners, self._look_after)
         return event, event
 
