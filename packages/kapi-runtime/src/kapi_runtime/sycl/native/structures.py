@@ -39,6 +39,7 @@ class World(ctypes.Structure):
 
     _fields_ = (
         ("none", ctypes.c_void_p),  # the object None
+        ("refused", ctypes.c_void_p),  # the object False
         ("done", ctypes.c_void_p),  # an event that is over
         ("get_events", ctypes.c_void_p),  # names of methods of dpctl's keeper of events
         ("add_events", ctypes.c_void_p),
