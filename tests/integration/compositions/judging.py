@@ -118,6 +118,8 @@ def _judged(
             or each.is_mixed
             or _is_of_bools(each, device.refused[number])
             or set(raised.values()) & {"TypeError", "AttributeError", "DtypeError"}
+            # What Python raises of a literal where it comes to it, the compiler refuses.
+            or ("OverflowError" in raised.values() and "[number-unfit]" in device.refused[number])
         ):
             return []
         if not _is_reached(each):

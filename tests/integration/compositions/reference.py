@@ -198,9 +198,8 @@ def _ulp(x: Any) -> Any:
 
 
 def _gamma_beyond(x: float) -> float:
-    if x == 0.0:
-        return math.copysign(math.inf, x)
-    return math.nan if x < 0 and x == math.floor(x) else math.inf
+    is_pole = x < 0 and x == math.floor(x)
+    return math.nan if is_pole else math.copysign(math.inf, x)
 
 
 _BEYOND: dict[str, Callable[..., float]] = {
