@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .functions import INCOMING, MADE, NAME, Function, bounds
-from .unknowns import BITS, unknown
+from ..ir.functions import INCOMING, MADE, NAME, Function, bounds
+from ..ir.unknowns import BITS, unknown
 
 __all__ = ["copy_live_outs"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .functions import INCOMING, MADE, NAME, TERMINATOR, Function, bounds, finished, targets_of
-from .unknowns import BITS, DIFFERENT, hidden, unknown
+from ..ir.functions import INCOMING, MADE, NAME, TERMINATOR, Function, bounds, finished, targets_of
+from ..ir.unknowns import BITS, DIFFERENT, hidden, unknown
 
 __all__ = ["keep_conditions_in_loops"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .functions import NAME, Function, bounds
-from .packed import PACKED, Array, array_of, arrays_of
+from ..ir.functions import NAME, Function, bounds
+from ..ir.packed import PACKED, Array, array_of, arrays_of
 
 __all__ = ["read_early"]
 
