@@ -35,12 +35,13 @@ from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.usm import like
 from kapi_runtime.launch.host_arrays import on_device_context, place_of_host_arrays
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
+from kapi_sim.forks import free_in_children
 from kapi_types import UsmArrayType, is_usm_array
 
 __all__ = ["listen"]
 
 _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 _open = 0
 _made: WeakKeyDictionary[Any, dict[tuple[Any, ...], Any]] = WeakKeyDictionary()
 

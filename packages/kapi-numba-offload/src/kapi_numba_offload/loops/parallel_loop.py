@@ -29,6 +29,7 @@ from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import allocate, is_same_view, may_overlap
 from kapi_sim.errors import DtypeError, KernelCompilationError
+from kapi_sim.forks import free_in_children
 from kapi_types import is_weak, typeof_argument
 from kapi_types.kernel_typing import ProblemsFound, as_strong, describe_problems, return_type
 
@@ -93,7 +94,7 @@ class ParallelLoop:
         self._lengths = sorted(lengths_of(syntax.body, names))
         self._checks = self._has_asserts or options.boundscheck
         self._made: dict[tuple[Any, ...], Any] = {}
-        self._lock = threading.Lock()
+        self._lock = free_in_children(threading.Lock())
 
     @timed
     def __call__(self, queue: Any, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> Any:

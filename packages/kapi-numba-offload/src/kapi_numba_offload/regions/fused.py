@@ -39,6 +39,7 @@ from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import allocate, allocator, flat_view, is_same_view, may_overlap
 from kapi_sim.errors import KapiError
+from kapi_sim.forks import free_in_children
 
 __all__ = ["FusedRegion"]
 
@@ -145,7 +146,7 @@ class FusedRegion:
         self.fastmath = fastmath
         self._numba_types = numba_types
         self._singles: dict[int, tuple[FusedRegion, tuple[int, ...]]] = {}
-        self._lock = threading.Lock()
+        self._lock = free_in_children(threading.Lock())
 
     @timed
     def __call__(self, *leaves: Any) -> Any:

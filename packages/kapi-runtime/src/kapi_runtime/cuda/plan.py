@@ -34,6 +34,7 @@ from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.cuda.submission import grid_of, shared_bytes
 from kapi_sim import LocalAccessor
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.forks import free_in_children
 from kapi_sim.language.usm_fields import ArrayFields
 
 __all__ = ["CudaPlan", "make_plan"]
@@ -101,7 +102,7 @@ class CudaPlan:
         )
         self._native: Callable[[], int] | None = None
         self._choose(at_once)
-        self._lock = threading.Lock()
+        self._lock = free_in_children(threading.Lock())
         self._timeline = timeline_of(queue)
 
     @property

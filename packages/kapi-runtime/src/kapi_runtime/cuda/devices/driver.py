@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 from kapi_sim.errors import DeviceNotFoundError, DriverError, ForkError, KapiError, UsmAllocationError
+from kapi_sim.forks import in_children, undivided
 
 __all__ = ["bindings", "call", "error_of", "is_loaded", "name_of", "quietly", "require_no_fork", "result", "version"]
 
@@ -48,7 +49,8 @@ def bindings() -> Any:
     """
     global _loaded
     if _loaded is None:
-        _loaded = _initialised(_imported())
+        with undivided():  # a child of a process that is half initialised would not be told
+            _loaded = _initialised(_imported())
     return _loaded
 
 
@@ -222,5 +224,4 @@ def _after_fork_in_child() -> None:
     _is_forked = _is_forked or _loaded is not None
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+in_children(_after_fork_in_child)

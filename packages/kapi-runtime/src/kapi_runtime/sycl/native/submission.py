@@ -21,6 +21,7 @@ from dpctl.memory import _memory
 from kapi_runtime.native.loading import NativeLibrary, Worth, address_of, capsule_address, python_addresses
 from kapi_runtime.platform.whole import done_whole
 from kapi_runtime.sycl.native.structures import MAX_EVENTS, World
+from kapi_sim.forks import free_in_children
 from kapi_sim.language.usm_structures import Object
 
 __all__ = ["ADD_EVENTS", "DONE", "GET_EVENTS", "Submission", "submission", "why_not"]
@@ -109,7 +110,7 @@ class UnlikeError(Exception):
     """Something is not what native code takes it for; the message says what."""
 
 
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 _made: list[Submission | None] = []
 _reason = ""
 _kept: list[Any] = []

@@ -16,7 +16,6 @@ to be handed over; the manager's keeper; and what the launches use, with their e
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable
@@ -32,6 +31,7 @@ from kapi_runtime.sycl.devices.fork import require_no_fork
 from kapi_runtime.sycl.native.structures import KEEPER, LAST
 from kapi_runtime.sycl.native.submission import ADD_EVENTS, DONE, GET_EVENTS, submission
 from kapi_runtime.sycl.queues import keep_alive
+from kapi_sim.forks import free_in_children, in_children
 
 __all__ = ["chain_of", "managers", "ordering_problem"]
 
@@ -42,7 +42,7 @@ _map = getattr(SequentialOrderManager, "_map", None)
 managers: Callable[[], Any] = _map.get if isinstance(_map, ContextVar) else lambda: SequentialOrderManager
 """Gives what has the order manager of each queue in this context: ``managers()[queue].kapi_chain`` is the short way."""
 
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 _known: WeakSet[Any] = WeakSet()
 _classes: dict[type, type | None] = {}
 
@@ -183,5 +183,4 @@ def _after_fork_in_child() -> None:
         del manager.kapi_chain  # so that the next launch asks for it, and is told
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+in_children(_after_fork_in_child)
