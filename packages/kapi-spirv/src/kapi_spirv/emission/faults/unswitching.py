@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..ir.functions import INCOMING, MADE, NAME, TERMINATOR, Function, Loop, bounds, finished, targets_of
+from ..ir.functions import INCOMING, MADE, NAME, TERMINATOR, BlockLoop, Function, bounds, finished, targets_of
 from ..ir.unknowns import BITS, DIFFERENT, hidden, unknown
 
 __all__ = ["keep_conditions_in_loops"]
@@ -122,7 +122,7 @@ class _Function(Function):
 
     # -- ways
 
-    def _is_parted(self, loops: list[tuple[str, Loop]]) -> bool:
+    def _is_parted(self, loops: list[tuple[str, BlockLoop]]) -> bool:
         """Whether some work-items may come to one loop while others come to another one."""
         ways = [self._ways(header) for header, loop in loops if not self._meets(loop.blocks)]
         return len(ways) > 1 and any(each != ways[0] for each in ways)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["INCOMING", "MADE", "NAME", "TERMINATOR", "Function", "Loop", "bounds", "finished", "targets_of"]
+__all__ = ["INCOMING", "MADE", "NAME", "TERMINATOR", "Function", "BlockLoop", "bounds", "finished", "targets_of"]
 
 NAME = re.compile(r"%\"[^\"]*\"|%[-\w.$]+")
 MADE = re.compile(r"^  (%\"[^\"]*\"|%[-\w.$]+) = (.*)$")
@@ -28,7 +28,7 @@ def bounds(lines: list[str]) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class Loop:
+class BlockLoop:
     """A loop of a function.
 
     Attributes
@@ -105,15 +105,15 @@ class Function:
                     cycles.append(cycle)
         return cycles
 
-    def loops(self, within: set[str] | None = None) -> list[Loop]:
+    def loops(self, within: set[str] | None = None) -> list[BlockLoop]:
         """Each loop, of the whole function or of some of its blocks, an outer one before those within it."""
-        found: list[Loop] = []
+        found: list[BlockLoop] = []
         for blocks in self.cycles(set(self.blocks) if within is None else within):
             headers = {block for block in blocks if self.before[block] - blocks}
             if headers:  # else nothing leads there
                 inner = self.loops(blocks - headers)
                 header = next(iter(headers)) if len(headers) == 1 else None
-                found += [Loop(header, blocks, set().union(*(each.blocks for each in inner))), *inner]
+                found += [BlockLoop(header, blocks, set().union(*(each.blocks for each in inner))), *inner]
         return found
 
 
