@@ -22,6 +22,7 @@ from kapi_numba_offload.partition.facts import PREFIX, Facts
 from kapi_numba_offload.partition.kept_views import with_kept_views
 from kapi_numba_offload.partition.partition import Partition
 from kapi_numba_offload.run.diagnostics import report_of
+from kapi_numba_offload.run.first_runs import first_run
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.usm import as_dpnp, like
@@ -93,7 +94,8 @@ class OffloadedFunction:
         )
         self.partition = Partition(facts)
         for node, usm, host in kinds.mixtures:
-            raise mixed_error(facts.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host))
+            where, is_stored = facts.place(_statement_of(definition, node)), isinstance(node, ast.stmt)
+            raise mixed_error(where, ast.unparse(usm), ast.unparse(host), is_stored=is_stored)
         body = self.partition.block(definition.body)
         definition.body = with_kept_views(facts, self.partition.helpers, body)
         self._call = _compiled(function, definition, names, self.partition)
@@ -108,7 +110,8 @@ class OffloadedFunction:
     def _run(self, args: Sequence[Any]) -> Any:
         if self._has_run:
             return self._call(*args)
-        result = self._call(*args)
+        with first_run():
+            result = self._call(*args)
         self._has_run = True
         level = self.partition.options.level
         if level:

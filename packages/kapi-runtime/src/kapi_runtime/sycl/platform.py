@@ -152,7 +152,7 @@ class SyclPlatform(Platform):
         return target_of(device)
 
     def launch_target(self, device: Any, is_small: bool, reads_apart: bool) -> SpirvTarget:
-        return dataclasses.replace(self.target_of(device), reads_apart=reads_apart)
+        return dataclasses.replace(self.target_of(device), is_small=is_small, reads_apart=reads_apart)
 
     def compile(
         self, function: Callable[..., Any], signature: tuple[Any, ...], target: Target, options: KernelOptions

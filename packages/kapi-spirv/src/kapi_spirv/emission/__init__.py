@@ -23,6 +23,7 @@ from .faults.signs import hide_zeros_of_negatives
 from .faults.unswitching import keep_conditions_in_loops
 from .ir.unknowns import define_unknowns
 from .speed.aliases import ALIASING, tell_apart
+from .speed.chosen_places import narrow_places
 from .speed.conversions import write_out_conversions
 from .speed.early_reads import read_early
 from .speed.narrowing import narrow_counters
@@ -60,6 +61,8 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     if problems:
         return text, problems
     text = narrow_counters(read_early(text, request["reads_apart"]))
+    if request["is_small"]:
+        text = narrow_places(text)
     text = hide_zeros_of_negatives(keep_conditions_in_loops(copy_live_outs(text)))
     text = hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text))))
     return tell_apart(define_unknowns(text), request["reads_apart"] and ALIASING in request["extensions"]), []

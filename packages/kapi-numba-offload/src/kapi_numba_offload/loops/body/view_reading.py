@@ -150,7 +150,7 @@ class ViewReader:
         if rows is not None:
             return rows.element(index)
         spelled = index[0] if len(index) == 1 else ast.Tuple(index, ast.Load())
-        return ast.fix_missing_locations(ast.Subscript(variable(view.array), spelled, ast.Load()))
+        return ast.Subscript(variable(view.array), spelled, ast.Load())  # its line is that of the statement
 
     def stored(self, view: ArrayPart, at: Sequence[ast.expr], node: ast.AST) -> ast.Subscript:
         """The same as an assignment's target."""
