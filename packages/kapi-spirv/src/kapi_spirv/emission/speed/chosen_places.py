@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .functions import INCOMING, Function, bounds
-from .packed import PACKED, Array, array_of, arrays_of, field_of
+from ..ir.functions import INCOMING, Function, bounds
+from ..ir.packed import PACKED, Array, array_of, arrays_of, field_of
 
 __all__ = ["narrow_places"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .functions import INCOMING, MADE, NAME, TERMINATOR, Function, bounds, finished, targets_of
-from .unknowns import BITS, DIFFERENT, hidden, unknown
+from ..ir.functions import INCOMING, MADE, NAME, TERMINATOR, BlockLoop, Function, bounds, finished, targets_of
+from ..ir.unknowns import BITS, DIFFERENT, hidden, unknown
 
 __all__ = ["keep_conditions_in_loops"]
 
@@ -53,13 +53,13 @@ class _Function(Function):
 
     def keep(self, added: dict[int, list[str]]) -> None:
         """Change the conditions, and note the lines to be added before others."""
-        loops = self._loops(set(self.blocks))
+        loops = [(loop.header, loop) for loop in self.loops() if loop.header is not None]
         parted = self._parted(loops)  # as the conditions are now
-        for header, loop, inner in loops:
-            for block in loop - inner:
+        for header, loop in loops:
+            for block in loop.blocks - loop.inner:
                 for number in self.blocks[block]:
                     for start, end, type_ in self._deciding(number):
-                        if self._is_at_risk(self.lines[number][start:end], loop):
+                        if self._is_at_risk(self.lines[number][start:end], loop.blocks):
                             self._change(number, (start, end), type_, header, added)
         self._differ_where_ways_meet(parted, added)
 
@@ -120,25 +120,12 @@ class _Function(Function):
                     self._forward[block].add(target)
                     self._forward_before[target].add(block)
 
-    def _loops(self, blocks: set[str]) -> list[tuple[str, set[str], set[str]]]:
-        """Header, blocks, and blocks of inner loops, of each loop."""
-        found = []
-        for loop in self.cycles(blocks):
-            headers = [block for block in loop if self.before[block] - loop]
-            if len(headers) != 1:
-                continue
-            rest = loop - set(headers)
-            inner = set().union(*self.cycles(rest)) if rest else set()
-            found.append((headers[0], loop, inner))
-            found += self._loops(rest)
-        return found
-
     # -- ways
 
-    def _parted(self, loops: list[tuple[str, set[str], set[str]]]) -> list[tuple[str, set[str]]]:
+    def _parted(self, loops: list[tuple[str, BlockLoop]]) -> list[tuple[str, set[str]]]:
         """Header and blocks of loops to which work-items come apart: some may come to one, and others to another."""
-        found = [(header, loop) for header, loop, _inner in loops if not self._meets(loop)]
-        ways = [self._ways(header) for header, _loop in found]
+        found = [(header, loop.blocks) for header, loop in loops if not self._meets(loop.blocks)]
+        ways = [self._ways(header) for header, _blocks in found]
         return found if any(each != ways[0] for each in ways) else []
 
     def _meets(self, loop: set[str]) -> bool:
