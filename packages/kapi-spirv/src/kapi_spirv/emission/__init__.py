@@ -14,6 +14,7 @@ from .bools import choose_floats, misused_bools
 from .conversions import write_out_conversions
 from .counters import hide_first_zeros
 from .early_reads import read_early
+from .id_comparisons import compare_ids_rightly
 from .linear_groups import inline_all, linear_groups
 from .live_outs import copy_live_outs
 from .narrowing import narrow_counters
@@ -62,6 +63,7 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     text = narrow_counters(read_early(text, request["reads_apart"]))
     text = hide_zeros_of_negatives(keep_conditions_in_loops(copy_live_outs(text)))
     text = hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text))))
+    text = compare_ids_rightly(text)
     return tell_apart(define_unknowns(text), request["reads_apart"] and ALIASING in request["extensions"]), []
 
 
