@@ -326,6 +326,19 @@ def test_kernel_leaves_a_loop_in_its_first_turn(dtype, items):
     np.testing.assert_array_equal(out.asnumpy(), np.stack([turns, turns * (turns + 1) // 2]))
 
 
+GUARDS = {
+    "guard by a negative number": ("if (i < n - 100) o[i] = 1;", "0"),
+    "guard by a difference": ("if (n - i > 61) o[i] = 1;", "3"),
+}
+
+
+@pytest.mark.parametrize("fault", GUARDS)
+def test_driver_is_asked_for_guards_of_ids(fault, observe):
+    """`kapi_spirv.emission.id_comparisons`; `test_id_comparisons` runs kernels with guards."""
+    body, right = GUARDS[fault]
+    observe(fault, outcome(in_opencl_c(f"print(int(run({body!r}, 40).sum()))"), f"{right}\n"))
+
+
 @pytest.mark.parametrize("items", [1, 16, 40])
 def test_driver_is_asked_for_the_sign_of_a_negative(items, observe):
     """`kapi_spirv.emission.signs`."""

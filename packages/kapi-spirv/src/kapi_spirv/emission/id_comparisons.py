@@ -95,7 +95,7 @@ class _Comparisons(Function):
                     found.add(each)
                     if _LOGIC.match(made):
                         pending += NAME.findall(made)
-                ways = [each for each in ways if each not in quiet] or ways[:1]
+                ways = [each for each in ways if each not in quiet]
             if len(ways) != 1:
                 break
             block = ways[0]
