@@ -33,7 +33,7 @@ PRELUDE = textwrap.dedent(
         source = "kernel void k(global float* o, const long n) { const long i = get_global_id(0); %s }" % body
         program = cl.Program(context, source).build()
         result = np.zeros(items, np.float32)
-        buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, result.nbytes)
+        buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=result)
         program.k(queue, (items,), None, buffer, np.int64(64))
         cl.enqueue_copy(queue, result, buffer)
         return result
@@ -327,8 +327,8 @@ def test_kernel_leaves_a_loop_in_its_first_turn(dtype, items):
 
 
 GUARDS = {
-    "guard by a negative number": ("if (i < n - 100) o[i] = 1;", "0"),
-    "guard by a difference": ("if (n - i > 61) o[i] = 1;", "3"),
+    "guard by a negative number": ("if ((ulong)i < n && i < n - 100) o[i] = 1;", "0"),
+    "guard by a difference": ("if (i >= n) return; if (n - i > 61) o[i] = 1;", "3"),
 }
 
 
