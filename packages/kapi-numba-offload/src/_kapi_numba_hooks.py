@@ -210,7 +210,7 @@ def constants_of(dispatcher: Any) -> Iterator[Any]:
 
 
 def are_arrays(function: Any) -> list[bool]:
-    """Which arguments of a `guvectorize` function its signatures declare as arrays; empty for one without signatures."""
+    """Which arguments of a `guvectorize` function its signatures declare as arrays; empty if it has none."""
     signatures = getattr(getattr(function, "gufunc_builder", None), "_sigs", None) or ()
     return [isinstance(each, types.Array) for each in signatures[0].args] if signatures else []
 

@@ -13,14 +13,13 @@ from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import dpnp
 import numba
 import numpy as np
 
 from _kapi_numba_hooks import are_arrays, numbas_vectorized_call
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.run.placement import mixed_error, one_queue
-from kapi_numba_offload.run.usm import is_dpnp_array
+from kapi_numba_offload.run.usm import LIBRARY, as_dpnp_array, is_dpnp_array
 from kapi_sim.errors import KernelCompilationError
 
 __all__ = ["call_vectorized"]
@@ -70,11 +69,11 @@ def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]
     shape = np.broadcast_shapes(*(_outer(each, core) for each, core in zip(values[:inputs], cores, strict=False)))
     lengths = _lengths(values, cores)
     for core, dtype in zip(cores[len(values) :], results[len(values) - inputs :], strict=True):
-        values.append(dpnp.empty((*shape, *(lengths[axis] for axis in core)), dtype=dtype, sycl_queue=queue))
+        values.append(LIBRARY.empty((*shape, *(lengths[axis] for axis in core)), dtype=dtype, sycl_queue=queue))
     declared = are_arrays(function)
     ones = [any(cores) and not core and (number >= inputs or (number < len(declared) and declared[number]))
             for number, core in enumerate(cores)]  # fmt: skip
-    values = [dpnp.asarray(each, sycl_queue=queue) if is_one and not is_dpnp_array(each) else each
+    values = [as_dpnp_array(each, queue) if is_one and not is_dpnp_array(each) else each
               for each, is_one in zip(values, ones, strict=True)]  # fmt: skip
     spread = [_spread(each, core, shape, is_result=number >= inputs, is_one=ones[number])
               for number, (each, core) in enumerate(zip(values, cores, strict=True))]  # fmt: skip
@@ -89,7 +88,7 @@ def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]
 def _refuse(place: Place, value: Any) -> Any:
     if isinstance(value, np.ndarray):
         raise mixed_error(place, "another argument", "this one")
-    return dpnp.asarray(value)
+    return LIBRARY.asarray(value)
 
 
 def _cores(function: Any) -> tuple[int, list[list[str]]]:
@@ -177,7 +176,7 @@ def _spread(value: Any, core: Sequence[str], shape: tuple[int, ...], *, is_resul
     elif is_result:
         raise ValueError(f"result must have shape {(*shape, *own)}, got {value.shape}")
     else:
-        made = dpnp.broadcast_to(value, (*shape, *own))
+        made = LIBRARY.broadcast_to(value, (*shape, *own))
     return made[..., np.newaxis] if is_one else made
 
 

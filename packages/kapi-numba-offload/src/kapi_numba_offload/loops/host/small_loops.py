@@ -15,14 +15,13 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from dpnp.dpnp_array import dpnp_array
 
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.run.first_runs import is_first_run
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import has_host_memory, is_same_view, may_overlap
+from kapi_numba_offload.run.usm import DpnpArray, has_host_memory, is_same_view, may_overlap
 
 __all__ = ["SmallLoop", "WorkedAxes", "most_elements"]
 
@@ -110,7 +109,7 @@ class SmallLoop:
         self.latest = None
         queue = None
         for name, each in zip(self.host.given, captured, strict=True):
-            if type(each) is dpnp_array:
+            if type(each) is DpnpArray:
                 inner = each._array_obj
                 shape = self._axes.of(name, inner.shape)
                 if _largest(shape, self._axes.most) > most or _largest(shape, self._axes.of_products) > limit:
@@ -140,7 +139,7 @@ class SmallLoop:
 
 def _are_alike_for_numba(values: Sequence[Any]) -> bool:
     """Whether values have types of which operations have the same types for Numba, and no two arrays share memory."""
-    arrays = [each for each in values if isinstance(each, dpnp_array)]
+    arrays = [each for each in values if isinstance(each, DpnpArray)]
     pairs = itertools.combinations(arrays, 2)
     return all(map(_has_the_same_types, values)) and not any(
         is_same_view(one, other) or may_overlap(one, other) for one, other in pairs
@@ -149,7 +148,7 @@ def _are_alike_for_numba(values: Sequence[Any]) -> bool:
 
 def _has_the_same_types(value: Any) -> bool:
     """Whether operations with a value have the same dtypes for dpnp and for Numba."""
-    if isinstance(value, (dpnp_array, np.generic)):
+    if isinstance(value, (DpnpArray, np.generic)):
         return value.dtype in _SAME_TYPES
     return type(value) in (bool, int, float, complex)
 
