@@ -50,18 +50,26 @@ class WorkedAxes:
         known.
     of_products : int
         How many axes the operands of products of matrices have at most.
-    indexed : mapping
-        For names of arrays the axes, from the first on, that have one index wherever the array is named.
+    parts : mapping
+        For names of arrays, and axes of them, how much of the axis a statement works on wherever the array is named: a
+        number of elements, or the variable that has it.
     """
 
     most: int | None
     of_products: int
-    indexed: Mapping[str, frozenset[int]]
+    parts: Mapping[str, Mapping[int, int | str]]
 
-    def of(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The lengths of the axes of an array that a statement may work on."""
-        without = self.indexed.get(name, ())
-        return tuple(length for axis, length in enumerate(shape) if axis not in without) if without else shape
+    def of(self, name: str, shape: tuple[int, ...], values: Mapping[str, Any]) -> tuple[int, ...]:
+        """The lengths of the axes of an array that a statement may work on, for variables with these values."""
+        parts = self.parts.get(name)
+        if parts is None:
+            return shape
+        made = list(shape)
+        for axis, part in parts.items():
+            length = values.get(part) if isinstance(part, str) else part
+            if axis < len(made) and isinstance(length, int):
+                made[axis] = min(made[axis], max(0, length))
+        return tuple(made)
 
 
 def _largest(shape: tuple[int, ...], axes: int | None) -> int:
@@ -108,10 +116,11 @@ class SmallLoop:
         limit = most * _IN_PRODUCTS
         self.latest = None
         queue = None
-        for name, each in zip(self.host.given, captured, strict=True):
+        values = dict(zip(self.host.given, captured, strict=True))
+        for name, each in values.items():
             if type(each) is DpnpArray:
                 inner = each._array_obj
-                shape = self._axes.of(name, inner.shape)
+                shape = self._axes.of(name, inner.shape, values)
                 if _largest(shape, self._axes.most) > most or _largest(shape, self._axes.of_products) > limit:
                     return False
                 if (queue is not None and inner.sycl_queue != queue) or inner.usm_type != "device":
