@@ -171,7 +171,7 @@ def _over(
 def _named(state: BodyState, expressions: RowExpressions, value: ast.expr, rows: Rows) -> str:
     """A variable for what is iterated, as it is before the loop."""
     name = state.new("s")
-    view = expressions.views.of(value)
+    view = expressions.view(value)
     if view is not None:
         expressions.views.bind(name, view, value)
     else:
