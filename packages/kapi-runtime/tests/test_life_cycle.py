@@ -153,6 +153,32 @@ def test_process_that_is_forked_before_any_device_is_used_works(run_python):
     assert done.stdout.split() == ["{1.0}"] * 2, done.stderr
 
 
+def test_children_that_are_forked_while_threads_compile_launch(run_python):
+    done = run_python(
+        KERNEL + "import signal, threading, time\n"
+        "from kapi_spirv import compile_kernel\n"
+        "at_work = True\n"
+        "def compile_on():\n"
+        "    while at_work: compile_kernel(increment.py_func, 'item1, float64[:]')\n"
+        "thread = threading.Thread(target=compile_on)\n"
+        "thread.start()\n"
+        "ends = []\n"
+        "for number in range(5):\n"
+        "    time.sleep(0.05 * number)\n"
+        "    process = os.fork()\n"
+        "    if process == 0:\n"
+        "        signal.alarm(100)\n"
+        "        a = dpnp.zeros(4)\n"
+        "        increment[4](a)\n"
+        "        os._exit(0 if set(a.asnumpy().tolist()) == {1.0} else 1)\n"
+        "    ends.append(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))\n"
+        "at_work = False\n"
+        "thread.join()\n"
+        "print(set(ends))\n"
+    )
+    assert done.stdout.strip() == "{0}", done.stderr
+
+
 def test_spawned_processes_work(run_python, tmp_path):
     program = tmp_path / "spawns.py"
     program.write_text(

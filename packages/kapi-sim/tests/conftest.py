@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
+
+collect_ignore = [] if hasattr(os, "fork") else ["test_forks.py"]  # Windows has no forks
 
 
 @pytest.fixture

@@ -189,6 +189,36 @@ def test_emission_after_a_fork(run_python):
     assert run_python(FORK).split() == ["0", "True"]
 
 
+FORKS = (
+    KERNEL
+    + """
+import signal, threading, time
+before, at_work = compiled(), True
+def compile_on():
+    while at_work:
+        compiled()
+thread = threading.Thread(target=compile_on)
+thread.start()
+ends = []
+for number in range(20):
+    time.sleep(0.004 * number)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # ends a child that hangs
+        os._exit(0 if compiled() == before else 1)
+    ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+at_work = False
+thread.join()
+print(set(ends), compiled() == before)
+"""
+)
+
+
+def test_children_that_are_forked_while_threads_compile_compile(run_python):
+    """A fork waits for compilations under way, so that no child has half of one, or a lock that nobody releases."""
+    assert run_python(FORKS).split() == ["{0}", "True"]
+
+
 POOL = (
     KERNEL
     + """

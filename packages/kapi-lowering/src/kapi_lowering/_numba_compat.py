@@ -6,6 +6,9 @@ tests that name the version range, pass.
 
 from __future__ import annotations
 
+from typing import Any
+
+from llvmlite.binding import ffi
 from numba.core import cgutils, datamodel, types
 from numba.core import ir as numba_ir
 from numba.core.base import BaseContext
@@ -32,6 +35,7 @@ __all__ = [
     "NativeLowering",
     "as_dtype",
     "cgutils",
+    "compiler_locks",
     "datamodel",
     "getiter_unituple",
     "global_compiler_lock",
@@ -44,3 +48,8 @@ __all__ = [
 
 SUPPORTED_NUMBA = (">=0.68", "<0.69")
 """The range of Numba versions whose internals this package was written against, lowest and highest."""
+
+
+def compiler_locks() -> tuple[Any, ...]:
+    """Numba's and llvmlite's locks, which guard what compilations share, in the order they are taken in."""
+    return global_compiler_lock._lock, ffi.lib._lock._lock

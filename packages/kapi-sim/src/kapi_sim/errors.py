@@ -274,7 +274,7 @@ class UsmAllocationError(KapiError, MemoryError):
 
 
 class ForkError(KapiError, RuntimeError):
-    """A process forked after it had used a device, and then used it in the child.
+    """A child used a device that its parent had used, or compiled although a compilation was cut in two by the fork.
 
     Cure: start processes with the ``spawn`` method.
     """

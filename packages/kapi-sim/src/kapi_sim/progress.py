@@ -14,13 +14,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from kapi_sim.forks import free_in_children
+
 __all__ = ["Follower", "follow", "follow_launch", "told"]
 
 AFTER = 2.0
 """Seconds of work before anything is shown."""
 EVERY = 0.5
 """Seconds between two looks."""
-_LOOKS = threading.Condition()
+_LOOKS = free_in_children(threading.Condition())
 _running: list[Follower] = []
 _threads: list[threading.Thread] = []
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kapi_lowering.target import Target
+from kapi_sim.forks import free_in_children, in_children, undivided
 
 __all__ = ["EmissionError", "Emitted", "HelperEndedError", "disassemble", "emit", "prepare"]
 
@@ -100,7 +101,7 @@ def emit(modules: Sequence[str], entry_point: str, target: Target, *, passes: Pa
     """
     sources = [module.encode() for module in modules]
     request = _request(sources, entry_point, target) | {"passes": passes}
-    with _lock:
+    with undivided(), _lock:
         try:
             header, body = _ask(target, request, b"".join(sources))
             if not header["problems"] and not target.is_sound(body[: header["code"]]):
@@ -117,7 +118,7 @@ def emit(modules: Sequence[str], entry_point: str, target: Target, *, passes: Pa
 
 def prepare(target: Target) -> None:
     """Start the target's helper, if none runs, and return at once: it gets ready while IR is made for it."""
-    with _lock:
+    with undivided(), _lock:
         _helper(target)
 
 
@@ -140,7 +141,7 @@ def disassemble(llvm_ir: str, entry_point: str, target: Target) -> str:
     """
     source = llvm_ir.encode()
     request = _request([source], entry_point, target) | {"passes": "none", "assembly": True}
-    with _lock:
+    with undivided(), _lock:
         try:
             header, body = _ask(target, request, source)
         except _HelperDied as death:
@@ -244,6 +245,13 @@ class _Helper:
                 return _HelperDied(line.split("LLVM ERROR:", 1)[-1].strip(), True)
         return _HelperDied(said[-_LAST_WORDS:] or f"LLVM ended without a word (status {status})", bool(said))
 
+    def leave(self) -> None:
+        """Turn what this process, a child, has of the pipe into nowhere."""
+        assert self._process.stdin is not None
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._process.stdin.fileno())
+        os.close(nowhere)
+
     def stop(self) -> None:
         """End the helper and wait for its end; nothing of it is left behind."""
         if self.owner != os.getpid():
@@ -266,7 +274,7 @@ def _signal_name(status: int) -> str:
         return f"signal {-status}"
 
 
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 _helpers: dict[str, _Helper] = {}
 
 
@@ -291,12 +299,11 @@ def _stop_all() -> None:
 
 
 def _after_fork_in_child() -> None:
-    """The child starts a helper of its own, and a lock that another thread held at the fork is never released."""
-    global _lock
-    _lock = threading.Lock()
+    """The child starts helpers of its own, and sends nothing to its parent's, not even what a buffer holds."""
+    for helper in _helpers.values():
+        helper.leave()
     _helpers.clear()
 
 
 atexit.register(_stop_all)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+in_children(_after_fork_in_child)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from types import FunctionType
 
-from kapi_lowering._numba_compat import global_compiler_lock, types
+from kapi_lowering._numba_compat import compiler_locks, global_compiler_lock, types
 from kapi_lowering.emission.client import EmissionError, Emitted, HelperEndedError, emit, prepare
 from kapi_lowering.functions.lowered_function import LoweredFunction, lower_function
 from kapi_lowering.kernels.entry_point import build_entry_point, describe_parameters, packed_layout, with_writes
@@ -16,6 +16,7 @@ from kapi_lowering.results.kernel_module import KernelModule
 from kapi_lowering.results.packed import PackedLayout, Parameter
 from kapi_lowering.target import Target
 from kapi_sim.errors import DtypeError, KernelCompilationError, LimitError
+from kapi_sim.forks import hold_at_forks, undivided
 from kapi_sim.language import KernelOptions
 from kapi_types import ArrayType, ItemType, NdItemType
 from kapi_types.kernel_typing import describe_problems
@@ -23,6 +24,8 @@ from kapi_types.kernel_typing.rules.tuples import tuple_like
 from kapi_types.signatures import parse_signature
 
 __all__ = ["compiled_function", "compiled_kernel"]
+
+hold_at_forks(*compiler_locks())
 
 
 def compiled_kernel(
@@ -90,7 +93,7 @@ def compiled_kernel(
         return packed, known
 
     prepare(target)
-    with global_compiler_lock:
+    with undivided(), global_compiler_lock:
         lowered, (layout, parameters) = lower_function(function, args, types.none, target, options, finish)
     emitted = _emitted("kernel", function, names, args, lowered.modules, entry_point, target, optimise)
     _require_floats(function, target.floats_of(emitted.code), lowered)
@@ -132,7 +135,7 @@ def compiled_function(
         build_exported_function(lowered.context, lowered.library, plain.__name__, lowered.fndesc, names, _begin(plain))
 
     prepare(target)
-    with global_compiler_lock:
+    with undivided(), global_compiler_lock:
         lowered, _ = lower_function(plain, args, None, target, options, finish)
     emitted = _emitted("function", plain, names, args, lowered.modules, plain.__name__, target, optimise)
     _require_floats(plain, target.floats_of(emitted.code), lowered)

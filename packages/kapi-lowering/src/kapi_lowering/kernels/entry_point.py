@@ -322,7 +322,7 @@ class _FieldReader:
         return builder.zext(low, I64)
 
     def next_extent(self) -> ir.Value:
-        """The value of the next field, an extent of a range or an array: with an id added to it, it still has 64 bits."""
+        """The value of the next field, an extent of a range or array: with an id added to it, it still has 64 bits."""
         extent = self.next_index()
         if isinstance(extent, ir.LoadInstr):
             extent.set_metadata("range", self._builder.module.add_metadata([I64(0), I64(2**62)]))

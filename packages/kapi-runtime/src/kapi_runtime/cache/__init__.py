@@ -30,13 +30,14 @@ from typing import Any
 from kapi_lowering import KernelModule
 from kapi_runtime.cache.folder import CacheFolder
 from kapi_sim.errors import ModuleFileError
+from kapi_sim.forks import free_in_children
 
 __all__ = ["CacheInfo", "clear", "drop", "info", "is_on", "load", "load_bytes", "note_unknown", "store", "store_bytes"]
 
 _SWITCH, _FOLDER, _SIZE = "KAPI_CACHE", "KAPI_CACHE_DIR", "KAPI_CACHE_SIZE"
 _DEFAULT_SIZE = 256
 
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 _counts = {"hits": 0, "misses": 0, "unknown": 0}
 _trouble = ""
 

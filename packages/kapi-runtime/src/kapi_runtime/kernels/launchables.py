@@ -15,6 +15,7 @@ from kapi_runtime.host.queues import known_queue
 from kapi_runtime.kernels.kernel_information import Statistics, suggested_local_range
 from kapi_runtime.platform.interface import BuiltKernel, KernelInformation, Platform
 from kapi_sim import KernelCompilationError, KernelLaunchError, NdRange, Range
+from kapi_sim.forks import free_in_children
 from kapi_sim.language import KernelOptions
 from kapi_sim.language.launchable import Launchable
 from kapi_sim.shown import shown
@@ -30,7 +31,7 @@ class DeviceLaunchable(Launchable):
         # One step of the interpreter, unlike an addition.
         self.count_launch: Callable[[], int] = itertools.count().__next__
         self._reads = 0
-        self._reading = threading.Lock()
+        self._reading = free_in_children(threading.Lock())
 
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         """Launch on the device of the arrays, and wait."""

@@ -20,6 +20,7 @@ from kapi_runtime.platform import dlpack
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim.errors import DeviceNotFoundError, DriverError
+from kapi_sim.forks import free_in_children, undivided
 from kapi_sim.language.usm_fields import is_usm_array
 
 __all__ = ["activate", "is_installed", "named", "nothing_installed", "platform_of_array", "platforms"]
@@ -107,7 +108,7 @@ _KNOWN = (
 )
 _NO_ARRAYS = frozenset((bool, int, float, complex, np.ndarray, str, bytes, type(None)))
 
-_lock = threading.RLock()
+_lock = free_in_children(threading.RLock())
 _made: dict[str, Platform] = {}
 
 
@@ -204,7 +205,10 @@ def _exists(module: str) -> bool:
 
 
 def _get(known: _Known) -> Platform:
-    with _lock:
+    platform = _made.get(known.name)
+    if platform is not None:
+        return platform
+    with undivided(), _lock:
         platform = _made.get(known.name)
         if platform is None:
             platform = _made[known.name] = getattr(importlib.import_module(known.module), known.class_name)()

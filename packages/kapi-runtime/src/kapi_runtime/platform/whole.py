@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Generic, TypeVar
 
+from kapi_sim.forks import undivided
+
 __all__ = ["done_whole"]
 
 T = TypeVar("T")
@@ -43,13 +45,15 @@ def done_whole(work: Callable[[], T]) -> T:
         At once, if Ctrl-C is pressed in the main thread; the work goes on.
     """
     if threading.current_thread() is not threading.main_thread():
-        return work()
+        with undivided():
+            return work()
     outcome: _Outcome[T] = _Outcome()
     context = copy_context()
 
     def do() -> None:
         try:
-            outcome.value = context.run(work)
+            with undivided():
+                outcome.value = context.run(work)
         except BaseException as error:
             outcome.error = error
         outcome.done.release()
@@ -57,7 +61,8 @@ def done_whole(work: Callable[[], T]) -> T:
     try:
         threading.Thread(target=do, name="kapi-compiler", daemon=True).start()
     except RuntimeError:  # no thread can be started, as at the interpreter's exit
-        return work()
+        with undivided():
+            return work()
     outcome.done.acquire()  # a signal's handler runs here, and what it raises ends the wait
     if outcome.error is not None:
         try:

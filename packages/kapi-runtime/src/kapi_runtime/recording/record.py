@@ -22,6 +22,7 @@ from kapi_runtime.platform import recorder
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.recording.trace_format import Entry, entries_table, export_trace, summary_table
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.forks import free_in_children
 from kapi_sim.shown import shown
 
 __all__ = ["Recording", "profile_start", "profile_stop", "profiling"]
@@ -64,7 +65,7 @@ class Recording:
 
     def __init__(self) -> None:
         self.is_active = True
-        self._lock = threading.Lock()
+        self._lock = free_in_children(threading.Lock())
         self._pending: deque[_Pending] = deque()
         self._read: list[Entry] = []
 
@@ -124,7 +125,7 @@ class Recording:
                     self._read.append(_entry(self._pending.popleft()))
 
 
-_switch = threading.Lock()
+_switch = free_in_children(threading.Lock())
 
 
 def profile_start() -> Recording:

@@ -16,6 +16,7 @@ from kapi_runtime.cuda.programs import cubins
 from kapi_runtime.platform.log import building
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim.errors import DriverError, LimitError
+from kapi_sim.forks import free_in_children
 from kapi_sim.shown import shown
 
 __all__ = ["CudaKernel", "CudaFunction", "built_kernel", "forget", "kernel_of_code"]
@@ -27,7 +28,7 @@ _STATIC_SHARED = 48 * 1024  # more shared memory than this must be asked for by 
 _LINE = b"\t.loc\t"
 _REGISTER_STEP = 8  # registers are given to a work-item by so many
 
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 _kernels: OrderedDict[tuple[int, int], CudaKernel] = OrderedDict()
 
 
@@ -80,7 +81,7 @@ class CudaKernel:
     function: CudaFunction
     module: PtxModule | None
     _crowded: CudaFunction | None = None
-    _lock: Any = field(default_factory=threading.Lock)
+    _lock: Any = field(default_factory=lambda: free_in_children(threading.Lock()))
 
     @property
     def native(self) -> Any:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import atexit
 import itertools
-import os
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from kapi_runtime.cuda.queues.events import CudaEvent, is_passed, recorded_event
 from kapi_runtime.platform.handles import EventStatus, HostEvent
+from kapi_sim.forks import free_in_children, in_children
 
 if TYPE_CHECKING:
     from kapi_runtime.cuda.queues.queue import CudaQueue
@@ -28,7 +28,7 @@ __all__ = ["LOOK_AFTER", "PlannedLaunch", "Timeline", "finish", "in_flight", "ke
 LOOK_AFTER = 16
 """Launches on one queue, after which those that are done are let go."""
 
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 _pending: dict[CudaQueue, deque[tuple[CudaEvent, Any]]] = {}
 _timelines: dict[CudaQueue, Timeline] = {}
 _others: list[Timeline] = []
@@ -53,7 +53,7 @@ class Timeline:
         self._numbers = itertools.count()
         self._launches: deque[tuple[int, Any]] = deque()
         self._marks: deque[tuple[int, CudaEvent]] = deque()
-        self._lock = threading.Lock()
+        self._lock = free_in_children(threading.Lock())
 
     def add(self, owners: Any, look_after: int = LOOK_AFTER) -> PlannedLaunch:
         """Hold what the launch uses that was submitted just now, and return its event.
@@ -243,11 +243,9 @@ def _finish_at_exit() -> None:
 
 def _after_fork_in_child() -> None:
     """The parent's launches are its own: the child neither waits for them, nor destroys what they use."""
-    global _lock, _pending, _timelines, _others
-    _lock = threading.Lock()
+    global _pending, _timelines, _others
     _parent_s.append((_pending, _timelines, _others))
     _pending, _timelines, _others = {}, {}, []
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+in_children(_after_fork_in_child)

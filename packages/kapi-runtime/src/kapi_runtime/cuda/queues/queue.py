@@ -13,6 +13,7 @@ from kapi_runtime.cuda.queues.streams import LEGACY, PER_THREAD, CudaStream, str
 from kapi_runtime.platform import callbacks
 from kapi_runtime.platform.handles import Queue
 from kapi_sim.errors import KernelLaunchError
+from kapi_sim.forks import free_in_children
 from kapi_sim.shown import shown
 
 __all__ = ["CudaQueue", "default_queue", "describe_queue", "new_queue", "queue_of_stream"]
@@ -113,7 +114,7 @@ def new_queue(device: CudaDevice) -> CudaQueue:
     return CudaQueue(device, CudaStream(own.handle, own))
 
 
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 _defaults: dict[int, CudaQueue] = {}
 
 

@@ -12,10 +12,11 @@ from typing import Any
 
 from kapi_runtime.sycl.devices import drivers
 from kapi_sim.errors import ForkError
+from kapi_sim.forks import in_children
 
 __all__ = ["require_no_fork"]
 
-_DRIVERS = ("libintelocl", "libur_adapter_level_zero", "libigdrcl", "libze_intel_gpu")
+_DRIVERS = ("libintelocl", "libur_adapter_level_zero", "libigdrcl", "libze_intel_gpu", "libur_", "libumf")
 
 _has_forked = False
 
@@ -51,5 +52,4 @@ def _end_without_the_runtime() -> None:
         library.on_exit(library._exit, None)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+in_children(_after_fork_in_child)

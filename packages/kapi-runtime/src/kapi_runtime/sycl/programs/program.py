@@ -15,6 +15,7 @@ from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_runtime.sycl.programs.build_log import build_log
 from kapi_runtime.sycl.programs.geometry import MAX_WORK_ITEMS
 from kapi_sim.errors import DriverError, LimitError
+from kapi_sim.forks import free_in_children
 from kapi_sim.shown import shown
 from kapi_spirv import SpirvModule
 
@@ -74,7 +75,7 @@ class DeviceKernel:
         return MAX_WORK_ITEMS
 
 
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 _kernels: OrderedDict[tuple[Any, Any, int], DeviceKernel] = OrderedDict()
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import os
 import threading
 from collections import deque
 from typing import Any
@@ -22,6 +21,7 @@ import dpctl
 
 from kapi_runtime.sycl.native.structures import KEPT
 from kapi_runtime.sycl.queues.waiting import wait_for
+from kapi_sim.forks import free_in_children, in_children
 
 __all__ = ["TIDY_AFTER", "hold_chain", "in_flight", "keep", "release", "tidy", "wait"]
 
@@ -31,7 +31,7 @@ _THIS_QUEUE, _ALL_QUEUES = 8, 64  # launches after which those of the queue at h
 TIDY_AFTER = 16
 """Launches that a chain holds, or a multiple, when `tidy` is worth its cost."""
 
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 _pending: dict[Any, deque[tuple[Any, Any]]] = {}
 _chains: list[tuple[Any, list[Any]]] = []
 _kept = 0
@@ -130,15 +130,13 @@ def _take_first_of_chain(kept: list[Any]) -> list[Any]:
 
 def _after_fork_in_child() -> None:
     """The parent's launches are its own: the child neither waits for them, nor destroys what they use."""
-    global _lock, _pending, _chains
-    _lock = threading.Lock()
+    global _pending, _chains
     _parent_s.append((_pending, _chains))
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_parent_s))  # never destroyed
     _pending, _chains = {}, []
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+in_children(_after_fork_in_child)
 
 
 @atexit.register

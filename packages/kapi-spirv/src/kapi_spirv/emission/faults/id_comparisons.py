@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .functions import MADE, NAME, Function, bounds
-from .unknowns import DIFFERENT, unknown
+from ..ir.functions import MADE, NAME, Function, bounds
+from ..ir.unknowns import DIFFERENT, unknown
 
 __all__ = ["compare_ids_rightly"]
 

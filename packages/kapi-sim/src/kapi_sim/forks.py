@@ -1,0 +1,142 @@
+"""What a process that is forked gets of its parent's work: all of it or nothing, and locks that are free.
+
+A fork copies the thread that forks, and no other.  A lock that another thread holds is then never released in the
+child, and what it guards may be half done.  So a fork waits for work that is *undivided*, such as imports and
+compilations, and takes the locks of other libraries that guard it.  kapi's own locks guard a few steps, and are free
+in the child.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+from weakref import WeakSet
+
+from kapi_sim.errors import ForkError
+
+__all__ = ["free_in_children", "hold_at_forks", "in_children", "undivided"]
+
+T = TypeVar("T")
+
+PATIENCE = 30.0
+"""Seconds that a fork waits for undivided work."""
+
+
+class _Lock(Protocol):
+    """A `threading.RLock`."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool: ...
+
+    def release(self) -> None: ...
+
+    def _is_owned(self) -> bool: ...
+
+
+_AT_ONCE = 0.05  # seconds that a fork waits while it keeps others from something
+
+_gate = threading.Condition(threading.Lock())
+_working: dict[int, int] = {}  # how deep each thread is in undivided work
+_foreign: list[_Lock] = []
+_taken: list[_Lock] = []  # by the fork under way
+_own: WeakSet[Any] = WeakSet()
+_forking = 0  # forks that wait
+_is_torn = False
+
+
+def free_in_children(lock: T) -> T:
+    """Have a `threading.Lock`, `threading.RLock` or `threading.Condition` be free in a child, whoever held it."""
+    _own.add(lock)
+    return lock
+
+
+def hold_at_forks(*locks: _Lock) -> None:
+    """Take another library's `threading.RLock` before each fork, and release it after it, in both processes."""
+    _foreign.extend(locks)
+
+
+def in_children(function: Callable[[], object]) -> None:
+    """Call a function in each process that is forked from this one, where there are forks."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=function)
+
+
+@contextmanager
+def undivided() -> Iterator[None]:
+    """Have forks by other threads wait until the ``with`` block is done.
+
+    Raises
+    ------
+    ForkError
+        In a process that was forked although such work had not ended in time.
+    """
+    if _is_torn:
+        raise ForkError(
+            f"kernels must be compiled by a process that holds whole modules, got process {os.getpid()}, forked while "
+            f"another thread had compiled for more than {PATIENCE:.0f} seconds: start processes by spawning, as "
+            "`multiprocessing.get_context('spawn')` does",
+            code="forked-process",
+        )
+    me = threading.get_ident()
+    with _gate:
+        if me not in _working and not any(each._is_owned() for each in _foreign):
+            _gate.wait_for(lambda: not _forking)
+        _working[me] = _working.get(me, 0) + 1
+    try:
+        yield
+    finally:
+        with _gate:
+            _working[me] -= 1
+            if not _working[me]:
+                del _working[me]
+                _gate.notify_all()
+
+
+def _others_work() -> bool:
+    me = threading.get_ident()
+    return any(thread != me for thread in _working)
+
+
+def _before() -> None:
+    """Wait for what others do, and keep them from beginning; without holding what they may need to end."""
+    global _forking
+    deadline = time.monotonic() + PATIENCE
+    with _gate:
+        _forking += 1
+    while True:
+        taken = [each for each in _foreign if each.acquire(timeout=_AT_ONCE)]
+        _gate.acquire()
+        if (len(taken) == len(_foreign) and not _others_work()) or time.monotonic() >= deadline:
+            _taken[:] = taken
+            return  # the gate stays shut
+        for each in taken:
+            each.release()
+        _gate.wait_for(lambda: not _others_work(), _AT_ONCE)
+        _gate.release()
+
+
+def _after_in_parent() -> None:
+    global _forking
+    _forking -= 1
+    _gate.notify_all()
+    _gate.release()
+    while _taken:
+        _taken.pop().release()
+
+
+def _after_in_child() -> None:
+    global _is_torn, _forking
+    _is_torn = _is_torn or _others_work() or len(_taken) < len(_foreign)
+    for thread in set(_working) - {threading.get_ident()}:
+        del _working[thread]
+    _forking = 1
+    for each in list(_own):
+        each._at_fork_reinit()
+    _after_in_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)

@@ -1,0 +1,140 @@
+"""What a child gets of its parent's work, and of its locks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from kapi_sim import ForkError, forks
+
+
+def in_child(check):
+    """Whether `check()` is true in a process that is forked now."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # ends one that hangs
+        try:
+            os._exit(0 if check() else 1)
+        finally:
+            os._exit(3)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@contextmanager
+def thread(work):
+    """Run `work(began)` in a thread, from when it says that it began."""
+    began = threading.Event()
+    running = threading.Thread(target=work, args=(began,))
+    running.start()
+    assert began.wait(20)
+    yield
+    running.join(20)
+    assert not running.is_alive()
+
+
+def test_fork_waits_for_undivided_work_of_another_thread():
+    done = []
+
+    def work(began):
+        with forks.undivided(), forks.undivided():
+            began.set()
+            time.sleep(0.2)
+            done.append(True)
+
+    with thread(work):
+        assert in_child(lambda: done == [True])
+
+
+def test_fork_in_undivided_work_of_its_own_thread_goes_on_in_both():
+    with forks.undivided():
+        assert in_child(lambda: True)
+        with forks.undivided():
+            pass
+
+
+@pytest.mark.parametrize("make", [threading.Lock, threading.RLock, threading.Condition])
+def test_lock_that_another_thread_holds_is_free_in_the_child(make):
+    lock, let_go = forks.free_in_children(make()), threading.Event()
+
+    def work(began):
+        with lock:
+            began.set()
+            let_go.wait(20)
+
+    with thread(work):
+        is_free = in_child(lambda: lock.acquire())
+        let_go.set()
+    assert is_free
+
+
+def test_foreign_lock_is_whole_in_the_child_in_whatever_order_threads_take_it(monkeypatch):
+    foreign = threading.RLock()
+    monkeypatch.setattr(forks, "_foreign", [])
+    forks.hold_at_forks(foreign)
+    steps = []
+
+    def inside(began):
+        with forks.undivided():
+            began.set()
+            time.sleep(0.1)
+            with foreign:
+                steps.append("inside")
+
+    def outside(began):
+        with foreign:
+            began.set()
+            time.sleep(0.1)
+            with forks.undivided():
+                steps.append("outside")
+
+    def usable():
+        with forks.undivided():
+            return foreign.acquire(timeout=5) and len(steps) == 2
+
+    start = time.monotonic()
+    with thread(inside), thread(outside):
+        assert in_child(usable)
+    assert time.monotonic() - start < forks.PATIENCE / 2
+
+
+def test_child_is_told_of_work_that_did_not_end_in_time(monkeypatch):
+    monkeypatch.setattr(forks, "PATIENCE", 0.1)
+    let_go = threading.Event()
+
+    def work(began):
+        with forks.undivided():
+            began.set()
+            let_go.wait(20)
+
+    def is_told():
+        try:
+            with forks.undivided():
+                return False
+        except ForkError as error:
+            return error.code == "forked-process" and "spawn" in str(error)
+
+    with thread(work):
+        told = in_child(is_told)
+        let_go.set()
+    assert told
+    with forks.undivided():  # the parent goes on
+        pass
+
+
+def test_threads_that_work_all_the_time_let_forks_through():
+    end = threading.Event()
+
+    def work(began):
+        while not end.is_set():
+            with forks.undivided():
+                began.set()
+                sum(range(1000))
+
+    with thread(work), thread(work):
+        assert all(in_child(lambda: not forks._others_work()) for _ in range(20))
+        end.set()
