@@ -119,6 +119,19 @@ def test_other_types_ranks_and_layouts_leave_the_plan(long_way):
     assert len(long_way) == len(targets)
 
 
+def test_extent_beyond_31_bits_leaves_the_plan(long_way):
+    @kapi.kernel
+    def length(item: kapi.Item, x, y):
+        y[item.get_id(0)] = x.shape[0]
+
+    one, y = dpnp.ones(1, dtype="int8"), dpnp.zeros(1, dtype="int64")
+    for extent, long_ways in ((10, 1), (11, 1), (2**31, 2), (12, 2)):
+        kapi.call_kernel(length, kapi.Range(1), dpnp.broadcast_to(one, (extent,)), y)
+        assert y.asnumpy()[0] == extent
+        assert len(long_way) == long_ways
+    assert sorted(module.target.is_small for module in length.modules.values()) == [False, True]
+
+
 def test_arrays_on_another_queue_leave_the_plan(sub_devices):
     for queue in (*sub_devices, *sub_devices):
         x, y = (dpnp.ones(4, sycl_queue=queue) for _ in range(2))

@@ -101,6 +101,7 @@ class Row(ctypes.Structure):
         ("rank", ctypes.c_int),
         ("flags_mask", ctypes.c_int),
         ("flags", ctypes.c_int),
+        ("below", ctypes.c_ssize_t),  # what its extents must be below
         ("strides_place", ctypes.c_ssize_t),  # 0 where strides are not passed
         ("strides", ctypes.c_void_p),  # room for them
         ("low", ctypes.c_ssize_t),  # room for where its memory begins and ends
