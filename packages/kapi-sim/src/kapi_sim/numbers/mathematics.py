@@ -243,7 +243,7 @@ _BOUNDED: np.ufunc = vars(np._core.umath)["clip"]  # type: ignore[attr-defined] 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
     """As NumPy has it for integers; where the result is none, Python's ints are bounds whatever their size."""
-    if type(x) is int and any(type(bound) is int and bound >= 2**63 for bound in (low, high)):
+    if isinstance(x, (int, np.bool_)) and any(type(bound) is int and bound >= 2**63 for bound in (low, high)):
         beside_wide(x)
     x = np.asarray(x)[()]
     dtype = np.result_type(x, low, high)
