@@ -14,7 +14,9 @@ from __future__ import annotations
 import argparse
 import copy
 import importlib
+import itertools
 import json
+import statistics
 import sys
 import time
 import warnings
@@ -22,11 +24,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from programs import agree, answer, arguments, fallbacks, finish, line_of
+from programs import Times, agree, answer, arguments, fallbacks, finish, line_of
 
 VARIANTS = ("npr", "np", "n")
 PEERS = ("numba", "dpnp")
 _ROUNDS = 5
+_FAR_BELOW = 0.2  # of a peer's speed: these are listed
+_SHORTEST = 1e-6  # s
+_SECONDS = 20  # of rounds, after which no further one begins
 
 
 def main() -> None:
@@ -46,6 +51,7 @@ def main() -> None:
                 rows.append(row)
                 print(line_of(row), flush=True)
     finish(options, rows)
+    print(times(rows))
 
 
 def module_of(checkout: Path, name: str, suffix: str) -> tuple[dict[str, Any], Path]:
@@ -66,7 +72,8 @@ def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[st
     """Run one variant over dpnp arrays, and the NumPy program: the row, and again when each peer has been timed.
 
     The peers are Numba over NumPy arrays, with the same function, and dpnp with the NumPy program. The times are the
-    least of a few rounds, in each of which all run once: what else the machine does then meets all alike.
+    least of a few rounds, in each of which all run once: what else the machine does then meets all alike. Those that
+    end with `_cpu_s` are of the processors, of all threads together.
     """
     import dpnp
 
@@ -75,26 +82,26 @@ def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[st
     info, data, reference = program(checkout, name, preset)
     function = variant_of(checkout, name, variant)
 
-    def call(function: Any, on_device: bool) -> tuple[list[Any], list[Any], float]:
+    def call(function: Any, on_device: bool) -> tuple[list[Any], list[Any], Times]:
         values = {each: copy.deepcopy(data[each]) for each in info["input_args"]}
         if on_device:
             arrays = {each: dpnp.asarray(values[each]) for each in info["array_args"] if each in values}
             values.update(arrays)
-        start = time.perf_counter()
+        start = Times.now()
         returned = function(*values.values())
         for each in values.values():
             if isinstance(each, dpnp.ndarray):
                 each.sycl_queue.wait()
-        seconds = time.perf_counter() - start
+        taken = Times.now() - start
         results = list(returned) if isinstance(returned, (tuple, list)) else [] if returned is None else [returned]
-        return results, [values[each] for each in info["output_args"] if each in values], seconds
+        return results, [values[each] for each in info["output_args"] if each in values], taken
 
-    expected, expected_outputs, numpy_s = call(reference, False)
+    expected, expected_outputs, by_numpy = call(reference, False)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        found, outputs, first_s = call(function, True)
+        found, outputs, first = call(function, True)
         call(function, True)
-        seconds = call(function, True)[2]
+        taken = call(function, True)[2]
     # Some programs return what they change in place, and some of their variants do not.
     if outputs and bool(found) != bool(expected):
         found, expected = [], []
@@ -106,25 +113,60 @@ def run(checkout: Path, name: str, variant: str, preset: str, peers: Sequence[st
         "state": "right" if is_right else "wrong",
         "where": "host" if causes else "device",
         "cause": causes,
-        "first_s": first_s,
-        "seconds": seconds,
-        "numpy_s": numpy_s,
+        **first.named("first"),
+        **taken.named(""),
+        **by_numpy.named("numpy"),
     }
     yield row
-    runs: dict[str, tuple[Any, bool]] = {"seconds": (function, True), "numpy_s": (reference, False)}
+    runs: dict[str, tuple[Any, bool]] = {"": (function, True), "numpy": (reference, False)}
     if "numba" in peers:
-        runs["numba_s"] = function, False
-        row["numba_first_s"] = call(function, False)[2]
+        runs["numba"] = function, False
+        row.update(call(function, False)[2].named("numba_first"))
         yield row
     if "dpnp" in peers:
-        runs["dpnp_s"] = with_dpnp(reference, dpnp), True
+        runs["dpnp"] = with_dpnp(reference, dpnp), True
+    begin = time.perf_counter()
     for _ in range(_ROUNDS):
+        if time.perf_counter() - begin > _SECONDS:
+            break
         for each, (own, on_device) in list(runs.items()):
             try:
-                row[each] = min(row.get(each, float("inf")), call(own, on_device)[2])
+                taken = call(own, on_device)[2]
             except Exception:  # a peer that refuses a program has no time for it
                 del runs[each]
+                continue
+            for key, value in taken.named(each).items():
+                row[key] = min(row.get(key, value), value)
         yield row
+
+
+def times(rows: Sequence[dict[str, Any]]) -> str:
+    """What the rows that are right and on the device say of time: a program counts with its fastest variant."""
+    best: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        if row["state"] == "right" and row["where"] == "device":
+            other = best.get(row["program"])
+            if other is None or row["seconds"] < other["seconds"]:
+                best[row["program"]] = row
+    lines = []
+    for peer, (suffix, words) in itertools.product(PEERS, (("_s", "time"), ("_cpu_s", "processor time"))):
+        ratios = {
+            name: row[f"{peer}{suffix}"] / max(row["seconds" if suffix == "_s" else "cpu_s"], _SHORTEST)
+            for name, row in best.items()
+            if f"{peer}{suffix}" in row
+        }
+        if ratios:
+            mean = statistics.geometric_mean(max(each, _SHORTEST) for each in ratios.values())
+            below = ", ".join(f"{name} {ratio:.2g}" for name, ratio in sorted(ratios.items()) if ratio < _FAR_BELOW)
+            lines.append(f"{mean:.2f} of {peer}'s speed by {words} over {len(ratios)} programs")
+            lines.append(f"  below {_FAR_BELOW}: {below or 'none'}")
+    for key, words in (("first_s", "time"), ("first_cpu_s", "processor time")):
+        first = sorted(row[key] for row in best.values())
+        if first:
+            lines.append(f"first calls by {words}: median {statistics.median(first):.2f} s, longest {first[-1]:.2f} s")
+        slow = [name for name, row in best.items() if row[key] > 2 * row.get(f"numba_{key}", float("inf"))]
+        lines.append(f"first calls of more than twice Numba's by {words}: {', '.join(slow) or 'none'}")
+    return "\n".join(lines)
 
 
 def with_dpnp(function: Any, dpnp: Any) -> Any:

@@ -4,16 +4,56 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["agree", "answer", "arguments", "fallbacks", "finish", "line_of", "summary"]
+__all__ = ["Times", "agree", "answer", "answers", "arguments", "fallbacks", "finish", "line_of", "summary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds on the clock, and of the processors.
+
+    Attributes
+    ----------
+    clock, processors : float
+        The seconds; those of all threads, and of processes that this one started.
+    """
+
+    clock: float
+    processors: float
+
+    @classmethod
+    def now(cls) -> Times:
+        """The times of this process up to now."""
+        ticks = 0
+        for children in Path("/proc/self/task").glob("*/children"):
+            for child in children.read_text().split():
+                try:
+                    fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+                except OSError:  # it has just ended
+                    continue
+                ticks += int(fields[11]) + int(fields[12])
+        return cls(time.perf_counter(), time.process_time() + ticks / os.sysconf("SC_CLK_TCK"))
+
+    def __sub__(self, other: Times) -> Times:
+        return Times(self.clock - other.clock, self.processors - other.processors)
+
+    def named(self, whose: str) -> dict[str, float]:
+        """As entries of a row."""
+        return {
+            f"{whose}_s" if whose else "seconds": self.clock,
+            f"{whose}_cpu_s" if whose else "cpu_s": self.processors,
+        }
 
 
 def arguments(words: str, program: str, variants: Sequence[str]) -> argparse.ArgumentParser:
@@ -39,6 +79,14 @@ def arguments(words: str, program: str, variants: Sequence[str]) -> argparse.Arg
     return parser
 
 
+def answers(
+    options: argparse.Namespace, script: str, name: str, variant: str, words: Sequence[str]
+) -> list[dict[str, Any]]:
+    """All rows that a process of its own prints for a variant, and one for how it ended if that is early."""
+    rows, ending = _answered(options, script, name, variant, words)
+    return [*rows, ending] if ending["state"] or not rows else rows
+
+
 def answer(options: argparse.Namespace, script: str, name: str, variant: str, words: Sequence[str]) -> dict[str, Any]:
     """What a process of its own says of a variant: the last row that it prints.
 
@@ -53,17 +101,26 @@ def answer(options: argparse.Namespace, script: str, name: str, variant: str, wo
     words : sequence of str
         Further options for it.
     """
+    rows, ending = _answered(options, script, name, variant, words)
+    return rows[-1] if rows else ending
+
+
+def _answered(
+    options: argparse.Namespace, script: str, name: str, variant: str, words: Sequence[str]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     command = [sys.executable, script, str(options.checkout), "--preset", options.preset, "--worker", name, variant]
     try:
-        done = subprocess.run([*command, *words], capture_output=True, text=True, timeout=options.timeout, check=False)
+        done = subprocess.run(
+            [*command, *words], capture_output=True, text=True, timeout=options.timeout, check=False,
+            env={**os.environ, "KAPI_CACHE": "0"},
+        )  # fmt: skip  # first calls do not depend on earlier runs
         printed, said = done.stdout, (done.stderr.strip().splitlines() or ["no words"])[-1][:150]
         state = "error" if done.returncode else ""
     except subprocess.TimeoutExpired as error:
         printed = error.stdout.decode() if isinstance(error.stdout, bytes) else error.stdout or ""
         state, said = "no answer", f"{options.timeout:g} s"
     rows = [json.loads(each) for each in printed.splitlines() if each.startswith("{")]
-    found: dict[str, Any] = rows[-1] if rows else {"state": state, "cause": said}
-    return found
+    return rows, {"state": state, "cause": said}
 
 
 def fallbacks(told: Sequence[Any]) -> str:

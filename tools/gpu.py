@@ -1,8 +1,8 @@
 """Run everything of kapi_runtime that needs an NVIDIA GPU, and print one table: ``python tools/gpu.py [--json FILE]``.
 
-It needs neither an index nor pytest: an interpreter that has Numba, cuda-bindings and CuPy (PyTorch, JAX and numba-cuda
-are used where they are), and kapi's packages, which ``--wheels FOLDER`` takes from their wheels there.  The exit status
-is the number of rows that failed.
+It needs no index: an interpreter that has Numba, cuda-bindings and CuPy (PyTorch, JAX and numba-cuda are used where
+they are), hypothesis and pytest for the kernels that programs write, and kapi's packages, which ``--wheels FOLDER``
+takes from their wheels there.  The exit status is the number of rows that failed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,23 @@ TIMEOUT = 540
 def conformance(options: list[str], processes: int) -> dict[str, Any]:
     """Run all cases in several processes at once."""
     command = [sys.executable, str(GPU / "conformance.py"), *options]
+    parts = [[*command, "--part", f"{part}/{processes}"] for part in range(processes)]
+    return in_processes(" ".join(["conformance", *options]), parts)
+
+
+def written(kind: str, count: int, seed: int, processes: int) -> dict[str, Any]:
+    """Run so many kernels that programs write, in several processes at once."""
+    sizes = [(count + part) // processes for part in range(processes)]
+    command = [sys.executable, str(GPU / "written.py"), kind]
+    parts = [[*command, str(seed * processes + part), str(size)] for part, size in enumerate(sizes) if size]
+    return in_processes(f"{kind} that programs write", parts)
+
+
+def in_processes(name: str, commands: list[list[str]]) -> dict[str, Any]:
+    """Run commands that each print a line of JSON, how many passed and what failed, at once."""
     start = time.perf_counter()
     running = [
-        subprocess.Popen(
-            [*command, "--part", f"{part}/{processes}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        for part in range(processes)
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for command in commands
     ]
     passed = 0
     failed: dict[str, str] = {}
@@ -46,7 +57,6 @@ def conformance(options: list[str], processes: int) -> dict[str, Any]:
             failed[f"part {part}"] = (
                 f"ended with {process.returncode}: {err[-2000:]}" if process.returncode else "timeout"
             )
-    name = " ".join(["conformance", *options])
     return {
         "check": name,
         "passed": not failed and passed > 0,
@@ -55,9 +65,9 @@ def conformance(options: list[str], processes: int) -> dict[str, Any]:
     }
 
 
-def checks(names: list[str]) -> list[dict[str, Any]]:
-    """Run the checks in a process of their own."""
-    command = [sys.executable, str(GPU / "checks.py"), *names]
+def checks(script: str, names: list[str]) -> list[dict[str, Any]]:
+    """Run a script that prints a line of JSON for each check, in a process of its own."""
+    command = [sys.executable, str(GPU / script), *names]
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
         out, err = ran.stdout, ran.stderr
@@ -65,9 +75,9 @@ def checks(names: list[str]) -> list[dict[str, Any]]:
         out, err = (error.stdout or b"").decode(), "timeout"
     rows = [json.loads(line) for line in out.splitlines() if line.startswith('{"check"')]
     if err.strip():
-        rows.append({"check": "what they wrote to stderr", "passed": True, "found": err[-4000:], "seconds": 0})
+        rows.append({"check": f"what {script} wrote to stderr", "passed": True, "found": err[-4000:], "seconds": 0})
     if not rows:
-        rows.append({"check": "checks", "passed": False, "found": err[-4000:], "seconds": 0})
+        rows.append({"check": script, "passed": False, "found": err[-4000:], "seconds": 0})
     return rows
 
 
@@ -88,7 +98,10 @@ def main() -> int:
     parser.add_argument("--json", help="write all rows there as well")
     parser.add_argument("--processes", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
     parser.add_argument("--wheels", type=Path, help="a folder with the wheels of kapi's packages")
-    parser.add_argument("--only", choices=("conformance", "checks"))
+    parser.add_argument("--only", choices=("conformance", "checks", "written"))
+    parser.add_argument("--kernels", type=int, default=200, help="how many random kernels to run")
+    parser.add_argument("--compositions", type=int, default=2000, help="how many statements of all levels to run")
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("KAPI_TEST_SEED", "0")), help="which of them")
     parser.add_argument("names", nargs="*", help="checks to run; all by default")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as unpacked:
@@ -107,11 +120,18 @@ def main() -> int:
 def all_rows(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Run what is asked for."""
     rows: list[dict[str, Any]] = []
-    if given.only != "conformance":
-        rows += checks(given.names)
-    if given.only != "checks" and not given.names:
+    if given.only in (None, "checks"):
+        rows += checks("checks.py", given.names)
+    if given.names:
+        return rows
+    if given.only in (None, "checks"):
+        rows += checks("pages.py", [])
+    if given.only in (None, "conformance"):
         for options in ([], ["--any-launch"], ["--debug"], ["--without-inlining"]):
             rows.append(conformance(options, given.processes))
+    if given.only in (None, "written"):
+        for kind, count in (("kernels", given.kernels), ("compositions", given.compositions)):
+            rows.append(written(kind, count, given.seed, given.processes))
     return rows
 
 

@@ -10,8 +10,10 @@ import contextlib
 import gc
 import json
 import math
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 import warnings
@@ -25,7 +27,10 @@ import numpy as np
 import kapi_runtime as kapi
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.cuda.devices.device import device_at
+from kapi_runtime.cuda.native import torch_tensors
+from kapi_runtime.cuda.native.array_tables import Reader
 from kapi_runtime.cuda.native.cupy_arrays import learned_layout
+from kapi_runtime.cuda.native.torch_tensors import exchange_of
 from kapi_runtime.cuda.programs import program as programs
 from kapi_runtime.cuda.queues import keep_alive
 from kapi_sim.errors import (
@@ -207,10 +212,7 @@ def arrays_read_by_native_code() -> Any:
     space = kapi.Range(1000)
     for _ in range(3):
         kernel[space](x, y)
-    (plan,) = kernel._plans[space]
-    assert isinstance(plan.pack.__globals__.get("words"), memoryview)
-    read = [each for each in plan.pack.__globals__.values() if type(each).__name__ == "_Reader"]
-    assert len(read) == 1, "the plan's function must call native code"
+    assert _readers(kernel, space) == 1, "the plan's function must call native code"
     both = cupy.asarray(np.arange(2 * N, dtype=np.float32))
     for given, into in (
         (x[500:], y[500:]), (x[::2], y[::2]), (x[::-1], y), (x.astype(np.int16), y), (x.reshape(-1, 4)[:, 1], y),
@@ -223,6 +225,66 @@ def arrays_read_by_native_code() -> Any:
     with raises(KernelLaunchError, "must not overlap"):
         kernel[kapi.Range(1000)](both[:N], both[1 : N + 1])
     return layout
+
+
+def _readers(kernel: Any, space: Any) -> int:
+    """How many native readers the only plan of a kernel has."""
+    (plan,) = kernel._plans[space]
+    assert isinstance(plan.pack.__globals__.get("words"), memoryview)
+    return sum(isinstance(each, Reader) for each in plan.pack.__globals__.values())
+
+
+@check
+def tensors_read_by_native_code() -> Any:
+    """PyTorch's tensors are read by DLPack's exchange, and what is not as a plan's goes the long way."""
+    torch = torch_()
+    exchange, layout = exchange_of(torch.Tensor), torch_tensors.learned_layout(torch.Tensor)
+    if exchange is None:
+        return f"PyTorch {torch.__version__} has no exchange by DLPack's C functions"
+    assert layout is not None, f"PyTorch {torch.__version__} must be known, got tensors that are asked by attributes"
+    kernel, space = kapi.kernel(add_one.py_func), kapi.Range(1000)
+    x, y = torch.arange(N, dtype=torch.float32, device="cuda"), torch.zeros(N, device="cuda")
+    kernel.bind(space, x, y)  # makes native code
+    for _ in range(3):
+        kernel[space](x, y)
+    assert _readers(kernel, space) == 1, "the plan's function must call native code"
+    both = torch.arange(2 * N, dtype=torch.float32, device="cuda")
+    for given, into in (
+        (x[500:], y[500:]), (x[::2], y[::2]), (x.to(torch.int16), y), (x.reshape(-1, 4)[:, 1], y), (x, x),
+        (both[:N], both[N:]), (both[N:], both[:N]), (x[:1].expand(N), y), (x.clone(), torch.zeros_like(y)),
+    ):  # fmt: skip
+        for _ in range(2):
+            expected = given[:1000].to(torch.float32) + 1
+            kernel[space](given, into)
+            assert (into[:1000] == expected).all(), (given.shape, given.stride(), given.dtype)
+    negated = torch.zeros(N, dtype=torch.complex64, device="cuda").conj().imag
+    for refused in (
+        x.clone().requires_grad_(),
+        x.clone().requires_grad_()[:N],
+        x.clone().requires_grad_() * 2,
+        negated,
+    ):
+        with raises(DtypeError):
+            kernel[space](refused, y)
+    with raises(ExecutionPlacementError):
+        kernel[space](x.cpu(), y)
+    with raises(KernelLaunchError, "must not overlap"):
+        kernel[space](both[:N], both[1 : N + 1])
+    stream = torch.cuda.Stream()
+    _delay(stream)
+    with torch.cuda.stream(stream):  # the plan's is not current
+        x.fill_(5)
+        kapi.call_kernel_async(kernel, space, [], x, y)
+    torch.cuda.synchronize()
+    assert (y[:1000] == 6).all()
+    mixed, a = kapi.kernel(add_one.py_func), cupy.zeros(N, cupy.float32)
+    for k in range(4):
+        a[...] = k
+        torch.cuda.synchronize()
+        mixed[space](a, y)
+        assert (y[:1000] == k + 1).all()
+    assert _readers(mixed, space) == 2
+    return {"torch": torch.__version__, **layout}
 
 
 @check
@@ -387,6 +449,35 @@ def owners_stay_alive() -> Any:
     assert (y == 3).all()
     keep_alive.finish()
     assert keep_alive.in_flight() == 0
+
+
+# -- numbers
+
+
+@check
+def atomic_sums_of_subnormal_numbers() -> Any:
+    """Exact in local memory and in float64; the GPU takes subnormal float32 in global memory for zero, as pages say."""
+
+    @kapi.kernel
+    def add(item: kapi.NdItem, total, value, through_local, tile):  # type: ignore[no-untyped-def]
+        tile[0] = 0
+        kapi.group_barrier(item.get_group())
+        local = kapi.AtomicRef(tile, 0, address_space=kapi.AddressSpace.LOCAL, memory_scope=kapi.MemoryScope.WORK_GROUP)
+        local.fetch_add(value[0])
+        kapi.group_barrier(item.get_group())
+        through_local[0] = tile[0]
+        kapi.AtomicRef(total, 0).fetch_add(value[0])
+
+    found = {}
+    for code in ("float32", "float64"):
+        least = np.finfo(code).smallest_subnormal
+        value, total, through_local = cupy.full(1, 3 * least, code), cupy.zeros(1, code), cupy.zeros(1, code)
+        add[kapi.NdRange((1,), (1,))](total, value, through_local, kapi.LocalAccessor(1, code))
+        assert float(through_local[0]) == 3 * least, code
+        found[code] = float(total[0]) / float(least)
+    assert found["float64"] == 3, found
+    assert found["float32"] == 0, "this GPU keeps subnormal numbers, and the pages say that none does"
+    return found
 
 
 # -- errors
@@ -761,6 +852,92 @@ def devices_and_queues() -> Any:
     return [str(device.summary), str(information)]
 
 
+CPP = """
+extern "C" __global__ void reversed_groups(const float *x, float *y, float factor, int n) {
+    extern __shared__ float tile[];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    tile[threadIdx.x] = i < n ? x[i] * factor : 0.0f;
+    __syncthreads();
+    if (i < n) y[i] = tile[blockDim.x - 1 - threadIdx.x];
+}
+"""
+
+
+@check
+def ptx_of_other_compilers() -> Any:
+    """PTX that NVRTC makes of C++, and nvcc where it is, by `load_ptx`; and a cubin of the same."""
+    nvrtc = cupy.cuda.nvrtc
+    major, minor = (device_at(0).attribute(f"COMPUTE_CAPABILITY_{part}") for part in ("MAJOR", "MINOR"))
+    program = nvrtc.createProgram(CPP, "reversed_groups.cu", (), ())
+    nvrtc.compileProgram(program, (f"--gpu-architecture=sm_{major}{minor}",))
+    codes = {"NVRTC": nvrtc.getPTX(program), "NVRTC's cubin": nvrtc.getCUBIN(program)}
+    nvcc = shutil.which("nvcc")
+    if nvcc is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = Path(folder) / "program.cu", Path(folder) / "program.ptx"
+            source.write_text(CPP)
+            subprocess.run([nvcc, "--ptx", str(source), "-o", str(target)], check=True, capture_output=True)
+            codes["nvcc"] = target.read_text()
+    parameters = {"x": "float32[:]", "y": "float32[:]", "factor": "float32", "n": "int32", "tile": "local float32[:]"}
+    x = cupy.arange(1024, dtype=cupy.float32)
+    wanted = 3 * np.arange(1024, dtype=np.float32).reshape(16, 64)[:, ::-1].ravel()
+    for kind, code in codes.items():
+        y = cupy.zeros_like(x)
+        kernel = kapi.load_ptx(code, "reversed_groups", parameters)
+        for _ in range(2):
+            kernel[kapi.NdRange((1024,), (64,))](x, y, 3.0, 1024, kapi.LocalAccessor(64, np.float32))
+        assert (cupy.asnumpy(y) == wanted).all(), kind
+    return sorted(codes)
+
+
+PROFILED = """
+import cupy
+import kapi_runtime as kapi
+
+@kapi.kernel(lineinfo=True)
+def saxpy(item: kapi.Item, a, x, y):
+    i = item.get_id(0)
+    y[i] = a * x[i] + y[i]
+
+x = cupy.arange(1_000_000, dtype="float32")
+y = cupy.ones_like(x)
+kapi.call_kernel(saxpy, kapi.Range(x.size), 2.0, x, y)
+"""
+
+
+@check
+def profilers() -> Any:
+    """NVIDIA's tools, where they are, name the kernel and its lines."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "program.py"
+        path.write_text(PROFILED)
+        ncu = shutil.which("ncu")
+        if ncu is not None:
+            command = [ncu, "--clock-control", "none", "--kernel-name", "kapi_saxpy", "--set", "full"]
+            command += ["--import-source", "yes", "--page", "source", "--print-source", "cuda", "--csv"]
+            said = _said([*command, sys.executable, str(path)])
+            assert "y[i] = a * x[i] + y[i]" in said, said[-2000:]
+            found["ncu"] = next(line for line in said.splitlines() if "y[i] = a * x[i]" in line)[:200]
+        sanitizer = shutil.which("compute-sanitizer")
+        if sanitizer is not None:
+            said = _said([sanitizer, "--report-api-errors", "no", sys.executable, str(path)])
+            assert "ERROR SUMMARY: 0 errors" in said, said[-2000:]
+            found["compute-sanitizer"] = "0 errors"
+        nsys = shutil.which("nsys")
+        if nsys is not None:
+            command = [nsys, "profile", "--output", str(Path(folder) / "report"), "--stats=true"]
+            said = _said([*command, sys.executable, str(path)])
+            assert "kapi_saxpy" in said, said[-2000:]
+            found["nsys"] = "names kapi_saxpy"
+    return found or "none of NVIDIA's tools is here"
+
+
+def _said(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return done.stdout + done.stderr
+
+
 @check
 def two_devices() -> Any:
     if cupy.cuda.runtime.getDeviceCount() < 2:
@@ -785,6 +962,14 @@ def two_devices() -> Any:
     assert (kapi.memory.asnumpy(ours) == 4).all()
     with raises(ExecutionPlacementError, "cuda:0", "cuda:1"):
         add_one[kapi.Range(N)](ours, cupy.zeros(N, cupy.float32))
+    with contextlib.suppress(ImportError):
+        from numba import cuda
+
+        with cuda.gpus[1]:
+            theirs = cuda.to_device(np.ones(N, np.float32))
+            for _ in range(3):
+                add_one[kapi.Range(N)](theirs, theirs)
+            assert (theirs.copy_to_host() == 4).all()
     with kapi.device_context("cuda:1"):
         x, y = np.ones(10), np.zeros(10)
         add_one[kapi.Range(10)](x, y)

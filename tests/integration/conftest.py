@@ -17,10 +17,12 @@ SEEN: dict[str, str] = {}
 
 PACKAGES = {
     "host_target": Path(__file__).parents[2] / "packages/kapi-lowering/tests/host_target",
+    "device_arrays": Path(__file__).parent / "device_arrays",
     "loop_kernels": Path(__file__).parent / "loop_kernels",
+    "random_kernels": Path(__file__).parent / "random_kernels",
 }
 """Packages of tests, which are on no path: a third opinion on what a device computes, the target of kapi-lowering's own
-tests, and what several tests of loops share."""
+tests; where kernels run; and what several tests of loops share."""
 
 for _name, _folder in PACKAGES.items():
     if _name not in sys.modules:

@@ -133,7 +133,7 @@ def test_driver_does_group_operations_in_32_bits():
 
 
 def test_driver_is_asked_for_a_loop_that_swaps_variables(observe):
-    """`a, b = b, a + b`: `kapi_spirv.emission.recurrences`."""
+    """`a, b = b, a + b`: `kapi_spirv.emission.faults.recurrences`."""
     swap = "long a = 0, b = 1; for (long k = 0; k < i; k++) { const long t = a + b; a = b; b = t; } o[i] = a;"
     done = in_opencl_c(f"print(run({swap!r}, 10).tolist() == [0, 1, 1, 2, 3, 5, 8, 13, 21, 34])")
     observe("loop that swaps variables", outcome(done, "True\n"))
@@ -175,7 +175,7 @@ print(np.array_equal(result, -values))
 
 
 def test_driver_is_asked_for_negated_floats_at_barriers(observe):
-    """`kapi_spirv.emission.negations`."""
+    """`kapi_spirv.emission.faults.negations`."""
     observe("negated floats at barriers", outcome(in_opencl_c(NEGATED), "True\n"))
 
 
@@ -247,7 +247,7 @@ STEPS = {
 
 @pytest.mark.parametrize("fault", STEPS)
 def test_driver_is_asked_for_conditions_and_ways_in_loops(fault, observe):
-    """`kapi_spirv.emission.unswitching`; in kernels here and in `test_loops_in_branches`."""
+    """`kapi_spirv.emission.faults.unswitching`; in kernels here and in `test_loops_in_branches`."""
     done = in_opencl_c(f"print(run({STEPS[fault]!r}, 16).tolist() == [0, 4] * 8)")
     observe(fault, outcome(done, "True\n"))
 
@@ -284,7 +284,7 @@ def test_kernel_takes_each_work_items_way_in_a_loop_that_cannot_be_counted():
 
 
 def test_driver_is_asked_for_the_sign_of_an_integer_that_was_a_float(observe):
-    """A double through an int, and back: -0.6 is 0 as an int. `kapi_spirv.emission.round_trips`."""
+    """A double through an int, and back: -0.6 is 0 as an int. `kapi_spirv.emission.faults.round_trips`."""
     code = """
 body = "double x = -0.6 * (i + 1 - n / 64); o[i] = 1.0 / (double)(int)x;"
 print(run(body, 1)[0])
@@ -304,7 +304,7 @@ COUNTED = {
 
 @pytest.mark.parametrize("fault", COUNTED)
 def test_driver_is_asked_for_loops_that_end_in_their_first_turn(fault, observe):
-    """`kapi_spirv.emission.counters`."""
+    """`kapi_spirv.emission.faults.counters`."""
     observe(fault, outcome(in_opencl_c(f"print(run({COUNTED[fault]!r}, 1)[0])"), "1.0\n"))
 
 
@@ -332,7 +332,7 @@ def test_kernel_leaves_a_loop_in_its_first_turn(dtype, items):
 
 @pytest.mark.parametrize("items", [1, 16, 40])
 def test_driver_is_asked_for_the_sign_of_a_negative(items, observe):
-    """`kapi_spirv.emission.signs`."""
+    """`kapi_spirv.emission.faults.signs`."""
     body = "int x = (int)((n << 25) + (i >> 40)); int y = (int)(0u - (uint)x); o[i] = y >> 31;"
     observe(
         f"sign of a negative, {items} work-items", outcome(in_opencl_c(f"print(run({body!r}, {items})[0])"), "-1.0\n")

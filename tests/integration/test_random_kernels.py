@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -10,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import dpnp
+import device_arrays
 import numpy as np
 import pytest
+import random_kernels
 from host_target import NotOnHost, host_kernel
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as hypothesis_seed
@@ -23,17 +23,6 @@ import kapi_sim
 from kapi_sim.language.table.math_functions import MATH_FUNCTIONS
 from kapi_sim.language.words.operators import OPERATORS, identity
 
-
-def beside(name: str) -> Any:
-    """A package of this folder, which is on no path."""
-    specification = importlib.util.spec_from_file_location(name, Path(__file__).parent / name / "__init__.py")
-    package = importlib.util.module_from_spec(specification)
-    sys.modules[name] = package
-    specification.loader.exec_module(package)
-    return package
-
-
-random_kernels = beside("random_kernels")
 FIXED, OF_THE_DAY = int(os.environ.get("KAPI_RANDOM_KERNELS", "100")), 100
 BLOCKS, BLOCK = 10, 1000  # of a night
 QUIET = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
@@ -46,19 +35,19 @@ def launch(world: Any, program: Any, seed: int) -> list[np.ndarray[Any, Any]]:
     kernel = world.kernel(program.function(world))
     bases = program.bases(seed)
     # Memory that arrays share is one on the device too.
-    copies = {id(base): dpnp.asarray(base) for base in bases} if world is kapi_runtime else {}
+    copies = {id(base): device_arrays.asarray(base) for base in bases} if world is kapi_runtime else {}
     bases = [copies.get(id(base), base) for base in bases]
     given = [array.seen(base) for array, base in zip(program.arrays.values(), bases, strict=True)]
     given += program.numbers(seed)
     whole, part = program.spaces
     space = world.Range(*whole)
     if program.has_groups:
-        kernel = world.kernel(sub_group_size=random_kernels.SUB_GROUP)(program.function(world))
+        kernel = world.kernel(sub_group_size=device_arrays.SUB_GROUP)(program.function(world))
         space = world.NdRange(whole, part)
         given += [world.LocalAccessor(random_kernels.GROUP, code) for code in program.tiles]
         given.append(world.LocalAccessor(random_kernels.CELLS, random_kernels.SPREAD[0]))
     world.call_kernel(kernel, space, *given)
-    return [base.asnumpy() if world is kapi_runtime else base for base in bases]
+    return [device_arrays.asnumpy(base) if world is kapi_runtime else base for base in bases]
 
 
 def run_plainly(program: Any, seed: int) -> list[np.ndarray[Any, Any]]:
@@ -105,7 +94,7 @@ def culprit(program: Any, seed: int, name: str, found: Any) -> str:
         return f"no third opinion: {why}"
     if np.array_equal(opinion, found, equal_nan=found.dtype.kind in "fc"):
         return "the host agrees with the device: typing or lowering"
-    return "the host differs from the device: what kapi-spirv writes, LLVM's SPIR-V back end, or the driver"
+    return "the host differs from the device: what the target writes, LLVM's back end for it, or the driver"
 
 
 def compare(program: Any, seed: int) -> None:

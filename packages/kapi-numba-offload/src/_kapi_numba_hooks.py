@@ -53,6 +53,7 @@ __all__ = [
     "Patch",
     "StencilFunc",
     "TranslateByteCode",
+    "are_arrays",
     "as_dtype",
     "compile_extra",
     "compile_result",
@@ -66,6 +67,7 @@ __all__ = [
     "install",
     "ir",
     "is_installed",
+    "is_of_jitclass",
     "numbas_call",
     "numbas_vectorized_call",
     "overload_of",
@@ -207,6 +209,12 @@ def constants_of(dispatcher: Any) -> Iterator[Any]:
         yield from getattr(compiled.environment, "consts", ())
 
 
+def are_arrays(function: Any) -> list[bool]:
+    """Which arguments of a `guvectorize` function its signatures declare as arrays; empty if it has none."""
+    signatures = getattr(getattr(function, "gufunc_builder", None), "_sigs", None) or ()
+    return [isinstance(each, types.Array) for each in signatures[0].args] if signatures else []
+
+
 def numbas_vectorized_call(function: Any, *args: Any) -> Any:
     """A call of a `vectorize` function as Numba makes it."""
     call: Callable[..., Any] = _VECTORIZED.original
@@ -220,11 +228,7 @@ def overload_of(function: Any, values: tuple[Any, ...], keywords: dict[str, Any]
     """
     typing_context = cpu_target.typing_context
     typing_context.refresh()
-    try:
-        known = typing_context.resolve_value_type(function)
-    except NumbaError:
-        return None
-    templates = [each for each in getattr(known, "templates", ()) if hasattr(each, "_overload_func")]
+    templates = _overloads_of(typing_context, function)
     given = tuple(map(typeof, values))
     words = {name: typeof(value) for name, value in keywords.items()}
     for as_asked in (_as_it_is, _as_numpys):
@@ -245,11 +249,20 @@ def has_overloads(function: Any) -> bool:
     """Whether a library told Numba what to do in the place of a function of Python's."""
     typing_context = cpu_target.typing_context
     typing_context.refresh()
+    return bool(_overloads_of(typing_context, function))
+
+
+def _overloads_of(typing_context: Any, function: Any) -> list[Any]:
     try:
         known = typing_context.resolve_value_type(function)
-    except NumbaError:
-        return False
-    return any(hasattr(each, "_overload_func") for each in getattr(known, "templates", ()))
+    except (NumbaError, ValueError):  # the latter for a function that Numba has no type of
+        return []
+    return [each for each in getattr(known, "templates", ()) if hasattr(each, "_overload_func")]
+
+
+def is_of_jitclass(function: Any) -> bool:
+    """Whether a function is what Numba writes to call the constructor or a method of a jitclass."""
+    return "__numba_cls_" in function.__globals__ or "__numba_self_" in function.__code__.co_varnames
 
 
 def _hook() -> None:
@@ -342,7 +355,7 @@ def _holds_usm_array(type_: Any) -> bool:
 def _makes_arrays(identity: Any) -> bool:
     """Whether a function speaks of dpnp or of kernels, which Numba knows nothing of: it needs no argument to tell."""
     function = getattr(identity, "func", None)
-    if function is None or not any(name in sys.modules for name in ("dpnp", "kapi_runtime")):
+    if function is None or not any(name in sys.modules for name in ("dpctl", "dpnp", "kapi_runtime")):
         return False
     outside = function.__globals__
     values = [outside.get(name) for name in _globals_of(function.__code__)]
@@ -358,13 +371,13 @@ def _globals_of(code: CodeType) -> Iterator[str]:
 
 
 def _is_of_kapi(value: Any) -> bool:
-    """Whether a value is dpnp or kapi-runtime, or a function or class of theirs."""
+    """Whether a value is dpnp, dpctl or kapi-runtime, or a function or class of theirs."""
     if isinstance(value, ModuleType):
-        return value.__name__ in ("dpnp", "kapi_runtime")
+        return value.__name__ in ("dpctl", "dpnp", "kapi_runtime")
     if not callable(value):
         return False
     module = getattr(value, "__module__", None) or type(value).__module__
-    return isinstance(module, str) and module.partition(".")[0] in ("dpnp", "kapi_runtime", "kapi_sim")
+    return isinstance(module, str) and module.partition(".")[0] in ("dpctl", "dpnp", "kapi_runtime", "kapi_sim")
 
 
 def _is_filled(cell: Any) -> bool:

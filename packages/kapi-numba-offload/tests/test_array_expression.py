@@ -82,6 +82,61 @@ def test_mixed_arguments_are_refused_by_name():
         add(dpnp.ones(3), np.ones(3))
 
 
+TABLE = np.arange(3.0)
+
+
+def test_numpy_arrays_from_outside_are_constants(launches):
+    """Globals and closures, in operations and in calls; their elements are those of the time of the call."""
+    own = np.ones(3)
+    f = numba.njit(lambda a: (a * TABLE + own, np.dot(a, TABLE)))
+    try:
+        for first in (0.0, 5.0):
+            TABLE[0] = first
+            found, product = f(dpnp.ones(3) * 2)
+            assert found.asnumpy().tolist() == [2 * first + 1, 3.0, 5.0]
+            assert float(product) == 2 * first + 6
+    finally:
+        TABLE[0] = 0.0
+    assert launches
+
+
+def test_usm_arrays_are_stored_to_no_numpy_array():
+    """It would be a copy to the host, which nobody asked for."""
+
+    @numba.njit
+    def stores(n, d):
+        n[:] = d
+
+    with raises(ExecutionPlacementError, "arrays-mixed"):
+        stores(np.ones(3), dpnp.ones(3))
+
+
+def test_dpnps_functions_take_no_numpy_array():
+    """The error names the array."""
+
+    @numba.njit
+    def sums(n, d):
+        return dpnp.exp(n), d
+
+    with raises(ExecutionPlacementError, "arrays-mixed"):
+        sums(np.ones(3), dpnp.ones(3))
+
+
+@pytest.mark.parametrize("own", [np.float32, np.int64, np.complex64])
+def test_numpys_types_convert_arrays(own):
+    """An array, a 0-d result, a row and an expression, as `astype` does."""
+
+    @numba.njit
+    def converted(a):
+        return own(a), own(a.sum()), own(a * 2) + 1, own(a[0, 1])
+
+    values = np.array([[1.5, 2.5], [3.5, -4.5]])
+    found = converted(dpnp.asarray(values))
+    for each, expected in zip(found, converted.py_func(dpnp.asarray(values).asnumpy()), strict=True):
+        assert each.dtype == expected.dtype
+        np.testing.assert_array_equal(dpnp.asnumpy(each), expected)
+
+
 def test_different_queues_are_refused_by_name():
     """Arrays of two queues of one device do not meet."""
     import dpctl

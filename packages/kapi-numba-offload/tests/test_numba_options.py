@@ -13,6 +13,7 @@ import numba
 import numpy as np
 import pytest
 from numba import prange
+from numba.experimental import jitclass
 
 from _kapi_numba_hooks import config
 from kapi_sim.errors import KernelAssertionError, KernelCompilationError
@@ -154,6 +155,25 @@ def test_types_for_variables_are_refused():
     f = numba.njit(locals={"b": numba.float32})(lambda a: a * 2)
     with raises(KernelCompilationError, "offload-locals"):
         f(dpnp.ones(3))
+
+
+def test_jitclasses_take_no_usm_arrays():
+    """Their constructors and methods; a function that is given both has both."""
+
+    @jitclass([("x", numba.float64)])
+    class Factor:
+        def __init__(self, x):
+            self.x = x
+
+        def times(self, a):
+            return a * self.x
+
+    factor = Factor(2.0)
+    with raises(KernelCompilationError, "offload-jitclass"):
+        factor.times(dpnp.ones(3))
+    with raises(KernelCompilationError, "offload-jitclass"):
+        Factor(dpnp.ones(3))
+    assert numba.njit(lambda f, a: a * f.x)(factor, dpnp.ones(3)).asnumpy().tolist() == [2.0] * 3
 
 
 def test_fastmath_is_passed_on(launches):

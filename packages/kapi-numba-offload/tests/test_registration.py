@@ -100,6 +100,27 @@ def test_functions_that_launch_kernels_need_no_array_argument():
     assert space((4, 2)) == kapi_runtime.NdRange((4, 2), (4, 2))
 
 
+@kapi_runtime.kernel
+def _plus_one(item, a):
+    a[item.get_id(0)] += 1
+
+
+def test_functions_launch_kernels():
+    """Over a space that they are given, and over one that they make."""
+    import dpctl
+    import dpnp
+
+    @kapi_numba_offload.dpjit
+    def launches_it(a, space):
+        kapi_runtime.call_kernel(_plus_one, space, a)
+        kapi_runtime.call_kernel(_plus_one, kapi_runtime.Range(a.size), a)
+        return a, dpctl.SyclEvent()
+
+    found, event = launches_it(dpnp.zeros(4), kapi_runtime.Range(4))
+    assert found.asnumpy().tolist() == [2.0] * 4
+    assert type(event) is dpctl.SyclEvent
+
+
 def test_numba_version_is_in_the_supported_range():
     """The internals in use are those of the installed Numba."""
     lowest, highest = (

@@ -154,6 +154,78 @@ def int_types(a, b):
     return b
 
 
+def test_first_calls_compile_no_small_loop(launches, monkeypatch, assert_same):
+    """Compilation takes longer than most first calls; a loop that takes long itself is worth it."""
+    compiled = []
+    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
+    monkeypatch.setattr(
+        "kapi_numba_offload.loops.host.host_loop.numbas_call", lambda f, *args: compiled.append(f) or f(*args)
+    )
+    inner = numba.njit(without_options(time_loop))
+
+    @numba.njit
+    def calls(a, b):
+        for _ in range(3):
+            inner(a, b)
+        return a
+
+    for count in (0, 3):
+        calls(dpnp.asarray(M), dpnp.asarray(M) * 0.5)
+        assert len(compiled) == count
+
+
+def test_products_of_larger_matrices_are_small_loops(launches):
+    """A call of one costs more than the product of a row and a matrix."""
+
+    @numba.njit
+    def products(a, b):
+        for i in range(a.shape[0]):
+            b[i] = a[i] @ a.T
+
+    a, b = dpnp.asarray(np.arange(900.0).reshape(30, 30)), dpnp.zeros((30, 30))
+    products(a, b)
+    assert "its arrays are small" in str(kapi_numba_offload.offload_reports(products)[0].text(2))
+    np.testing.assert_allclose(b.asnumpy(), a.asnumpy() @ a.asnumpy().T)
+
+
+def test_axes_with_one_index_do_not_count(launches):
+    """Of a stack of images, a turn works on one."""
+
+    @numba.njit
+    def stack(a):
+        for i in range(a.shape[0]):
+            for j in range(a.shape[3]):
+                a[i, :, :, j] *= np.reshape(a[i, :, :, j], (4, 5)) + 1
+        return a
+
+    a = np.arange(2000.0).reshape(10, 4, 5, 10)
+    found = stack(dpnp.asarray(a))
+    assert "its arrays are small" in str(kapi_numba_offload.offload_reports(stack)[0].text(2))
+    np.testing.assert_array_equal(found.asnumpy(), a * (a + 1))
+
+
+def test_windows_of_larger_arrays_are_small(launches, monkeypatch):
+    """A slice of so many elements is that long, whatever its array."""
+
+    @numba.njit
+    def smooth(a, b, k):
+        for i in range(a.shape[0] - k):
+            for j in range(a.shape[1] - 2):
+                window = a[i : i + k, j : j + 2].copy()
+                b[i, j, :] = np.sum(window, axis=0) * 0.5
+
+    a = np.arange(900.0).reshape(30, 30)
+    for k, is_small in ((3, True), (28, True), (29, False)):
+        found, expected = dpnp.zeros((30, 30, 4))[..., ::2], np.zeros((30, 30, 2))
+        with monkeypatch.context() as patched:
+            patched.setenv("KAPI_OFFLOAD_SMALL", "57")
+            smooth(dpnp.asarray(a), found, k)
+        text = str(kapi_numba_offload.offload_reports(smooth)[0].text(2))
+        assert ("its arrays are small" in text) is is_small
+        smooth.py_func(a, expected, k)
+        np.testing.assert_allclose(found.asnumpy(), expected)
+
+
 @pytest.mark.parametrize("function", [time_loop, rows, new_arrays, dots, int_types, shifted])
 def test_small_loops_that_take_long_are_compiled_and_leave_the_same(function, launches, monkeypatch, assert_same):
     """By Numba, where the types are the same for it: so from the second call on."""

@@ -79,6 +79,7 @@ class Driver:
     attributes: dict[str, int] = field(default_factory=dict)
     gives_addresses: bool = True
     memory: dict[int, tuple[Any, int]] = field(default_factory=dict)
+    ordinals: dict[int, int] = field(default_factory=dict)  # of what is in `memory`, where it is not device 0's
     current: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -197,20 +198,25 @@ class Driver:
         self.memory[address] = held, size
         return (address,)
 
-    def adopt(self, array: np.ndarray[Any, Any]) -> None:
-        """Take an array of the host for memory of device 0."""
+    def adopt(self, array: np.ndarray[Any, Any], ordinal: int = 0) -> None:
+        """Take an array of the host for memory of a device."""
         self.memory[array.ctypes.data] = array, max(1, array.nbytes)
+        self.ordinals[array.ctypes.data] = ordinal
 
     def _cuMemFree(self, address: int) -> None:
         del self.memory[int(address)]
 
     _cuMemFreeHost = _cuMemFree
 
-    def _cuPointerGetAttribute(self, attribute: Any, pointer: int) -> Any:
+    def _holding(self, pointer: int) -> int | None:
         for address, (_, size) in self.memory.items():
             if address <= pointer < address + size:
-                return (0,)
-        return self.CUresult(INVALID_VALUE)
+                return address
+        return None
+
+    def _cuPointerGetAttribute(self, attribute: Any, pointer: int) -> Any:
+        """Device 0, as cuda.bindings answers for every device."""
+        return self.CUresult(INVALID_VALUE) if self._holding(pointer) is None else (0,)
 
     def _cuMemcpyHtoDAsync(self, target: int, source: int, size: int, stream: int) -> None:
         ctypes.memmove(target, source, size)
@@ -285,15 +291,30 @@ class Driver:
         """The address of a function that does as the driver's: native code calls it without Python's part."""
         if not self.gives_addresses:
             return None, None
-        assert name == b"cuLaunchKernel"
-        kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
-
-        def launch(function: int, *told: Any) -> int:
-            *sizes, stream, parameters, extra = told
-            return int(self.cuLaunchKernel(function, *sizes, stream or 0, parameters, extra or 0)[0])
-
-        self._kept.append(kind(launch))
+        kind, function = {
+            b"cuLaunchKernel": (
+                ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3),
+                self._launched_natively,
+            ),
+            b"cuPointerGetAttribute": (
+                ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64),
+                self._ordinal_told_natively,
+            ),
+        }[name]
+        self._kept.append(kind(function))
         return ctypes.cast(self._kept[-1], ctypes.c_void_p).value, 0
+
+    def _launched_natively(self, function: int, *told: Any) -> int:
+        *sizes, stream, parameters, extra = told
+        return int(self.cuLaunchKernel(function, *sizes, stream or 0, parameters, extra or 0)[0])
+
+    def _ordinal_told_natively(self, into: int, attribute: int, pointer: int) -> int:
+        assert attribute == self.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        address = self._holding(pointer)
+        if address is None:
+            return INVALID_VALUE
+        ctypes.c_int.from_address(into).value = self.ordinals.get(address, 0)
+        return 0
 
     def _cuLaunchKernel(self, function: int, *told: Any) -> Any:
         grid, block, (shared, stream, parameters, _) = told[:3], told[3:6], told[6:]

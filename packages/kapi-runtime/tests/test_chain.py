@@ -134,24 +134,26 @@ def test_order_with_dpnp_is_by_handing_over(queue, is_kernel_first):
         return set((result if is_kernel_first else target).asnumpy())
 
     ordered, unordered = ({3}, {1}) if is_kernel_first else ({14}, {2})
-    chained = type(manager)
     assert all(run() == ordered for _ in range(5))
-    manager.__class__ = chained.__bases__[0]
+    chained, manager = manager, type(manager).__bases__[0]()
+    manager._state, manager.kapi_chain = chained.kapi_links[KEEPER], chained.kapi_links
+    chain_module.managers()[queue] = manager
     try:
         assert any(run() == unordered for _ in range(300))
     finally:
-        manager.__class__ = chained
+        chain_module.managers()[queue] = chained
         queue.wait()
 
 
-def test_manager_is_still_dpctl_s(queue):
-    before = SequentialOrderManager[queue]
-    class_before = type(before)
+def test_manager_is_still_one_of_dpctl_s(queue):
+    class_before = type(SequentialOrderManager[queue])
     target = zeros(queue)
     launch_twice(target)
-    after = SequentialOrderManager[queue]
-    assert after is before
-    assert isinstance(after, class_before)
+    manager = SequentialOrderManager[queue]
+    assert type(manager) is not class_before
+    assert isinstance(manager, class_before)
+    launch_twice(target)
+    assert SequentialOrderManager[queue] is manager
 
 
 def test_cleared_managers_are_replaced(queue):
@@ -180,23 +182,71 @@ def test_context_with_managers_of_its_own_has_a_chain_of_its_own(queue):
     assert set(target.asnumpy()) == {4}
 
 
-def test_manager_in_use_is_left_alone_until_it_is_free(queue):
-    manager = SequentialOrderManager[queue]
-    chains = []
+def test_chain_begins_when_nobody_has_the_old_manager(queue, long_way):
+    target = zeros(queue)
+    old = SequentialOrderManager[queue]
+    launch_twice(target)
+    assert len(long_way) == 2
+    assert chain_module.chain_of(queue) is None
+    new = SequentialOrderManager[queue]
+    assert new is not old
+    queue.wait()
+    new.wait()
+    with gate() as event:
+        old.add_event_pair(event, event)
+        assert new.num_submitted_events == 1
+    queue.wait()
+    del old
+    launch_twice(target)
+    assert len(long_way) == 2
+    assert chain_module.chain_of(queue) is SequentialOrderManager[queue].kapi_chain
+    assert set(target.asnumpy()) == {4}
 
-    class Event:
-        """Says what it is when it is asked, which dpctl does within the call."""
 
-        @property
-        def __class__(self):
-            chains.append(chain_module.chain_of(queue))
-            return object
+@pytest.mark.parametrize("is_held_by", ["a frame", "a thread that waits"])
+def test_old_manager_may_be_held_anywhere(queue, is_held_by):
+    if is_held_by == "a frame":
 
-    with pytest.raises(TypeError):
-        manager.add_event_pair(Event(), Event())
-    assert chains
-    assert set(chains) == {None}
+        def holding():
+            manager = SequentialOrderManager[queue]
+            yield
+            del manager
+
+        holder = holding()
+        next(holder)
+        let_go = holder.close
+    else:
+        has_it, is_over = threading.Event(), threading.Event()
+
+        def hold():
+            manager = SequentialOrderManager[queue]
+            has_it.set()
+            is_over.wait()
+            return manager
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        has_it.wait()
+
+        def let_go():
+            is_over.set()
+            thread.join()
+
+    assert chain_module.chain_of(queue) is None
+    let_go()
     assert chain_module.chain_of(queue) is not None
+
+
+def test_held_manager_of_one_queue_leaves_launches_on_others_alone(queue, long_way):
+    launch_twice(zeros(queue))
+    SequentialOrderManager.clear()
+    held = SequentialOrderManager[queue]
+    target = zeros(dpctl.SyclQueue(kapi.default_device()))
+    launch_twice(target)
+    assert len(long_way) == 2
+    launch_twice(zeros(queue))
+    assert len(long_way) == 4
+    assert held is not SequentialOrderManager[queue]
 
 
 def test_without_chains_launches_go_the_long_way(queue, monkeypatch):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from functools import partial
 
 import numpy as np
 import pytest
 
 import kapi_runtime as kapi
-from kapi_runtime.cuda.native import cupy_arrays, submission
+from kapi_runtime.cuda.native import cupy_arrays, submission, torch_tensors
+from kapi_runtime.platform.dlpack import CUDA, DlpackTensor
 from kapi_sim.testing.reports import raises
 
 SIZE = 1000
@@ -31,13 +33,13 @@ def spied(monkeypatch):
     """The addresses that native code was told to launch."""
     functions = submission.native_functions(at_once=True)
     assert functions is not None, submission.why_not()
-    addresses, (send, read) = [], functions
+    addresses = []
 
     def spy(address):
         addresses.append(address)
-        return send(address)
+        return functions.send(address)
 
-    monkeypatch.setattr(submission, "_made", [(spy, read)])
+    monkeypatch.setattr(submission, "_made", [functions._replace(send=spy)])
     return addresses
 
 
@@ -98,7 +100,7 @@ def test_plan_turns_to_native_code_once_it_is_worth_it(gpu, arrays, monkeypatch)
     before = len(gpu.launches)
     kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *arrays, 3.0)
     (plan,) = kernel._plans[kapi.Range(SIZE)]
-    assert plan._native.func is submission._made[0][0]
+    assert plan._native.func is submission._made[0].send
     assert len(gpu.launches) == before + 1
 
 
@@ -180,7 +182,8 @@ def reading(gpu, monkeypatch):
     def make(values, pairs=()):
         packed = (ctypes.c_uint64 * len(values))()
         places = [ctypes.addressof(packed) + 8 * k for k in range(len(values))]
-        reader = cupy_arrays.cupy_reader(functions[1], values, places, pairs, 0)
+        apart = [(places[i], places[j], *reaches) for i, j, *reaches in pairs]
+        reader = cupy_arrays.cupy_reader(functions.read_cupy, values, places, apart, 0)
         assert isinstance(reader, partial)
         return reader, packed
 
@@ -252,7 +255,7 @@ def test_plan_lets_native_code_look_at_its_arrays(gpu, arrays, monkeypatch, spie
 
         return pack
 
-    monkeypatch.setattr("kapi_runtime.cuda.plan.cupy_reader", reader)
+    monkeypatch.setattr("kapi_runtime.cuda.packing.cupy_reader", reader)
     kernel, others = fresh(), [type(each)(each.host.copy()) for each in arrays]
     for given in (arrays, arrays, others):
         kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *given, 2.0)
@@ -260,3 +263,200 @@ def test_plan_lets_native_code_look_at_its_arrays(gpu, arrays, monkeypatch, spie
     first, second, third = gpu.launches
     assert first == second
     assert third.packed != first.packed
+
+
+# -- PyTorch's tensors, which tell native code what they are
+
+
+def capsule_of(version, tensor_of_object, current_stream):
+    """DLPack's exchange of a class of tensors."""
+    structure = (ctypes.c_uint64 * 7)(version, 0, 0, 0, 0, tensor_of_object, current_stream)
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+        ("PyCapsule_New", ctypes.pythonapi)
+    )
+    KEPT.append(structure)
+    return make(ctypes.addressof(structure), b"dlpack_exchange_api", None)
+
+
+KEPT = []  # what capsules and tables are of
+CURRENT = {0: 7, 1: 9}  # streams of devices
+
+
+@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
+def tensor_of_object(tensor, into):
+    if tensor.raises:
+        return -1
+    made = DlpackTensor.from_address(into)
+    made.data, made.byte_offset = tensor.address - 4, 4
+    made.device_type, made.device_id, made.rank = tensor.kind, tensor.device, len(tensor.shape)
+    made.code, made.bits, made.lanes = tensor.element
+    made.shape, made.strides = (
+        (ctypes.c_int64 * len(words))(*words) for words in (tensor.shape, tensor.strides)
+    )  # the structure keeps what its pointers are of
+    KEPT.append((made.shape, made.strides))
+    return 0
+
+
+@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
+def current_stream(kind, device, into):
+    ctypes.c_uint64.from_address(into).value = CURRENT[device]
+    return 0 if kind == CUDA else -1
+
+
+def address_of(function):
+    return ctypes.cast(function, ctypes.c_void_p).value
+
+
+class Implementation(InMemory):
+    __slots__ = ()
+
+
+class Tensor(InMemory):
+    __slots__ = (
+        "address",
+        "device",
+        "element",
+        "implementation",
+        "kind",
+        "raises",
+        "requires_grad",
+        "shape",
+        "strides",
+    )
+
+    __dlpack_c_exchange_api__ = capsule_of(1, address_of(tensor_of_object), address_of(current_stream))
+
+    def __init__(self, address, shape=(3, 4), strides=(4, 1), element=(2, 32, 1), device=0, keys=5, gradient=0,
+                 requires_grad=False, kind=CUDA, raises=False):  # fmt: skip
+        super().__init__()
+        self.address, self.shape, self.strides, self.element = address, shape, strides, element
+        self.device, self.kind, self.raises, self.requires_grad = device, kind, raises, requires_grad
+        self.implementation = Implementation()
+        self.implementation.write(0, [keys, gradient])
+        self.write(0, [id(self.implementation)])
+
+    _cdata = property(lambda self: id(self.implementation))
+
+    def stride(self):
+        return self.strides
+
+    def element_size(self):
+        return 4
+
+
+@pytest.fixture
+def reading_tensors(gpu, monkeypatch):
+    """What reads tensors that are like these, and where it puts their addresses."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setattr(torch_tensors, "_tells_the_truth", lambda *_: True)
+    layout = {"implementation_at": 16, "keys_at": 16, "gradient_at": 24}
+    monkeypatch.setattr(torch_tensors, "learned_layout", lambda _: layout)
+    functions = submission.native_functions(at_once=True)
+    assert functions is not None, submission.why_not()
+
+    def make(values, pairs=(), stream=7):
+        packed = (ctypes.c_uint64 * len(values))()
+        places = [ctypes.addressof(packed) + 8 * k for k in range(len(values))]
+        apart = [(places[i], places[j], *reaches) for i, j, *reaches in pairs]
+        reader = torch_tensors.torch_reader(functions.read_torch, values, places, apart, 0, stream)
+        assert isinstance(reader, partial)
+        return reader, packed
+
+    torch_tensors.exchange_of.cache_clear()
+    yield make
+    torch_tensors.exchange_of.cache_clear()
+
+
+def test_native_code_packs_the_addresses_of_tensors_like_the_plan_s(reading_tensors):
+    read, packed = reading_tensors([Tensor(4096), Tensor(8192, (5,), (1,))])
+    assert read(Tensor(1 << 40), Tensor(12, (5,), (1,), gradient=1)) is True
+    assert list(packed) == [1 << 40, 12]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shape": (3, 5)},
+        {"shape": (3,)},
+        {"strides": (8, 1)},
+        {"strides": (-4, 1)},
+        {"element": (0, 32, 1)},
+        {"element": (2, 16, 1)},
+        {"element": (2, 32, 2)},
+        {"device": 1},
+        {"kind": 1},
+        {"address": 4098},
+        {"keys": 7},
+        {"gradient": 1, "requires_grad": True},
+        {"raises": True},
+    ],
+)
+def test_native_code_refuses_other_tensors(reading_tensors, change):
+    read, _ = reading_tensors([Tensor(4096)])
+    assert read(Tensor(8192)) is True
+    assert read(Tensor(**{"address": 4096, **change})) is False
+
+
+def test_native_code_refuses_what_is_no_tensor_of_the_class(reading_tensors):
+    class Other(Tensor):
+        __slots__ = ()
+
+    read, _ = reading_tensors([Tensor(4096)])
+    assert [read(value) for value in (None, 1.5, Other(4096), InMemory())] == [False] * 4
+    assert read() is False
+    assert read(Tensor(4096), Tensor(4096)) is False
+
+
+@pytest.mark.parametrize(("wanted", "current", "expected"), [(7, 7, True), (7, 9, False), (1, 0, True), (7, 0, False)])
+def test_native_code_reads_tensors_only_if_the_plan_s_stream_is_current(
+    reading_tensors, monkeypatch, wanted, current, expected
+):
+    read, _ = reading_tensors([Tensor(4096)], stream=wanted)
+    monkeypatch.setitem(CURRENT, 0, current)
+    assert read(Tensor(4096)) is expected
+
+
+def test_native_code_refuses_tensors_that_interlock(reading_tensors):
+    read, _ = reading_tensors([Tensor(4096), Tensor(8192)], [(0, 1, (0, 48), (0, 48), True)])
+    assert [read(Tensor(1 << 20), Tensor((1 << 20) + distance)) for distance in (0, 4, 48)] == [True, False, True]
+
+
+def test_exchange_of_another_version_or_without_a_function_is_not_used(monkeypatch):
+    monkeypatch.setattr(torch_tensors, "_tells_the_truth", lambda *_: True)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    places = address_of(tensor_of_object), address_of(current_stream)
+    for version, one, other, is_used in ((1, *places, True), (2, *places, False), (1, 0, 5, False), (1, 5, 0, False)):
+        kind = type("Kind", (), {"__dlpack_c_exchange_api__": capsule_of(version, one, other)})
+        assert (torch_tensors.exchange_of(kind) is not None) is is_used
+    assert torch_tensors.exchange_of(type("Kind", (), {})) is None
+    assert torch_tensors.learned_layout(type("Kind", (), {})) is None
+
+
+def test_plan_lets_native_code_look_at_tensors_and_arrays_of_one_launch(gpu, lib, monkeypatch, spied):
+    """The reader of the last library looks at the pairs; one whose layout is unknown is asked for the rest."""
+    calls, gpu.packed_size = [], 48
+
+    def reader(library):
+        def make(read, values, places, pairs, ordinal, *stream):
+            def pack(*given):
+                calls.append((library, len(pairs)))
+                for place, array in zip(places, given, strict=True):
+                    ctypes.c_uint64.from_address(place).value = array.host.ctypes.data
+                return True
+
+            return pack
+
+        return make
+
+    for library in ("cupy", "torch"):
+        monkeypatch.setattr(f"kapi_runtime.cuda.packing.{library}_reader", reader(library))
+    kernel = fresh()
+    given = lib.array(np.ones(SIZE, np.float32)), lib.tensor(np.ones(SIZE, np.float32))
+    for _ in range(3):
+        kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *given, 2.0)
+    assert calls == [("cupy", 0), ("torch", 1)] * 2
+    given[1].neg = True
+    with raises(kapi.DtypeError, "tensor-form"):
+        kapi.call_kernel_async(kernel, kapi.Range(SIZE), (), *given, 2.0)
+    first, *others = gpu.launches
+    assert others == [first, first]

@@ -30,9 +30,16 @@ def test_rounded_range_holds_the_range_and_whole_groups(space, units, largest):
 @pytest.mark.parametrize(
     ("space", "whole", "local"),
     [
-        ((1000003,), [1000064], None),
-        ((1797, 1797), [1797, 1856], None),
+        ((1000003,), [1000448], [1024]),
+        ((1797, 1797), [1798, 1856], [2, 1856]),
         ((1, 1000003), [1, 1000064], None),
+        ((96, 96, 96), [96, 96, 128], [1, 32, 128]),
+        ((2048, 2048), [2048, 2048], [2, 2048]),
+        ((500, 500), [504, 512], [8, 512]),
+        ((8192,), [8192], [512]),
+        ((3000,), [3008], None),
+        ((64,), [64], None),
+        ((5, 64), [5, 64], None),
         ((1000003, 1), [1000192, 1], [256, 1]),
         ((300007, 3), [300032, 3], [64, 3]),
         ((17,), [17], None),
@@ -42,6 +49,17 @@ def test_rounded_range_holds_the_range_and_whole_groups(space, units, largest):
 )
 def test_rounded_range_of_awkward_shapes(space, whole, local):
     assert rounded_range(Range(*space), 2, 8192) == (whole, local)
+
+
+@pytest.mark.parametrize("space", [(2048, 2048), (96, 96, 96), (1000000,)])
+def test_rounded_range_leaves_groups_to_devices_that_have_small_ones(space):
+    assert rounded_range(Range(*space), 2, 1024)[1] is None
+
+
+@pytest.mark.parametrize("space", [(2048, 2048), (96, 96, 96), (1000000,), (100, 64)])
+def test_rounded_range_keeps_all_units_busy(space):
+    whole, local = rounded_range(Range(*space), 16, 8192)
+    assert local is None or math.prod(whole) // math.prod(local) >= 8 * 16
 
 
 def test_rounded_range_stays_below_the_limit_of_sycl():

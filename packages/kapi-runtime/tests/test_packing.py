@@ -103,7 +103,7 @@ def module_of(draw, arguments):
         strong = value.dtype if isinstance(value, np.generic) else np.dtype(type(value))
         part = strong.type(0).real.dtype if strong.kind == "c" else strong
         values += [(name, "value", CODES[part.char])] * (1 + (strong.kind == "c"))
-    target = SpirvTarget(reads_apart=draw.choice(False, True))
+    target = SpirvTarget(is_small=draw.choice(False, True), reads_apart=draw.choice(False, True))
     return SimpleNamespace(
         name="made_up", parameters=parameters, layout=PackedLayout.of(values), failures=None, target=target
     )

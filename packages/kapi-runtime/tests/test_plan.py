@@ -14,6 +14,7 @@ import kapi_runtime as kapi
 from kapi_runtime.kernels import kernel as kernels_module
 from kapi_runtime.launch import arguments
 from kapi_runtime.sycl.native import submission as _submission
+from kapi_runtime.sycl.native.structures import MAX_EVENTS
 from kapi_sim.testing.reports import raises
 
 pytestmark = pytest.mark.usefixtures("native")
@@ -116,6 +117,19 @@ def test_other_types_ranks_and_layouts_leave_the_plan(long_way):
         assert set(target.asnumpy()) == {1}
         target[...] = 0
     assert len(long_way) == len(targets)
+
+
+def test_extent_beyond_31_bits_leaves_the_plan(long_way):
+    @kapi.kernel
+    def length(item: kapi.Item, x, y):
+        y[item.get_id(0)] = x.shape[0]
+
+    one, y = dpnp.ones(1, dtype="int8"), dpnp.zeros(1, dtype="int64")
+    for extent, long_ways in ((10, 1), (11, 1), (2**31, 2), (12, 2)):
+        kapi.call_kernel(length, kapi.Range(1), dpnp.broadcast_to(one, (extent,)), y)
+        assert y.asnumpy()[0] == extent
+        assert len(long_way) == long_ways
+    assert sorted(module.target.is_small for module in length.modules.values()) == [False, True]
 
 
 def test_arrays_on_another_queue_leave_the_plan(sub_devices):
@@ -311,7 +325,7 @@ def calls_of(launch):
     def note(frame, event, what):
         if event == "call" and str(frame.f_globals.get("__name__")).startswith(("kapi_runtime.", "kapi_sim.")):
             counts[frame.f_code.co_name] += 1
-        elif event == "c_call" and what.__name__ in ("launch", "send", "pack") and what.__module__ is None:
+        elif event == "c_call" and isinstance(what.__self__, int):  # the address of what they share
             counts[f"native {what.__name__}"] += 1
 
     sys.setprofile(note)
@@ -331,7 +345,11 @@ PLANNED = dict.fromkeys(PLAIN, 0)
 @pytest.mark.parametrize(
     ("way", "expected"),
     [
-        ("plain", PLAIN | {"native launch": 0, "native send": 0}),
+        # A plan that is made packs once, which is a look at the plan: see `make_plan`.
+        ("plain", PLAIN | {"native launch": 0, "native pack": 1, "native send": 0}),
+        ("of another layout", PLAIN | {"native launch": 1, "native pack": 1, "native send": 0}),
+        ("refused", PLAIN | {"native launch": 1, "native pack": 0, "native send": 0}),
+        ("recorded", PLAIN | {"native launch": 0, "native pack": 0, "native send": 0}),
         ("planned", PLANNED | {"native launch": 1, "native pack": 0, "native send": 0}),
         ("bound", PLANNED | {"native launch": 0, "native pack": 0, "native send": 1}),
         ("replaced", PLANNED | {"native launch": 0, "native pack": 1, "native send": 1}),
@@ -355,9 +373,18 @@ def test_launch_of_each_kind_is_packed_and_checked_once(way, expected):
         bound.replace(alpha=3.0)
         bound()
 
+    def recorded():
+        with kapi.profiling():
+            kapi.call_kernel(again, kapi.Range(10), *given)
+
+    event = kapi.call_kernel_async(again, kapi.Range(10), [], *given)[1]
+    other = 2.0, dpnp.ones(20)[::2], dpnp.zeros(10)
     counts = calls_of(
         {
             "plain": lambda: kapi.call_kernel(new, kapi.Range(10), *given),
+            "of another layout": lambda: kapi.call_kernel(again, kapi.Range(10), *other),
+            "refused": lambda: kapi.call_kernel_async(again, kapi.Range(10), [event] * (MAX_EVENTS + 1), *given),
+            "recorded": recorded,
             "planned": lambda: kapi.call_kernel(again, kapi.Range(10), *given),
             "bound": bound,
             "replaced": replaced,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kapi_spirv.emission.unswitching import keep_conditions_in_loops
+from kapi_spirv.emission.faults.unswitching import keep_conditions_in_loops
 
 LOOP = """define void @f(i1 %parts, i64 %n, ptr %p) {{
 entry:
@@ -46,3 +46,43 @@ def test_part_of_a_condition_is_kept_in_its_loop(operation, end):
     assert "%changes" in made
     assert made.endswith(end)
     assert text.count("xor i1 %fixed, %kapi.kept.") == 1
+
+
+WAYS = """define void @f(i1 %more, ptr %p) {{
+entry:
+  %id = call spir_func i64 @_Z13get_global_idj(i32 0)
+  %parts = icmp eq i64 %id, 1
+  br i1 %parts, label %one, label %other
+
+one:
+  br i1 %more, label %one, label %met
+
+other:
+  br i1 %more, label %{back}, label %met
+
+met:
+  %behind = phi i64 [ 1, %one ], [ 2, %other ]
+  br i1 %parts, label %first, label %second
+
+first:
+  br label %last
+
+second:
+  br label %last
+
+last:
+  %plain = phi i64 [ 3, %first ], [ 4, %second ]
+  ret void
+}}
+"""
+
+
+def test_values_that_meet_behind_loops_are_each_work_items_own():
+    text = keep_conditions_in_loops(WAYS.format(back="other"))
+    assert "%behind = phi i64 [ %kapi.kept." in text
+    assert "%plain = phi i64 [ 3, %first ], [ 4, %second ]" in text
+
+
+def test_values_that_meet_without_loops_are_left_alone():
+    text = WAYS.format(back="met")
+    assert keep_conditions_in_loops(text) == text

@@ -7,9 +7,9 @@ import pytest
 
 from kapi_sim.language import KernelOptions
 from kapi_spirv import SpirvTarget, compile_kernel
-from kapi_spirv.emission.aliases import tell_apart
-from kapi_spirv.emission.early_reads import read_early
-from kapi_spirv.emission.narrowing import narrow_counters
+from kapi_spirv.emission.speed.aliases import tell_apart
+from kapi_spirv.emission.speed.early_reads import read_early
+from kapi_spirv.emission.speed.narrowing import narrow_counters
 from kapi_spirv.target import ALIASING
 
 APART = SpirvTarget(extensions=(ALIASING,), reads_apart=True)
@@ -146,3 +146,95 @@ def test_arrays_are_told_apart_only_for_targets_that_take_it():
     assert ALIASING in apart.extensions
     assert "!noalias" not in compile_kernel(pull, SIGNATURE, target=APART.for_any_launch()).optimized_llvm_ir
     llvm.parse_assembly(apart.optimized_llvm_ir).verify()
+
+
+SMALL = SpirvTarget(is_small=True)
+
+
+def search(item, sorted_, wanted, places):
+    i = item.get_id(0)
+    low, high = 0, sorted_.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if sorted_[middle] < wanted[i]:
+            low = middle + 1
+        else:
+            high = middle
+    places[i] = low
+
+
+def search_to_an_end(item, sorted_, wanted, places, end):
+    i = item.get_id(0)
+    low, high = 0, end
+    while low < high:
+        middle = (low + high) // 2
+        if sorted_[middle] < wanted[i]:
+            low = middle + 1
+        else:
+            high = middle
+    places[i] = low
+
+
+def search_beside_elements(item, sorted_, wanted, places):
+    i = item.get_id(0)
+    low, high = 0, sorted_.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if sorted_[i] < middle:
+            low = middle + 1
+        else:
+            high = middle
+    places[i] = low
+
+
+def search_farther(item, sorted_, wanted, places):
+    i = item.get_id(0)
+    low, high = 0, sorted_.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if sorted_[middle] < wanted[i]:
+            low = middle + 3
+        else:
+            high = middle
+    places[i] = low
+
+
+def count(item, sorted_, wanted, places):
+    i = item.get_id(0)
+    total = 0
+    for k in range(sorted_.shape[0]):
+        if sorted_[k] < wanted[i]:
+            total += 1
+    places[i] = total
+
+
+SEARCHED = "item1, float32[:], float32[:], int32[:]"
+
+
+def test_search_in_small_arrays_has_32_bits():
+    text = compile_kernel(search, SEARCHED, target=SMALL).optimized_llvm_ir
+    assert text.count("= phi i32") >= 2
+    assert "= phi i64" not in text
+    assert text.count("= lshr i32") == 1
+    llvm.parse_assembly(text).verify()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "signature", "target"),
+    [
+        (search, SEARCHED, SpirvTarget()),
+        (search, SEARCHED, SMALL.for_any_launch()),
+        (search_to_an_end, f"{SEARCHED}, int64", SMALL),
+        (search_beside_elements, SEARCHED, SMALL),
+        (search_farther, SEARCHED, SMALL),
+        (count, SEARCHED, SMALL),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_places_that_may_be_none_of_an_array_keep_their_64_bits(kernel, signature, target):
+    assert ".place" not in compile_kernel(kernel, signature, target=target).optimized_llvm_ir
+
+
+def test_checked_search_keeps_its_64_bits():
+    options = KernelOptions(boundscheck=True)
+    assert ".place" not in compile_kernel(search, SEARCHED, target=SMALL, options=options).optimized_llvm_ir

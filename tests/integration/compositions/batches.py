@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import dpnp
+import device_arrays
 import numpy as np
 from host_target import NotOnHost, host_kernel
 
@@ -246,7 +246,8 @@ class Batch:
         return world.NdRange((ITEMS,), (WORK_GROUP,)) if self.has_groups else world.Range(ITEMS)
 
     def _decorated(self, world: Any, function: Any) -> Any:
-        return world.kernel(sub_group_size=SUB_GROUP)(function) if self.has_groups else world.kernel(function)
+        options = {"sub_group_size": device_arrays.SUB_GROUP} if self.has_groups else {}
+        return world.kernel(**options)(function)
 
     def _collected(self, outcome: Outcome, chosen: Sequence[int], arrays: dict[str, Any]) -> None:
         for number, (name, row) in self._rows(chosen).items():
@@ -339,7 +340,7 @@ class Batch:
             given = self._given(part, parameters, wanted)
             function, filename = self._function(source, kapi_runtime)
             kernel = self._decorated(kapi_runtime, function)
-            arrays = {name: dpnp.asarray(value) for name, value in given.items()}
+            arrays = {name: device_arrays.asarray(value) for name, value in given.items()}
             try:
                 kapi_runtime.call_kernel(kernel, self._space(kapi_runtime), *arrays.values())
             except KernelCompilationError as error:
@@ -352,13 +353,15 @@ class Batch:
                 else:
                     pending += [part[: len(part) // 2], part[len(part) // 2 :]]
                 continue
-            self._collected(outcome, part, {name: arrays[name].asnumpy() for name in arrays if name[0] in "oc"})
+            self._collected(
+                outcome, part, {name: device_arrays.asnumpy(arrays[name]) for name in arrays if name[0] in "oc"}
+            )
             self.launched.append((kernel, part))
         return outcome
 
 
 _LANES = {
-    "shift_group_left": "sub.get_local_id() + 3 < 8",
+    "shift_group_left": f"sub.get_local_id() + 3 < {SUB_GROUP}",
     "shift_group_right": "sub.get_local_id() >= 3",
 }
 """Where a shift gives a value; elsewhere the statement keeps the work-item's own."""

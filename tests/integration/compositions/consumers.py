@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from device_arrays import SUB_GROUP as OF_THE_DEVICE
+
 from compositions.kinds import DTYPES, STRONG
 from kapi_sim.language import ATOMIC_DTYPES, ATOMIC_KINDS, OPERATORS
 from kapi_sim.language.table.intrinsics import rows
 
 __all__ = ["ATOMICS", "CONSUMERS", "GROUPS", "SUB_GROUP", "WORK_GROUP", "Consumer"]
 
-WORK_GROUP, SUB_GROUP = 16, 8
+WORK_GROUP = 16
+SUB_GROUP = min(WORK_GROUP, OF_THE_DEVICE)  # members that one has here
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ def _group_consumers() -> tuple[Consumer, ...]:
                 call = f"kapi.{row.name}({scope}, {{V}})"
                 made.append(Consumer(f"{row.name} of {scope}", call, out="?", group=(scope, row.name, "")))
             else:
-                given = "(sub.get_local_id() + 3) % 8" if row.name == "select_from_group" else "3"
+                given = f"(sub.get_local_id() + 3) % {SUB_GROUP}" if row.name == "select_from_group" else "3"
                 call = f"kapi.{row.name}({scope}, {{V}}, {given})"
                 made.append(Consumer(f"{row.name} of {scope}", call, group=(scope, row.name, "3")))
     return tuple(made)

@@ -47,7 +47,7 @@ def _together(algorithm: str, what: str, values: list[Any], out: str) -> list[An
             "shift_group_left": [k + number for k in range(count)],
             "shift_group_right": [k - number for k in range(count)],
             "permute_group_by_xor": [k ^ number for k in range(count)],
-            "select_from_group": [(k + 3) % 8 for k in range(count)],
+            "select_from_group": [(k + 3) % SUB_GROUP for k in range(count)],
         }[algorithm]
         return [given[place] if 0 <= place < count else given[k] for k, place in enumerate(places)]
     row = _ROWS[what]

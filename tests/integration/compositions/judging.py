@@ -84,7 +84,7 @@ def _culprit(difference: Difference, batch: Batch, wanted: Outcome, device: Outc
     if as_device[True]:
         return f"the host agrees with the device where it optimises: LLVM's passes ({seen[False][0]!r} without)"
     if as_plain[True]:
-        return "the host agrees with Python: what kapi-spirv writes, LLVM's SPIR-V back end, or the driver"
+        return "the host agrees with Python: what the target writes, LLVM's back end for it, or the driver"
     return f"the host gives a third value: {seen[True][0]!r}, {seen[False][0]!r} unoptimised"
 
 

@@ -186,7 +186,8 @@ class _Writer(Statements):
         elif kind == "permute":
             call, place = f"kapi.permute_group_by_xor(sub, {own}, {number})", f"{here} ^ {number}"
         elif kind == "select":
-            call, place = f"kapi.select_from_group(sub, {own}, ({here} + {number}) % 8)", f"({here} + {number}) % 8"
+            place = f"({here} + {number}) % {SUB_GROUP}"
+            call = f"kapi.select_from_group(sub, {own}, {place})"
         else:
             sign = "+" if kind == "shift_left" else "-"
             place, guard = f"{here} {sign} {number}", f"0 <= {here} {sign} {number} < {SUB_GROUP}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from device_arrays import SUB_GROUP as OF_THE_DEVICE
 
 __all__ = [
     "ALIASES",
@@ -29,7 +30,8 @@ __all__ = [
     "function_of",
 ]
 
-ITEMS, GROUP, SUB_GROUP, CELLS = 64, 16, 8, 4
+ITEMS, GROUP, CELLS = 64, 16, 4
+SUB_GROUP = min(GROUP, OF_THE_DEVICE)  # members that one has here
 INTEGERS = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
 FLOATS, COMPLEX = ("f2", "f4", "f8"), ("c8", "c16")
 EXACT = (*INTEGERS, *FLOATS, *COMPLEX)
@@ -42,7 +44,7 @@ SPACES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
     ((4, 4, 4), (2, 2, 4)), ((1, 64), (1, 16)), ((64, 1), (16, 1)), ((8, 8), (4, 4)), ((8, 8), (8, 2)),
     ((4, 4, 4), (4, 2, 2)), ((4, 4, 4), (4, 4, 1)), ((8, 2, 4), (8, 2, 1)),
 )  # fmt: skip
-"""Global and local ranges; a sub-group is eight neighbours by the local linear id, whatever the group's shape."""
+"""Global and local ranges; a sub-group is neighbours by the local linear id, whatever the group's shape."""
 
 
 @dataclass(frozen=True)

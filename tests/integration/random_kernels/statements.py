@@ -206,7 +206,7 @@ class Statements(Expressions):
             head = f"{counter}, {name} in zip(range(2, 5), {values})"
         self.write(f"for {head}:")
         self._variables[code].append(name)
-        self._loop_body(depth, counter if "," in head.partition(" in ")[0] else "i", has_else=False)
+        self._loop_body(depth, counter if "," in head.partition(" in ")[0] else "3", has_else=False)
         self._variables[code].remove(name)
 
     def _while_loop(self, depth: int) -> None:

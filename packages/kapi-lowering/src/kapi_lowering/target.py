@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kapi_sim.language import KernelOptions
 
 __all__ = [
+    "SMALL_EXTENT",
     "AtomicUpdate",
     "Combination",
     "GroupKind",
@@ -30,6 +31,9 @@ __all__ = [
     "Way",
     "WorkItemQuery",
 ]
+
+SMALL_EXTENT = 2**31 - 2**16
+"""Extents of small launches are below this: 31 bits hold them also when a launch is rounded up to whole work-groups."""
 
 WorkItemQuery = Literal["global_id", "global_size", "local_id", "local_size", "group_id", "group_count"]
 """What a work-item may ask for one axis."""
@@ -107,8 +111,13 @@ class Target(ABC):
 
     @property
     def index_bits(self) -> int:
-        """Bits that hold every id and extent of a launch: 64, or 31 where launches with more get another module."""
+        """Bits of ids and extents as they are read: 64, or 31 of a target that `is_small`."""
         return 64
+
+    @property
+    def is_small(self) -> bool:
+        """Whether every extent of a launch is below `SMALL_EXTENT`; launches with larger ones get another module."""
+        return False
 
     @property
     def reads_apart(self) -> bool:

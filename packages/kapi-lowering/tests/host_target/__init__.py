@@ -16,7 +16,7 @@ device's own functions keep.
 from __future__ import annotations
 
 from host_target.code import LACKING
-from host_target.running import HostKernel, NotOnHost, host_kernel
+from host_target.running import HostKernel, NotOnHost, host_kernel, signature_of
 from host_target.target import HostTarget
 
-__all__ = ["LACKING", "HostKernel", "HostTarget", "NotOnHost", "host_kernel"]
+__all__ = ["LACKING", "HostKernel", "HostTarget", "NotOnHost", "host_kernel", "signature_of"]

@@ -22,7 +22,7 @@ from kapi_sim.language import KernelOptions
 from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
 
-__all__ = ["HostKernel", "NotOnHost", "host_kernel"]
+__all__ = ["HostKernel", "NotOnHost", "host_kernel", "signature_of"]
 
 _TARGET = HostTarget()
 _NO_OPTIONS = KernelOptions()
@@ -171,13 +171,28 @@ def host_kernel(
     NotOnHost
         If the kernel uses what the host lacks.
     """
-    signature = [(NdItemType if has_groups else ItemType)(ndim), *map(_type_of, arguments)]
+    signature = signature_of(ndim, arguments, has_groups)
     try:
         return HostKernel(compiled_kernel(function, signature, target, options, optimised))
     except KernelCompilationError as error:
         if isinstance(error.__cause__, EmissionError):
             raise NotOnHost("; ".join(error.__cause__.problems)) from None
         raise
+
+
+def signature_of(ndim: int, arguments: Sequence[Any], has_groups: bool = False) -> list[Any]:
+    """Return the types of a launch's arguments, NumPy's arrays among them, with the work-item's first.
+
+    Parameters
+    ----------
+    ndim : int
+        Axes of the index space.
+    arguments : sequence of object
+        Those of the launch.
+    has_groups : bool
+        Whether the index space is an NdRange.
+    """
+    return [(NdItemType if has_groups else ItemType)(ndim), *map(_type_of, arguments)]
 
 
 def _type_of(value: Any) -> Any:

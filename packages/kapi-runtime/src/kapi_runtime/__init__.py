@@ -82,7 +82,6 @@ from kapi_sim import (
     shift_group_left,
     shift_group_right,
 )
-from kapi_sim.language.other_systems import missing_name
 
 if TYPE_CHECKING:
     from kapi_runtime import cache, compat, memory, runtime
@@ -272,6 +271,9 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     module = _LAZY.get(name)
     if module is None:
+        # The words of other systems are read by those who look for one.
+        from kapi_sim.language.other_systems import missing_name
+
         raise missing_name(__name__, name)
     value = getattr(import_module(f"{__name__}.{module}"), name)
     globals()[name] = value

@@ -8,6 +8,7 @@ run unchanged on a device.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kapi_sim import random
@@ -37,8 +38,6 @@ from kapi_sim.errors import (
     UninitializedReadError,
     UsmAllocationError,
 )
-from kapi_sim.items.profile import PROFILES, Profile
-from kapi_sim.kernel import Kernel, call_kernel, call_kernel_async, kernel
 from kapi_sim.language import (
     AddressSpace,
     AtomicRef,
@@ -82,11 +81,14 @@ from kapi_sim.language import (
 )
 from kapi_sim.language.device_function import DeviceFunction, device_func
 from kapi_sim.language.launchable import DEFAULT_LOCAL_SIZE
-from kapi_sim.language.other_systems import missing_name
-from kapi_sim.settings.control import simulation
-from kapi_sim.settings.debugging import debug
-from kapi_sim.settings.placement import device_context
-from kapi_sim.tracing import trace
+
+if TYPE_CHECKING:
+    from kapi_sim.items.profile import PROFILES, Profile
+    from kapi_sim.kernels import Kernel, call_kernel, call_kernel_async, kernel
+    from kapi_sim.settings.control import simulation
+    from kapi_sim.settings.debugging import debug
+    from kapi_sim.settings.placement import device_context
+    from kapi_sim.tracing import trace
 
 __version__ = "0.1.0"
 
@@ -170,7 +172,33 @@ __all__ = [
     "trace",
 ]
 
+# Each name of the simulator, and the module that is imported when the name is first used.  The layers above take the
+# language from here, and do without the simulator.
+_LAZY = {
+    "PROFILES": "items.profile",
+    "Kernel": "kernels",
+    "Profile": "items.profile",
+    "call_kernel": "kernels",
+    "call_kernel_async": "kernels",
+    "debug": "settings.debugging",
+    "device_context": "settings.placement",
+    "kernel": "kernels",
+    "simulation": "settings.control",
+    "trace": "tracing",
+}
+
 if not TYPE_CHECKING:  # type checkers know all names, and report those that are missing
 
     def __getattr__(name: str) -> Any:
-        raise missing_name(__name__, name)
+        module = _LAZY.get(name)
+        if module is None:
+            # The words of other systems are read by those who look for one.
+            from kapi_sim.language.other_systems import missing_name
+
+            raise missing_name(__name__, name)
+        value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

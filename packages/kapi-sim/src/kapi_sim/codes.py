@@ -294,6 +294,7 @@ _OFFLOAD = {
     "offload-changes-outside": "an offloaded function assigns a variable that is not its own",
     "offload-falls-back": "a part would run on the host, and fallback is switched off",
     "offload-host-call": "an offloaded function gives a USM array to a function of NumPy's that needs the host",
+    "offload-jitclass": "the constructor or a method of a jitclass is given USM arrays",
     "offload-locals": "an offloaded function has the option locals",
     "offload-no-overload": "an offloaded function calls a library's function with arguments that no overload takes",
     "offload-vectorized-keyword": "a vectorized function is called with USM arrays and a keyword other than out",

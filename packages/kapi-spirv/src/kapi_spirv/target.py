@@ -62,6 +62,8 @@ class SpirvTarget(Target):
         The same for atomic minimum and maximum.
     sub_group_sizes : tuple of int
         Sizes that the sub-groups of a kernel can be made to have, in work-items; empty where they are not known.
+    is_small : bool
+        Whether all extents of each launch, of the index space and of arrays, are below 2**31 - 2**16.
     reads_apart : bool
         Whether in each launch the arrays that the kernel only reads share no memory with those that it writes to. With
         the extension "SPV_INTEL_memory_access_aliasing" the driver is told, too.
@@ -91,6 +93,7 @@ class SpirvTarget(Target):
     float_atomic_add: tuple[int, ...] = ()
     float_atomic_min_max: tuple[int, ...] = ()
     sub_group_sizes: tuple[int, ...] = ()
+    is_small: bool = False
     reads_apart: bool = False
 
     def __post_init__(self) -> None:
@@ -124,7 +127,7 @@ class SpirvTarget(Target):
     # -- what every launch keeps
 
     def for_any_launch(self) -> SpirvTarget:
-        return replace(self, reads_apart=False)
+        return replace(self, is_small=False, reads_apart=False)
 
     # -- the module
 
@@ -143,7 +146,7 @@ class SpirvTarget(Target):
     def emission_request(self) -> dict[str, Any]:
         # LLVM says aloud that it does not know this one, whose words `contraction` writes when LLVM is done.
         extensions = [name for name in self.all_extensions if name != contraction.EXTENSION]
-        return {"extensions": extensions, "reads_apart": self.reads_apart}
+        return {"extensions": extensions, "is_small": self.is_small, "reads_apart": self.reads_apart}
 
     def is_sound(self, code: bytes) -> bool:
         return not has_duplicate_ids(code)

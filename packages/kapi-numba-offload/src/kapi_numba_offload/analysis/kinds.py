@@ -90,7 +90,9 @@ class Kinds:
     of : dict
         Kind of each expression, by the identity of its node.
     mixtures : list of tuple
-        Expressions that mix USM and NumPy arrays: the node, the USM operand and the NumPy operand.
+        Expressions, and statements that store, with USM and NumPy arrays: the node, the USM operand and the NumPy one.
+    constants : set of int
+        Identities of nodes that are NumPy arrays from outside of the function and meet USM arrays.
     """
 
     def __init__(self, names: Names, parameters: dict[str, Kind], depth: int = 0) -> None:
@@ -102,7 +104,8 @@ class Kinds:
         self.of: dict[int, Kind] = {}
         self._alive: list[ast.AST] = []
         self._targets: dict[int, Kind] = {}
-        self.mixtures: list[tuple[ast.expr, ast.expr, ast.expr]] = []
+        self.mixtures: list[tuple[ast.expr | ast.stmt, ast.expr, ast.expr]] = []
+        self.constants: set[int] = set()
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         """Go through statements."""
@@ -138,6 +141,7 @@ class Kinds:
             value = self._expression(node.value)
             for target in node.targets:
                 self._assign(target, value)
+                self._stored(node, target, value)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             self._assign(node.target, self._expression(node.value))
         elif isinstance(node, ast.AugAssign):
@@ -145,7 +149,9 @@ class Kinds:
             kind = self._combined(node, [target, node.value])
             self._targets[id(node)] = self.of[id(target)]
             if isinstance(node.target, ast.Name):
-                self._now[node.target.id] = kind
+                own = self.of[id(target)]
+                # What is changed in place keeps its rank; a 0-d array stands for a number, which is replaced.
+                self._now[node.target.id] = own if isinstance(own, ArrayKind) and own.ndim else kind
         elif isinstance(node, (ast.For, ast.While)):
             self._loop(node)
         elif isinstance(node, ast.If):
@@ -204,6 +210,13 @@ class Kinds:
                 self._assign(each, items[position] if items else ANY)
         else:
             self._expression(target)
+
+    def _stored(self, node: ast.Assign, target: ast.expr, value: Kind) -> None:
+        """Look whether a USM array is stored to a NumPy array."""
+        if isinstance(target, ast.Subscript) and isinstance(value, ArrayKind) and value.usm and value.ndim != 0:
+            owner = self.kind(target.value)
+            if isinstance(owner, ArrayKind) and not owner.usm:
+                self.mixtures.append((node, node.value, target))
 
     def _element(self, node: ast.expr, iterated: Kind) -> Kind:
         if isinstance(iterated, ArrayKind):
@@ -265,14 +278,23 @@ class Kinds:
         kinds = [self._expression(each) for each in operands]
         arrays = [(each, kind) for each, kind in zip(operands, kinds, strict=True) if isinstance(kind, ArrayKind)]
         usm, host = ([each for each, kind in arrays if kind.usm is wanted] for wanted in (True, False))
-        if usm and host:
-            self.mixtures.append((node, usm[0], host[0]))
+        self._meet(node, usm, host)
         is_matmul = isinstance(getattr(node, "op", None), ast.MatMult)
         if usm or host:
             ranks = [kind.ndim if isinstance(kind, ArrayKind) else 0 if kind == SCALAR else None for kind in kinds]
             known = [rank for rank in ranks if rank is not None]
             return ArrayKind(bool(usm), max(known) if len(known) == len(ranks) and not is_matmul else None)
         return SCALAR if all(kind == SCALAR for kind in kinds) else ANY
+
+    def _meet(self, node: ast.expr, usm: Sequence[ast.expr], host: Sequence[ast.expr]) -> None:
+        """Note that arrays meet; NumPy arrays from outside of the function are constants, as Numba has them."""
+        if not usm:
+            return
+        for each in host:
+            if isinstance(each, (ast.Name, ast.Attribute)) and self._names.value(each) is not UNKNOWN:
+                self.constants.add(id(each))
+            else:
+                self.mixtures.append((node, usm[0], each))
 
     def _attribute(self, node: ast.Attribute) -> Kind:
         owner = self._expression(node.value)
@@ -318,7 +340,9 @@ class Kinds:
                 return self._numpy_call(node, name, function, kinds)
             if function is abs and len(kinds) == 1:
                 return kinds[0]
-            if function in _TO_SCALAR or (isinstance(function, type) and issubclass(function, np.generic)):
+            if is_number_type(function) and len(kinds) == 1 and isinstance(kinds[0], ArrayKind):
+                return kinds[0]  # an array's elements are converted
+            if function in _TO_SCALAR or is_number_type(function):
                 return SCALAR
             if getattr(function, "__module__", None) == "math" or type(function).__module__ == "math":
                 return SCALAR
@@ -348,6 +372,11 @@ class Kinds:
             return self._combined(node, node.args)
         if name in REDUCTIONS and arrays:
             return _reduced(arrays[0], node, kinds)
+        given = [*node.args, *(each.value for each in node.keywords)]
+        is_of = [(each, kind.usm) for each, kind in zip(given, kinds, strict=True) if isinstance(kind, ArrayKind)]
+        # What this library says of other NumPy arrays, it says when the call is made.
+        outside = [each for each, usm in is_of if not usm and self._names.value(each) is not UNKNOWN]
+        self._meet(node, [each for each, usm in is_of if usm], outside)
         if not arrays or (name in CREATION and all(each.ndim == 0 for each in arrays)):
             if name in CREATION:
                 made = ArrayKind(of_dpnp or not self._has_host, _made_rank(name, node, kinds))
@@ -420,6 +449,11 @@ def _returned(definition: ast.FunctionDef, kinds: Kinds) -> Kind:
     return found.pop() if len(found) == 1 else ANY
 
 
+def is_number_type(value: object) -> bool:
+    """Whether it is one of NumPy's types of numbers, such as `numpy.float32`."""
+    return isinstance(value, type) and issubclass(value, np.generic)
+
+
 def is_usm(kind: Kind) -> bool:
     """Whether it is a USM array, or a tuple of them."""
     if isinstance(kind, TupleKind):
@@ -467,7 +501,9 @@ def _reduced(array: ArrayKind, node: ast.Call, kinds: Sequence[Kind], first: int
     keywords = {each.arg for each in node.keywords}
     if len(node.args) <= first and "axis" not in keywords and "keepdims" not in keywords:
         return ArrayKind(array.usm, 0)
-    if len(node.args) == first + 1 and keywords <= {"dtype"} and kinds[first] == SCALAR and array.ndim is not None:
+    by_word = [kind for each, kind in zip(node.keywords, kinds[len(node.args) :], strict=True) if each.arg == "axis"]
+    by_place = [kinds[first]] if len(node.args) == first + 1 else []
+    if [*by_place, *by_word] == [SCALAR] and keywords <= {"axis", "dtype"} and array.ndim is not None:
         return ArrayKind(array.usm, array.ndim - 1)
     return ArrayKind(array.usm)
 

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
-from dpnp.dpnp_array import dpnp_array
-
 from _kapi_numba_hooks import types
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
@@ -22,9 +20,10 @@ from kapi_numba_offload.partition.facts import PREFIX, Facts
 from kapi_numba_offload.partition.kept_views import with_kept_views
 from kapi_numba_offload.partition.partition import Partition
 from kapi_numba_offload.run.diagnostics import report_of
+from kapi_numba_offload.run.first_runs import first_run
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
-from kapi_numba_offload.run.usm import as_dpnp, like
+from kapi_numba_offload.run.usm import DpnpArray, as_dpnp, like
 from kapi_runtime.launch.host_arrays import place_of_host_arrays
 from kapi_sim.errors import KernelCompilationError
 from kapi_types import UsmArrayType, is_usm_array
@@ -93,7 +92,8 @@ class OffloadedFunction:
         )
         self.partition = Partition(facts)
         for node, usm, host in kinds.mixtures:
-            raise mixed_error(facts.place(_statement_of(definition, node)), ast.unparse(usm), ast.unparse(host))
+            where, is_stored = facts.place(_statement_of(definition, node)), isinstance(node, ast.stmt)
+            raise mixed_error(where, ast.unparse(usm), ast.unparse(host), is_stored=is_stored)
         body = self.partition.block(definition.body)
         definition.body = with_kept_views(facts, self.partition.helpers, body)
         self._call = _compiled(function, definition, names, self.partition)
@@ -101,14 +101,15 @@ class OffloadedFunction:
     def __call__(self, *args: Any) -> Any:
         """Run the function."""
         for position in self._usm_positions:
-            if type(args[position]) is not dpnp_array:
+            if type(args[position]) is not DpnpArray:
                 return self._call_as_dpnp(args)
         return self._run(args)
 
     def _run(self, args: Sequence[Any]) -> Any:
         if self._has_run:
             return self._call(*args)
-        result = self._call(*args)
+        with first_run():
+            result = self._call(*args)
         self._has_run = True
         level = self.partition.options.level
         if level:

@@ -17,6 +17,7 @@ from _kapi_numba_hooks import (
     compile_extra,
     compile_result,
     ir,
+    is_of_jitclass,
     register_pass,
     types,
     typing,
@@ -56,6 +57,12 @@ class _Offload(FunctionPass):
                 f"option locals of function {function.__name__} must be empty for it to be offloaded, since types are "
                 f"NumPy's there, got {state.locals}: convert where a type counts, as in `x = np.float32(x)`",
                 code="offload-locals",
+            )
+        if is_of_jitclass(function):
+            raise KernelCompilationError(
+                "constructor or method of a jitclass must not be given USM arrays, since its fields have Numba's own "
+                "types: give the arrays to an njit function, and the object or its numbers with them",
+                code="offload-jitclass",
             )
         options = options_of(function).with_numbas(state.flags)
         offloaded: OffloadedFunction | HostFunction

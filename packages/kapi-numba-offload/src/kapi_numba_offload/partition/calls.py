@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import dpnp
 import numba
 import numpy as np
 
@@ -14,13 +13,13 @@ from kapi_numba_offload.analysis.effects import CHANGES
 from kapi_numba_offload.analysis.numpy_functions import function_named, status
 from kapi_numba_offload.partition.signatures import as_dpnp_takes_it
 from kapi_numba_offload.run.options import OffloadOptions
-from kapi_numba_offload.run.placement import mixed_error
+from kapi_numba_offload.run.placement import mixed_error, not_on_device_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import is_dpnp_array
+from kapi_numba_offload.run.usm import as_dpnp_array, is_dpnp_array
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 
-__all__ = ["Creation", "HelperCall", "NumpyCall", "OverloadedCall", "element"]
+__all__ = ["Constant", "Conversion", "Creation", "HelperCall", "NumpyCall", "OverloadedCall", "element"]
 
 _REFUSED = (TypeError, NotImplementedError)
 """What dpnp raises for what it has not."""
@@ -96,6 +95,9 @@ class NumpyCall:
         numbers = (
             self._is_dpnps and args and all(isinstance(each, (bool, int, float, complex, np.generic)) for each in args)
         )
+        if self._is_dpnps and any(map(_has_host, args)):
+            texts = [text for each, text in zip(args, self._texts, strict=False) if _has_host(each)]
+            raise not_on_device_error(self.place, self.name, *(texts or ["array"])[:1])
         function = function_named(self.name, on_device=False) if numbers else None
         self.latest = "host"
         return (function or self._function)(*args, **keywords)
@@ -239,6 +241,47 @@ class OverloadedCall:
         return found(*args, **keywords)
 
 
+class Constant:
+    """A NumPy array from outside of the function, copied to each queue once, and again when its elements changed.
+
+    Parameters
+    ----------
+    value : numpy.ndarray
+        The array.
+    """
+
+    def __init__(self, value: np.ndarray[Any, Any]) -> None:
+        self._value = value
+        self._elements = b""
+        self._copies: dict[Any, Any] = {}
+
+    def __call__(self, queue: Any) -> Any:
+        """The array as a dpnp array."""
+        elements = self._value.tobytes()
+        if elements != self._elements:
+            self._elements, self._copies = elements, {}
+        if queue not in self._copies:
+            self._copies[queue] = as_dpnp_array(self._value, queue)
+        return self._copies[queue]
+
+
+class Conversion:
+    """One of NumPy's types of numbers, called: the elements of a dpnp array are converted.
+
+    Parameters
+    ----------
+    type_ : type
+        The type, such as `numpy.float32`.
+    """
+
+    def __init__(self, type_: type[np.generic]) -> None:
+        self._type = type_
+
+    def __call__(self, value: Any) -> Any:
+        """The converted number or array."""
+        return value.astype(self._type) if is_dpnp_array(value) else self._type(value)
+
+
 def element(value: Any) -> Any:
     """One element of an array as a number: an ordered copy to the host."""
     return value.asnumpy()[()] if is_dpnp_array(value) and value.ndim == 0 else value
@@ -270,5 +313,5 @@ def _on_host(value: Any) -> Any:
 
 def _back(value: Any, queue: Any, kind: str) -> Any:
     if isinstance(value, np.ndarray):
-        return dpnp.asarray(value, sycl_queue=queue, usm_type=kind)
+        return as_dpnp_array(value, queue, kind)
     return tuple(_back(each, queue, kind) for each in value) if isinstance(value, (tuple, list)) else value

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kinds
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kinds, is_number_type
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.elements.statements import Place
@@ -113,13 +113,24 @@ class Facts:
         """Name and operands of an elementwise operation; None if it is none."""
         is_method = isinstance(node, ast.Call) and self.names.value(node.func) is UNKNOWN
         if not is_method:
-            return elementwise(node, self.names)
+            return self._conversion(node) or elementwise(node, self.names)
         assert isinstance(node, ast.Call)
         is_cast = isinstance(node.func, ast.Attribute) and node.func.attr == "astype" and len(node.args) == 1
         if is_cast and not node.keywords and self.dtype(node.args[0]) is not None:
             assert isinstance(node.func, ast.Attribute)
             return "astype", [node.func.value]
         return None
+
+    def _conversion(self, node: ast.expr) -> tuple[str, list[ast.expr]] | None:
+        """A call such as `numpy.float32(array)` as an operation."""
+        if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords or not self.is_usm(node.args[0]):
+            return None
+        return ("astype", node.args) if is_number_type(self.names.value(node.func)) else None
+
+    def converted_to(self, node: ast.Call) -> np.dtype[Any] | None:
+        """The dtype to which an operation `astype` converts: `a.astype(dtype)` and `dtype(a)` name it."""
+        is_method = self.names.value(node.func) is UNKNOWN
+        return self.dtype(node.args[0] if is_method else node.func)
 
     def dtype(self, node: ast.expr) -> np.dtype[Any] | None:
         """The dtype that an expression names, None if it is not known before the function runs."""

@@ -241,7 +241,7 @@ class StatementGroup:
         name, operands = operation
         if name == "astype":
             assert isinstance(node, ast.Call)
-            return Cast(self._tree(operands[0]), facts.dtype(node.args[0]))
+            return Cast(self._tree(operands[0]), facts.converted_to(node))
         made: list[Node] = []
         for number, each in enumerate(operands):
             # What stands before a call that may change arrays is computed before it.

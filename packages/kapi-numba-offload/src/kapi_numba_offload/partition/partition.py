@@ -10,12 +10,20 @@ from typing import Any
 
 from _kapi_numba_hooks import StencilFunc, has_overloads
 from kapi_numba_offload.analysis.effects import has_assignment_within
-from kapi_numba_offload.analysis.kinds import is_usm
+from kapi_numba_offload.analysis.kinds import is_number_type, is_usm
 from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import CREATION, numpy_name
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
 from kapi_numba_offload.elements.statements import Place
-from kapi_numba_offload.partition.calls import Creation, HelperCall, NumpyCall, OverloadedCall, element
+from kapi_numba_offload.partition.calls import (
+    Constant,
+    Conversion,
+    Creation,
+    HelperCall,
+    NumpyCall,
+    OverloadedCall,
+    element,
+)
 from kapi_numba_offload.partition.facts import PREFIX, Facts, loaded
 from kapi_numba_offload.partition.grouping import Fused, StatementGroup, expression_region
 from kapi_numba_offload.partition.loop_plans import loop_plan
@@ -146,6 +154,9 @@ class Partition:
 
     def expression(self, node: ast.expr) -> ast.expr:
         """An expression, rewritten: its largest elementwise parts are regions of their own."""
+        if id(node) in self.facts.kinds.constants:
+            constant = Constant(self.facts.names.value(node))
+            return self._helper_call(f"constant_{len(self.helpers)}", constant, [self.queue(node)], node)
         if isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
             return node
         is_fusible = not has_assignment_within(node)
@@ -215,6 +226,8 @@ class Partition:
             if isinstance(function, FunctionType) and has_overloads(function):
                 helper = self.helper(f"overloaded_{len(self.helpers)}", OverloadedCall(function, place))
                 return ast.copy_location(ast.Call(loaded(helper, node), node.args, node.keywords), node)
+            if is_number_type(function) and len(node.args) == 1 and not node.keywords:
+                return self._helper_call(f"convert_{function.__name__}", Conversion(function), node.args, node)
             if function is not UNKNOWN and is_usm(self.facts.kinds.kind(node)) and not given_usm:
                 helper = self.helper(f"helper_{len(self.helpers)}", HelperCall(function, place))
                 args = [self.queue(node), *node.args]

@@ -70,7 +70,7 @@ class BoundLaunch(_BoundLaunch):
         plan, events = self._plan, None
         if plan is not None and recorder.active is None:
             events = plan.send(self._owners, before)
-        if events is None:
+        if not events:
             if self._prepared.arguments.copied is not None:
                 return super().__call__(before)  # copies again
             # A recording, no plan, or a refusal, which is told by the long way.

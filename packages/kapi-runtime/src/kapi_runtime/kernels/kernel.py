@@ -20,7 +20,7 @@ from kapi_runtime.platform import recorder
 from kapi_runtime.platform.event_lists import listed_events
 from kapi_runtime.platform.handles import HostEvent
 from kapi_runtime.platform.host_place import place_of_host_arrays
-from kapi_runtime.platform.interface import BuiltKernel, Platform
+from kapi_runtime.platform.interface import BuiltKernel, LaunchPlan, Platform
 from kapi_runtime.platform.reset import on_reset
 from kapi_sim import NdRange, Range
 from kapi_sim.language import KernelOptions
@@ -83,15 +83,12 @@ class Kernel(DeviceLaunchable):
         """Launch, and return the events of `call_kernel_async`."""
         before = listed_events(dependent_events)
         self.renewals()
-        # What is recorded goes the long way.
-        for plan in self._plans.get(space, ()) if recorder.active is None else ():
-            events = plan.launch(given, before)
-            if events is not None:
+        planned, plans = None, self._plans.get(space, ())
+        for plan in plans if recorder.active is None else ():
+            planned = plan.launch(given, before)
+            if planned is not None:
                 break
-        else:
-            prepared = self.prepare(space, given)
-            events = prepared.submit(before)
-            self._plans.add(space, prepared)
+        events = planned or self._launched(space, given, before, plans if planned is None else None)
         self.count_launch()
         if launches.are_logged or open_reports():
             note_launch(self.__name__, space)
@@ -137,6 +134,16 @@ class Kernel(DeviceLaunchable):
             return self.modules.get(platform, space, arguments, self.target or target, refused)
 
         return prepare(self.__name__, space, arguments, place, compiled(space, arguments, compile_for))
+
+    def _launched(
+        self, space: Range | NdRange, given: tuple[Any, ...], before: list[Any], tried: tuple[LaunchPlan, ...] | None
+    ) -> tuple[HostEvent, Any]:
+        """Launch the long way, and make a plan for launches like it, which none of the plans that were tried is for."""
+        prepared = self.prepare(space, given)
+        events = prepared.submit(before)
+        if tried is not None and recorder.active is None:  # what is recorded goes the long way, and tries none
+            self._plans.add(space, prepared, tried)
+        return events
 
     def inspect_types(self) -> dict[str, str]:
         """Return the typed IR of each module that was compiled, by its signature."""

@@ -7,23 +7,21 @@ target has it.  Nearly all launches keep both; the others get a module that take
 from __future__ import annotations
 
 from kapi_lowering import KernelModule
+from kapi_lowering.target import SMALL_EXTENT
 from kapi_runtime.launch.arguments import Arguments
 from kapi_sim import KernelLaunchError, LimitError, LocalAccessor, NdRange, Range
 from kapi_sim.language.usm_fields import ArrayFields
 
 __all__ = ["is_small", "require_assumptions"]
 
-_SMALL = 2**31 - 2**16
-"""Extents below this fit 31 bits also when a launch is rounded up to whole work-groups."""
-
 
 def is_small(space: Range | NdRange, arguments: Arguments) -> bool:
     """Whether the index space, and all arrays, have extents that 31 bits hold."""
     whole = space if isinstance(space, Range) else space.global_range
-    if any(extent >= _SMALL for extent in whole):
+    if any(extent >= SMALL_EXTENT for extent in whole):
         return False
     shapes = [value.shape for value in arguments.read if isinstance(value, (ArrayFields, LocalAccessor))]
-    return all(extent < _SMALL for shape in shapes for extent in shape)
+    return all(extent < SMALL_EXTENT for shape in shapes for extent in shape)
 
 
 def require_assumptions(module: KernelModule, small: bool, are_reads_apart: bool) -> None:
@@ -45,10 +43,10 @@ def require_assumptions(module: KernelModule, small: bool, are_reads_apart: bool
     KernelLaunchError
         If an array that is read shares memory with one that is written.
     """
-    if module.target.index_bits < 64 and not small:
+    if module.target.is_small and not small:
         raise LimitError(
-            f"index space and arrays of kernel `{module.name}` must have extents below {_SMALL}, which its target was "
-            "told, got a larger one: compile it for a target without `is_small`",
+            f"index space and arrays of kernel `{module.name}` must have extents below {SMALL_EXTENT}, which its "
+            "target was told, got a larger one: compile it for a target without `is_small`",
             code="range-too-large",
         )
     if module.target.reads_apart and not are_reads_apart:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from kapi_runtime.launch.preparation import Prepared
 from kapi_runtime.platform.interface import LaunchPlan
 from kapi_sim import NdRange, Range
 from kapi_sim.forks import free_in_children
@@ -23,21 +24,28 @@ class PlanTable(dict["Range | NdRange", "tuple[LaunchPlan, ...]"]):
         super().__init__()
         self._lock = free_in_children(threading.Lock())
 
-    def add(self, space: Range | NdRange, prepared: Any) -> None:
-        """Put a plan for launches like this one before the others of its index space, if there is none of its kind.
+    def add(self, space: Range | NdRange, prepared: Prepared, tried: tuple[LaunchPlan, ...]) -> None:
+        """Put a plan for launches like this one before the others of its index space.
 
-        There may be one: a launch that waits for more events than plans can take goes the long way.
+        Parameters
+        ----------
+        space : Range or NdRange
+            The index space.
+        prepared : Prepared
+            The launch.
+        tried : tuple of LaunchPlan
+            The plans of the index space, which the launch is none of.  If they are others by now, another thread has
+            made one, and the next launch tells whether that one serves.
         """
-        given = prepared.arguments.given
-        if any(plan.pack(given) for plan in self.get(space, ())):
-            return
-        plan = prepared.plan()
+        plan = prepared.plan() if self.get(space, ()) == tried else None
         if plan is None:
             return
         with self._lock:
-            self[space] = (plan, *self.pop(space, ())[: _PLANS - 1])
-            while len(self) > _SPACES:
-                del self[next(iter(self))]
+            if self.get(space, ()) == tried:
+                self.pop(space, None)
+                self[space] = (plan, *tried[: _PLANS - 1])
+                while len(self) > _SPACES:
+                    del self[next(iter(self))]
 
     def forget(self, device: Any) -> None:
         """Drop the plans of launches on a device."""

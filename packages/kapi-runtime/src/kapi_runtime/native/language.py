@@ -37,7 +37,10 @@ _FIELDS = {
     ctypes.c_ssize_t: address,
     ctypes.c_size_t: address,
     ctypes.c_uint64: address,
+    ctypes.POINTER(ctypes.c_int64): address,
     ctypes.c_int: int32,
+    ctypes.c_uint16: types.uint16,
+    ctypes.c_uint8: uint8,
     ctypes.c_char: uint8,
 }
 

@@ -27,6 +27,7 @@ __all__ = [
     "CUDA_MANAGED",
     "ONEAPI",
     "DlpackArray",
+    "DlpackTensor",
     "capsule_of",
     "device_kind",
     "read_capsule",
@@ -40,8 +41,8 @@ _KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}  # DLDataTypeCode, and NumPy's
 _CODES = {kind: code for code, kind in _KINDS.items()}
 
 
-class _Tensor(ctypes.Structure):
-    """DLTensor."""
+class DlpackTensor(ctypes.Structure):
+    """DLPack's ``DLTensor``."""
 
     _fields_ = (
         ("data", ctypes.c_void_p),
@@ -60,7 +61,7 @@ class _Tensor(ctypes.Structure):
 class _Managed(ctypes.Structure):
     """DLManagedTensor; the deleter is that of whoever made it."""
 
-    _fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
+    _fields_ = (("tensor", DlpackTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
 
 
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -159,7 +160,7 @@ def capsule_of(
     """
     rank = len(shape)
     lengths, steps = (ctypes.c_int64 * rank)(*shape), (ctypes.c_int64 * rank)(*strides)
-    tensor = _Tensor(
+    tensor = DlpackTensor(
         data=pointer,
         device_type=kind,
         device_id=device,

@@ -95,7 +95,7 @@ class LaunchPlan(Protocol):
     def device(self) -> Any:
         """The device that it launches on; plans of a device that is reset are dropped."""
 
-    def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any] | None:
+    def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[HostEvent, Any] | Literal[False] | None:
         """Launch with these arguments after these events, and return the host event and the device event.
 
         Parameters
@@ -107,16 +107,17 @@ class LaunchPlan(Protocol):
 
         Returns
         -------
-        tuple or None
-            None if the arguments are not the plan's, an event is none of the platform's, or the launch is refused: it
-            goes the long way then.
+        tuple, False or None
+            None if the arguments are not the plan's: another plan may have them.  False if this launch must go the long
+            way, whatever its arguments: an event is none of the platform's, there are too many, the driver refuses it,
+            or another thread uses the plan.
         """
 
     def pack(self, given: tuple[Any, ...]) -> bool:
         """Pack the arguments for `send`; False if they are not the plan's."""
 
-    def send(self, owners: Any, before: list[Any]) -> tuple[HostEvent, Any] | None:
-        """Launch with what was packed last, and keep `owners` alive until it has run; None as for `launch`."""
+    def send(self, owners: Any, before: list[Any]) -> tuple[HostEvent, Any] | Literal[False]:
+        """Launch with what was packed last, and keep `owners` alive until it has run; False as for `launch`."""
 
 
 MemoryKind = Literal["device", "shared", "host"]

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
 import dpctl
 
@@ -125,8 +126,8 @@ class SyclPlan:
         """Pack the arguments for `send`; False if they are not the plan's."""
         return self._pack(self.address, given) and (self.is_plain or self.suits(given))
 
-    def send(self, owners: Any, before: list[Any]) -> tuple[DpctlHostEvent, Any] | None:
-        """Launch with what was packed.
+    def send(self, owners: Any, before: list[Any]) -> tuple[DpctlHostEvent, Any] | Literal[False]:
+        """Launch with what was packed last.
 
         Parameters
         ----------
@@ -137,42 +138,50 @@ class SyclPlan:
 
         Returns
         -------
-        tuple of (DpctlHostEvent, dpctl.SyclEvent) or None
-            None if it must be launched the long way.
+        tuple of (DpctlHostEvent, dpctl.SyclEvent) or False
+            False if it must be launched the long way.
         """
         if before:
             before = _native(before)  # type: ignore[assignment]
             if before is None:
-                return None
-        try:
-            chain = managers()[self.queue].kapi_chain
-        except AttributeError:
-            chain = chain_of(self.queue)
-            if chain is None:
-                return None
-        events: tuple[DpctlHostEvent, Any] | None = self._send(self.address, owners, chain, before)
+                return False
+        chain = self._chain()
+        if chain is None:
+            return False
+        events: tuple[DpctlHostEvent, Any] | Literal[False] = self._send(self.address, owners, chain, before)
         if len(chain[KEPT]) % TIDY_AFTER == 0:
             keep_alive.tidy(chain)
         return events
 
-    def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[DpctlHostEvent, Any] | None:
-        """Launch with these arguments, or return None: they are not the plan's, or must be launched the long way."""
+    def launch(self, given: tuple[Any, ...], before: list[Any]) -> tuple[DpctlHostEvent, Any] | Literal[False] | None:
+        """Launch with these arguments.
+
+        None if they are not the plan's; False if the launch must go the long way all the same.
+        """
         if not (self.is_plain or self.suits(given)):
             return None
         if before:
             before = _native(before)  # type: ignore[assignment]
             if before is None:
-                return None
-        try:
-            chain = managers()[self.queue].kapi_chain
-        except AttributeError:
-            chain = chain_of(self.queue)
-            if chain is None:
-                return None
-        events: tuple[DpctlHostEvent, Any] | None = self._launch(self.address, given, (given, self), chain, before)
+                return False
+        chain = self._chain()
+        if chain is None:
+            return False if self._pack(self.address, given) else None
+        events: tuple[DpctlHostEvent, Any] | Literal[False] | None = self._launch(
+            self.address, given, (given, self), chain, before
+        )
         if len(chain[KEPT]) % TIDY_AFTER == 0:
             keep_alive.tidy(chain)
         return events
+
+    def _chain(self) -> list[Any] | None:
+        """The queue's chain, by the short way where there is one."""
+        try:
+            chain: list[Any] = managers()[self.queue].kapi_chain
+            return chain
+        except AttributeError:
+            pass  # the error holds the manager, which `chain_of` may find to be held by nobody
+        return chain_of(self.queue)
 
     @property
     def device(self) -> Any:
@@ -250,6 +259,7 @@ def _native(before: list[Any]) -> list[Any] | None:
         return None
 
 
+@cache
 def _slots() -> dict[str, int] | None:
     """Where a host event holds what it is made of, or None if it holds it elsewhere."""
     held = {"event": dpctl.SyclEvent(), "release": object(), "pace": object()}

@@ -14,7 +14,7 @@ from pathlib import Path
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.exercises.goals import expect_at_most, expect_equal
 from kapi_sim.exercises.verdict import Verdict, judge
-from kapi_sim.kernel import Kernel
+from kapi_sim.kernels import Kernel
 
 __all__ = ["EXERCISES", "PUZZLES", "Exercise", "Verdict", "expect_at_most", "expect_equal", "find", "judge"]
 

@@ -122,9 +122,9 @@ class ArithmeticRewriter(ast.NodeTransformer):
                 visited[side] = self.visit(operand)
         node.left, node.right = self._beside_wide(node, visited["left"], visited["right"])
         # A literal integer says itself whether it is negative, and gives no complex number.
-        if isinstance(node.op, ast.Pow) and not _is_literal_integer(node.right):
+        if isinstance(node.op, ast.Pow) and not _is_integer(node.right):
             return self._call("_kapi_power", [node.left, node.right], node)
-        if isinstance(node.op, ast.LShift) and not _is_literal_integer(node.right):
+        if isinstance(node.op, ast.LShift) and not _is_integer(node.right):
             return self._call("_kapi_shift", [node.left, node.right], node)
         return node
 
@@ -232,7 +232,7 @@ def _is_float(node: ast.expr) -> bool:
 
 
 def _is_integer(node: ast.expr) -> bool:
-    """Tell whether an expression is a literal integer, or negative one."""
+    """Tell whether an expression is an integer made of literals, negative ones among them."""
     return isinstance(folded(node), int)
 
 
@@ -264,12 +264,6 @@ def _gives_truth(node: ast.expr | None) -> bool:
         return isinstance(node.func, ast.Name) and node.func.id == "bool"
     is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
     return is_not or isinstance(node, (ast.Compare, ast.BoolOp))
-
-
-def _is_literal_integer(node: ast.expr) -> bool:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        node = node.operand
-    return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
 def _load(name: ast.Name) -> ast.Name:

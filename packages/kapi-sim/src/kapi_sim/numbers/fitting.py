@@ -18,11 +18,11 @@ from kapi_sim.shown import shown
 __all__ = [
     "BESIDE",
     "BESIDE_WIDE",
+    "POSITION",
     "beside",
     "beside_wide",
     "choices_beside_literals",
     "folded",
-    "POSITION",
     "is_of_literals",
     "position",
     "values_beside_literals",

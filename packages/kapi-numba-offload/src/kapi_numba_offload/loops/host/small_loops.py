@@ -8,32 +8,73 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
-from dpnp.dpnp_array import dpnp_array
 
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_loop import HostLoop
+from kapi_numba_offload.run.first_runs import is_first_run
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import has_host_memory, is_same_view, may_overlap
+from kapi_numba_offload.run.usm import DpnpArray, has_host_memory, is_same_view, may_overlap
 
-__all__ = ["SmallLoop", "most_elements"]
+__all__ = ["SmallLoop", "WorkedAxes", "most_elements"]
 
-_PATIENCE = 0.01  # seconds that NumPy may take for a loop before Numba compiles it
+_PATIENCE = 0.01  # seconds of processor time that NumPy may take for a loop before Numba compiles it
+_PATIENCE_AT_FIRST = 1.0  # the same within the first call of a function, which few compilations are shorter than
 _SAME_TYPES = frozenset(map(np.dtype, ("float64", "complex128", "int64")))
 """Dtypes whose operations have the same dtypes for dpnp and for Numba, with each other and with Python's numbers."""
 _DEFAULT = 32768  # elements: with fewer, NumPy needs less time for some operations than their launches
+_IN_PRODUCTS = 32  # times as many elements that a product of matrices may read: its call costs more than a launch
 
 
 def most_elements() -> int:
     """How many elements a statement of a small loop has at most: `KAPI_OFFLOAD_SMALL`, 0 for no small loops."""
     text = os.environ.get("KAPI_OFFLOAD_SMALL", "").strip()
     return int(text) if text.isdigit() else _DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class WorkedAxes:
+    """Which axes of arrays the statements of a loop work on.
+
+    Attributes
+    ----------
+    most : int or None
+        How many axes they work on at most, those of the operands of products of matrices left out; None if that is not
+        known.
+    of_products : int
+        How many axes the operands of products of matrices have at most.
+    parts : mapping
+        For names of arrays, and axes of them, how much of the axis a statement works on wherever the array is named: a
+        number of elements, or the variable that has it.
+    """
+
+    most: int | None
+    of_products: int
+    parts: Mapping[str, Mapping[int, int | str]]
+
+    def of(self, name: str, shape: tuple[int, ...], values: Mapping[str, Any]) -> tuple[int, ...]:
+        """The lengths of the axes of an array that a statement may work on, for variables with these values."""
+        parts = self.parts.get(name)
+        if parts is None:
+            return shape
+        made = list(shape)
+        for axis, part in parts.items():
+            length = values.get(part) if isinstance(part, str) else part
+            if axis < len(made) and isinstance(length, int):
+                made[axis] = min(made[axis], max(0, length))
+        return tuple(made)
+
+
+def _largest(shape: tuple[int, ...], axes: int | None) -> int:
+    """The elements along so many axes, at most."""
+    return prod(sorted(shape)[len(shape) - axes :] if axes is not None and axes < len(shape) else shape)
 
 
 class SmallLoop:
@@ -47,8 +88,8 @@ class SmallLoop:
         Where it stands.
     host : HostLoop
         The loop.
-    rank : int or None
-        How many axes its statements work on at most, if that is known.
+    axes : WorkedAxes
+        The axes of arrays that its statements work on.
     options : OffloadOptions
         Those of the function.
     may_compile : bool
@@ -61,10 +102,10 @@ class SmallLoop:
     """
 
     def __init__(
-        self, place: Place, host: HostLoop, rank: int | None, options: OffloadOptions, *, may_compile: bool
+        self, place: Place, host: HostLoop, axes: WorkedAxes, options: OffloadOptions, *, may_compile: bool
     ) -> None:
         self.place, self.host, self.options = place, host, options
-        self._rank = rank
+        self._axes = axes
         self._spent = 0.0
         self._may_compile = may_compile
         self.latest: str | None = None
@@ -72,12 +113,15 @@ class SmallLoop:
     def suits(self, *captured: Any) -> bool:
         """Whether it is to be NumPy's for these values."""
         most = most_elements()
+        limit = most * _IN_PRODUCTS
         self.latest = None
         queue = None
-        for each in captured:
-            if type(each) is dpnp_array:
+        values = dict(zip(self.host.given, captured, strict=True))
+        for name, each in values.items():
+            if type(each) is DpnpArray:
                 inner = each._array_obj
-                if prod(sorted(inner.shape)[-self._rank :] if self._rank else inner.shape) > most:
+                shape = self._axes.of(name, inner.shape, values)
+                if _largest(shape, self._axes.most) > most or _largest(shape, self._axes.of_products) > limit:
                     return False
                 if (queue is not None and inner.sycl_queue != queue) or inner.usm_type != "device":
                     return False
@@ -89,21 +133,22 @@ class SmallLoop:
     @timed
     def __call__(self, *captured: Any) -> Any:
         """Run the loop with NumPy, or as Numba compiled it."""
-        compiled = self._may_compile and self._spent > _PATIENCE and _are_alike_for_numba(captured)
+        patience = _PATIENCE_AT_FIRST if is_first_run() else _PATIENCE
+        compiled = self._may_compile and self._spent > patience and _are_alike_for_numba(captured)
         who = "Numba" if compiled else "NumPy"
         self.latest = f"its arrays are small, and {who} computes where they are"
         if compiled:
             return self.host.leave((), captured)
-        start = time.perf_counter()
+        start = time.thread_time()
         with np.errstate(all="ignore"):  # as on a device
             result = self.host.leave((), captured, compiled=False)
-        self._spent += time.perf_counter() - start
+        self._spent += time.thread_time() - start
         return result
 
 
 def _are_alike_for_numba(values: Sequence[Any]) -> bool:
     """Whether values have types of which operations have the same types for Numba, and no two arrays share memory."""
-    arrays = [each for each in values if isinstance(each, dpnp_array)]
+    arrays = [each for each in values if isinstance(each, DpnpArray)]
     pairs = itertools.combinations(arrays, 2)
     return all(map(_has_the_same_types, values)) and not any(
         is_same_view(one, other) or may_overlap(one, other) for one, other in pairs
@@ -112,7 +157,7 @@ def _are_alike_for_numba(values: Sequence[Any]) -> bool:
 
 def _has_the_same_types(value: Any) -> bool:
     """Whether operations with a value have the same dtypes for dpnp and for Numba."""
-    if isinstance(value, (dpnp_array, np.generic)):
+    if isinstance(value, (DpnpArray, np.generic)):
         return value.dtype in _SAME_TYPES
     return type(value) in (bool, int, float, complex)
 

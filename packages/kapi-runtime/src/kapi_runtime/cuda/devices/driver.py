@@ -11,11 +11,23 @@ from typing import Any
 from kapi_sim.errors import DeviceNotFoundError, DriverError, ForkError, KapiError, UsmAllocationError
 from kapi_sim.forks import in_children, undivided
 
-__all__ = ["bindings", "call", "error_of", "is_loaded", "name_of", "quietly", "require_no_fork", "result", "version"]
+__all__ = [
+    "address_of",
+    "bindings",
+    "call",
+    "error_of",
+    "is_loaded",
+    "name_of",
+    "quietly",
+    "require_no_fork",
+    "result",
+    "version",
+]
 
 INSTALL = 'pip install "kapi-runtime[cuda]"'
 """What brings all that the platform needs but the driver."""
 
+_SINCE = 11000  # CUDA 11.0: older drivers are not supported
 _OUT_OF_MEMORY = 2
 _NO_DEVICE = 100
 
@@ -92,6 +104,21 @@ def call(name: str, *arguments: Any) -> Any:
     if code:
         raise error_of(name, code)
     return value
+
+
+def address_of(name: str) -> int:
+    """Return the address of a function of the driver's, or 0 if it gives none.
+
+    Parameters
+    ----------
+    name : str
+        The function.
+    """
+    try:
+        code, address, *_ = bindings().cuGetProcAddress(name.encode(), _SINCE, 0)
+    except (AttributeError, TypeError, ValueError):
+        return 0
+    return 0 if code else int(address or 0)
 
 
 def quietly(name: str, *arguments: Any) -> None:

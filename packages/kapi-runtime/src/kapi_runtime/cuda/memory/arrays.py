@@ -10,6 +10,7 @@ The CUDA array interface, versions 2 and 3, as Numba documents it; the array API
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -93,8 +94,17 @@ def cuda_fields(value: Any) -> ArrayFields | None:
 def ordinal_of_pointer(pointer: int) -> int | None:
     """Return the device whose memory an address is in, or None if the driver does not know the address."""
     which = driver.bindings().CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-    code, ordinal = driver.result("cuPointerGetAttribute", which, pointer)
-    return None if code else int(ordinal)
+    address = driver.address_of("cuPointerGetAttribute")
+    if not address:
+        code, told = driver.result("cuPointerGetAttribute", which, pointer)
+        return None if code else int(told)
+    # cuda.bindings 13.3 answers 0 for memory of every device.
+    ordinal = ctypes.c_int()
+    code = _POINTER_GET_ATTRIBUTE(address)(ctypes.addressof(ordinal), which, pointer)
+    return None if code else ordinal.value
+
+
+_POINTER_GET_ATTRIBUTE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64)
 
 
 def _of_cupy(value: Any) -> ArrayFields | None:
@@ -229,10 +239,7 @@ def _ordinal(value: Any, pointer: int, shape: tuple[int, ...]) -> int | None:
             "driver does not know: copy it to a device",
             "array-on-host",
         )
-    # cuda.bindings 13.3 answers 0 for memory of every device: who can tell its own is asked.
-    told = getattr(value, "__dlpack_device__", None)
-    kind, number = (0, 0) if told is None else told()
-    return int(number) if int(kind) in (CUDA, CUDA_MANAGED) else ordinal
+    return ordinal
 
 
 def _by_dlpack(value: Any) -> ArrayFields | None:

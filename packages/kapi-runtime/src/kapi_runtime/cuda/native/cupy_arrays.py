@@ -9,27 +9,21 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
-from kapi_runtime.cuda.native.structures import CupyPair, CupyRow, CupyTable
+from kapi_runtime.cuda.native.array_tables import LOWEST, WORD, Pair, Reader, place_of, reader_by_table, word_at
+from kapi_runtime.cuda.native.structures import CupyTable
 
 __all__ = ["cupy_reader", "learned_layout"]
 
-_WORD = 8
-_HEAD = 2 * _WORD  # what each object begins with
-_LOWEST = 1 << 16  # no address of memory is lower
 _DEVICE = 0x5A5A  # of memory that is never used
 
 
 def cupy_reader(
-    read: Callable[..., bool],
-    values: Sequence[Any],
-    places: Sequence[int],
-    pairs: Sequence[tuple[int, int, tuple[int, int], tuple[int, int], bool]],
-    ordinal: int,
-) -> Callable[..., bool] | None:
+    read: Callable[..., bool], values: Sequence[Any], places: Sequence[int], pairs: Iterable[Pair], ordinal: int
+) -> Reader | None:
     """Return what tells whether arrays are like these, and packs their addresses; None if CuPy cannot be read so.
 
     Parameters
@@ -40,46 +34,24 @@ def cupy_reader(
         Arrays of a launch.
     places : sequence of int
         Where the address of each is packed.
-    pairs : sequence of tuple
-        Pairs of arrays, one of them written: the position of each, from where to where each reaches beyond its own
-        address in bytes, and whether they may be one view.
+    pairs : iterable of Pair
+        What must be apart, or one view.
     ordinal : int
         The device.
     """
     layout = learned_layout(type(values[0]))  # type: ignore[arg-type]  # classes are hashable
     if layout is None or any(type(value) is not type(values[0]) for value in values):
         return None
-    rows = (CupyRow * len(values))()
-    kept: list[Any] = [rows]
-    for row, value, place in zip(rows, values, places, strict=True):
-        words = ctypes.c_ssize_t * value.ndim
-        shape, strides = words(*value.shape), words(*value.strides)
-        kept += [shape, strides, value.dtype]
-        row.dtype, row.rank, row.itemsize, row.place = id(value.dtype), value.ndim, value.itemsize, place
-        row.shape, row.strides = ctypes.addressof(shape), ctypes.addressof(strides)
-    held = (CupyPair * max(1, len(pairs)))()
-    for pair, (i, j, (low, high), (other_low, other_high), may_be_one) in zip(held, pairs, strict=False):
-        pair.first, pair.second, pair.may_be_one = places[i], places[j], may_be_one
-        pair.first_low, pair.first_high, pair.second_low, pair.second_high = low, high, other_low, other_high
-    table = CupyTable(
-        count=len(values),
-        rows=ctypes.addressof(rows),
-        pair_count=len(pairs),
-        pairs=ctypes.addressof(held),
-        array_type=id(type(values[0])),
-        pointer_type=id(type(values[0].data)),
-        device=ordinal,
-        **layout,
-    )
-    reader = _Reader(read, ctypes.addressof(table))
-    reader.kept = (table, held, *kept)
-    return reader
-
-
-class _Reader(partial):  # type: ignore[type-arg]  # it is generic in stubs alone
-    """A native function with the address of its table, which it keeps alive."""
-
-    kept: tuple[Any, ...]
+    rows = [
+        {
+            "element": id(value.dtype), "rank": value.ndim, "shape": value.shape, "strides": value.strides,
+            "itemsize": value.itemsize, "place": place,
+        }
+        for value, place in zip(values, places, strict=True)
+    ]  # fmt: skip
+    pointer_type = type(values[0].data)
+    table = CupyTable(array_type=id(type(values[0])), pointer_type=id(pointer_type), device=ordinal, **layout)
+    return reader_by_table(read, table, rows, pairs, pointer_type, [(type(value), value.dtype) for value in values])
 
 
 @cache
@@ -123,20 +95,18 @@ def _learned(cupy: Any) -> dict[str, int] | None:
 
 def _place(probes: Sequence[Any], is_there: Callable[[Any, int], bool]) -> int | None:
     """The only offset at which all objects of a class have something."""
-    size = type(probes[0]).__basicsize__
-    found = [at for at in range(_HEAD, size - _WORD + 1, _WORD) if all(is_there(probe, at) for probe in probes)]
-    return found[0] if len(found) == 1 else None
+    return place_of(probes, type(probes[0]).__basicsize__, is_there)
 
 
 def _word(value: Any, at: int) -> int:
-    return int(ctypes.c_size_t.from_address(id(value) + at).value)
+    return word_at(id(value) + at)
 
 
 def _vector(value: Any, at: int) -> tuple[int, ...] | None:
     """The elements of a vector of C++ at an offset, if it can be one of as many words as the array has axes."""
-    if at + 3 * _WORD > type(value).__basicsize__:
+    if at + 3 * WORD > type(value).__basicsize__:
         return None
-    start, end, room = (_word(value, at + place * _WORD) for place in range(3))
-    if not (start > _LOWEST and start % _WORD == 0 and end - start == value.ndim * _WORD and room >= end):
+    start, end, room = (_word(value, at + place * WORD) for place in range(3))
+    if not (start > LOWEST and start % WORD == 0 and end - start == value.ndim * WORD and room >= end):
         return None
     return tuple((ctypes.c_ssize_t * value.ndim).from_address(start))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, ClassVar
 
-__all__ = ["CudaLaunch", "CupyPair", "CupyRow", "CupyTable"]
+__all__ = ["ArrayPair", "ArrayRow", "ArrayTable", "CudaLaunch", "CupyTable", "TorchTable"]
 
 Fields = tuple[tuple[str, Any], ...]
 
@@ -28,17 +28,52 @@ class CudaLaunch(ctypes.Structure):
     )
 
 
-class CupyTable(ctypes.Structure):
-    """What the arrays of a plan must be, all of them CuPy's, and where CuPy keeps what."""
+class ArrayTable(ctypes.Structure):
+    """What those arrays of a plan must be that are one library's."""
 
     _fields_: ClassVar[Fields] = (
         ("count", ctypes.c_ssize_t),
         ("rows", ctypes.c_void_p),
         ("pair_count", ctypes.c_ssize_t),
         ("pairs", ctypes.c_void_p),
-        ("array_type", ctypes.c_void_p),  # its class
-        ("pointer_type", ctypes.c_void_p),  # the class of what it has as `data`
+        ("array_type", ctypes.c_void_p),  # their class
         ("device", ctypes.c_int),
+    )
+
+
+class ArrayRow(ctypes.Structure):
+    """One array: what it must be, and where its address is packed."""
+
+    _fields_: ClassVar[Fields] = (
+        ("element", ctypes.c_void_p),  # CuPy: the address of its dtype; PyTorch: code, bits and lanes of DLPack
+        ("rank", ctypes.c_ssize_t),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),  # CuPy: in bytes; PyTorch: in elements
+        ("itemsize", ctypes.c_ssize_t),
+        ("place", ctypes.c_void_p),
+        ("keys", ctypes.c_size_t),  # PyTorch: what kinds of tensor it is of
+    )
+
+
+class ArrayPair(ctypes.Structure):
+    """Two arrays, of which the kernel writes one: their packed addresses, and how far each reaches from its own."""
+
+    _fields_: ClassVar[Fields] = (
+        ("first", ctypes.c_void_p),
+        ("second", ctypes.c_void_p),
+        ("first_low", ctypes.c_ssize_t),
+        ("first_high", ctypes.c_ssize_t),
+        ("second_low", ctypes.c_ssize_t),
+        ("second_high", ctypes.c_ssize_t),
+        ("may_be_one", ctypes.c_ssize_t),  # whether they may be one view
+    )
+
+
+class CupyTable(ArrayTable):
+    """What arrays of CuPy must be, and where CuPy keeps what."""
+
+    _fields_: ClassVar[Fields] = (
+        ("pointer_type", ctypes.c_void_p),  # the class of what an array has as `data`
         # offsets in an array: of two vectors, which begin with where their elements begin and end, and of two objects
         ("shape_at", ctypes.c_ssize_t),
         ("strides_at", ctypes.c_ssize_t),
@@ -50,28 +85,21 @@ class CupyTable(ctypes.Structure):
     )
 
 
-class CupyRow(ctypes.Structure):
-    """One array: what it must be, and where its address is packed."""
+class TorchTable(ArrayTable):
+    """What tensors of PyTorch must be, and how they are asked."""
 
     _fields_: ClassVar[Fields] = (
-        ("dtype", ctypes.c_void_p),
-        ("rank", ctypes.c_ssize_t),
-        ("shape", ctypes.c_void_p),
-        ("strides", ctypes.c_void_p),  # in bytes
-        ("itemsize", ctypes.c_ssize_t),
-        ("place", ctypes.c_void_p),
-    )
-
-
-class CupyPair(ctypes.Structure):
-    """Two arrays, of which the kernel writes one: their packed addresses, and how far each reaches from its own."""
-
-    _fields_: ClassVar[Fields] = (
-        ("first", ctypes.c_void_p),
-        ("second", ctypes.c_void_p),
-        ("first_low", ctypes.c_ssize_t),
-        ("first_high", ctypes.c_ssize_t),
-        ("second_low", ctypes.c_ssize_t),
-        ("second_high", ctypes.c_ssize_t),
-        ("may_be_one", ctypes.c_ssize_t),  # whether they may be one view
+        # addresses of C functions of DLPack's exchange, and of where they write
+        ("tensor_of_object", ctypes.c_void_p),
+        ("current_stream", ctypes.c_void_p),
+        ("tensor", ctypes.c_void_p),
+        ("told_stream", ctypes.c_void_p),
+        ("stream", ctypes.c_void_p),  # which must be current
+        # what DLPack does not tell: offsets, the first in a tensor and the others in what is there; 0 if unknown
+        ("implementation_at", ctypes.c_ssize_t),
+        ("keys_at", ctypes.c_ssize_t),
+        ("gradient_at", ctypes.c_ssize_t),
+        # objects of Python
+        ("requires_grad", ctypes.c_void_p),
+        ("false", ctypes.c_void_p),
     )

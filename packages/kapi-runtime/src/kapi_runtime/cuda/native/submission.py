@@ -1,27 +1,45 @@
-"""The native function of a launch on CUDA devices, and whether it can be had in this process."""
+"""The native functions of a launch on CUDA devices, and whether they can be had in this process."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kapi_runtime.cuda.devices import driver
 from kapi_runtime.native.loading import NativeLibrary, Worth, python_addresses
 from kapi_runtime.platform.whole import done_whole
 
-__all__ = ["cu_launch_kernel", "native_functions", "why_not"]
+__all__ = ["NativeFunctions", "cu_launch_kernel", "native_functions", "why_not"]
 
-_SINCE = 11000  # CUDA 11.0: older drivers are not supported
-_PYTHON = ("PyBool_FromLong", "PyEval_RestoreThread", "PyEval_SaveThread", "PyLong_AsVoidPtr", "PyLong_FromLong")
+_PYTHON = (
+    *("PyBool_FromLong", "PyErr_Clear", "PyEval_RestoreThread", "PyEval_SaveThread", "PyLong_AsVoidPtr"),
+    *("PyLong_FromLong", "PyObject_GetAttr", "Py_DecRef"),
+)
 
-_made: list[tuple[Callable[[int], int], Callable[..., bool]] | None] = []
+
+class NativeFunctions(NamedTuple):
+    """Native code as Python calls it.
+
+    Attributes
+    ----------
+    send : callable
+        Launches what is at an address, and returns the driver's code.
+    read_cupy, read_torch : callable
+        Read arrays of a library by the table at an address.
+    """
+
+    send: Callable[[int], int]
+    read_cupy: Callable[..., bool]
+    read_torch: Callable[..., bool]
+
+
+_made: list[NativeFunctions | None] = []
 _reason = ""
 
 
-def native_functions(at_once: bool = False) -> tuple[Callable[[int], int], Callable[..., bool]] | None:
-    """Return what launches what is at an address, and what reads CuPy's arrays by the table at an address.
-
-    None if they cannot be had or are not worth it yet.
+def native_functions(at_once: bool = False) -> NativeFunctions | None:
+    """Return the native functions; None if they cannot be had or are not worth it yet.
 
     Parameters
     ----------
@@ -44,21 +62,16 @@ def why_not() -> str:
 
 def cu_launch_kernel() -> int:
     """Return the address of the driver's function, or 0 if it gives none."""
-    try:
-        code, address, *_ = driver.bindings().cuGetProcAddress(b"cuLaunchKernel", _SINCE, 0)
-    except (AttributeError, TypeError, ValueError):
-        return 0
-    return 0 if code else int(address or 0)
+    return driver.address_of("cuLaunchKernel")
 
 
 def _make_once() -> None:
     global _reason
-    made: tuple[Callable[[int], int], Callable[..., bool]] | None = None
+    made: NativeFunctions | None = None
     _reason = why_not()
     if not _reason:
         try:
-            send, read = _library.load(("send", "read_cupy"), None)
-            made = send, read
+            made = NativeFunctions(*_library.load(NativeFunctions._fields, None))
         except Exception as error:  # whatever it is, the plain way gives the same results
             _reason = f"{type(error).__name__}: {error}"
     _made.append(made)
@@ -66,7 +79,7 @@ def _make_once() -> None:
 
 _library = NativeLibrary(
     "kapi_runtime.cuda.native.launching",
-    ("kapi_runtime.cuda.native.structures", "kapi_sim.language.usm_structures"),
+    ("kapi_runtime.cuda.native.structures", "kapi_runtime.platform.dlpack", "kapi_sim.language.usm_structures"),
     python_addresses(_PYTHON),
 )
 _worth = Worth(lambda: _library.is_kept)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from kapi_runtime.platform.handles import DeviceSummary
@@ -14,9 +13,10 @@ __all__ = ["DpctlDeviceSummary", "describe_device", "summarize"]
 _ASPECT = "has_aspect_"
 
 
-@dataclass(frozen=True, slots=True)
 class DpctlDeviceSummary(DeviceSummary):
     """What is worth knowing of a device that dpctl knows."""
+
+    __slots__ = ()
 
     def __str__(self) -> str:
         kinds = ", ".join(word for word in ("fp64", "fp16", "atomic64") if word in self.aspects)

@@ -48,7 +48,7 @@ DPCTLRawKernelArg_Delete = c_function("DPCTLRawKernelArg_Delete", int32, address
 def launch(self: Any, arguments: Any, _: Any) -> Any:
     """``launch(plan, arguments, owners, chain, more_events)``: the host's event and the device's.
 
-    None if the arguments are not the plan's, or the driver refuses.
+    None if the arguments are not the plan's; False if there is too much to wait for, or the driver refuses.
     """
     world, given = world_at(PyLong_AsVoidPtr(self)), words(arguments)
     plan = launch_at(PyLong_AsVoidPtr(given[0]))
@@ -74,11 +74,11 @@ def send(self: Any, arguments: Any, _: Any) -> Any:
 
 @native
 def submitted(world: Any, plan: Any, owners: Any, chain: Any, more_events: Any) -> Any:
-    """Submit what was packed, and return both events, None or null."""
+    """Submit what was packed, and return both events, False or null."""
     was_collecting = PyGC_Disable()
     event = ordered(world, plan, owners, chain, more_events)
     collect_garbage_again(was_collecting)
-    if event == 0 or event == world.none:
+    if event == 0 or event == world.refused:
         return event
     host = host_event(plan, event)
     if host == 0:
@@ -91,7 +91,7 @@ def submitted(world: Any, plan: Any, owners: Any, chain: Any, more_events: Any) 
 def ordered(world: Any, plan: Any, owners: Any, chain: Any, more_events: Any) -> Any:
     """Submit after what the chain says and `more_events`, and become the chain's last launch, which keeps `owners`.
 
-    Returns the device's event; None if the driver refuses, or there is too much to wait for; null after an exception.
+    Returns the device's event; False if the driver refuses, or there is too much to wait for; null after an exception.
     """
     count, events = dependencies(world, chain)
     if count < 0:
@@ -104,7 +104,8 @@ def ordered(world: Any, plan: Any, owners: Any, chain: Any, more_events: Any) ->
     if events != 0:
         Py_DecRef(events)
     if reference == 0:
-        return none(world)
+        Py_IncRef(world.refused)
+        return world.refused
     event = SyclEvent_Make(reference)
     DPCTLEvent_Delete(reference)
     if event == 0 or not is_remembered(chain, event, owners):

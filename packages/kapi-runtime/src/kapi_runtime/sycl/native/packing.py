@@ -74,7 +74,7 @@ def match_and_pack(plan: Any, given: Any) -> Any:
 
 @native
 def pack_array(plan: Any, row: Any, array: Any) -> Any:
-    """Pack an array; False if its type, its order or its queue is not the plan's."""
+    """Pack an array; False if its type, its order or its queue is not the plan's, or an extent is too large."""
     if array.rank != row.rank or array.element != row.element or array.flags & row.flags_mask != row.flags:
         return False
     queue = Memory_GetQueueRef(array.base)
@@ -84,6 +84,8 @@ def pack_array(plan: Any, row: Any, array: Any) -> Any:
     find_strides(array, strides)
     packed[0] = array.data
     for axis in range(array.rank):
+        if shape[axis] >= row.below:
+            return False
         packed[1 + axis] = shape[axis]
     if row.strides_place != 0:
         packed_strides = words(plan.packed + row.strides_place)

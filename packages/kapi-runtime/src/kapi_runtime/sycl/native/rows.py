@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kapi_lowering.target import SMALL_EXTENT
 from kapi_runtime.sycl.native import structures
 from kapi_runtime.sycl.native.structures import Pair, Row
 from kapi_sim.language.usm_structures import C_CONTIGUOUS, F_CONTIGUOUS, WRITABLE, Scalar, UsmNdarray, inner_array
@@ -16,6 +17,7 @@ from kapi_spirv import Parameter, SpirvModule
 
 __all__ = ["pair_rows", "plan_rows"]
 
+_ANY_EXTENT = 2**63 - 1
 _KINDS = {int: structures.INT, float: structures.FLOAT, bool: structures.BOOL}
 
 
@@ -83,6 +85,7 @@ def _row(module: SpirvModule, parameter: Parameter, value: Any) -> Row | None:
     row = Row(type=id(type(value)), place=places[0].offset if places else 0)
     if parameter.kind == "array":
         row.strides_place = next((each.offset for each in places if each.role == "stride"), 0)
+        row.below = SMALL_EXTENT if module.target.is_small else _ANY_EXTENT
         return _array_row(row, value)
     if parameter.kind == "local":
         row.kind = structures.OTHER

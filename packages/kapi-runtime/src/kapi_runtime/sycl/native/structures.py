@@ -39,6 +39,7 @@ class World(ctypes.Structure):
 
     _fields_ = (
         ("none", ctypes.c_void_p),  # the object None
+        ("refused", ctypes.c_void_p),  # the object False
         ("done", ctypes.c_void_p),  # an event that is over
         ("get_events", ctypes.c_void_p),  # names of methods of dpctl's keeper of events
         ("add_events", ctypes.c_void_p),
@@ -100,6 +101,7 @@ class Row(ctypes.Structure):
         ("rank", ctypes.c_int),
         ("flags_mask", ctypes.c_int),
         ("flags", ctypes.c_int),
+        ("below", ctypes.c_ssize_t),  # what its extents must be below
         ("strides_place", ctypes.c_ssize_t),  # 0 where strides are not passed
         ("strides", ctypes.c_void_p),  # room for them
         ("low", ctypes.c_ssize_t),  # room for where its memory begins and ends

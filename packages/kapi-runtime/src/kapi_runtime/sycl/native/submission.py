@@ -89,12 +89,12 @@ class Submission:
         ``hand_over(chain)``: tells dpctl of the last launch of a chain (see `chain`), if it does not know of it.
     launch : callable
         ``launch(plan, arguments, owners, chain, more_events)``: packs and submits; gives the host event and the
-        device event, or None if the arguments are not the plan's or the driver refuses.  The chain holds `owners`
-        until they are let go.
+        device event, None if the arguments are not the plan's, or False if there is too much to wait for or the driver
+        refuses.  The chain holds `owners` until they are let go.
     pack : callable
         ``pack(plan, arguments)``: packs, and says whether the arguments are the plan's.
     send : callable
-        ``send(plan, owners, chain, more_events)``: submits what was packed.
+        ``send(plan, owners, chain, more_events)``: submits what was packed, and answers as `launch`.
     world : int
         Address of what they share.
     """
@@ -200,6 +200,7 @@ def _make() -> Submission:
     call, overflow = (ctypes.c_void_p * 3)(), (ctypes.c_ssize_t * 1)()
     world = World(
         none=id(None),
+        refused=id(False),
         done=id(DONE),
         get_events=id(GET_EVENTS),
         add_events=id(ADD_EVENTS),

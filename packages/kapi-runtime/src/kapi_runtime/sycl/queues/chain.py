@@ -3,11 +3,15 @@
 dpctl orders the work of Python's libraries on a queue by an order manager, which holds the events of all work that may
 be pending.  It asks each for its state whenever it is read or added to, and that would be most of a launch's cost.  But
 a launch that has waited for everything before it stands for all of that: while nobody else takes part, the next one
-needs to wait for it alone, and the order manager needs to know of none.  So the manager of a queue with launches
-becomes one that hands the last launch over to its keeper of events before anything is read of it, or added to it.
+needs to wait for it alone, and the order manager needs to know of none.  So the manager of a queue with launches is
+replaced, in dpctl's own map, by one of a class derived from its own, with the same keeper of events: it hands the last
+launch over to the keeper before anything is read of it, or added to it.
+
+Whoever has the old manager adds to the keeper without the new one noticing.  So the chain begins when nobody has it any
+more, which its count of references tells.
 
 A chain is a list: the event of the last launch; that of the last one handed over, which is the same one if nothing is
-to be handed over; the manager's own keeper; and what the launches use, with their events (see `keep_alive`).
+to be handed over; the manager's keeper; and what the launches use, with their events (see `keep_alive`).
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ import dpctl
 from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime.sycl.devices.fork import require_no_fork
-from kapi_runtime.sycl.native.structures import KEEPER
+from kapi_runtime.sycl.native.structures import KEEPER, LAST
 from kapi_runtime.sycl.native.submission import ADD_EVENTS, DONE, GET_EVENTS, submission
 from kapi_runtime.sycl.queues import keep_alive
 from kapi_sim.forks import free_in_children, in_children
@@ -32,6 +36,7 @@ from kapi_sim.forks import free_in_children, in_children
 __all__ = ["chain_of", "managers", "ordering_problem"]
 
 _STATE, _CHAIN = "_state", "kapi_chain"
+_OWN_REFERENCES = 2  # of a manager that nobody else has: that of the new one, and that of whoever counts
 
 _map = getattr(SequentialOrderManager, "_map", None)
 managers: Callable[[], Any] = _map.get if isinstance(_map, ContextVar) else lambda: SequentialOrderManager
@@ -61,20 +66,20 @@ def chain_of(queue: Any) -> list[Any] | None:
         In a process that was forked after a device was used.
     """
     require_no_fork()
-    manager = SequentialOrderManager[queue]
     with _lock:
+        manager = SequentialOrderManager[queue]
         chain: list[Any] | None = vars(manager).get(_CHAIN)
-        if chain is None and not hasattr(manager, "_kapi_chain"):
-            chain_s_class = _chained_class(type(manager))
-            keeper = vars(manager).get(_STATE)
-            if chain_s_class is None or not _is_native(keeper):
+        if chain is None and not _is_chained(manager):
+            class_, entries = _chained_class(type(manager)), managers()
+            if class_ is None or not isinstance(entries, dict) or not _is_native(vars(manager).get(_STATE)):
                 return None
-            _prepare(manager, chain_s_class, keeper)
+            manager = entries[queue] = class_(manager)
         if chain is None:
-            # From here on all threads use the new class; one may still be within a method of the old one.
-            if _is_in_use(type(manager).__bases__[0]):
+            # From here on all that is added to the new manager is seen; somebody may still have the old one.
+            if sys.getrefcount(manager.kapi_replaced) > _OWN_REFERENCES:
                 return None
-            chain = vars(manager)[_CHAIN] = manager._kapi_chain
+            manager.kapi_replaced = None
+            chain = manager.kapi_chain = manager.kapi_links
             _known.add(manager)
             keep_alive.hold_chain(queue, chain)
     return chain
@@ -83,15 +88,14 @@ def chain_of(queue: Any) -> list[Any] | None:
 def ordering_problem(queue: Any) -> str:
     """Return why launches on a queue are ordered by dpctl alone, which is slow; empty if nothing speaks for that."""
     manager = SequentialOrderManager[queue]
-    if hasattr(manager, _CHAIN) or _is_native(vars(manager).get(_STATE)):
+    if _is_chained(manager) or _is_native(vars(manager).get(_STATE)):
         return ""
     return f"dpctl's order manager must be as it was in dpctl 0.22, got {dpctl.__version__} with another"
 
 
-def _prepare(manager: Any, class_: type, keeper: Any) -> None:
-    """Make a manager one of a chain that has no launches."""
-    manager._kapi_chain = [DONE, DONE, keeper, []]
-    manager.__class__ = class_
+def _is_chained(manager: Any) -> bool:
+    """Whether a manager is of a class that `_chained_class` made."""
+    return type(manager) in _classes.values()
 
 
 def _is_native(keeper: Any) -> bool:
@@ -120,16 +124,20 @@ def _make_class(base: Any) -> type | None:
         Everything that it does, it does with `_state`.
         """
 
+        def __init__(self, replaced: Any) -> None:
+            self.kapi_replaced = replaced
+            self.kapi_links = [DONE, DONE, vars(replaced)[_STATE], []]
+
         @property
         def _state(self) -> Any:
-            chain = self._kapi_chain
+            chain = self.kapi_links
             hand_over(chain)
             return chain[KEEPER]
 
         def add_event_pair(self, *events: Any) -> None:
             super().add_event_pair(*events)
             # A launch of another thread may have come in between, and does not stand for what was added.
-            hand_over(self._kapi_chain)
+            hand_over(self.kapi_links)
 
     return ChainedOrderManager
 
@@ -148,7 +156,7 @@ class _Recorder:
         return note
 
 
-def _hands_over(base: Any, made: type) -> bool:
+def _hands_over(base: Any, made: Any) -> bool:
     """Whether a manager of the class hands over first, whatever is asked of it."""
     asked: dict[str, Any] = {
         "submitted_events": lambda manager: manager.submitted_events,
@@ -159,10 +167,11 @@ def _hands_over(base: Any, made: type) -> bool:
     for ask in asked.values():
         manager, recorder = base(), _Recorder()
         try:
-            _prepare(manager, made, recorder)
-            manager._kapi_chain[0] = object()  # a launch that nobody has been told of
-            ask(manager)
-        except (AttributeError, TypeError):
+            setattr(manager, _STATE, recorder)
+            chained = made(manager)
+            chained.kapi_links[LAST] = object()  # a launch that nobody has been told of
+            ask(chained)
+        except (AttributeError, LookupError, TypeError):
             return False
         if len(recorder.calls) < 2 or recorder.calls[0] != ADD_EVENTS:
             return False
@@ -175,16 +184,3 @@ def _after_fork_in_child() -> None:
 
 
 in_children(_after_fork_in_child)
-
-
-def _is_in_use(base: type) -> bool:
-    """Whether a thread is within a method of a class."""
-    functions = [getattr(each, "fget", each) for each in vars(base).values()]
-    codes = {function.__code__ for function in functions if isinstance(function, FunctionType)}
-    for frame in sys._current_frames().values():
-        within: Any = frame
-        while within is not None:
-            if within.f_code in codes:
-                return True
-            within = within.f_back
-    return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .unknowns import hidden
+from ..ir.unknowns import hidden
 
 __all__ = ["keep_round_trips"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .unknowns import BITS, unknown
+from ..ir.unknowns import BITS, unknown
 
 __all__ = ["hide_negations"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .functions import NAME, Function, bounds
-from .unknowns import unknown
+from ..ir.functions import NAME, Function, bounds
+from ..ir.unknowns import unknown
 
 __all__ = ["hide_zeros_of_negatives"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .functions import Function
 
-__all__ = ["PACKED", "Array", "array_of", "arrays_of", "without_arrays"]
+__all__ = ["PACKED", "Array", "array_of", "arrays_of", "field_of", "without_arrays"]
 
 PACKED = "%packed"
 """The name of the packed argument."""
@@ -67,7 +67,7 @@ def array_of(function: Function, pointer: str) -> tuple[int, list[str]] | None:
         made = function.made.get(way[-1], ("", ""))[1]
         array = _ARRAY.match(made)
         if array:
-            place = _field_of(function, array.group(1))
+            place = field_of(function, array.group(1))
             return None if place is None else (place, way)
         step = _STEP.match(made)
         if step is None:
@@ -76,7 +76,7 @@ def array_of(function: Function, pointer: str) -> tuple[int, list[str]] | None:
     return None
 
 
-def _field_of(function: Function, pointer: str) -> int | None:
+def field_of(function: Function, pointer: str) -> int | None:
     """The place in the packed argument of a pointer into it."""
     if pointer == PACKED:
         return 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .functions import INCOMING, MADE, NAME, Function, bounds
-from .unknowns import BITS, unknown
+from ..ir.functions import INCOMING, MADE, NAME, Function, bounds
+from ..ir.unknowns import BITS, unknown
 
 __all__ = ["copy_live_outs"]
 
@@ -24,24 +24,12 @@ def copy_live_outs(text: str) -> str:
     added: dict[int, list[str]] = {}
     for first, last in bounds(lines):
         function = Function(lines, first, last)
-        for header, loop in _loops(function):
-            _copy(function, header, loop, added)
+        for loop in function.loops():
+            if loop.header is not None:
+                _copy(function, loop.header, loop.blocks, added)
     if not added:
         return text
     return "\n".join(each for number, line in enumerate(lines) for each in (*added.get(number, ()), line))
-
-
-def _loops(function: Function) -> list[tuple[str, set[str]]]:
-    """The header and the blocks of each loop that has one header."""
-    found: list[tuple[str, set[str]]] = []
-    pending = [set(function.blocks)]
-    while pending:
-        for loop in function.cycles(pending.pop()):
-            headers = {block for block in loop if function.before[block] - loop}
-            if len(headers) == 1:
-                found.append((next(iter(headers)), loop))
-            pending.append(loop - headers)
-    return found
 
 
 def _copy(function: Function, header: str, loop: set[str], added: dict[int, list[str]]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .functions import INCOMING, TERMINATOR, Function, bounds
-from .unknowns import hidden
+from ..ir.functions import INCOMING, TERMINATOR, Function, bounds
+from ..ir.unknowns import hidden
 
 __all__ = ["break_recurrences"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .functions import INCOMING, NAME, Function, bounds
-from .unknowns import unknown
+from ..ir.functions import INCOMING, NAME, Function, bounds
+from ..ir.unknowns import unknown
 
 __all__ = ["hide_first_zeros"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-__all__ = ["INCOMING", "MADE", "NAME", "TERMINATOR", "Function", "bounds", "finished", "targets_of"]
+__all__ = ["INCOMING", "MADE", "NAME", "TERMINATOR", "Function", "BlockLoop", "bounds", "finished", "targets_of"]
 
 NAME = re.compile(r"%\"[^\"]*\"|%[-\w.$]+")
 MADE = re.compile(r"^  (%\"[^\"]*\"|%[-\w.$]+) = (.*)$")
@@ -24,6 +25,25 @@ def bounds(lines: list[str]) -> Iterator[tuple[int, int]]:
         elif line == "}" and first is not None:
             yield first, number
             first = None
+
+
+@dataclass(frozen=True)
+class BlockLoop:
+    """A loop of a function.
+
+    Attributes
+    ----------
+    header : str or None
+        The block by which it is entered; None if there are several.
+    blocks : set of str
+        All its blocks.
+    inner : set of str
+        Those of the loops within it.
+    """
+
+    header: str | None
+    blocks: set[str]
+    inner: set[str]
 
 
 class Function:
@@ -84,6 +104,17 @@ class Function:
                 if len(cycle) > 1 or start in self.next[start]:
                     cycles.append(cycle)
         return cycles
+
+    def loops(self, within: set[str] | None = None) -> list[BlockLoop]:
+        """Each loop, of the whole function or of some of its blocks, an outer one before those within it."""
+        found: list[BlockLoop] = []
+        for blocks in self.cycles(set(self.blocks) if within is None else within):
+            headers = {block for block in blocks if self.before[block] - blocks}
+            if headers:  # else nothing leads there
+                inner = self.loops(blocks - headers)
+                header = next(iter(headers)) if len(headers) == 1 else None
+                found += [BlockLoop(header, blocks, set().union(*(each.blocks for each in inner))), *inner]
+        return found
 
 
 def finished(starts: list[str], edges: dict[str, set[str]], within: set[str]) -> list[str]:

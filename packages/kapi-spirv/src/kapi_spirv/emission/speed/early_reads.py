@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .functions import NAME, Function, bounds
-from .packed import PACKED, Array, array_of, arrays_of
+from ..ir.functions import NAME, Function, bounds
+from ..ir.packed import PACKED, Array, array_of, arrays_of
 
 __all__ = ["read_early"]
 
@@ -67,12 +67,12 @@ def _candidates(
     function: Function, sizes: dict[int, Array], harmless: set[str], are_apart: bool
 ) -> Iterator[tuple[str, str, int, list[int]]]:
     """What loops can read early: the block before, the header, the array's place, and the lines that read it."""
-    for loop in _loops(function, set(function.blocks)):
-        headers = [block for block in loop if function.before[block] - loop]
-        if len(headers) != 1 or len(function.before[headers[0]] - loop) != 1:
+    for each in function.loops():  # what is read early for an outer one need not be for inner ones
+        header, loop = each.header, each.blocks
+        if header is None or len(function.before[header] - loop) != 1:
             continue
-        (before,) = function.before[headers[0]] - loop
-        if before == "%" or function.lines[function.blocks[before][-1]] != f"  br label {headers[0]}":
+        (before,) = function.before[header] - loop
+        if before == "%" or function.lines[function.blocks[before][-1]] != f"  br label {header}":
             continue
         written = _written(function, loop, harmless)
         if written is None:
@@ -82,7 +82,7 @@ def _candidates(
         for block in sorted(loop):
             for number in function.blocks[block]:
                 load = _LOAD.match(function.lines[number])
-                if load is None or function.made.get(load.group(3), (headers[0], ""))[0] in loop:
+                if load is None or function.made.get(load.group(3), (header, ""))[0] in loop:
                     continue
                 found = array_of(function, load.group(3))
                 if found is None or found[0] not in sizes:
@@ -92,15 +92,7 @@ def _candidates(
                 if _places(function, found[1]) is not None:
                     reads.setdefault((found[0], block), []).append(number)
         for (place, _), numbers in reads.items():
-            yield before, headers[0], place, numbers
-
-
-def _loops(function: Function, blocks: set[str]) -> Iterator[set[str]]:
-    """Each loop, the outer ones first: what is read early there need not be for inner ones."""
-    for loop in function.cycles(blocks):
-        yield loop
-        headers = {block for block in loop if function.before[block] - loop}
-        yield from _loops(function, loop - headers)
+            yield before, header, place, numbers
 
 
 def _written(function: Function, loop: set[str], harmless: set[str]) -> bool | None:

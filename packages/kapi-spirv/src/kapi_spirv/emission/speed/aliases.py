@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .functions import Function, bounds
-from .packed import PACKED, Array, array_of, arrays_of, without_arrays
+from ..ir.functions import Function, bounds
+from ..ir.packed import PACKED, Array, array_of, arrays_of, without_arrays
 
 __all__ = ["ALIASING", "tell_apart"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .functions import INCOMING, NAME, Function, bounds
+from ..ir.functions import INCOMING, NAME, Function, bounds
 
 __all__ = ["narrow_counters"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .functions import INCOMING, MADE, NAME, TERMINATOR, Function, bounds, finished, targets_of
-from .unknowns import BITS, DIFFERENT, hidden, unknown
+from ..ir.functions import INCOMING, MADE, NAME, TERMINATOR, BlockLoop, Function, bounds, finished, targets_of
+from ..ir.unknowns import BITS, DIFFERENT, hidden, unknown
 
 __all__ = ["keep_conditions_in_loops"]
 
@@ -31,8 +31,9 @@ def keep_conditions_in_loops(text: str) -> str:
 
     It does the same where the author wrote the two loops, each in an arm of an `if` or in an `if` of its own: a value
     that is the same for all work-items on either way is then taken to be the same after both, and is one work-item's.
-    Where such ways meet, one of the values is combined with a zero that might, for all the compiler knows, differ
-    between work-items. `test_driver_limits` records which drivers have the faults.
+    Where ways with such loops meet, one of the values is combined with a zero that might, for all the compiler knows,
+    differ between work-items. Ways without loops are right as they are. `test_driver_limits` records which drivers have
+    the faults.
     """
     lines = text.split("\n")
     added: dict[int, list[str]] = {}
@@ -52,16 +53,15 @@ class _Function(Function):
 
     def keep(self, added: dict[int, list[str]]) -> None:
         """Change the conditions, and note the lines to be added before others."""
-        loops = self._loops(set(self.blocks))
-        is_parted = self._is_parted(loops)  # as the conditions are now
-        for header, loop, inner in loops:
-            for block in loop - inner:
+        loops = [(loop.header, loop) for loop in self.loops() if loop.header is not None]
+        parted = self._parted(loops)  # as the conditions are now
+        for header, loop in loops:
+            for block in loop.blocks - loop.inner:
                 for number in self.blocks[block]:
                     for start, end, type_ in self._deciding(number):
-                        if self._is_at_risk(self.lines[number][start:end], loop):
+                        if self._is_at_risk(self.lines[number][start:end], loop.blocks):
                             self._change(number, (start, end), type_, header, added)
-        if is_parted:
-            self._differ_where_ways_meet(added)
+        self._differ_where_ways_meet(parted, added)
 
     def _deciding(self, number: int) -> list[tuple[int, int, str]]:
         """Where in a line the names stand that decide a way or a choice, or a part of what does, with their types.
@@ -120,34 +120,26 @@ class _Function(Function):
                     self._forward[block].add(target)
                     self._forward_before[target].add(block)
 
-    def _loops(self, blocks: set[str]) -> list[tuple[str, set[str], set[str]]]:
-        """Header, blocks, and blocks of inner loops, of each loop."""
-        found = []
-        for loop in self.cycles(blocks):
-            headers = [block for block in loop if self.before[block] - loop]
-            if len(headers) != 1:
-                continue
-            rest = loop - set(headers)
-            inner = set().union(*self.cycles(rest)) if rest else set()
-            found.append((headers[0], loop, inner))
-            found += self._loops(rest)
-        return found
-
     # -- ways
 
-    def _is_parted(self, loops: list[tuple[str, set[str], set[str]]]) -> bool:
-        """Whether some work-items may come to one loop while others come to another one."""
-        ways = [self._ways(header) for header, loop, _inner in loops if not self._meets(loop)]
-        return len(ways) > 1 and any(each != ways[0] for each in ways)
+    def _parted(self, loops: list[tuple[str, BlockLoop]]) -> list[tuple[str, set[str]]]:
+        """Header and blocks of loops to which work-items come apart: some may come to one, and others to another."""
+        found = [(header, loop.blocks) for header, loop in loops if not self._meets(loop.blocks)]
+        ways = [self._ways(header) for header, _blocks in found]
+        return found if any(each != ways[0] for each in ways) else []
 
     def _meets(self, loop: set[str]) -> bool:
         """Whether work-items meet in a loop, which therefore all of them come to."""
         return any(_MEETING.search(self.lines[number]) for block in loop for number in self.blocks[block])
 
-    def _differ_where_ways_meet(self, added: dict[int, list[str]]) -> None:
-        """Let one of the values that meet in a block be, for all that a compiler knows, of each work-item's own."""
+    def _differ_where_ways_meet(self, loops: list[tuple[str, set[str]]], added: dict[int, list[str]]) -> None:
+        """Let one of the values that meet behind loops be, for all that a compiler knows, of each work-item's own."""
+        leading = self._leading() if loops else {}
         for block, numbers in self.blocks.items():
-            if len(self._forward_before[block]) < 2:
+            if not loops or len(self._forward_before[block]) < 2:
+                continue
+            between = self._between(block, leading)
+            if not any(header in between and block not in loop for header, loop in loops):
                 continue
             for number in numbers:
                 phi = _JOINED.match(self.lines[number])
@@ -165,6 +157,20 @@ class _Function(Function):
                     added.setdefault(self._terminator(before), []).extend(code)
                     line, start = self.lines[number], phi.start(2)
                     self.lines[number] = line[: start + chosen.start(1)] + name + line[start + chosen.end(1) :]
+
+    def _leading(self) -> dict[str, set[str]]:
+        """The blocks that every way to a block goes through, itself among them."""
+        leading: dict[str, set[str]] = {}
+        for block in reversed(finished([next(iter(self.blocks))], self._forward, set(self.blocks))):
+            through = [leading[each] for each in self._forward_before[block] if each in leading]
+            leading[block] = {block, *set.intersection(*through)} if through else {block}
+        return leading
+
+    def _between(self, block: str, leading: dict[str, set[str]]) -> set[str]:
+        """The blocks on the ways that meet in a block, from that on in which they part."""
+        fork = max(leading.get(block, {block}) - {block}, key=lambda each: len(leading[each]), default=block)
+        leaving = set(finished([fork], self._forward, set(self.blocks)))
+        return set(finished([block], self._forward_before, leaving))
 
     def _is_only(self, before: str, block: str) -> bool:
         """Whether a block leads to another forwards, by one edge: by two, a phi must have one value for both."""

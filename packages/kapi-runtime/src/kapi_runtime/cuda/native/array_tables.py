@@ -1,0 +1,87 @@
+"""Tables of what the arrays of a plan must be, filled in for the native code that reads arrays of a library."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from kapi_runtime.cuda.native.structures import ArrayPair, ArrayRow, ArrayTable
+
+__all__ = ["HEAD", "LOWEST", "WORD", "Pair", "Reader", "place_of", "reader_by_table", "word_at"]
+
+WORD = 8
+HEAD = 2 * WORD  # what each object begins with
+LOWEST = 1 << 16  # no address of memory is lower
+
+Pair = tuple[int, int, tuple[int, int], tuple[int, int], bool]
+"""Where two addresses are packed, how far each array reaches to both sides of its own, and whether they may be one."""
+
+
+class Reader(partial):  # type: ignore[type-arg]  # it is generic in stubs alone
+    """A native function with the address of its table, which it keeps alive."""
+
+    kept: tuple[Any, ...]
+
+
+def reader_by_table(
+    read: Callable[..., bool], table: ArrayTable, rows: Sequence[dict[str, Any]], pairs: Iterable[Pair], *kept: Any
+) -> Reader:
+    """Return what tells whether arrays are as a table says, and packs their addresses.
+
+    Parameters
+    ----------
+    read : callable
+        The native function for tables of this class.
+    table : ArrayTable
+        The table, without rows and pairs.
+    rows : sequence of dict
+        The fields of each array's row; `shape` and `strides` are tuples.
+    pairs : iterable of Pair
+        Pairs of arrays, one of them written; those of other tables may be among them that are read before.
+    *kept
+        What the table's addresses are of.
+    """
+    held_rows, held_pairs = (ArrayRow * max(1, len(rows)))(), [ArrayPair(*_flat(pair)) for pair in pairs]
+    vectors = []
+    for row, fields in zip(held_rows, rows, strict=False):
+        for name, value in fields.items():
+            if isinstance(value, tuple):
+                vectors.append((ctypes.c_ssize_t * len(value))(*value))
+                value = ctypes.addressof(vectors[-1])
+            setattr(row, name, value)
+    all_pairs = (ArrayPair * max(1, len(held_pairs)))(*held_pairs)
+    table.count, table.rows = len(rows), ctypes.addressof(held_rows)
+    table.pair_count, table.pairs = len(held_pairs), ctypes.addressof(all_pairs)
+    reader = Reader(read, ctypes.addressof(table))
+    reader.kept = (table, held_rows, all_pairs, vectors, *kept)
+    return reader
+
+
+def _flat(pair: Pair) -> tuple[int, ...]:
+    first, second, (low, high), (other_low, other_high), may_be_one = pair
+    return first, second, low, high, other_low, other_high, may_be_one
+
+
+def word_at(address: int) -> int:
+    """Return the word at an address."""
+    return int(ctypes.c_size_t.from_address(address).value)
+
+
+def place_of(probes: Sequence[Any], end: int, is_there: Callable[[Any, int], bool], start: int = HEAD) -> int | None:
+    """Return the only offset before an end at which all probes have something; None if there is none, or are several.
+
+    Parameters
+    ----------
+    probes : sequence
+        Objects of one class, or whatever `is_there` takes.
+    end : int
+        The size of what is looked at, in bytes.
+    is_there : callable
+        Whether a probe has it at an offset.
+    start : int
+        Where to begin.
+    """
+    found = [at for at in range(start, end - WORD + 1, WORD) if all(is_there(probe, at) for probe in probes)]
+    return found[0] if len(found) == 1 else None

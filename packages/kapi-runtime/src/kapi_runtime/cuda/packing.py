@@ -1,0 +1,247 @@
+"""Functions that pack the arguments of launches like one, and say of others that they are not like it.
+
+What looks at the arguments is a function that is written for the launch, in Python, since a loop over rows of what is
+to be checked takes twice as long.  It has native code look at the arrays of the libraries that native code can read.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from kapi_ptx import PtxModule
+from kapi_runtime.cuda.memory.arrays import cuda_fields, library_of
+from kapi_runtime.cuda.native.array_tables import Pair, Reader
+from kapi_runtime.cuda.native.cupy_arrays import cupy_reader
+from kapi_runtime.cuda.native.submission import NativeFunctions
+from kapi_runtime.cuda.native.torch_tensors import learned_layout, torch_reader
+from kapi_runtime.cuda.queues.queue import CudaQueue
+from kapi_sim.language.usm_fields import ArrayFields
+
+__all__ = ["packing_of"]
+
+_NUMBERS = (bool, int, float, complex)
+
+
+class _Source:
+    """The text of a plan's function, and the values that it names."""
+
+    def __init__(self) -> None:
+        self.tests: list[str] = []
+        self.stores: list[str] = []
+        self.names: dict[str, Any] = {}
+
+    def name(self, value: Any) -> str:
+        """A name for a value."""
+        made = f"k{len(self.names)}"
+        self.names[made] = value
+        return made
+
+
+def packing_of(
+    module: PtxModule,
+    queue: CudaQueue,
+    given: tuple[Any, ...],
+    buffer: Any,
+    readers: NativeFunctions | None,
+) -> Callable[[tuple[Any, ...]], bool] | None:
+    """Return the function that packs arguments like these; it is False for others, and None if there is none.
+
+    Parameters
+    ----------
+    module : PtxModule
+        What is launched.
+    queue : CudaQueue
+        Where to.
+    given : tuple
+        The arguments of a launch.
+    buffer : ctypes array
+        The packed argument of that launch, into which the function writes.
+    readers : NativeFunctions or None
+        With them there is a function only if native code reads all arrays.
+    """
+    source = _Source()
+    words = memoryview(buffer).cast("B").cast("Q")
+    source.names["words"] = words
+    arrays: list[tuple[int, ArrayFields, bool]] = []
+    places: list[int] = []
+    libraries: set[str] = set()
+    offsets = {each.name: module.layout.places(each.name) for each in module.parameters}
+    for index, (parameter, value) in enumerate(zip(module.parameters, given, strict=True)):
+        if parameter.kind == "array":
+            read = _READ.get(library_of(value))
+            if read is None:
+                return None
+            fields = cuda_fields(value)
+            assert fields is not None  # it was launched with
+            libraries.add(library_of(value))
+            arrays.append((index, fields, parameter.is_written))
+            places.append(offsets[parameter.name][0].offset)
+            if readers is None:
+                read(source, index, value, fields)
+                source.stores.append(f"words[{places[-1] // 8}] = p{index}")
+        elif parameter.kind == "local":
+            source.tests.append(f"a{index} == {source.name(value)}")
+        elif not _number(source, index, value, offsets[parameter.name], buffer):
+            return None
+    if not arrays:
+        return None  # where it goes is asked of the `device_context`
+    pairs = list(_pairs(arrays, module.target.reads_apart))
+    if readers is not None:
+        return _packing_natively(source, readers, queue, given, arrays, places, pairs, buffer)
+    for library in libraries:
+        source.tests.append(_is_current(source, library, queue))
+    _apart(source, pairs)
+    return _function(source, len(given))
+
+
+def _packing_natively(
+    source: _Source,
+    readers: NativeFunctions,
+    queue: CudaQueue,
+    given: tuple[Any, ...],
+    arrays: Sequence[tuple[int, ArrayFields, bool]],
+    places: Sequence[int],
+    pairs: Sequence[Pair],
+    buffer: Any,
+) -> Callable[[tuple[Any, ...]], bool] | None:
+    """The function that lets native code read the arrays, one library's after another's; None if it cannot."""
+    start, ordinal = ctypes.addressof(buffer), queue.device.ordinal
+    place_of = {index: start + place for (index, _, _), place in zip(arrays, places, strict=True)}
+    libraries: dict[str, list[int]] = {}
+    for index, _, _ in arrays:
+        libraries.setdefault(library_of(given[index]), []).append(index)
+    unread = len(libraries)
+    for library, its in libraries.items():
+        unread -= 1
+        values, its_places = [given[index] for index in its], [place_of[index] for index in its]
+        # The last reader finds all addresses packed.
+        apart = [] if unread else [(place_of[i], place_of[j], one, other, may) for i, j, one, other, may in pairs]
+        reader: Reader | None
+        if library == "cupy":
+            reader = cupy_reader(readers.read_cupy, values, its_places, apart, ordinal)
+            source.tests.append(_is_current(source, library, queue))
+        else:
+            reader = torch_reader(readers.read_torch, values, its_places, apart, ordinal, queue.handle)
+            if learned_layout(type(values[0])) is None:  # type: ignore[arg-type]  # classes are hashable
+                complex_ones = {index for index, fields, _ in arrays if fields.dtype.kind == "c"}
+                source.tests += [_holds_its_values(index, index in complex_ones) for index in its]
+        if reader is None:
+            return None
+        source.tests.append(f"{source.name(reader)}({', '.join(f'a{index}' for index in its)})")
+    return _function(source, len(given))
+
+
+def _function(source: _Source, count: int) -> Callable[[tuple[Any, ...]], bool]:
+    arguments = ", ".join(f"a{index}" for index in range(count))
+    lines = [
+        "def pack(given):",
+        f"    if len(given) != {count}: return False",
+        f"    {arguments}, = given",
+        "    try:",
+        *(f"        if not ({test}): return False" for test in source.tests),
+        *(f"        {store}" for store in source.stores),
+        "    except (error, OverflowError, AttributeError): return False",
+        "    return True",
+    ]
+    names = {**source.names, "error": struct.error}
+    exec("\n".join(lines), names)  # of texts of this module alone; values are named, not written
+    pack: Callable[[tuple[Any, ...]], bool] = names["pack"]
+    return pack
+
+
+def _read_cupy(source: _Source, index: int, value: Any, fields: ArrayFields) -> None:
+    a = f"a{index}"
+    source.tests += [
+        f"type({a}) is {source.name(type(value))}",
+        f"{a}.shape == {source.name(value.shape)}",
+        f"{a}.strides == {source.name(value.strides)}",
+        f"{a}.dtype is {source.name(value.dtype)}",
+        f"(d{index} := {a}.data).device_id == {fields.owner.ordinal}",
+        f"(p{index} := d{index}.ptr) % {fields.dtype.itemsize} == 0",
+    ]
+
+
+def _read_torch(source: _Source, index: int, value: Any, fields: ArrayFields) -> None:
+    a = f"a{index}"
+    source.tests += [
+        f"type({a}) is {source.name(type(value))}",
+        f"{a}.shape == {source.name(value.shape)}",
+        f"{a}.stride() == {source.name(value.stride())}",
+        f"{a}.dtype is {source.name(value.dtype)}",
+        f"{a}.get_device() == {fields.owner.ordinal}",
+        _holds_its_values(index, fields.dtype.kind == "c"),
+        f"(p{index} := {a}.data_ptr()) % {fields.dtype.itemsize} == 0",
+    ]
+
+
+def _holds_its_values(index: int, is_complex: bool) -> str:
+    """That nothing is recorded for a tensor's gradient, and what is in memory is what it holds."""
+    conjugated = f" or a{index}.is_conj()" if is_complex else ""
+    return f"not (a{index}.requires_grad or a{index}.is_neg(){conjugated})"
+
+
+_READ: dict[str, Callable[[_Source, int, Any, ArrayFields], None]] = {"cupy": _read_cupy, "torch": _read_torch}
+
+
+def _is_current(source: _Source, library: str, queue: CudaQueue) -> str:
+    """That the current stream of a library is a queue's."""
+    return f"{_stream(source, library, queue.device.ordinal)} == {queue.handle}"
+
+
+def _stream(source: _Source, library: str, ordinal: int) -> str:
+    """What gives the handle of a library's current stream; 0 is 1 by its other name."""
+    if library == "cupy":
+        return f"({source.name(sys.modules['cupy'].cuda.get_current_stream)}({ordinal}).ptr or 1)"
+    torch = sys.modules["torch"]
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # the handle alone: a tenth of the time
+    if raw is not None:
+        return f"({source.name(raw)}({ordinal}) or 1)"
+    return f"({source.name(torch.cuda.current_stream)}({ordinal}).cuda_stream or 1)"
+
+
+def _number(source: _Source, index: int, value: Any, places: Sequence[Any], buffer: Any) -> bool:
+    """Let a number be stored; False if it is none that is known."""
+    is_own = type(value) in _NUMBERS
+    if not is_own and not type(value).__module__ == "numpy":
+        return False
+    source.tests.append(f"type(a{index}) is {source.name(type(value))}")
+    number = f"a{index}" if is_own else f"a{index}.item()"
+    parts = [f"({number}).real", f"({number}).imag"] if len(places) == 2 else [number]
+    for part, place in zip(parts, places, strict=True):
+        store = source.name(struct.Struct("<" + place.code).pack_into)
+        source.stores.append(f"{store}({source.name(buffer)}, {place.offset}, {part})")
+    return True
+
+
+def _pairs(arrays: Sequence[tuple[int, ArrayFields, bool]], reads_apart: bool) -> Iterator[Pair]:
+    """The pairs of arrays that must be one view or apart, since one of them is written; what interlocks is neither.
+
+    Of each pair, the two arguments, from where to where each reaches beyond its own address, and whether they may be
+    one view. With `reads_apart`, the module takes for granted that what is only read is no view of what is written.
+    """
+    for place, (i, one, writes_one) in enumerate(arrays):
+        for j, other, writes_other in arrays[place + 1 :]:
+            if not (writes_one or writes_other) or 0 in one.shape or 0 in other.shape:
+                continue
+            reach, other_reach = (
+                (fields.span[0] - fields.pointer, fields.span[1] - fields.pointer) for fields in (one, other)
+            )
+            is_alike = (one.shape, one.strides, one.dtype.itemsize) == (
+                other.shape,
+                other.strides,
+                other.dtype.itemsize,
+            )
+            yield i, j, reach, other_reach, is_alike and (writes_one == writes_other or not reads_apart)
+
+
+def _apart(source: _Source, pairs: Sequence[Pair]) -> None:
+    """Let the arrays of each pair be as `_pairs` says."""
+    for i, j, (low, high), (low_other, high_other), may_be_one in pairs:
+        tests = [f"p{i} + {high} <= p{j} + {low_other}", f"p{j} + {high_other} <= p{i} + {low}"]
+        if may_be_one:
+            tests.append(f"p{i} == p{j}")
+        source.tests.append(" or ".join(tests))
