@@ -173,10 +173,10 @@ def _register_dtypes(function: Any, left: Any, right: Any) -> None:
         return ir.Constant(ir.IntType(1), int(function(*map(_strong, sig.args))))
 
 
-for _function in (operator.eq, operator.ne):
+for _comparison in (operator.eq, operator.ne):
     for _other in (types.DType, types.NumberClass):
-        _register_dtypes(_function, types.DType, _other)
-    _register_dtypes(_function, types.NumberClass, types.DType)
+        _register_dtypes(_comparison, types.DType, _other)
+    _register_dtypes(_comparison, types.NumberClass, types.DType)
 
 
 @registry.lower_getattr(types.DType, "type")
