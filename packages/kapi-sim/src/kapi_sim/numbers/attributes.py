@@ -52,7 +52,7 @@ def attribute(value: Any, name: str) -> Any:
         If kernels have no such attribute of a value of this kind.
     """
     if isinstance(value, np.generic) and name == "astype":
-        return _Conversion(value)
+        return _AstypeMethod(value)
     if isinstance(value, np.dtype) and name == "itemsize":
         return value.itemsize
     if isinstance(value, _PYTHONS) and name not in getattr(value, "_fields", ()):
@@ -71,7 +71,7 @@ def _spelled(value: Any) -> str:
     return _NAMES.get(base, base.__name__)
 
 
-class _Conversion:
+class _AstypeMethod:
     """The method `astype` of a number: a conversion as by the type's own name."""
 
     __slots__ = ("_value",)
