@@ -105,7 +105,7 @@ def test_numbers_of_a_host_loop_keep_the_type_that_they_came_with():
 
 
 def one_array_by_two_names(a, b):
-    for k in range(2):
+    for _ in range(2):
         b = a + abs(b)
         a = b
     return a, b, a
