@@ -107,10 +107,12 @@ def _real_power(x: Any, y: Any) -> Any:
     if isinstance(x, int) and isinstance(y, int) and y < 0:
         raise ValueError("an integer to a negative power")
     is_complex = any(isinstance(each, (complex, np.complexfloating)) for each in (x, y))
-    if is_complex and all(isinstance(each, (int, float, complex)) for each in (x, y)) and x:
+    if is_complex and x and not isinstance(x, np.generic) and not isinstance(y, np.generic):
         # Python's own powers overflow where they are numbers, and know nothing of infinite ones.
         return complex(_complex_power(x, y, np.power(np.complex128(x), np.complex128(y))))
     power = x**y
+    if is_complex and not isinstance(power, np.generic):
+        return complex(np.power(np.complex128(x), np.complex128(y)))  # of nan, 0 has no power
     if is_complex:
         return type(power)(_complex_power(x, y, power))
     if type(power) is complex:
@@ -402,9 +404,16 @@ def _rounded(x: Any, *digits: Any) -> Any:
     return float(np.float64(x).round(*digits)) if digits and type(x) is float else round(x, *digits)
 
 
+def _wide_power(x: Any, y: Any) -> tuple[Any, float]:
+    """A complex power in floats that do not overflow on the way, and by how much it enlarges its logarithm's error."""
+    logarithm = np.clongdouble(y) * np.log(np.clongdouble(x))
+    return np.exp(logarithm), 1 + float(abs(logarithm))
+
+
 NAMESPACE: dict[str, Any] = {
     "abs": _absolute,
     "round": _rounded,
+    "wide_power": _wide_power,
     "one_of": _one_of,
     "compared": _compared,
     "min": _extremum("lt"),
