@@ -255,7 +255,7 @@ def _near_wide(found: Any, wide: Any, conditions: Any) -> Any:
     """Where rounding the logarithm explains the distance; what is as near to the type's end may be beyond it."""
     with np.errstate(all="ignore"):
         ends = np.finfo(found.real.dtype)
-        allowed, sizes = _POWER_ULP * conditions * ends.eps, np.abs(wide)
+        allowed, sizes = np.expm1(_POWER_ULP * conditions * ends.eps), np.abs(wide)
         is_near = np.abs(found.astype(np.clongdouble) - wide) <= allowed * np.maximum(sizes, ends.tiny)
         is_beyond = np.isfinite(wide) & ~np.isfinite(found) & (sizes * (1 + allowed) >= ends.max)
         return is_near | is_beyond

@@ -242,7 +242,8 @@ def values() -> tuple[Value, ...]:
         for operation, kinds in _single():
             text = _call(operation, kinds, 0, small=True, plain=True)
             kind = kind_of_expression((), text, 8 if operation.name in _VALUE_DEPENDENT else 1)
-            if kind is not None and not all(map(is_literal, kinds)):
+            # Of a choice that a literal decides, the kind is another one for other literals.
+            if kind is not None and not all(map(is_literal, kinds)) and not _is_decided(operation, kinds):
                 found.setdefault((operation.name, kind), []).append((operation, kinds))
     made = []
     for number, ((_, kind), ways) in enumerate(found.items()):
