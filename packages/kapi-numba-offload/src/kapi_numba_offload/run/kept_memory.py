@@ -40,15 +40,15 @@ class _Lent:
         _keep(self.place, self.whole)
 
 
-class _LentDevice(_Lent, dpctl.memory.MemoryUSMDevice):  # type: ignore[misc]  # dpctl has no types
+class _LentDevice(_Lent, dpctl.memory.MemoryUSMDevice):
     pass
 
 
-class _LentShared(_Lent, dpctl.memory.MemoryUSMShared):  # type: ignore[misc]
+class _LentShared(_Lent, dpctl.memory.MemoryUSMShared):
     pass
 
 
-class _LentHost(_Lent, dpctl.memory.MemoryUSMHost):  # type: ignore[misc]
+class _LentHost(_Lent, dpctl.memory.MemoryUSMHost):
     pass
 
 
