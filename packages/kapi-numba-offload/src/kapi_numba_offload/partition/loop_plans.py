@@ -423,24 +423,41 @@ def _worked_axes(facts: Facts, nodes: Sequence[ast.AST]) -> WorkedAxes:
     of_products = [_rank(facts, operand) for each in products for operand in _operands(facts, each)]
     if None in of_products:
         most = None  # they may be stacks of matrices
-    return WorkedAxes(most, max((each or 0 for each in of_products), default=0), _indexed(facts, nodes))
+    return WorkedAxes(most, max((each or 0 for each in of_products), default=0), _parts(facts, nodes))
 
 
-def _indexed(facts: Facts, nodes: Sequence[ast.AST]) -> dict[str, frozenset[int]]:
-    """For each array that is only named with indices, the axes that have a single index everywhere."""
-    found: dict[str, frozenset[int]] = {}
+def _parts(facts: Facts, nodes: Sequence[ast.AST]) -> dict[str, dict[int, int | str]]:
+    """For each array that is only named with indices, how much of its axes the statements work on."""
+    found: dict[str, dict[int, int | str]] = {}
     inside = set()
+    stored = {each.id for each in nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
     for each in nodes:
         if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name) and _is_usm(facts, each.value):
             axes = each.slice.elts if isinstance(each.slice, ast.Tuple) else [each.slice]
             is_plain = all(isinstance(axis, ast.Slice) or facts.kinds.kind(axis) == SCALAR for axis in axes)
-            single = frozenset(number for number, axis in enumerate(axes) if not isinstance(axis, ast.Slice))
-            found[each.value.id] = found.get(each.value.id, single) & (single if is_plain else frozenset())
+            own = {number: part for number, axis in enumerate(axes) if (part := _part(axis, stored)) is not None}
+            before = found.get(each.value.id, own)
+            found[each.value.id] = {axis: part for axis, part in own.items() if is_plain and before.get(axis) == part}
             inside.add(id(each.value))
         elif isinstance(each, ast.Attribute) and each.attr in ("shape", "dtype", "size", "ndim"):
             inside.add(id(each.value))
     named = {each.id for each in nodes if isinstance(each, ast.Name) and id(each) not in inside}
     return {name: axes for name, axes in found.items() if axes and name not in named}
+
+
+def _part(axis: ast.expr, stored: set[str]) -> int | str | None:
+    """How many elements of an axis an index names: one, or those of a slice such as `i:i + k`; None if that is open."""
+    if not isinstance(axis, ast.Slice):
+        return 1
+    upper = axis.upper
+    if not isinstance(upper, ast.BinOp) or not isinstance(upper.op, ast.Add) or axis.lower is None:
+        return None
+    if ast.unparse(upper.left) != ast.unparse(axis.lower):
+        return None
+    count = upper.right
+    if isinstance(count, ast.Name):
+        return None if count.id in stored else count.id
+    return count.value if isinstance(count, ast.Constant) and type(count.value) is int else None
 
 
 def _axes(facts: Facts, node: ast.expr) -> int | None:

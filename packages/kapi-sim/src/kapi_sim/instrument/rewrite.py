@@ -24,7 +24,14 @@ from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, wi
 from kapi_sim.instrument.floats import may_make_complex, may_make_floats
 from kapi_sim.instrument.rewriter import Rewriter
 from kapi_sim.items.meetings import Converging, Word, is_algorithm, is_meeting
-from kapi_sim.language.attributes import bound_names, called_function, dotted_path, resolve, write_out_attributes
+from kapi_sim.language.attributes import (
+    bound_names,
+    called_function,
+    dotted_path,
+    resolve,
+    write_out_attributes,
+    write_out_lists,
+)
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.outside_values import is_constant_array
 from kapi_sim.language.source import FUTURE_FLAGS, is_source_of, parse_function
@@ -344,7 +351,7 @@ class _Compilation:
                     "import it again, or restart the program"
                 )
                 self._problems.append(KernelProblem("source-changed", code.co_filename, code.co_firstlineno, text))
-            self._trees[id(function)] = None if tree is None else write_out_attributes(tree, function)
+            self._trees[id(function)] = None if tree is None else write_out_lists(write_out_attributes(tree, function))
         return self._trees[id(function)]
 
     def _as_is(self, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import dpnp
 import numpy as np
-from dpnp.dpnp_array import dpnp_array
 
-from kapi_numba_offload.run.usm import host_bytes, is_reachable, like, view_of
+from kapi_numba_offload.run.usm import DpnpArray, as_dpnp_array, host_bytes, is_reachable, like, view_of
 
 __all__ = ["HostCopies", "arrays_among"]
 
@@ -19,7 +17,7 @@ _ALIGNMENT = 64  # of a block's first byte, so that elements are aligned as they
 def arrays_among(values: Iterable[Any]) -> Iterator[Any]:
     """The dpnp arrays among values, those in tuples and lists included."""
     for each in values:
-        if isinstance(each, dpnp_array):
+        if isinstance(each, DpnpArray):
             yield each
         elif isinstance(each, (tuple, list)):
             yield from arrays_among(each)
@@ -103,7 +101,7 @@ class HostCopies:
             if np.may_share_memory(value, block.bytes):
                 address = value.__array_interface__["data"][0] - block.bytes.__array_interface__["data"][0]
                 return view_of(block.owner, block.low + address, value)
-        return dpnp.asarray(value, sycl_queue=self._first.sycl_queue)
+        return as_dpnp_array(value, self._first.sycl_queue)
 
 
 def _sharing(arrays: list[Any]) -> list[list[Any]]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-import dpnp
 import numba
 import numpy as np
 
@@ -20,7 +19,7 @@ from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.loops.host.loop_exits import function_body
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES
-from kapi_numba_offload.run.usm import is_reachable
+from kapi_numba_offload.run.usm import LIBRARY, is_reachable
 
 __all__ = ["HostLoop", "has_aliases"]
 
@@ -165,7 +164,7 @@ def _as_host_has_it(outside: dict[str, Any], named: Iterable[str]) -> dict[str, 
     """Globals with NumPy in the place of dpnp, and its functions in the place of dpnp's: arrays are NumPy's there."""
     for name in named:
         value = outside.get(name)
-        if value is dpnp:
+        if value is LIBRARY:
             outside[name] = np
         elif (own := numpy_name(value)) is not None and function_named(own, on_device=True) is value:
             outside[name] = function_named(own, on_device=False) or value

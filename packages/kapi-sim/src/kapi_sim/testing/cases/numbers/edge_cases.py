@@ -35,6 +35,31 @@ def _truths(kapi: Any) -> Any:
     return truths
 
 
+def _negatives(kapi: Any) -> Any:
+    @kapi.kernel
+    def negatives(item: kapi.Item, a, b, eighth, out):
+        i = item.get_id(0)
+        out[0, i] = -a[i]
+        out[1, i] = abs(a[i])
+        out[2, i] = -a[i] <= b[i]
+        out[3, i] = -a[i] >> 1
+        out[4, i] = a[i] * -eighth
+        out[5, i] = np.float32(-a[i])
+        out[6, i] = np.negative(abs(a[i])) < b[i]
+
+    return negatives
+
+
+def _counts(kapi: Any) -> Any:
+    @kapi.kernel
+    def counts(item: kapi.Item, a, n, right, left):
+        i = item.get_id(0)
+        right[i] = np.right_shift(a[i], n[i])
+        left[i] = np.left_shift(a[i], n[i])
+
+    return counts
+
+
 def _powers(kapi: Any) -> Any:
     @kapi.kernel
     def powers(item: kapi.Item, n, a, out):
@@ -192,7 +217,40 @@ _CHOSEN = [
 
 _ROUNDED = [2.675, -2.675, 0.125, 1.005]
 
+
+def _negatives_case(dtype: str) -> Case:
+    """The least number is its own negative, whatever it is widened to."""
+    ends = np.iinfo(dtype)
+    a = np.array([ends.min, ends.min, ends.min + 1, -1, 0, 1, ends.max, ends.min // 8], dtype)
+    b = np.array([0, ends.min, ends.max, 1, 0, -1, ends.min, ends.max], dtype)
+    eighth = np.dtype(dtype).type(8)
+
+    def expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
+        with np.errstate(all="ignore"):
+            rows = [-a, abs(a), -a <= b, -a >> 1, a * -eighth, (-a).astype(np.float32), -abs(a) < b]
+        return {3: np.array([row.astype(np.float64) for row in rows])}
+
+    return Case(f"edges/negatives-{dtype}", _negatives, ((8,),), lambda: [a, b, eighth, np.ones((7, 8))], expected)
+
+
+def _counts_case(of: str, by: str) -> Case:
+    """A count of 2**32 or more shifts everything out."""
+    a = np.array([3, 2**31 - 1, -5, 7, 2**30, 1, -1, 9, 2**20], np.int64).astype(of)
+    n = np.array([0, 1, 31, 32, 63, 64, 2**32, 2**32 + 1, 2**62], by)
+    zeros = np.zeros(9, np.result_type(of, by))
+    return Case(
+        f"edges/counts-{of}-{by}",
+        _counts,
+        ((9,),),
+        lambda: [a, n, zeros + 1, zeros + 1],
+        lambda given: {2: np.right_shift(a, n), 3: np.left_shift(a, n)},
+    )
+
+
 CASES: tuple[Case, ...] = (
+    *(_negatives_case(dtype) for dtype in ("int8", "int16", "int32")),
+    *(_counts_case(of, by) for of, by in (("uint32", "uint64"), ("uint64", "uint64"), ("int32", "int64"))),
+    _counts_case("int64", "int64"),
     *(
         Case(
             f"edges/bools-as-{name}",
