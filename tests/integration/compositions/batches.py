@@ -410,9 +410,7 @@ def _refusals(message: str, filename: str, statements_of: dict[int, list[int]]) 
                 yield number, found.group(2)
 
 
-def _statements_that_raised(
-    error: BaseException, filename: str, statements_of: dict[int, list[int]]
-) -> Sequence[int]:
+def _statements_that_raised(error: BaseException, filename: str, statements_of: dict[int, list[int]]) -> Sequence[int]:
     """Those of the innermost line of the kernel: a part that several share is computed for all of them."""
     trace = error.__traceback__
     found: Sequence[int] = ()

@@ -2,7 +2,7 @@
 
 The rules are: a float that becomes an integer is held to its range, and nan is 0; functions of `math` and `cmath` give
 infinity or nan beyond their domain, in the type of their strong operands; storing converts as NumPy's assignment does;
-complex numbers are ordered as in NumPy's arrays; powers and logarithms of complex numbers are computed in extended precision.
+complex numbers are ordered as in NumPy's arrays; their powers and logarithms are computed in wider floats.
 """
 
 from __future__ import annotations
@@ -393,6 +393,7 @@ def compiled(source: str) -> Any:
 
 
 _PYTHON: dict[str, Any] = {"wb": bool, "wi": int, "wf": float, "wc": complex}
+
 
 def _absolute(x: Any) -> Any:
     """Python's, but that it is infinite where it overflows, as Python 3.11 may tell of nan as well."""
