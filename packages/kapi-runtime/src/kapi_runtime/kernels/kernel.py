@@ -12,7 +12,6 @@ from kapi_runtime.build.modules import Modules
 from kapi_runtime.kernels.bound import BoundLaunch
 from kapi_runtime.kernels.controls import note_launch, open_reports
 from kapi_runtime.kernels.launchables import DeviceLaunchable
-from kapi_runtime.kernels.pickling import reduced
 from kapi_runtime.launch.arguments import read_arguments
 from kapi_runtime.launch.plans import PlanTable
 from kapi_runtime.launch.preparation import Prepared, compiled, prepare
@@ -30,6 +29,7 @@ from kapi_sim.language.launchable import (
     require_index_space,
     require_kernel,
 )
+from kapi_sim.language.pickling import reduced
 from kapi_sim.log import launches
 
 __all__ = ["Kernel", "call_kernel", "call_kernel_async", "kernel"]
