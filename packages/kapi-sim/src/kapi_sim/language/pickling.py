@@ -16,7 +16,9 @@ from typing import Any
 __all__ = ["reduced"]
 
 
-def reduced(launchable: Any, arguments: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def reduced(
+    launchable: Any, arguments: tuple[Any, ...], dumps: Callable[[Any], bytes] | None = None
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return what `__reduce__` of a kernel or device function returns.
 
     Parameters
@@ -25,20 +27,27 @@ def reduced(launchable: Any, arguments: tuple[Any, ...]) -> tuple[Callable[..., 
         With the function that it was made of as `py_func`.
     arguments : tuple
         Those that make an equal one of its class.
+    dumps : function, optional
+        What pickles them by value: cloudpickle's function if left out, where it is installed.
+
+    Raises
+    ------
+    PicklingError
+        If nothing pickles by value, and the name does not lead to the object.
     """
     module, name = launchable.py_func.__module__, launchable.py_func.__qualname__
     is_found = _found(sys.modules.get(module), name) is launchable
     if module != "__main__" and is_found:
         return _by_name, (module, name)
-    try:  # only where it travels by value, and no package that kapi-sim needs
-        cloudpickle = import_module("cloudpickle")
+    try:  # kapi-sim does not need cloudpickle
+        dumps = dumps or import_module("cloudpickle").dumps
     except ImportError:
         if is_found:  # in a program, which a spawned process has under the same name
             return _by_name, (module, name)
         raise pickle.PicklingError(
             f"{launchable!r} must be a global of its module to be pickled, unless cloudpickle is installed"
         ) from None
-    return _by_value, (type(launchable), cloudpickle.dumps(arguments))
+    return _by_value, (type(launchable), dumps(arguments))
 
 
 def _by_name(module: str, name: str) -> Any:
