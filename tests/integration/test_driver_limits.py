@@ -33,7 +33,7 @@ PRELUDE = textwrap.dedent(
         source = "kernel void k(global float* o, const long n) { const long i = get_global_id(0); %s }" % body
         program = cl.Program(context, source).build()
         result = np.zeros(items, np.float32)
-        buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, result.nbytes)
+        buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=result)
         program.k(queue, (items,), None, buffer, np.int64(64))
         cl.enqueue_copy(queue, result, buffer)
         return result
@@ -230,9 +230,13 @@ STEPS = {
         "float v = 0; if (i % 2 > 0) { long k = 0; while (k < 256) { k += n; v += 1; } }"
         "else { long k = 0; while (k < 256) { k += n; } } o[i] = v;"
     ),
+    # The zero that is added to two numbers makes them differ for all that the compiler knows.
     "value of the turn before, behind its loop": (
-        "float v = 0, w = 8, t = 0; for (long k = 0; k < n / 16; k++) { t = w; w -= 1; }"
-        "for (long k = 0; k < i % 2; k++) v += 1; o[i] = v * (t + w - 5);"
+        "long zero = (i | get_global_id(1) | get_global_id(2)) & ((get_global_size(0) >> 62) * 7046029254386353131);"
+        "float v = 0, w = 1, t, s = as_float(as_int(3.0f) + (int)zero), u = as_float((int)zero);"
+        "if (n > 16) { long k = 0; do { t = w; w -= 1; } while (++k != n / 16); s = w + t; }"
+        "if (i % 4 > 0) { long k = 0; do { v += 1; } while (++k != i % 4); u = v; }"
+        "o[i] = s + u + 5 - i % 4 + i % 2 * 4;"
     ),
     "uncounted loops in two branches": (
         "float v = 0; if (i % 2 > 0) { long k = 0; while (k < 256) { k += n; v += 1; } }"
@@ -324,6 +328,19 @@ def test_kernel_leaves_a_loop_in_its_first_turn(dtype, items):
     kapi.call_kernel(counted, kapi.Range(items), dpnp.asarray(last.astype(dtype)), out)
     turns = np.maximum(last + 1, 1)
     np.testing.assert_array_equal(out.asnumpy(), np.stack([turns, turns * (turns + 1) // 2]))
+
+
+GUARDS = {
+    "guard by a negative number": ("if ((ulong)i < n && i < n - 100) o[i] = 1;", "0"),
+    "guard by a difference": ("if (i >= n) return; if (n - i > 61) o[i] = 1;", "3"),
+}
+
+
+@pytest.mark.parametrize("fault", GUARDS)
+def test_driver_is_asked_for_guards_of_ids(fault, observe):
+    """`kapi_spirv.emission.faults.id_comparisons`; `test_id_comparisons` runs kernels with guards."""
+    body, right = GUARDS[fault]
+    observe(fault, outcome(in_opencl_c(f"print(int(run({body!r}, 40).sum()))"), f"{right}\n"))
 
 
 @pytest.mark.parametrize("items", [1, 16, 40])

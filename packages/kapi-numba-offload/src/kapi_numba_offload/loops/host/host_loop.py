@@ -125,7 +125,7 @@ class HostLoop:
             for name, array in zip(self.given, given, strict=True):
                 if name not in self._only_read:
                     self.moved += copies.copy_back(array)
-        return tuple(copies.on_device(each) for each in result)
+        return tuple(copies.on_device(tuple(result)))
 
     def _call(self, args: Sequence[Any]) -> Any:
         if not self._refused:
