@@ -81,8 +81,8 @@ def calls(module: Any, benchmark: type, method: str) -> list[tuple[Any, tuple[An
     """What a benchmark calls: compiled functions, those that others call left out, and copies of their arguments."""
     import numba
 
-    of_arrays = numba.guvectorize("()->()")(lambda x, y: None)
-    classes: list[Any] = [type(each) for each in (numba.njit(abs), numba.vectorize(abs), of_arrays)]
+    makers = (numba.njit, numba.vectorize, numba.guvectorize("(),()"))
+    classes: list[Any] = [type(make(lambda x, y: None)) for make in makers]
     found: list[tuple[Any, tuple[Any, ...]]] = []
     own = {each: each.__call__ for each in classes}
     depth = 0

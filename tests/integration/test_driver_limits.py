@@ -230,9 +230,13 @@ STEPS = {
         "float v = 0; if (i % 2 > 0) { long k = 0; while (k < 256) { k += n; v += 1; } }"
         "else { long k = 0; while (k < 256) { k += n; } } o[i] = v;"
     ),
+    # The zero that is added to two numbers makes them differ for all that the compiler knows.
     "value of the turn before, behind its loop": (
-        "float v = 0, w = 8, t = 0; for (long k = 0; k < n / 16; k++) { t = w; w -= 1; }"
-        "for (long k = 0; k < i % 2; k++) v += 1; o[i] = v * (t + w - 5);"
+        "long zero = (i | get_global_id(1) | get_global_id(2)) & ((get_global_size(0) >> 62) * 7046029254386353131);"
+        "float v = 0, w = 1, t, s = as_float(as_int(3.0f) + (int)zero), u = as_float((int)zero);"
+        "if (n > 16) { long k = 0; do { t = w; w -= 1; } while (++k != n / 16); s = w + t; }"
+        "if (i % 4 > 0) { long k = 0; do { v += 1; } while (++k != i % 4); u = v; }"
+        "o[i] = s + u + 5 - i % 4 + i % 2 * 4;"
     ),
     "uncounted loops in two branches": (
         "float v = 0; if (i % 2 > 0) { long k = 0; while (k < 256) { k += n; v += 1; } }"

@@ -28,7 +28,7 @@ from compositions.kinds import (
     prelude,
     unify,
 )
-from compositions.operations import OPERATIONS, Operation
+from compositions.operations import OPERATIONS, POWERS, Operation
 from compositions.reference import NAMESPACE
 
 __all__ = ["LEVELS", "Statement", "count", "environments", "statement", "variables_of"]
@@ -71,6 +71,8 @@ class Statement:
         Whether it shows the sign of nan, which is not defined.
     least : float
         As for operations.
+    wide : str
+        What gives a complex result in wider floats, and its condition, in plain Python; "" where that is not needed.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Statement:
     may_turn_zero: bool = False
     reads_sign: bool = False
     least: float = 0.0
+    wide: str = ""
 
     @property
     def text(self) -> str:
@@ -332,6 +335,7 @@ def _stored(
     operation: Operation,
     parts: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
     is_mixed: bool = False,
+    wide: str = "",
 ) -> Statement:
     out = as_strong(kind_of_expression((), plain) or "f8")
     ulp, of_complex = operation.ulp, operation.complex_ulp
@@ -349,6 +353,7 @@ def _stored(
         operation.may_turn_zero,
         operation.reads_sign,
         operation.least,
+        wide,
     )
 
 
@@ -373,8 +378,15 @@ def _of_results(number: int) -> Statement:
     name = f"{operation.name} of " + ", ".join(f"({v.operation.name} of {', '.join(v.operands)})" for v in parts)
     is_mixed = any(value.is_mixed for value in parts) or _is_mixed(operation, (value.kind for value in parts))
     form = operation.plain or operation.form
+    wide = f"wide_power({plain[0]}, {plain[1]})" if operation.name in POWERS else ""
     return _stored(
-        name, operation.form.format(*given), form.format(*plain), operation, (tuple(shared), tuple(inexact)), is_mixed
+        name,
+        operation.form.format(*given),
+        form.format(*plain),
+        operation,
+        (tuple(shared), tuple(inexact)),
+        is_mixed,
+        wide,
     )
 
 

@@ -181,7 +181,8 @@ def loop_plan(facts: Facts, statement: ast.For | ast.While, following: Sequence[
     element = next(_elements(facts, statement), None)
     if element is None or does_whole_arrays(facts, statement):
         return _small(facts, statement, following)
-    array = next((each.id for each in ast.walk(element) if isinstance(each, ast.Name)), "")
+    names = [each for each in ast.walk(element) if isinstance(each, ast.Name)]
+    array = next((each.id for each in names if _is_usm(facts, each)), names[0].id if names else "")
     return _sequential(facts, statement, following, Refusal("sequential-loop", statement.lineno, array))
 
 
@@ -559,8 +560,8 @@ def _elements(facts: Facts, statement: ast.stmt) -> Iterator[ast.expr]:
             yield from _elements(facts, child)
         else:
             for node in ast.walk(child):
-                if isinstance(node, ast.Subscript) and _is_usm(facts, node.value) and facts.kinds.kind(node) == SCALAR:
-                    yield node
+                if _is_element(facts, node):
+                    yield node  # type: ignore[misc]  # an expression, as it is an element
 
 
 def does_whole_arrays(facts: Facts, statement: ast.For | ast.While) -> bool:
@@ -586,10 +587,15 @@ def does_whole_arrays(facts: Facts, statement: ast.For | ast.While) -> bool:
 
 
 def _has_elements(facts: Facts, node: ast.AST) -> bool:
-    return any(
-        isinstance(each, ast.Subscript) and _is_usm(facts, each.value) and facts.kinds.kind(each) == SCALAR
-        for each in ast.walk(node)
-    )
+    return any(_is_element(facts, each) for each in ast.walk(node))
+
+
+def _is_element(facts: Facts, node: ast.AST) -> bool:
+    """Whether a node is an element of a USM array, or a call of a function of the author's that touches elements."""
+    if isinstance(node, ast.Call):
+        found = _called(facts, node) if any(_is_row(facts, each) for each in node.args) else None
+        return found is not None and any(next(_elements(found[0], each), None) is not None for each in found[1])
+    return isinstance(node, ast.Subscript) and _is_usm(facts, node.value) and facts.kinds.kind(node) == SCALAR
 
 
 def _is_indexed_by_elements(facts: Facts, node: ast.AST) -> bool:
@@ -611,20 +617,26 @@ def _is_of_arrays(facts: Facts, statement: ast.stmt) -> bool:
 
 def _is_of_elements(facts: Facts, call: ast.Call) -> bool:
     """Whether a call is of a function of the author's that does nothing with whole arrays or rows itself."""
+    found = _called(facts, call)
+    return found is not None and not any(_is_of_arrays(found[0], each) for each in found[1])
+
+
+def _called(facts: Facts, call: ast.Call) -> tuple[Facts, Sequence[ast.stmt]] | None:
+    """What is known of a function of the author's for a call, and its body; None for other functions."""
     value = facts.names.value(call.func)
     if value is UNKNOWN or numpy_name(value) is not None:
-        return False
+        return None
     given = [facts.kinds.kind(each) for each in (*call.args, *(each.value for each in call.keywords))]
     found = kinds_within(value, call, given, facts.kinds.depth + 1)
     if found is None:
-        return False
+        return None
     definition, kinds = found
     function = getattr(value, "py_func", value)
     inner = Facts(
         function, definition, Names(function, definition), kinds, frozenset(), facts.options,
         numba_types=facts.numba_types,
     )  # fmt: skip
-    return not any(_is_of_arrays(inner, each) for each in definition.body)
+    return inner, definition.body
 
 
 def _has_rows(facts: Facts, node: ast.expr) -> bool:

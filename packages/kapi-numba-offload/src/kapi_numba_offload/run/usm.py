@@ -10,11 +10,11 @@ from math import prod
 from types import ModuleType
 from typing import Any
 
-import dpctl.memory
 import dpnp
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
+from kapi_numba_offload.run.kept_memory import KINDS, memory_for
 from kapi_runtime.launch.overlaps import shares_memory
 from kapi_sim.language.usm_fields import may_share
 from kapi_types import array_fields, is_usm_array
@@ -59,12 +59,7 @@ MEANINGLESS_PARAMETERS = {"subok": (True, False), "like": (None,), "device": (No
 
 _UsmNdarray = dpnp.tensor.usm_ndarray
 _wrap = dpnp_array._create_from_usm_ndarray
-_MEMORY = {
-    "device": dpctl.memory.MemoryUSMDevice,
-    "shared": dpctl.memory.MemoryUSMShared,
-    "host": dpctl.memory.MemoryUSMHost,
-}
-memory_kind = {memory: kind for kind, memory in _MEMORY.items()}
+memory_kind = KINDS
 """The USM kind by the class of an array's memory, which is faster to read than the array's own word for it."""
 
 
@@ -105,16 +100,16 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype[Any], kind: str, queue: Any
         Whose device and context it belongs to.
     """
     # An array without elements has memory, too: SYCL allocates no zero bytes.
-    memory = _MEMORY[kind](max(1, prod(shape)) * dtype.itemsize, queue=queue)
+    memory = memory_for(max(1, prod(shape)) * dtype.itemsize, kind, queue)
     return _wrap(_UsmNdarray(shape, dtype=dtype.str, buffer=memory, array_namespace=dpnp))
 
 
 def allocator(shape: tuple[int, ...], dtype: np.dtype[Any], kind: str) -> Callable[[Any], Any]:
     """`allocate` for one shape, dtype and kind: a function of the queue, for calls that are made often."""
-    memory, size, text = _MEMORY[kind], max(1, prod(shape)) * dtype.itemsize, dtype.str
+    size, text = max(1, prod(shape)) * dtype.itemsize, dtype.str
 
     def make(queue: Any) -> Any:
-        return _wrap(_UsmNdarray(shape, dtype=text, buffer=memory(size, queue=queue), array_namespace=dpnp))
+        return _wrap(_UsmNdarray(shape, dtype=text, buffer=memory_for(size, kind, queue), array_namespace=dpnp))
 
     return make
 

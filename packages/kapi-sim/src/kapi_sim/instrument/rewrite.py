@@ -51,6 +51,7 @@ from kapi_sim.numbers.arithmetic import (
     wrapped_ring,
     wrapped_shift,
 )
+from kapi_sim.numbers.attributes import ATTRIBUTE, CALLED, WHOLE, attribute, called, whole
 from kapi_sim.numbers.complex_order import ORDERED, ordered
 from kapi_sim.numbers.fitting import BESIDE, BESIDE_WIDE, POSITION, beside, beside_wide, position
 from kapi_sim.numbers.mathematics import SUBSTITUTES
@@ -219,6 +220,9 @@ class _Compilation:
             "_kapi_remainder": CellType(remainder),
             "_kapi_power": CellType(power if self._is_checked else wrapped_power),
             "_kapi_shift": CellType(shift if self._is_checked else wrapped_shift),
+            ATTRIBUTE: CellType(attribute),
+            CALLED: CellType(called),
+            WHOLE: CellType(whole),
             BESIDE: CellType(beside),
             BESIDE_WIDE: CellType(beside_wide),
             POSITION: CellType(position),
