@@ -94,7 +94,8 @@ for _function, _emit in {
 @registry.lower(operator.truediv, types.Complex, types.Complex)
 @registry.lower(_in_place(operator.truediv), types.Complex, types.Complex)
 def _quotient(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
-    return _divide(builder, *args, is_python=is_weak(sig.return_type))
+    left, right = args
+    return _divide(builder, left, right, is_python=is_weak(sig.return_type))
 
 
 @registry.lower(operator.pow, types.Complex, types.Complex)
