@@ -91,7 +91,7 @@ class Batch:
         return outcome
 
     def _run_one(self, number: int, each: Statement, outcome: Outcome) -> None:
-        source = "\n".join((*each.lines, f"found = {each.plain or each.result}"))
+        source = "\n".join((*each.plain_lines, f"found = {each.plain or each.result}"))
         lines = [line for line in source.split("\n") if "kapi.PrivateArray" not in line]
         is_private = len(lines) < source.count("\n") + 1
         code = compiled("\n".join(lines))

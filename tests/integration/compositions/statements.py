@@ -63,6 +63,8 @@ class Statement:
         Those of them whose value decides whether the rest can be compared.
     plain : str
         The result as plain Python has it.
+    plain_lines : tuple of str
+        The lines as plain Python has them.
     is_mixed : bool
         Whether a part of it has another type in Python for other values: the simulator, which is Python, differs there.
     may_turn_zero : bool
@@ -90,6 +92,7 @@ class Statement:
     reads_sign: bool = False
     least: float = 0.0
     wide: str = ""
+    plain_lines: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -410,6 +413,7 @@ def _consumed(
         return template
 
     lines = tuple(map(filled, consumer.lines))
+    plain_lines = tuple(line.replace(text, plain) for line in lines)
     result = text if consumer.group or consumer.atomic else filled(consumer.result)
     out = consumer.out
     if consumer.atomic:
@@ -417,7 +421,11 @@ def _consumed(
     elif consumer.group:
         out = as_strong(_of_literal(kind)) if out == "own" else out
     elif out == "own":
-        found = as_strong(_of_literal(kind)) if consumer.name == "private array" else kind_of_expression(lines, result)
+        found = (
+            as_strong(_of_literal(kind))
+            if consumer.name == "private array"
+            else kind_of_expression(plain_lines, result.replace(text, plain))
+        )
         out = as_strong(found or "f8")
     is_own = consumer.name == "value" and value is not None
     ulp, of_complex = (value.operation.ulp, value.operation.complex_ulp) if is_own else (consumer.ulp, consumer.ulp)
@@ -435,7 +443,21 @@ def _consumed(
     stored = result.replace(text, plain)
     least = value.operation.least if value is not None and (is_own or consumer.group) else 0.0
     return Statement(
-        name, lines, result, out, ulp, of_complex, consumer, parts, inexact, stored, is_mixed, turns, False, least
+        name,
+        lines,
+        result,
+        out,
+        ulp,
+        of_complex,
+        consumer,
+        parts,
+        inexact,
+        stored,
+        is_mixed,
+        turns,
+        False,
+        least,
+        plain_lines=plain_lines,
     )
 
 
