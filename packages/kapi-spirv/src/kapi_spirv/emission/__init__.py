@@ -12,6 +12,7 @@ import llvmlite.binding as llvm
 from .aliases import ALIASING, tell_apart
 from .bools import choose_floats, misused_bools
 from .chosen_places import narrow_places
+from .complements import hide_complements
 from .conversions import write_out_conversions
 from .counters import hide_first_zeros
 from .early_reads import read_early
@@ -65,7 +66,9 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
         text = narrow_places(text)
     text = hide_zeros_of_negatives(keep_conditions_in_loops(copy_live_outs(text)))
     text = hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text))))
-    return tell_apart(define_unknowns(text), request["reads_apart"] and ALIASING in request["extensions"]), []
+    return tell_apart(
+        define_unknowns(hide_complements(text)), request["reads_apart"] and ALIASING in request["extensions"]
+    ), []
 
 
 def emit(machine: Any, text: str) -> bytes:
