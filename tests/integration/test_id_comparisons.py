@@ -112,3 +112,16 @@ def test_conditions_of_expressions_of_ids(expression, space):
     day = int(os.environ.get("KAPI_TEST_SEED", "0"))
     for condition in conditions(expression, SPACES[space][2])[day % 5 :: 5]:
         check(space, condition)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8", "uint32"])
+def test_id_of_fewer_bits_is_compared_as_written(dtype):
+    source = (
+        "def kernel(item: kapi.Item, n, seen):\n    i = item.get_id(0)\n"
+        "    if n.dtype.type(i) < n[0]:\n        seen[i] = 7\n"
+    )
+    kernel = kapi.kernel(compiled(source, f"narrow_{dtype}.py", kapi))
+    for number in (0, 3, 100, *(() if dtype.startswith("u") else (-3, -100))):
+        n, seen = np.full(1, number, dtype), dpnp.zeros(40, dtype="int32")
+        kapi.call_kernel(kernel, kapi.Range(40), dpnp.asarray(n), seen)
+        assert seen.asnumpy().tolist() == (7 * (np.arange(40) < number)).tolist()

@@ -155,3 +155,36 @@ def test_arrays_that_share_memory_after_a_loop_share_it_on_the_device(function, 
         np.testing.assert_array_equal(dpnp.asnumpy(other), one)
     identical = [[one is other for other in expected] for one in expected]
     assert small == "0" or [[one is other for other in found] for one in found] == identical
+
+
+@numba.njit
+def at_least(x, low):
+    if x < low:
+        return low
+    return x
+
+
+def kept_number(a, b):
+    least = np.min(a)
+    s = least
+    for i in range(1, b.size):
+        b[i] += b[i - 1]
+        s -= b[i]
+    return least, s
+
+
+def number_of_a_helper(a, b):
+    least = np.min(a)
+    for i in range(1, b.size):
+        b[i] += b[i - 1] + at_least(least, 1.5)
+        least -= b[i]
+    return least, b
+
+
+@pytest.mark.parametrize("function", [kept_number, number_of_a_helper])
+def test_results_of_reductions_are_numbers_in_a_loop(function):
+    a, b = np.arange(1.0, 6.0), np.arange(4.0, 9.0)
+    expected = function(a.copy(), b.copy())
+    found = numba.njit(function)(dpnp.asarray(a), dpnp.asarray(b))
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(dpnp.asnumpy(other), one)

@@ -6,6 +6,7 @@ Weak integers have 64 bits, and what is chosen among several numbers has the typ
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ __all__ = ["BUILTINS", "shared_type"]
 
 
 def _absolute(x: Any) -> Any:
+    if type(x) is complex:
+        return math.hypot(x.real, x.imag)  # Python 3.11 may take nan for an overflow that came before it
     return checked_ring(abs(x))
 
 

@@ -93,6 +93,10 @@ class HostLoop:
             each.target.id for each in ast.walk(loop)
             if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
         }  # fmt: skip
+        # A number that is a 0-d array on the device is a number here, which no augmented assignment changes in place;
+        # parameters are arrays whatever their rank.
+        indexed = {each.value.id for each in subscripts if isinstance(each.value, ast.Name)}
+        self._numbers = set(self.given).difference(names.parameters, indexed)
         called = has_effects(loop, names)
         # An array that is only read need not be copied back; one that is given to a function may be changed by it.
         self._only_read = set() if called or has_aliases(loop) else set(self.given) - stored
@@ -113,7 +117,10 @@ class HostLoop:
         """Run the loop, compiled or by Python, and return all that it leaves: see `loop_exits.function_body`."""
         given = [*captured, *initial]
         copies = HostCopies(arrays_among(given))
-        args = [copies.on_host(each) for each in given]
+        args = [
+            host[()] if name in self._numbers and isinstance(host, np.ndarray) and host.ndim == 0 else host
+            for name, host in zip(self.given, map(copies.on_host, given), strict=True)
+        ]
         self.moved = copies.size
         try:
             if compiled:

@@ -10,7 +10,7 @@ from ..ir.unknowns import DIFFERENT, unknown
 __all__ = ["compare_ids_rightly"]
 
 _ID = re.compile(r"call .*@_Z\d+get_(?:global|local)_idj\(")
-_COMPARED = re.compile(r"^(icmp (?:samesign )?)(\w+) (i32|i64) (\S+), (\S+)$")
+_COMPARED = re.compile(r"^icmp (?:samesign )?(\w+) (i8|i16|i32|i64) (\S+), (\S+)$")
 _BRANCH = re.compile(r"^  br i1 (%\"[^\"]*\"|%[-\w.$]+), ")
 _LOGIC = re.compile(r"^(?:and|or|xor|select|freeze)(?: disjoint)? i1 ")
 _LEAVES_TRACES = re.compile(
@@ -121,7 +121,7 @@ class _Comparisons(Function):
                 compared = _COMPARED.match(made.group(2)) if made and made.group(1) in self._deciding else None
                 if made is None or compared is None:
                     continue
-                word, type_, values = compared.group(2), compared.group(3), [compared.group(4), compared.group(5)]
+                word, type_, *values = compared.groups()
                 of_ids = [self._depends_on_ids(each) for each in values]
                 if not any(of_ids):
                     continue
