@@ -127,7 +127,7 @@ def _chart(path: Path, machine: Mapping[str, Any], rows: Sequence[Row]) -> None:
 
     peers = (("OpenCL C", "#33658a"), ("Numba parallel", "#f6ae2d"), ("dpnp", "#86bbd8"))
     names = [*(row.name.replace("_", " ") for row in rows), "geometric mean"]
-    figure, axes = plt.subplots(figsize=(11, 4.6), layout="constrained")
+    figure, axes = plt.subplots(figsize=(max(11, 0.45 * len(names)), 4.6), layout="constrained")
     for k, (peer, colour) in enumerate(peers):
         speeds = [row.speed("kapi", peer) or math.nan for row in rows]
         speeds.append(_mean(_speeds(rows, "kapi", peer)) or math.nan)

@@ -451,6 +451,35 @@ def owners_stay_alive() -> Any:
     assert keep_alive.in_flight() == 0
 
 
+# -- numbers
+
+
+@check
+def atomic_sums_of_subnormal_numbers() -> Any:
+    """Exact in local memory and in float64; the GPU takes subnormal float32 in global memory for zero, as pages say."""
+
+    @kapi.kernel
+    def add(item: kapi.NdItem, total, value, through_local, tile):  # type: ignore[no-untyped-def]
+        tile[0] = 0
+        kapi.group_barrier(item.get_group())
+        local = kapi.AtomicRef(tile, 0, address_space=kapi.AddressSpace.LOCAL, memory_scope=kapi.MemoryScope.WORK_GROUP)
+        local.fetch_add(value[0])
+        kapi.group_barrier(item.get_group())
+        through_local[0] = tile[0]
+        kapi.AtomicRef(total, 0).fetch_add(value[0])
+
+    found = {}
+    for code in ("float32", "float64"):
+        least = np.finfo(code).smallest_subnormal
+        value, total, through_local = cupy.full(1, 3 * least, code), cupy.zeros(1, code), cupy.zeros(1, code)
+        add[kapi.NdRange((1,), (1,))](total, value, through_local, kapi.LocalAccessor(1, code))
+        assert float(through_local[0]) == 3 * least, code
+        found[code] = float(total[0]) / float(least)
+    assert found["float64"] == 3, found
+    assert found["float32"] == 0, "this GPU keeps subnormal numbers, and the pages say that none does"
+    return found
+
+
 # -- errors
 
 

@@ -45,6 +45,8 @@ def product() -> tuple[Names, Callable[[Names], bool]]:
 def on_device(is_numba: bool, **arrays: np.ndarray[Any, Any]) -> Names:
     """The arrays as those of numba-cuda, or of CuPy."""
     if is_numba:
+        if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks for it, and NumPy 2.5 does without
+            setattr(np, "row_stack", np.vstack)  # noqa: B010
         from numba import cuda
 
         return {name: cuda.to_device(array) for name, array in arrays.items()}

@@ -12,7 +12,6 @@ import os
 import random
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,7 +53,6 @@ def compositions(number: int, count: int) -> tuple[int, list[str]]:
     from compositions import count as number_of
 
     rng, verdict = random.Random(number), Verdict()
-    counts: Counter[str] = Counter()
     with np.errstate(all="ignore"):
         for has_groups in (False, True):
             levels = [level for level in LEVELS if ("group" in level) is has_groups]
@@ -64,8 +62,7 @@ def compositions(number: int, count: int) -> tuple[int, list[str]]:
                 chosen = [statement(level, rng.randrange(number_of(level))) for level in rng.choices(levels, k=size)]
                 verdict.add(compare(chosen))
                 left -= size
-    counts.update(verdict.counts)
-    return counts["statements"] - len(verdict.differences), list(map(str, verdict.differences))
+    return verdict.counts["statements"] - len(verdict.differences), list(map(str, verdict.differences))
 
 
 KINDS: dict[str, Callable[[int, int], tuple[int, list[str]]]] = {"kernels": kernels, "compositions": compositions}

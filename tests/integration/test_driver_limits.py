@@ -33,7 +33,7 @@ PRELUDE = textwrap.dedent(
         source = "kernel void k(global float* o, const long n) { const long i = get_global_id(0); %s }" % body
         program = cl.Program(context, source).build()
         result = np.zeros(items, np.float32)
-        buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, result.nbytes)
+        buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=result)
         program.k(queue, (items,), None, buffer, np.int64(64))
         cl.enqueue_copy(queue, result, buffer)
         return result
@@ -133,7 +133,7 @@ def test_driver_does_group_operations_in_32_bits():
 
 
 def test_driver_is_asked_for_a_loop_that_swaps_variables(observe):
-    """`a, b = b, a + b`: `kapi_spirv.emission.recurrences`."""
+    """`a, b = b, a + b`: `kapi_spirv.emission.faults.recurrences`."""
     swap = "long a = 0, b = 1; for (long k = 0; k < i; k++) { const long t = a + b; a = b; b = t; } o[i] = a;"
     done = in_opencl_c(f"print(run({swap!r}, 10).tolist() == [0, 1, 1, 2, 3, 5, 8, 13, 21, 34])")
     observe("loop that swaps variables", outcome(done, "True\n"))
@@ -175,7 +175,7 @@ print(np.array_equal(result, -values))
 
 
 def test_driver_is_asked_for_negated_floats_at_barriers(observe):
-    """`kapi_spirv.emission.negations`."""
+    """`kapi_spirv.emission.faults.negations`."""
     observe("negated floats at barriers", outcome(in_opencl_c(NEGATED), "True\n"))
 
 
@@ -230,9 +230,13 @@ STEPS = {
         "float v = 0; if (i % 2 > 0) { long k = 0; while (k < 256) { k += n; v += 1; } }"
         "else { long k = 0; while (k < 256) { k += n; } } o[i] = v;"
     ),
+    # The zero that is added to two numbers makes them differ for all that the compiler knows.
     "value of the turn before, behind its loop": (
-        "float v = 0, w = 8, t = 0; for (long k = 0; k < n / 16; k++) { t = w; w -= 1; }"
-        "for (long k = 0; k < i % 2; k++) v += 1; o[i] = v * (t + w - 5);"
+        "long zero = (i | get_global_id(1) | get_global_id(2)) & ((get_global_size(0) >> 62) * 7046029254386353131);"
+        "float v = 0, w = 1, t, s = as_float(as_int(3.0f) + (int)zero), u = as_float((int)zero);"
+        "if (n > 16) { long k = 0; do { t = w; w -= 1; } while (++k != n / 16); s = w + t; }"
+        "if (i % 4 > 0) { long k = 0; do { v += 1; } while (++k != i % 4); u = v; }"
+        "o[i] = s + u + 5 - i % 4 + i % 2 * 4;"
     ),
     "uncounted loops in two branches": (
         "float v = 0; if (i % 2 > 0) { long k = 0; while (k < 256) { k += n; v += 1; } }"
@@ -243,7 +247,7 @@ STEPS = {
 
 @pytest.mark.parametrize("fault", STEPS)
 def test_driver_is_asked_for_conditions_and_ways_in_loops(fault, observe):
-    """`kapi_spirv.emission.unswitching`; in kernels here and in `test_loops_in_branches`."""
+    """`kapi_spirv.emission.faults.unswitching`; in kernels here and in `test_loops_in_branches`."""
     done = in_opencl_c(f"print(run({STEPS[fault]!r}, 16).tolist() == [0, 4] * 8)")
     observe(fault, outcome(done, "True\n"))
 
@@ -280,7 +284,7 @@ def test_kernel_takes_each_work_items_way_in_a_loop_that_cannot_be_counted():
 
 
 def test_driver_is_asked_for_the_sign_of_an_integer_that_was_a_float(observe):
-    """A double through an int, and back: -0.6 is 0 as an int. `kapi_spirv.emission.round_trips`."""
+    """A double through an int, and back: -0.6 is 0 as an int. `kapi_spirv.emission.faults.round_trips`."""
     code = """
 body = "double x = -0.6 * (i + 1 - n / 64); o[i] = 1.0 / (double)(int)x;"
 print(run(body, 1)[0])
@@ -300,7 +304,7 @@ COUNTED = {
 
 @pytest.mark.parametrize("fault", COUNTED)
 def test_driver_is_asked_for_loops_that_end_in_their_first_turn(fault, observe):
-    """`kapi_spirv.emission.counters`."""
+    """`kapi_spirv.emission.faults.counters`."""
     observe(fault, outcome(in_opencl_c(f"print(run({COUNTED[fault]!r}, 1)[0])"), "1.0\n"))
 
 
@@ -326,9 +330,22 @@ def test_kernel_leaves_a_loop_in_its_first_turn(dtype, items):
     np.testing.assert_array_equal(out.asnumpy(), np.stack([turns, turns * (turns + 1) // 2]))
 
 
+GUARDS = {
+    "guard by a negative number": ("if ((ulong)i < n && i < n - 100) o[i] = 1;", "0"),
+    "guard by a difference": ("if (i >= n) return; if (n - i > 61) o[i] = 1;", "3"),
+}
+
+
+@pytest.mark.parametrize("fault", GUARDS)
+def test_driver_is_asked_for_guards_of_ids(fault, observe):
+    """`kapi_spirv.emission.faults.id_comparisons`; `test_id_comparisons` runs kernels with guards."""
+    body, right = GUARDS[fault]
+    observe(fault, outcome(in_opencl_c(f"print(int(run({body!r}, 40).sum()))"), f"{right}\n"))
+
+
 @pytest.mark.parametrize("items", [1, 16, 40])
 def test_driver_is_asked_for_the_sign_of_a_negative(items, observe):
-    """`kapi_spirv.emission.signs`."""
+    """`kapi_spirv.emission.faults.signs`."""
     body = "int x = (int)((n << 25) + (i >> 40)); int y = (int)(0u - (uint)x); o[i] = y >> 31;"
     observe(
         f"sign of a negative, {items} work-items", outcome(in_opencl_c(f"print(run({body!r}, {items})[0])"), "-1.0\n")
@@ -372,7 +389,7 @@ print(np.array_equal(result, ~np.maximum(values[0], values[1, ::-1])))
 
 @pytest.mark.parametrize(("type_", "dtype"), [("int", "int32"), ("ulong", "uint64")])
 def test_driver_is_asked_for_complements_of_maxima(type_, dtype, observe):
-    """`kapi_spirv.emission.complements`."""
+    """`kapi_spirv.emission.faults.complements`."""
     done = in_opencl_c(COMPLEMENTS.replace("DTYPE", dtype).replace("TYPE", type_))
     observe(f"complement of a maximum, {dtype}", outcome(done, "True\n"))
 

@@ -20,7 +20,7 @@ import pytest
 
 from kapi_lowering.emission.client import EmissionError, emit
 from kapi_spirv import SpirvTarget
-from kapi_spirv.emission.validation import forbidden_constructs
+from kapi_spirv.emission.back_end.validation import forbidden_constructs
 
 
 def beside(name: str) -> Any:

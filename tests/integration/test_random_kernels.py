@@ -160,7 +160,8 @@ def test_random_kernels_agree_at_length(pair):
     """A thousand in each of two processes of their own: kernels stay in the driver's memory."""
     first = int(os.environ.get("KAPI_TEST_SEED", "0")) * BLOCKS + 2 * pair
     folders = (Path(__file__).parent, Path(sys.modules["host_target"].__file__).parents[1])
-    variables = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, folders))}
+    path = os.pathsep.join([*map(str, folders), *filter(None, [os.environ.get("PYTHONPATH")])])
+    variables = os.environ | {"PYTHONPATH": path}
 
     def run(block: int) -> Any:
         code = f"import test_random_kernels as tests; tests.run_block({block})"

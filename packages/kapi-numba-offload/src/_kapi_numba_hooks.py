@@ -53,6 +53,7 @@ __all__ = [
     "Patch",
     "StencilFunc",
     "TranslateByteCode",
+    "are_arrays",
     "as_dtype",
     "compile_extra",
     "compile_result",
@@ -206,6 +207,12 @@ def constants_of(dispatcher: Any) -> Iterator[Any]:
     """The objects that are constants of what a function was compiled to, for each list of argument types in turn."""
     for compiled in getattr(dispatcher, "overloads", {}).values():
         yield from getattr(compiled.environment, "consts", ())
+
+
+def are_arrays(function: Any) -> list[bool]:
+    """Which arguments of a `guvectorize` function its signatures declare as arrays; empty if it has none."""
+    signatures = getattr(getattr(function, "gufunc_builder", None), "_sigs", None) or ()
+    return [isinstance(each, types.Array) for each in signatures[0].args] if signatures else []
 
 
 def numbas_vectorized_call(function: Any, *args: Any) -> Any:

@@ -69,6 +69,19 @@ def test_bytes_that_were_moved_are_told(monkeypatch):
     assert "host" in str(found)
 
 
+def test_calls_that_compile_say_so():
+    """Their times have the compilation in them."""
+
+    @numba.njit
+    def f(a):
+        return a + 1
+
+    for has_compiled in (True, False):
+        found = explain(f, dpnp.ones(8))
+        assert found.has_compiled is has_compiled
+        assert ("compilation included" in str(found)) is has_compiled
+
+
 def test_what_is_not_offloaded_is_told():
     @numba.njit
     def f(a):

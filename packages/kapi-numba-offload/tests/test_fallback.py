@@ -179,3 +179,26 @@ def test_stencil_runs_on_the_host(assert_same):
     with pytest.warns(OffloadFallbackWarning, match=r"(?s)`numba.stencil`.*\[host-function\].*stencil at"):
         result = f(dpnp.asarray(a))
     assert_same(result, dpnp.asarray(three_points(a) + 1))
+
+
+@numba.njit
+def spread(a, i):
+    if a[i] > a[i - 1]:
+        a[i] += a[i - 1]
+
+
+def test_loops_whose_helpers_touch_elements_run_on_the_host():
+    """Python would copy each element on its own."""
+
+    @numba.njit
+    def relax(a, steps):
+        for _ in range(steps):
+            for i in range(1, a.shape[0]):
+                spread(a, i)
+
+    expected = np.arange(8.0)
+    relax.py_func(expected, 3)
+    a = dpnp.arange(8.0)
+    with pytest.warns(OffloadFallbackWarning, match=r"variable `a`.*\[sequential-loop\]"):
+        relax(a, 3)
+    np.testing.assert_array_equal(a.asnumpy(), expected)

@@ -16,6 +16,7 @@ from numba import prange
 from numba.experimental import jitclass
 
 from _kapi_numba_hooks import config
+from kapi_numba_offload import offload
 from kapi_sim.errors import KernelAssertionError, KernelCompilationError
 from kapi_sim.testing.reports import raises
 
@@ -218,3 +219,36 @@ def test_error_model_counts_in_loops_on_the_host():
     with pytest.raises(ZeroDivisionError):
         numba.njit(f)(dpnp.asarray([1.0, 0.0]))
     assert numba.njit(error_model="numpy")(f)(dpnp.asarray([1.0, 0.0])).asnumpy().tolist() == [1, np.inf]
+
+
+@pytest.mark.parametrize("signature", ["float64[:](float64[:])", ["float64[:](float64[:])"], (numba.float64[:],)])
+def test_signatures_stand_where_numba_has_them(signature):
+    @offload(signature)
+    def doubled(a):
+        return a * 2
+
+    assert doubled.nopython_signatures
+    assert doubled(np.arange(3.0)).tolist() == [0, 2, 4]
+    assert doubled(dpnp.arange(3.0)).asnumpy().tolist() == [0, 2, 4]
+
+
+def test_offload_takes_the_place_of_njit(monkeypatch):
+    monkeypatch.setattr(numba, "njit", offload)
+
+    @numba.njit
+    def doubled(a):
+        return a * 2
+
+    assert doubled(dpnp.arange(3.0)).asnumpy().tolist() == [0, 2, 4]
+
+
+def test_each_decoration_keeps_its_options(recwarn):
+    def running(a):
+        for i in range(1, a.size):
+            a[i] += a[i - 1]
+
+    strict, lenient = offload(fallback=False)(running), offload(running)
+    lenient(a := dpnp.ones(3))
+    assert a.asnumpy().tolist() == [1, 2, 3]
+    with raises(KernelCompilationError, "offload-falls-back"):
+        strict(dpnp.ones(3))

@@ -152,6 +152,33 @@ def indices(a, e, o):
             o[i] += a[i][j]
 
 
+@numba.njit
+def counted(row):
+    total = 0.0
+    for j in range(1, len(row)):
+        total += row[j]
+    for (j,), x in np.ndenumerate(row):
+        total += x * j
+    return total
+
+
+def all_elements(a, e, o):
+    for i in prange(o.shape[0]):
+        for at in np.ndindex(a.shape):
+            o[i] += a[at] * at[1]
+        for at, x in np.ndenumerate(a):
+            o[i] += x * at[0] - at[1]
+        for (j, k), x in np.ndenumerate(a):
+            if j == k:
+                continue
+            o[i] -= x * j
+        for at, x in np.ndenumerate(a[i]):
+            o[i] += x * at[0] + a[i][at]
+        for x in a.flat:
+            o[i] += x
+        o[i] += counted(a[i])
+
+
 def rows_beside_each_other(a, e, o):
     for i in prange(a.shape[0]):
         a[i, :] = np.minimum(a[i, :], a[i, 0] + a[i, :])
@@ -167,7 +194,7 @@ def products(a, e, o):
 FUNCTIONS = [
     last_of_a_helper, branches_of_a_helper, rows_to_helpers, tuples_of_helpers, helpers_that_store, selected_rows,
     selected_by_name, selected_by_two_names, nested, arrays_of_constant_length, arrays_as_long_as_a_row,
-    several_at_once, indices, rows_beside_each_other, products,
+    several_at_once, indices, all_elements, rows_beside_each_other, products,
 ]  # fmt: skip
 
 

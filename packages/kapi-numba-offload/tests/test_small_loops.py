@@ -204,6 +204,28 @@ def test_axes_with_one_index_do_not_count(launches):
     np.testing.assert_array_equal(found.asnumpy(), a * (a + 1))
 
 
+def test_windows_of_larger_arrays_are_small(launches, monkeypatch):
+    """A slice of so many elements is that long, whatever its array."""
+
+    @numba.njit
+    def smooth(a, b, k):
+        for i in range(a.shape[0] - k):
+            for j in range(a.shape[1] - 2):
+                window = a[i : i + k, j : j + 2].copy()
+                b[i, j, :] = np.sum(window, axis=0) * 0.5
+
+    a = np.arange(900.0).reshape(30, 30)
+    for k, is_small in ((3, True), (28, True), (29, False)):
+        found, expected = dpnp.zeros((30, 30, 4))[..., ::2], np.zeros((30, 30, 2))
+        with monkeypatch.context() as patched:
+            patched.setenv("KAPI_OFFLOAD_SMALL", "57")
+            smooth(dpnp.asarray(a), found, k)
+        text = str(kapi_numba_offload.offload_reports(smooth)[0].text(2))
+        assert ("its arrays are small" in text) is is_small
+        smooth.py_func(a, expected, k)
+        np.testing.assert_allclose(found.asnumpy(), expected)
+
+
 @pytest.mark.parametrize("function", [time_loop, rows, new_arrays, dots, int_types, shifted])
 def test_small_loops_that_take_long_are_compiled_and_leave_the_same(function, launches, monkeypatch, assert_same):
     """By Numba, where the types are the same for it: so from the second call on."""

@@ -44,6 +44,12 @@ def scaled(x, factor, result):
         result[k] = x[k] * factor
 
 
+@numba.guvectorize([(numba.float64[:], numba.intp[:], numba.float64[:])], "(n),()->(n)")
+def shifted(x, by, result):
+    for k in range(len(x)):
+        result[k] = x[(k + by[0]) % len(x)]
+
+
 MATRIX = np.arange(1.0, 13).reshape(3, 4)
 
 CALLS = {
@@ -59,6 +65,8 @@ CALLS = {
     "another of several loops": (several, (np.arange(5, dtype="float32"),)),
     "empty": (lazy, (np.zeros((0, 3)), np.zeros(3))),
     "rows": (inner, (MATRIX, MATRIX[1])),
+    "a number as an array of one": (shifted, (MATRIX, 1)),
+    "an array of numbers": (shifted, (MATRIX, np.arange(3))),
     "one row": (inner, (MATRIX[0], MATRIX[1])),
 }
 

@@ -115,10 +115,11 @@ def test_attributes_of_modules_are_told_apart(folder, compiled, tmp_path, monkey
     assert len(compiled) == 2
 
 
-def test_lines_count_where_messages_name_them(folder, compiled):
-    debug = source().replace("@kapi.kernel", "@kapi.kernel(boundscheck=True)")
-    run(debug)
-    run("\n\n" + debug)
+@pytest.mark.parametrize("option", ["boundscheck", "lineinfo"])
+def test_lines_count_where_messages_or_profilers_name_them(folder, compiled, option):
+    text = source().replace("@kapi.kernel", f"@kapi.kernel({option}=True)")
+    run(text)
+    run("\n\n" + text)
     assert len(compiled) == 2
     run(source())
     run("\n\n" + source())

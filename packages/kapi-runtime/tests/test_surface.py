@@ -82,6 +82,15 @@ def test_diagnosis_imports_no_numba(run_python):
     assert done.stdout.strip() == "[]", done.stderr
 
 
+def test_import_does_without_the_simulator(run_python):
+    done = run_python(
+        "import sys, kapi_runtime\n"
+        "rooms = ('checks', 'instrument', 'kernels', 'launch', 'memory', 'numbers', 'run', 'settings', 'tracing')\n"
+        "print([room for room in rooms if f'kapi_sim.{room}' in sys.modules])"
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
 def test_kernel_side_imports_no_dpnp(run_python):
     done = run_python("import sys, kapi_runtime as k; k.kernel, k.simulation; print('dpnp' in sys.modules)")
     assert done.stdout.strip() == "False", done.stderr

@@ -46,6 +46,34 @@ def much_is_wrong(item: kapi.Item, a, n):
     return helper(3)
 
 
+@kapi.kernel
+def over_lists(item: kapi.Item, a):
+    i = item.get_id(0)
+    total = 0
+    for x, y in [(1, 2), (3, i)]:
+        total += x * y
+    if i in [1, 3] and i not in [2, a.shape[0]]:
+        total += 100
+    a[i] = total
+
+
+def test_list_that_python_makes_a_tuple_is_one():
+    a = np.zeros(4, np.int64)
+    kapi.call_kernel(over_lists, kapi.Range(4), a)
+    assert a.tolist() == [2, 105, 8, 111]
+
+
+@kapi.kernel
+def over_starred_lists(item: kapi.Item, a):
+    for x in [*a]:
+        a[0] = x
+
+
+def test_list_of_starred_values_stays_a_list():
+    with raises(kapi.KernelCompilationError, "list-in-kernel"):
+        kapi.call_kernel(over_starred_lists, kapi.Range(4), np.zeros(4))
+
+
 def test_all_problems_are_told_at_once(line_with):
     with raises(kapi.KernelCompilationError, "list-in-kernel") as caught:
         kapi.call_kernel(much_is_wrong, kapi.Range(1), np.zeros(1), 1)

@@ -69,6 +69,8 @@ def test_item_misused_is_told_in_the_compilers_words(statement, code, checks):
             "call-arguments",
         ),
         ("a[0] = item.get_group().size", "attribute-unknown"),
+        ("a[0] = item.get_sub_group().get_local_linear_id()", "attribute-unknown"),
+        ("a[0] = item.get_sub_group().get_group_linear_range()", "attribute-unknown"),
         ("a[0] = item.get_group()[0]", "indexed-value"),
     ],
 )
@@ -112,6 +114,8 @@ def halved(x):
         ("kapi.AtomicRef(a, 0).fetch_add(1.0, 2)", "call-arguments"),
         ("kapi.AtomicRef(a, 0).add(1.0)", "attribute-unknown"),
         ("a[0] = kapi.AtomicRef(a, 0).value", "attribute-unknown"),
+        ("ref = kapi.AtomicRef(a, 0); ref += 1.0", "operator-operands"),
+        ("ref = kapi.AtomicRef(a, 0); ref -= a[0]", "operator-operands"),
         ("a[0] = kapi.AtomicRef(a, 0).magic", "attribute-unknown"),
         ("p = kapi.PrivateArray(4)", "call-arguments"),
         ("a[0] = math.sqrt()", "call-arguments"),

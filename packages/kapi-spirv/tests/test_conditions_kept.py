@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kapi_spirv.emission.unswitching import keep_conditions_in_loops
+from kapi_spirv.emission.faults.unswitching import keep_conditions_in_loops
 
 LOOP = """define void @f(i1 %parts, i64 %n, ptr %p) {{
 entry:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 import pytest
 
-from kapi_spirv.emission.live_outs import copy_live_outs
-from kapi_spirv.emission.unknowns import define_unknowns
+from kapi_spirv.emission.faults.live_outs import copy_live_outs
+from kapi_spirv.emission.ir.unknowns import define_unknowns
 
 LOOP = """define void @f({type} %start, {type} %other, i64 %n, ptr %p) {{
 entry:

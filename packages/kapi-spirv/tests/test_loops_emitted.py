@@ -7,9 +7,9 @@ import pytest
 
 from kapi_sim.language import KernelOptions
 from kapi_spirv import SpirvTarget, compile_kernel
-from kapi_spirv.emission.aliases import tell_apart
-from kapi_spirv.emission.early_reads import read_early
-from kapi_spirv.emission.narrowing import narrow_counters
+from kapi_spirv.emission.speed.aliases import tell_apart
+from kapi_spirv.emission.speed.early_reads import read_early
+from kapi_spirv.emission.speed.narrowing import narrow_counters
 from kapi_spirv.target import ALIASING
 
 APART = SpirvTarget(extensions=(ALIASING,), reads_apart=True)

@@ -279,10 +279,12 @@ class Batch:
         finally:
             kapi_sim.instrument.rewrite.find_problems = found
         for number in chosen:
-            # What a part raises, the statement raises.
+            # What a part raises, the statement raises where it comes to the part.
             for part in self.statements[number].parts:
                 raised = outcome.raised.get(-1 - self._shared[part], {}) if part in self._shared else {}
                 if raised:
+                    guard = _guard(self.statements[number], part)
+                    raised = {i: name for i, name in raised.items() if guard is None or guard[i]}
                     outcome.raised[number] = outcome.raised.get(number, {}) | raised
         self._collected(outcome, chosen, given)
         return outcome
@@ -312,13 +314,13 @@ class Batch:
                     warnings.simplefilter("ignore")
                     kapi_sim.call_kernel(self._decorated(kapi_sim, function), self._space(kapi_sim), *given.values())
             except Exception as error:
-                number = _statement_that_raised(error, filename, statements_of)
-                number = part[0] if number is None and len(part) == 1 else number
-                if number is None:
+                numbers = part if len(part) == 1 else _statements_that_raised(error, filename, statements_of)
+                if not numbers:
                     pending += [part[: len(part) // 2], part[len(part) // 2 :]]
                     continue
-                outcome.raised[number] = dict.fromkeys(range(ITEMS), type(error).__name__)
-                pending.append([each for each in part if each != number])
+                for number in numbers:
+                    outcome.raised[number] = dict.fromkeys(range(ITEMS), type(error).__name__)
+                pending.append([each for each in part if each not in numbers])
                 continue
             self._collected(outcome, part, given)
         return outcome
@@ -408,11 +410,21 @@ def _refusals(message: str, filename: str, statements_of: dict[int, list[int]]) 
                 yield number, found.group(2)
 
 
-def _statement_that_raised(error: BaseException, filename: str, statements_of: dict[int, list[int]]) -> int | None:
+def _statements_that_raised(error: BaseException, filename: str, statements_of: dict[int, list[int]]) -> Sequence[int]:
+    """Those of the innermost line of the kernel: a part that several share is computed for all of them."""
     trace = error.__traceback__
-    found = None
+    found: Sequence[int] = ()
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == filename:
-            (found,) = statements_of.get(trace.tb_lineno, (found,))
+            found = statements_of.get(trace.tb_lineno, found)
         trace = trace.tb_next
     return found
+
+
+def _guard(each: Statement, part: str) -> list[bool] | None:
+    """For each work-item whether it comes to a part that stands in a branch; None where all of them do."""
+    lines = "\n".join(each.lines).split("\n")
+    if part in each.result or any(part in line for line in lines if not line.startswith(" ")):
+        return None
+    test = next(line for line in lines if line.startswith("if ")).removeprefix("if ").removesuffix(":")
+    return [bool(eval(test, seen)) for seen in environments()]

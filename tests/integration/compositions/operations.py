@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kapi_sim.language.table.intrinsics import rows
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, UNARY
 
-__all__ = ["OPERATIONS", "Operation"]
+__all__ = ["OPERATIONS", "POWERS", "Operation"]
 
 _SYMBOLS = {
     operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/", operator.floordiv: "//",
@@ -68,6 +68,8 @@ class Operation:
 
 
 _POWERS, _COMPLEX, _COMPLEX_POWERS = 16.0, 16.0, 64.0  # an exponent times a logarithm is some hundred
+POWERS = frozenset(("**", "pow", "np.power", "np.float_power"))
+"""Names of operations whose errors grow with the exponent times the logarithm of the base."""
 _UNBOUNDED = {"factorial", "comb", "perm", "power", "float_power", "left_shift", "pow", "lcm"}
 _COMPOSED_ULP = {"power": 16.0, "float_power": 16.0, "logaddexp": 8.0, "logaddexp2": 8.0, "lgamma": 256.0, "log": 8.0}
 _DIFFERENCES = {"logaddexp", "logaddexp2", "lgamma"}

@@ -2,7 +2,7 @@
 
 The rules are: a float that becomes an integer is held to its range, and nan is 0; functions of `math` and `cmath` give
 infinity or nan beyond their domain, in the type of their strong operands; storing converts as NumPy's assignment does;
-complex numbers are ordered as in NumPy's arrays.
+complex numbers are ordered as in NumPy's arrays; their powers and logarithms are computed in wider floats.
 """
 
 from __future__ import annotations
@@ -80,6 +80,8 @@ class _Numpy:
             return _reciprocal
         if name in ("power", "float_power"):
             return lambda x, y: _power(found, x, y)
+        if name == "log1p":
+            return _log1p
         return found
 
 
@@ -94,6 +96,8 @@ def _reciprocal(x: Any) -> Any:
 def _power(function: Any, x: Any, y: Any) -> Any:
     """NumPy's, but that an exponent of a half is one like others, as where each element of an array has its own."""
     power = function(x, y)
+    if isinstance(power, np.complexfloating):
+        return type(power)(_complex_power(x, y, power))
     is_root = not isinstance(power, np.complexfloating) and y == 0.5 and x == -np.inf
     return type(power)(np.inf) if is_root else power
 
@@ -102,17 +106,47 @@ def _real_power(x: Any, y: Any) -> Any:
     """Python's power, but that real numbers have no complex one, and an integer no negative one."""
     if isinstance(x, int) and isinstance(y, int) and y < 0:
         raise ValueError("an integer to a negative power")
+    is_complex = any(isinstance(each, (complex, np.complexfloating)) for each in (x, y))
+    if is_complex and x and not isinstance(x, np.generic) and not isinstance(y, np.generic):
+        # Python's own powers overflow where they are numbers, and know nothing of infinite ones.
+        return complex(_complex_power(x, y, np.power(np.complex128(x), np.complex128(y))))
     power = x**y
-    if type(power) is complex and complex not in (type(x), type(y)):
+    if is_complex and not isinstance(power, np.generic):
+        return complex(np.power(np.complex128(x), np.complex128(y)))  # of nan, 0 has no power
+    if is_complex:
+        return type(power)(_complex_power(x, y, power))
+    if type(power) is complex:
         raise ValueError("a negative float to the power of a fraction is complex")
     return power
+
+
+def _complex_power(x: Any, y: Any, power: Any) -> Any:
+    """A power in extended precision; NumPy's own where it multiplies out, of zero, and of what is not finite."""
+    is_multiplied = y.imag == 0 and abs(y.real) < 100 and y.real == np.floor(y.real)
+    if is_multiplied or not x or not (np.isfinite(x) and np.isfinite(y)):
+        return power
+    return np.power(np.clongdouble(x), np.clongdouble(y))
+
+
+def _log1p(z: Any) -> Any:
+    """NumPy's, but that of complex numbers near 0 or -1 no digit is lost."""
+    found = np.log1p(z)
+    if not isinstance(found, np.complexfloating) or not np.isfinite(z) or z == -1:
+        return found
+    x, y = Fraction(float(z.real)), Fraction(float(z.imag))
+    size = x * (2 + x) + y * y  # of 1 + z, squared, less 1
+    if size > 1:
+        return found
+    real = np.log1p(np.longdouble(float(size))) / 2
+    return type(found)(complex(real, np.arctan2(np.longdouble(z.imag), 1 + np.longdouble(z.real))))
 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
     """NumPy's, but that Python's ints at and beyond an integer's ends are bounds where the result is no integer."""
     x = np.asarray(x)[()]
-    is_whole = np.result_type(x, low, high).kind in "biu"
-    return np.clip(x, low, high) if is_whole else _BOUNDED(x, low, high)
+    dtype = np.result_type(x, low, high)
+    # NumPy takes no bound that the type of x does not hold, though the result's does.
+    return np.clip(x.astype(dtype), low, high) if dtype.kind in "biu" else _BOUNDED(x, low, high)
 
 
 _BOUNDED: np.ufunc = vars(np._core.umath)["clip"]  # type: ignore[attr-defined]  # which has no public name
@@ -159,6 +193,8 @@ def _of_floats(name: str) -> Callable[..., Any]:
         if name == "log" and len(numbers) == 2:
             x, base = (np.log(np.longdouble(number)) for number in numbers)
             return kind(x / base)
+        if name == "pow" and any(map(math.isinf, numbers)):  # whose sign is lost of long exponents
+            return kind(math.pow(*map(float, numbers)))
         if wide is not None:
             return kind(wide(*(np.longdouble(number) for number in numbers)))
         try:
@@ -172,6 +208,8 @@ def _of_floats(name: str) -> Callable[..., Any]:
 def _fused(kind: Any, x: Any, y: Any, z: Any) -> Any:
     """The exact value, rounded once; what is not finite is computed as written."""
     numbers = [float(each) for each in (x, y, z)]
+    if all(map(math.isfinite, numbers[:2])) and not math.isfinite(numbers[2]):
+        return kind(numbers[2])  # a product of numbers is one, however large
     if not all(map(math.isfinite, numbers)):
         return kind(np.float64(numbers[0]) * np.float64(numbers[1]) + np.float64(numbers[2]))
     exact = Fraction(numbers[0]) * Fraction(numbers[1]) + Fraction(numbers[2])
@@ -198,9 +236,8 @@ def _ulp(x: Any) -> Any:
 
 
 def _gamma_beyond(x: float) -> float:
-    if x == 0.0:
-        return math.copysign(math.inf, x)
-    return math.nan if x < 0 and x == math.floor(x) else math.inf
+    is_pole = x < 0 and x == math.floor(x)
+    return math.nan if is_pole else math.copysign(math.inf, x)
 
 
 _BEYOND: dict[str, Callable[..., float]] = {
@@ -357,7 +394,27 @@ def compiled(source: str) -> Any:
 
 _PYTHON: dict[str, Any] = {"wb": bool, "wi": int, "wf": float, "wc": complex}
 
+
+def _absolute(x: Any) -> Any:
+    """Python's, but that it is infinite where it overflows, as Python 3.11 may tell of nan as well."""
+    return math.hypot(x.real, x.imag) if type(x) is complex else abs(x)
+
+
+def _rounded(x: Any, *digits: Any) -> Any:
+    """Python's, but that a float of its own is scaled to be rounded to digits, as NumPy's are."""
+    return float(np.float64(x).round(*digits)) if digits and type(x) is float else round(x, *digits)
+
+
+def _wide_power(x: Any, y: Any) -> tuple[Any, float]:
+    """A complex power in floats that do not overflow on the way, and by how much it enlarges its logarithm's error."""
+    logarithm = np.clongdouble(y) * np.log(np.clongdouble(x))
+    return np.exp(logarithm), 1 + float(abs(logarithm))
+
+
 NAMESPACE: dict[str, Any] = {
+    "abs": _absolute,
+    "round": _rounded,
+    "wide_power": _wide_power,
     "one_of": _one_of,
     "compared": _compared,
     "min": _extremum("lt"),

@@ -10,8 +10,10 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -77,24 +79,19 @@ def _run(first: int, last: int) -> tuple[Counter[str], list[str]]:
     counts: Counter[str] = Counter()
     differences: list[str] = []
     journal = Path(os.environ[JOURNAL]) if os.environ.get(JOURNAL) else None
-    lines = (
-        [json.loads(line) for line in journal.read_text("utf-8").splitlines()] if journal and journal.exists() else []
-    )
-    lines = [line for line in lines if first <= line[0] and line[1] <= last]
+    lines = [line for line in _written(journal) if first <= line[0] and line[1] <= last]
     pending = _left(first, last, lines)
 
     def note(*line: Any) -> None:
         lines.append(line)
         if journal:
+            # Its own end first: the line of a run that was stopped may lack it.
             with journal.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
+                file.write("\n" + json.dumps(line) + "\n")
 
     while pending:
         first, last = pending.pop()
-        done, text = _process(first, last)
-        for end, found, texts in done:
-            note(first, end, found, texts)
-            first = end
+        first, text = _process(first, last, note)
         if first == last:
             continue
         size = min(_size(_level_of(first)[0]), last - first)
@@ -115,6 +112,16 @@ def _run(first: int, last: int) -> tuple[Counter[str], list[str]]:
     return counts, differences
 
 
+def _written(journal: Path | None) -> list[Any]:
+    """The whole lines of a journal: of a run that was stopped, the last one may lack its end."""
+    lines = journal.read_text("utf-8").splitlines(keepends=True) if journal and journal.exists() else []
+    return [json.loads(line) for line in lines if _is_whole(line)]
+
+
+def _is_whole(line: str) -> bool:
+    return line.startswith("[") and line.endswith("]\n")
+
+
 def _left(first: int, last: int, lines: Sequence[Any]) -> list[tuple[int, int]]:
     """What of a range no line is about, the first part last."""
     done = {number for start, end, *_ in lines for number in range(start, end)}
@@ -124,18 +131,27 @@ def _left(first: int, last: int, lines: Sequence[Any]) -> list[tuple[int, int]]:
     return list(zip(starts, ends, strict=True))[::-1]
 
 
-def _process(first: int, last: int) -> tuple[list[tuple[int, dict[str, int], list[str]]], str]:
+def _process(first: int, last: int, note: Callable[..., None]) -> tuple[int, str]:
+    """Compare statements in a process of its own, and note each batch once it is done; returns where it came to."""
     folder = Path(__file__).parent.parent
-    folders = (folder, folder.parents[1] / "packages/kapi-lowering/tests")
+    path = [str(folder), str(folder.parents[1] / "packages/kapi-lowering/tests"), os.environ.get("PYTHONPATH", "")]
     # What was compiled yesterday is compiled again: the compiler is what is tested.
-    path = os.pathsep.join(map(str, folders))
-    variables = os.environ | {"PYTHONPATH": path, "KAPI_CACHE": "0", "PYTHONWARNINGS": "ignore"}
+    variables = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, path)), "KAPI_CACHE": "0", "PYTHONWARNINGS": "ignore"
+    }  # fmt: skip
     command = [sys.executable, "-m", "compositions", str(first), str(last)]
-    try:
-        ran = subprocess.run(
-            command, env=variables, capture_output=True, text=True, check=False, timeout=300 + _SECONDS * (last - first)
-        )
-        out, error = ran.stdout, f"status {ran.returncode}\n{ran.stderr[-2000:]}"
-    except subprocess.TimeoutExpired as late:
-        out, error = (late.stdout or b"").decode(), "it took too long"
-    return [tuple(json.loads(line)) for line in out.splitlines() if line.startswith("[")], error  # type: ignore[misc]
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        child = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=errors, text=True)
+        late = threading.Timer(300 + _SECONDS * (last - first), child.kill)
+        late.start()
+        assert child.stdout is not None
+        with child:
+            for line in child.stdout:
+                if _is_whole(line):
+                    end, found, texts = json.loads(line)
+                    note(first, end, found, texts)
+                    first = end
+        is_late = not late.is_alive()
+        late.cancel()
+        errors.seek(0)
+        return first, "it took too long" if is_late else f"status {child.returncode}\n{errors.read()[-2000:]}"

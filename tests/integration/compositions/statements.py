@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -28,7 +28,7 @@ from compositions.kinds import (
     prelude,
     unify,
 )
-from compositions.operations import OPERATIONS, Operation
+from compositions.operations import OPERATIONS, POWERS, Operation
 from compositions.reference import NAMESPACE
 
 __all__ = ["LEVELS", "Statement", "count", "environments", "statement", "variables_of"]
@@ -71,6 +71,8 @@ class Statement:
         Whether it shows the sign of nan, which is not defined.
     least : float
         As for operations.
+    wide : str
+        What gives a complex result in wider floats, and its condition, in plain Python; "" where that is not needed.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Statement:
     may_turn_zero: bool = False
     reads_sign: bool = False
     least: float = 0.0
+    wide: str = ""
 
     @property
     def text(self) -> str:
@@ -133,7 +136,7 @@ def _operand(kind: str, letter: str, serial: int, small: bool) -> str:
 
 def _call(
     operation: Operation,
-    kinds: Iterable[str],
+    kinds: Sequence[str],
     serial: int,
     letters: str = "xy",
     small: bool = False,
@@ -141,7 +144,8 @@ def _call(
 ) -> str:
     is_small = small or operation.is_small
     letters = (letters + letters[0])[: operation.arity]
-    form = (plain and operation.plain) or operation.form
+    is_plain = plain and not _is_decided(operation, kinds)
+    form = (is_plain and operation.plain) or operation.form
     return form.format(
         *(
             _operand(kind, letter, serial + n, is_small)
@@ -150,9 +154,14 @@ def _call(
     )
 
 
-def _is_mixed(operation: Operation, kinds: Iterable[str]) -> bool:
+def _is_decided(operation: Operation, kinds: Sequence[str]) -> bool:
+    """Whether it begins with a literal that decides it: of such a choice, Python compiles what it takes alone."""
+    return operation.name in ("and", "or") and is_literal(kinds[0])
+
+
+def _is_mixed(operation: Operation, kinds: Sequence[str]) -> bool:
     known = {_of_literal(kind) for kind in kinds}
-    return operation.gives_an_operand and len(known) > 1
+    return operation.gives_an_operand and len(known) > 1 and not _is_decided(operation, kinds)
 
 
 @cache
@@ -233,7 +242,8 @@ def values() -> tuple[Value, ...]:
         for operation, kinds in _single():
             text = _call(operation, kinds, 0, small=True, plain=True)
             kind = kind_of_expression((), text, 8 if operation.name in _VALUE_DEPENDENT else 1)
-            if kind is not None and not all(map(is_literal, kinds)):
+            # Of a choice that a literal decides, the kind is another one for other literals.
+            if kind is not None and not all(map(is_literal, kinds)) and not _is_decided(operation, kinds):
                 found.setdefault((operation.name, kind), []).append((operation, kinds))
     made = []
     for number, ((_, kind), ways) in enumerate(found.items()):
@@ -332,6 +342,7 @@ def _stored(
     operation: Operation,
     parts: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
     is_mixed: bool = False,
+    wide: str = "",
 ) -> Statement:
     out = as_strong(kind_of_expression((), plain) or "f8")
     ulp, of_complex = operation.ulp, operation.complex_ulp
@@ -349,6 +360,7 @@ def _stored(
         operation.may_turn_zero,
         operation.reads_sign,
         operation.least,
+        wide,
     )
 
 
@@ -371,10 +383,17 @@ def _of_results(number: int) -> Statement:
         given.append(texts[0])
         plain.append(texts[1])
     name = f"{operation.name} of " + ", ".join(f"({v.operation.name} of {', '.join(v.operands)})" for v in parts)
-    is_mixed = any(value.is_mixed for value in parts) or _is_mixed(operation, (value.kind for value in parts))
+    is_mixed = any(value.is_mixed for value in parts) or _is_mixed(operation, [value.kind for value in parts])
     form = operation.plain or operation.form
+    wide = f"wide_power({plain[0]}, {plain[1]})" if operation.name in POWERS else ""
     return _stored(
-        name, operation.form.format(*given), form.format(*plain), operation, (tuple(shared), tuple(inexact)), is_mixed
+        name,
+        operation.form.format(*given),
+        form.format(*plain),
+        operation,
+        (tuple(shared), tuple(inexact)),
+        is_mixed,
+        wide,
     )
 
 

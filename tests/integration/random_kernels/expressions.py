@@ -187,7 +187,7 @@ class Expressions:
         """A random number, from a seed and a counter that are weak or strong."""
         seed = self._pick([str(self._number(0, 2**62)), self.weak(), self.value(self._pick(SPREAD), 0)])
         key = f"{seed}, {self.weak()}"
-        stream = self._pick(["", f", stream={self.weak()}", ", stream=i"])
+        stream = self._pick(["", f", stream={self.weak()}", ", stream=i" if self._is_kernel else ", stream=5"])
         if code == "u4":
             return f"kapi.random.philox({key}{stream})[{self._number(0, 3)}]"
         if code == "i8":

@@ -94,7 +94,7 @@ class _Numpy:
         ends = np.iinfo(found)
 
         def convert(value: Any) -> Any:
-            if not isinstance(value, np.floating):
+            if not isinstance(value, (float, np.floating)):
                 return found(value)
             held = 0 if np.isnan(value) else min(max(float(value), float(ends.min)), float(ends.max))
             return found(min(int(held), ends.max))

@@ -9,6 +9,7 @@ from kapi_sim.errors import KapiError, KernelLaunchError
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.language import KernelOptions, NdRange, Range
 from kapi_sim.language.launchable import Launchable, decorate, require_index_space, require_kernel
+from kapi_sim.language.pickling import reduced
 from kapi_sim.language.source import remember_source
 from kapi_sim.launch import execute
 from kapi_sim.shown import shown
@@ -42,6 +43,9 @@ class Kernel(Launchable):
         super().__init__(py_func, options)
         self.instrumented = Instrumented(py_func)
         remember_source(py_func)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced(self, (self.py_func, self.options))
 
     def run(self, index_space: Range | NdRange, args: tuple[Any, ...]) -> None:
         """Run the kernel for each work-item of `index_space`."""

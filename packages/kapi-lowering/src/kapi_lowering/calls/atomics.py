@@ -174,8 +174,9 @@ def _by_compare_exchange(reference: _Reference, name: str, value: ir.Value) -> i
 def _combined(builder: ir.IRBuilder, name: str, old: ir.Value, value: ir.Value) -> ir.Value:
     if name in ("fetch_add", "fetch_sub"):
         return builder.fadd(old, value)
-    is_kept = builder.fcmp_ordered("<=" if name == "fetch_min" else ">=", old, value)
-    return builder.select(is_kept, old, value)
+    # What is not a number is neither larger nor smaller.
+    is_taken = builder.fcmp_ordered("<" if name == "fetch_min" else ">", value, old)
+    return builder.select(is_taken, value, old)
 
 
 for _name in _UPDATES:

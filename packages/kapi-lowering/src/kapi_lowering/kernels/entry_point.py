@@ -177,7 +177,7 @@ def build_entry_point(
     fields = _FieldReader(builder, packed, target.index_bits)
     index_value = context.get_dummy_value()
     if isinstance(args[0], ItemType):
-        extents = [fields.next_index() for _ in range(args[0].ndim)]
+        extents = [fields.next_extent() for _ in range(args[0].ndim)]
         item = context.make_helper(builder, args[0])
         item.range = cgutils.pack_array(builder, extents)
         index_value = item._getvalue()
@@ -322,7 +322,7 @@ class _FieldReader:
         return builder.zext(low, I64)
 
     def next_extent(self) -> ir.Value:
-        """The value of the next field, which is an extent of an array: with an id added to it, it still has 64 bits."""
+        """The value of the next field, an extent of a range or array: with an id added to it, it still has 64 bits."""
         extent = self.next_index()
         if isinstance(extent, ir.LoadInstr):
             extent.set_metadata("range", self._builder.module.add_metadata([I64(0), I64(2**62)]))

@@ -1,4 +1,4 @@
-"""Operators on complex numbers, by NumPy's formulas: products as written, quotients by Smith's method.
+"""Operators on complex numbers, by NumPy's and Python's formulas: products as written, quotients by Smith's method.
 
 References
 ----------
@@ -21,6 +21,7 @@ from kapi_types.kernel_typing.library.complex_functions import complex_power
 from kapi_types.kernel_typing.library.parts import make_complex
 from kapi_types.kernel_typing.rules.conversions import part_of
 from kapi_types.kernel_typing.rules.operators import COMPARISONS, IN_PLACE
+from kapi_types.weak import is_weak
 
 __all__ = ["compare_complex", "registry"]
 
@@ -44,19 +45,26 @@ def _multiply(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) -> ir.Valu
     return join(builder, real, builder.fadd(builder.fmul(a, d), builder.fmul(b, c)))
 
 
-def _divide(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) -> ir.Value:
-    """Scaled by the divisor's larger part; by zero, each part of the dividend is divided by zero."""
+def _divide(builder: ir.IRBuilder, left: ir.Value, right: ir.Value, is_python: bool = False) -> ir.Value:
+    """Scaled by the divisor's larger part; by zero, each part of the dividend is divided by zero.
+
+    Python divides its own numbers where NumPy multiplies by an inverse.
+    """
     (a, b), (c, d) = split(builder, left), split(builder, right)
     size_c, size_d = (call_intrinsic(builder, "fabs", [part]) for part in (c, d))
     is_steep = builder.fcmp_ordered("<", size_c, size_d)
     large, small = builder.select(is_steep, d, c), builder.select(is_steep, c, d)
     first, second = builder.select(is_steep, b, a), builder.select(is_steep, a, b)
     ratio = builder.fdiv(small, large)
-    scale = builder.fdiv(c.type(1.0), builder.fadd(large, builder.fmul(small, ratio)))
-    real = builder.fmul(builder.fadd(first, builder.fmul(second, ratio)), scale)
+    below = builder.fadd(large, builder.fmul(small, ratio))
     turned = builder.fmul(first, ratio)
     difference = builder.select(is_steep, builder.fsub(turned, second), builder.fsub(second, turned))
-    imag = builder.fmul(difference, scale)
+    parts = builder.fadd(first, builder.fmul(second, ratio)), difference
+    if is_python:  # the least numbers have no inverse
+        real, imag = (builder.fdiv(part, below) for part in parts)
+    else:
+        scale = builder.fdiv(c.type(1.0), below)
+        real, imag = (builder.fmul(part, scale) for part in parts)
     zero = c.type(0.0)
     by_zero = builder.and_(builder.fcmp_ordered("==", size_c, zero), builder.fcmp_ordered("==", size_d, zero))
     real = builder.select(by_zero, builder.fdiv(a, size_c), real)
@@ -79,9 +87,15 @@ for _function, _emit in {
     operator.add: _by_parts("fadd"),
     operator.sub: _by_parts("fsub"),
     operator.mul: _multiply,
-    operator.truediv: _divide,
 }.items():
     _register_binary(_function, _emit)
+
+
+@registry.lower(operator.truediv, types.Complex, types.Complex)
+@registry.lower(_in_place(operator.truediv), types.Complex, types.Complex)
+def _quotient(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+    left, right = args
+    return _divide(builder, left, right, is_python=is_weak(sig.return_type))
 
 
 @registry.lower(operator.pow, types.Complex, types.Complex)

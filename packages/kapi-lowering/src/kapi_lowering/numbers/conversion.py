@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from llvmlite import ir
@@ -160,6 +161,22 @@ def _round(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value
     if not isinstance(type_, types.Float):
         return convert(builder, value, type_, weak_int)
     return convert(builder, call_intrinsic(builder, "rint", [value]), type_, weak_int)
+
+
+def _strong(type_: types.Type) -> types.Type:
+    return type_.dtype if isinstance(type_, types.DType) else type_.instance_type
+
+
+def _register_dtypes(function: Any, left: Any, right: Any) -> None:
+    @registry.lower(function, left, right)
+    def compare(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
+        return ir.Constant(ir.IntType(1), int(function(*map(_strong, sig.args))))
+
+
+for _comparison in (operator.eq, operator.ne):
+    for _other in (types.DType, types.NumberClass):
+        _register_dtypes(_comparison, types.DType, _other)
+    _register_dtypes(_comparison, types.NumberClass, types.DType)
 
 
 @registry.lower_getattr(types.DType, "type")

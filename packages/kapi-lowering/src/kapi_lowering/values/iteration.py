@@ -24,6 +24,13 @@ def _range(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value
     return struct._getvalue()
 
 
+for _name in ("start", "stop", "step"):
+
+    @registry.lower_getattr(RangeType, _name)
+    def _end(context: Any, builder: ir.IRBuilder, type_: Any, value: ir.Value, name: str = _name) -> ir.Value:
+        return getattr(context.make_helper(builder, type_, value), name)
+
+
 def is_counted(builder: ir.IRBuilder, step: ir.Value) -> ir.Value:
     """Whether the turns of a loop of this step are counted: where it is a number, and not 1, 0 or -1.
 

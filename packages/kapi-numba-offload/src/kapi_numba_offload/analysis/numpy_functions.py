@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-import dpnp
 import numpy as np
 
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.operations import ELEMENTWISE, operator_operands
+from kapi_numba_offload.run.usm import LIBRARY
 
 __all__ = [
     "CREATION",
@@ -65,14 +65,14 @@ def _public(module: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 def _numpy_names() -> dict[Any, str]:
     """NumPy's and dpnp's functions by identity, with the name that NumPy's documentation uses first."""
     found: dict[Any, str] = {}
-    for module in (dpnp, np):
+    for module in (LIBRARY, np):
         for name, function in _public(module):
             found.setdefault(function, name)
         for submodule in _SUBMODULES:
             for name, function in _public(getattr(module, submodule), f"{submodule}."):
                 found.setdefault(function, name)
     for name in (*ELEMENTWISE, *REDUCTIONS, *(each for each in CREATION if "." not in each)):
-        for module in (dpnp, np):
+        for module in (LIBRARY, np):
             if hasattr(module, name):
                 found[getattr(module, name)] = name
     return found
@@ -91,7 +91,7 @@ def numpy_name(function: Any) -> str | None:
 
 def function_named(name: str, *, on_device: bool) -> Any:
     """Dpnp's or NumPy's function of a name such as `sum` or `linalg.norm`; None if it has none."""
-    found: Any = dpnp if on_device else np
+    found: Any = LIBRARY if on_device else np
     for part in name.split("."):
         found = getattr(found, part, None)
     return found

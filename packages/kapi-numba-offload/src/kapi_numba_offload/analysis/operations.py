@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import dpnp
 import numpy as np
 
+from kapi_numba_offload.run.usm import LIBRARY
 from kapi_sim.language.table.intrinsics import rows
 
 __all__ = ["ELEMENTWISE", "IN_PLACE", "OPERATORS", "Elementwise", "operator_operands"]
@@ -80,7 +80,7 @@ def _gives_truth(function: Any) -> bool:
 ELEMENTWISE = {
     row.name: Elementwise(row.name, len(row.parameters), _gives_truth(getattr(np, row.name)), _APPLIED.get(row.name))
     for row in rows("numpy")
-    if row.name not in _NOT_ELEMENTWISE and hasattr(dpnp, row.name)
+    if row.name not in _NOT_ELEMENTWISE and hasattr(LIBRARY, row.name)
 }
 """The operations by NumPy's names for them: those that kernels and dpnp both have."""
 

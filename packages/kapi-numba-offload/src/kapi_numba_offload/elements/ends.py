@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from dpnp.dpnp_array import dpnp_array
 
 import kapi_runtime
 from kapi_numba_offload.elements.expression import Node, leaves_of
@@ -22,6 +21,7 @@ from kapi_numba_offload.elements.reductions import Combination
 from kapi_numba_offload.elements.shares import POSITION_LINES
 from kapi_numba_offload.elements.spelling import Operand, cast
 from kapi_numba_offload.elements.statements import Place, Statement
+from kapi_numba_offload.run.usm import DpnpArray
 
 __all__ = ["Along", "Elements", "along_axes", "extents_of", "stored", "whole"]
 
@@ -61,7 +61,7 @@ class Elements:
         """The statements for leaves, with the values that their nodes have for samples of one element."""
         return cls(
             statements,
-            [isinstance(leaf, dpnp_array) for leaf in leaves],
+            [isinstance(leaf, DpnpArray) for leaf in leaves],
             [Operand(f"x{number}", dtype_of(leaf)) for number, leaf in enumerate(leaves)],
             {node: dtype_of(value) for node, value in values.items()},
             fastmath,

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import dpnp
 import numpy as np
 
 from _kapi_numba_hooks import as_dtype, from_dtype, ufunc_find_matching_loop
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
-from kapi_numba_offload.run.usm import is_dpnp_array
+from kapi_numba_offload.run.usm import LIBRARY, is_dpnp_array
 
 __all__ = [
     "Apply",
@@ -73,7 +72,7 @@ def apply(name: str, operands: Sequence[Any]) -> Any:
     row = ELEMENTWISE[name]
     if row.apply is not None:
         return row.apply(*operands)
-    module = dpnp if any(map(is_dpnp_array, operands)) else np
+    module = LIBRARY if any(map(is_dpnp_array, operands)) else np
     return getattr(module, name)(*operands)
 
 

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from dpnp.dpnp_array import dpnp_array
 
 from kapi_numba_offload.elements.expression import Apply, Cast, Leaf, Node, Ref
 from kapi_numba_offload.elements.statements import Statement
-from kapi_numba_offload.run.usm import allocate
+from kapi_numba_offload.run.usm import DpnpArray, allocate
 
 __all__ = ["Unfused", "absolute", "dtype_of", "indexing_of", "sample_of", "statement_shapes"]
 
@@ -28,7 +27,7 @@ def sample_of(array: Any) -> Any:
 
 def dtype_of(value: Any) -> np.dtype[Any] | None:
     """The dtype of an array or NumPy number; None for Python's own numbers."""
-    return value.dtype if isinstance(value, (dpnp_array, np.generic)) else None
+    return value.dtype if isinstance(value, (DpnpArray, np.generic)) else None
 
 
 def statement_shapes(statements: Sequence[Statement], leaves: Sequence[Any]) -> list[tuple[int, ...]]:
@@ -44,7 +43,7 @@ def statement_shapes(statements: Sequence[Statement], leaves: Sequence[Any]) -> 
     def shape_of(node: Node) -> tuple[int, ...]:
         if isinstance(node, Leaf):
             leaf = leaves[node.index]
-            return leaf.shape if isinstance(leaf, dpnp_array) else ()
+            return leaf.shape if isinstance(leaf, DpnpArray) else ()
         if isinstance(node, Ref):
             return shapes[node.statement]
         if isinstance(node, Cast):
@@ -58,7 +57,7 @@ def statement_shapes(statements: Sequence[Statement], leaves: Sequence[Any]) -> 
             shape = shape_of(statement.node)
             if statement.target is not None:
                 target = leaves[statement.target]
-                if not isinstance(target, dpnp_array):
+                if not isinstance(target, DpnpArray):
                     raise Unfused("it stores to what is no dpnp array")
                 if np.broadcast_shapes(shape, target.shape) != target.shape:
                     raise ValueError

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
+from numba import njit
 
-from kapi_numba_offload.run.options import OffloadOptions, set_options
+from kapi_numba_offload.run.options import OffloadOptions, with_options
 
 __all__ = ["dpjit", "offload"]
 
 
 def offload(
-    function: Callable[..., Any] | None = None,
+    function: Any = None,
     /,
-    *,
+    *args: Any,
     fallback: bool | None = None,
     diagnostics: int | None = None,
     fastmath: bool = False,
@@ -25,8 +25,11 @@ def offload(
 
     Parameters
     ----------
-    function : function
-        A plain Python function. Left out, a decorator is returned.
+    function : function, or a signature, or a list of them
+        A plain Python function. Left out, or with signatures in its place as `numba.njit` takes them, a decorator is
+        returned.
+    *args
+        What `numba.njit` takes by position after that: the types of local variables.
     fallback : bool, optional
         Whether what cannot be a kernel may run on the host, with an `OffloadFallbackWarning`; else it is an error. By
         default the environment decides, and where it does not, it may.
@@ -59,12 +62,13 @@ def offload(
     array([1., 3., 5.])
     """
     options = OffloadOptions(fallback, diagnostics, fastmath)
+    signatures = () if function is None or callable(function) else (function,)
 
     def decorate(function: Callable[..., Any]) -> Any:
-        set_options(function, options)
-        return numba.njit(**{"parallel": True, "fastmath": fastmath, **njit_options})(function)
+        own = with_options(function, options)
+        return njit(*signatures, *args, **{"parallel": True, "fastmath": fastmath, **njit_options})(own)
 
-    return decorate if function is None else decorate(function)
+    return decorate(function) if callable(function) else decorate
 
 
 dpjit = offload

@@ -26,12 +26,15 @@ class Explanation:
         The time of the call.
     parts : tuple of ExplainedPart
         Its parts that ran, in order of their lines.
+    has_compiled : bool
+        Whether the function was compiled for these types in the call, which the times have in them.
     """
 
     function: str
     result: Any
     seconds: float
     parts: tuple[ExplainedPart, ...]
+    has_compiled: bool = False
 
     @property
     def moved(self) -> int:
@@ -41,7 +44,8 @@ class Explanation:
     def __str__(self) -> str:
         if not self.parts:
             return f"{self.function}: {self.seconds:.6f} s, nothing of it was offloaded: Numba or Python ran it"
-        lines = [f"{self.function}: {self.seconds:.6f} s, {self.moved} bytes moved"]
+        compiled = ", compilation included: call it again for the time of later calls" if self.has_compiled else ""
+        lines = [f"{self.function}: {self.seconds:.6f} s, {self.moved} bytes moved{compiled}"]
         for each in self.parts:
             runs = "" if each.runs == 1 else f", {each.runs} times"
             lines.append(f"  line {each.line}: {each.where}, {each.seconds:.6f} s{runs}, {each.moved} bytes moved")
@@ -49,7 +53,8 @@ class Explanation:
             if each.reason:
                 lines += [f"    {line}" for line in each.reason.splitlines()]
         rest = self.seconds - sum(each.seconds for each in self.parts)
-        lines.append(f"  the rest, in Python: {max(0.0, rest):.6f} s")
+        compiler = ", and compilation" if self.has_compiled else ""
+        lines.append(f"  the rest, Python and methods of arrays{compiler}: {max(0.0, rest):.6f} s")
         return "\n".join(lines)
 
 
@@ -81,9 +86,11 @@ def explain(function: Any, /, *args: Any, **keywords: Any) -> Explanation:
     >>> [(part.where, part.runs) for part in explain(scaled, dpnp.ones(3)).parts]
     [('kernel', 1)]
     """
+    known = len(getattr(function, "overloads", ()))
     with timing() as times:
         start = time.perf_counter()
         result = function(*args, **keywords)
         seconds = time.perf_counter() - start
     name = getattr(function, "__name__", repr(function))
-    return Explanation(name, result, seconds, tuple(explained_parts(function, times)))
+    has_compiled = len(getattr(function, "overloads", ())) > known
+    return Explanation(name, result, seconds, tuple(explained_parts(function, times)), has_compiled)

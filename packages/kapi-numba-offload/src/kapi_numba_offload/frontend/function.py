@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
-from dpnp.dpnp_array import dpnp_array
-
 from _kapi_numba_hooks import types
 from kapi_numba_offload.analysis.control_flow import own_nodes
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
@@ -25,7 +23,7 @@ from kapi_numba_offload.run.diagnostics import report_of
 from kapi_numba_offload.run.first_runs import first_run
 from kapi_numba_offload.run.options import OffloadOptions, options_of
 from kapi_numba_offload.run.placement import mixed_error
-from kapi_numba_offload.run.usm import as_dpnp, like
+from kapi_numba_offload.run.usm import DpnpArray, as_dpnp, like
 from kapi_runtime.launch.host_arrays import place_of_host_arrays
 from kapi_sim.errors import KernelCompilationError
 from kapi_types import UsmArrayType, is_usm_array
@@ -103,7 +101,7 @@ class OffloadedFunction:
     def __call__(self, *args: Any) -> Any:
         """Run the function."""
         for position in self._usm_positions:
-            if type(args[position]) is not dpnp_array:
+            if type(args[position]) is not DpnpArray:
                 return self._call_as_dpnp(args)
         return self._run(args)
 

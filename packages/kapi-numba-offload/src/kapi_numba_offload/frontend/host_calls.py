@@ -13,9 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import dpnp
 import numpy as np
-from dpnp.dpnp_array import dpnp_array
 
 from _kapi_numba_hooks import (
     NumbaError,
@@ -32,7 +30,7 @@ from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.diagnostics import remember
 from kapi_numba_offload.run.options import options_of
 from kapi_numba_offload.run.reasons import Refusal, fall_back
-from kapi_numba_offload.run.usm import like
+from kapi_numba_offload.run.usm import DpnpArray, as_dpnp_array, like
 from kapi_runtime.launch.host_arrays import on_device_context, place_of_host_arrays
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_sim.forks import free_in_children
@@ -113,7 +111,7 @@ class _HostCall:
 
     def __call__(self, queue: Any, args: Sequence[Any]) -> Any:
         arrays = {id(each): each for each in _host_arrays(args)}
-        copies = {key: dpnp.asarray(each, sycl_queue=queue) for key, each in arrays.items()}
+        copies = {key: as_dpnp_array(each, queue) for key, each in arrays.items()}
         result = self._function(*(_replaced(each, copies) for each in args))
         moved = sum(each.nbytes for each in arrays.values())
         for key, each in arrays.items():
@@ -195,7 +193,7 @@ def _on_host(value: Any, back: dict[int, Any], type_: types.Type | None) -> Any:
         return tuple(_on_host(each, back, own) for each, own in zip(value, inner, strict=True))
     if id(value) in back:
         return back[id(value)]
-    if isinstance(value, dpnp_array):
+    if isinstance(value, DpnpArray):
         array = value.asnumpy()
         if isinstance(type_, types.Array):
             return array.astype(str(type_.dtype), copy=False)

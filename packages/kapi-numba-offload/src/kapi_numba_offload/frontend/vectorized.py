@@ -13,14 +13,13 @@ from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import dpnp
 import numba
 import numpy as np
 
-from _kapi_numba_hooks import numbas_vectorized_call
+from _kapi_numba_hooks import are_arrays, numbas_vectorized_call
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.run.placement import mixed_error, one_queue
-from kapi_numba_offload.run.usm import is_dpnp_array
+from kapi_numba_offload.run.usm import LIBRARY, as_dpnp_array, is_dpnp_array
 from kapi_sim.errors import KernelCompilationError
 
 __all__ = ["call_vectorized"]
@@ -70,13 +69,18 @@ def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]
     shape = np.broadcast_shapes(*(_outer(each, core) for each, core in zip(values[:inputs], cores, strict=False)))
     lengths = _lengths(values, cores)
     for core, dtype in zip(cores[len(values) :], results[len(values) - inputs :], strict=True):
-        values.append(dpnp.empty((*shape, *(lengths[axis] for axis in core)), dtype=dtype, sycl_queue=queue))
-    spread = [_spread(each, core, shape, number >= inputs, any(cores)) for number, (each, core) in
-              enumerate(zip(values, cores, strict=True))]  # fmt: skip
+        values.append(LIBRARY.empty((*shape, *(lengths[axis] for axis in core)), dtype=dtype, sycl_queue=queue))
+    declared = are_arrays(function)
+    ones = [any(cores) and not core and (number >= inputs or (number < len(declared) and declared[number]))
+            for number, core in enumerate(cores)]  # fmt: skip
+    values = [as_dpnp_array(each, queue) if is_one and not is_dpnp_array(each) else each
+              for each, is_one in zip(values, ones, strict=True)]  # fmt: skip
+    spread = [_spread(each, core, shape, is_result=number >= inputs, is_one=ones[number])
+              for number, (each, core) in enumerate(zip(values, cores, strict=True))]  # fmt: skip
     if shape == ():
         shape = (1,)
         spread = [each[np.newaxis] if is_dpnp_array(each) else each for each in spread]
-    _loop(function, len(shape), tuple(map(is_dpnp_array, spread)), inputs, cores)(*spread)
+    _loop(function, len(shape), tuple(map(is_dpnp_array, spread)), inputs, tuple(ones), any(cores))(*spread)
     made = values[inputs:]
     return made[0] if len(made) == 1 else tuple(made)
 
@@ -84,7 +88,7 @@ def call_vectorized(function: Any, args: Sequence[Any], keywords: dict[str, Any]
 def _refuse(place: Place, value: Any) -> Any:
     if isinstance(value, np.ndarray):
         raise mixed_error(place, "another argument", "this one")
-    return dpnp.asarray(value)
+    return LIBRARY.asarray(value)
 
 
 def _cores(function: Any) -> tuple[int, list[list[str]]]:
@@ -162,8 +166,8 @@ def _results(
     return [made.dtype]
 
 
-def _spread(value: Any, core: Sequence[str], shape: tuple[int, ...], is_result: bool, is_general: bool) -> Any:
-    """An argument with all outer axes; numbers as they are."""
+def _spread(value: Any, core: Sequence[str], shape: tuple[int, ...], *, is_result: bool, is_one: bool) -> Any:
+    """An argument with all outer axes; numbers as they are. With `is_one`, elements are arrays of one element."""
     if not is_dpnp_array(value):
         return value
     own = value.shape[value.ndim - len(core) :] if core else ()
@@ -172,23 +176,22 @@ def _spread(value: Any, core: Sequence[str], shape: tuple[int, ...], is_result: 
     elif is_result:
         raise ValueError(f"result must have shape {(*shape, *own)}, got {value.shape}")
     else:
-        made = dpnp.broadcast_to(value, (*shape, *own))
-    # A result without core axes is an array of one element for the function.
-    return made[..., np.newaxis] if is_result and is_general and not core else made
+        made = LIBRARY.broadcast_to(value, (*shape, *own))
+    return made[..., np.newaxis] if is_one else made
 
 
-def _loop(function: Any, rank: int, arrays: tuple[bool, ...], inputs: int, cores: Sequence[Sequence[str]]) -> Any:
+def _loop(
+    function: Any, rank: int, arrays: tuple[bool, ...], inputs: int, ones: tuple[bool, ...], is_general: bool
+) -> Any:
     """The function as an `njit` function over arrays of `rank` outer axes."""
     known = _loops.setdefault(function, {})
-    key = rank, arrays
+    key = rank, arrays, ones
     if key not in known:
-        is_general = any(cores)
         index = ", ".join(f"i{axis}" for axis in range(rank))
         names = [f"x{number}" for number in range(len(arrays))]
         given = [
-            name if not is_array else f"{name}[{index}, :]" if is_general and number >= inputs and not core
-            else f"{name}[{index}]"
-            for number, (name, is_array, core) in enumerate(zip(names, arrays, cores, strict=True))
+            name if not is_array else f"{name}[{index}, :]" if is_one else f"{name}[{index}]"
+            for name, is_array, is_one in zip(names, arrays, ones, strict=True)
         ]  # fmt: skip
         lines = [f"def {function.__name__}({', '.join(names)}):"]
         lines += [f"{' ' * 4 * (axis + 1)}for i{axis} in prange({names[-1]}.shape[{axis}]):" for axis in range(rank)]

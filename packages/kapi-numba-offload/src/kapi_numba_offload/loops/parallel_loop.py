@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from dpnp.dpnp_array import dpnp_array
 
 import kapi_runtime
 from _kapi_numba_hooks import as_dtype
@@ -27,7 +26,7 @@ from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import allocate, is_same_view, may_overlap
+from kapi_numba_offload.run.usm import DpnpArray, allocate, is_same_view, may_overlap
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.forks import free_in_children
 from kapi_types import is_weak, typeof_argument
@@ -120,7 +119,7 @@ class ParallelLoop:
         initial = [_element(each) for each in initial]
         if self._numba_types:
             captured, initial = strong_numbers(captured), strong_numbers(initial)
-        arrays = [each for each in captured if isinstance(each, dpnp_array)]
+        arrays = [each for each in captured if isinstance(each, DpnpArray)]
         if arrays:
             queue = one_queue(self.place, self.syntax.captured, captured)
         if not arrays and (not self.syntax.reductions or any(isinstance(each, np.ndarray) for each in captured)):
@@ -174,7 +173,7 @@ class ParallelLoop:
 
     def _array_reduction(self, initial: Sequence[Any]) -> Refusal | None:
         for name, value in zip(self.syntax.reductions, initial, strict=True):
-            if isinstance(value, (dpnp_array, np.ndarray)):
+            if isinstance(value, (DpnpArray, np.ndarray)):
                 return Refusal("array-reduction", self.place.line, name)
         return None
 
@@ -208,7 +207,7 @@ class ParallelLoop:
         for text in self._lengths:
             name, _, rest = text.partition(".shape[")
             value, axis = values.get(name), rest.rstrip("]")
-            if rest and axis.isdigit() and isinstance(value, dpnp_array) and int(axis) < value.ndim:
+            if rest and axis.isdigit() and isinstance(value, DpnpArray) and int(axis) < value.ndim:
                 found[text] = value.shape[int(axis)]
             elif not rest and isinstance(value, (int, np.integer)) and not isinstance(value, bool):
                 found[text] = int(value)
@@ -216,7 +215,7 @@ class ParallelLoop:
 
     def _make(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> _Made | Refusal:
         names = self.syntax.captured
-        arrays = {name: each for name, each in zip(names, captured, strict=True) if isinstance(each, dpnp_array)}
+        arrays = {name: each for name, each in zip(names, captured, strict=True) if isinstance(each, DpnpArray)}
         lower = {
             axis.variable: low
             for number, axis in enumerate(self.syntax.axes)
@@ -287,11 +286,11 @@ def _results(found: Sequence[Any], weak: Sequence[bool]) -> Any:
 
 def _element(value: Any) -> Any:
     """A 0-d array that a loop takes for a number, as a number."""
-    return value.asnumpy()[()] if isinstance(value, dpnp_array) and value.ndim == 0 else value
+    return value.asnumpy()[()] if isinstance(value, DpnpArray) and value.ndim == 0 else value
 
 
 def _key(value: Any) -> Any:
-    if isinstance(value, dpnp_array):
+    if isinstance(value, DpnpArray):
         return value.dtype, tuple([length == 1 for length in value.shape])
     if isinstance(value, tuple):
         return tuple(map(_key, value))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import dpnp
 import numba
 import numpy as np
 
@@ -17,7 +16,7 @@ from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error, not_on_device_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import is_dpnp_array
+from kapi_numba_offload.run.usm import as_dpnp_array, is_dpnp_array
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 
 __all__ = ["Constant", "Conversion", "Creation", "HelperCall", "NumpyCall", "OverloadedCall", "element"]
@@ -262,7 +261,7 @@ class Constant:
         if elements != self._elements:
             self._elements, self._copies = elements, {}
         if queue not in self._copies:
-            self._copies[queue] = dpnp.asarray(self._value, sycl_queue=queue)
+            self._copies[queue] = as_dpnp_array(self._value, queue)
         return self._copies[queue]
 
 
@@ -314,5 +313,5 @@ def _on_host(value: Any) -> Any:
 
 def _back(value: Any, queue: Any, kind: str) -> Any:
     if isinstance(value, np.ndarray):
-        return dpnp.asarray(value, sycl_queue=queue, usm_type=kind)
+        return as_dpnp_array(value, queue, kind)
     return tuple(_back(each, queue, kind) for each in value) if isinstance(value, (tuple, list)) else value

@@ -16,7 +16,7 @@ __all__ = ["with_kept_views"]
 _BLOCKS = ("body", "orelse", "finalbody")
 
 
-@dataclass
+@dataclass(eq=False)
 class _Loop:
     """A loop around a statement: the names that it changes, and the variables for what it keeps, as they begin."""
 

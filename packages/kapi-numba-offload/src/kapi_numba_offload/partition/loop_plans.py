@@ -181,7 +181,8 @@ def loop_plan(facts: Facts, statement: ast.For | ast.While, following: Sequence[
     element = next(_elements(facts, statement), None)
     if element is None or does_whole_arrays(facts, statement):
         return _small(facts, statement, following)
-    array = next((each.id for each in ast.walk(element) if isinstance(each, ast.Name)), "")
+    names = [each for each in ast.walk(element) if isinstance(each, ast.Name)]
+    array = next((each.id for each in names if _is_usm(facts, each)), names[0].id if names else "")
     return _sequential(facts, statement, following, Refusal("sequential-loop", statement.lineno, array))
 
 
@@ -423,24 +424,41 @@ def _worked_axes(facts: Facts, nodes: Sequence[ast.AST]) -> WorkedAxes:
     of_products = [_rank(facts, operand) for each in products for operand in _operands(facts, each)]
     if None in of_products:
         most = None  # they may be stacks of matrices
-    return WorkedAxes(most, max((each or 0 for each in of_products), default=0), _indexed(facts, nodes))
+    return WorkedAxes(most, max((each or 0 for each in of_products), default=0), _parts(facts, nodes))
 
 
-def _indexed(facts: Facts, nodes: Sequence[ast.AST]) -> dict[str, frozenset[int]]:
-    """For each array that is only named with indices, the axes that have a single index everywhere."""
-    found: dict[str, frozenset[int]] = {}
+def _parts(facts: Facts, nodes: Sequence[ast.AST]) -> dict[str, dict[int, int | str]]:
+    """For each array that is only named with indices, how much of its axes the statements work on."""
+    found: dict[str, dict[int, int | str]] = {}
     inside = set()
+    stored = {each.id for each in nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
     for each in nodes:
         if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name) and _is_usm(facts, each.value):
             axes = each.slice.elts if isinstance(each.slice, ast.Tuple) else [each.slice]
             is_plain = all(isinstance(axis, ast.Slice) or facts.kinds.kind(axis) == SCALAR for axis in axes)
-            single = frozenset(number for number, axis in enumerate(axes) if not isinstance(axis, ast.Slice))
-            found[each.value.id] = found.get(each.value.id, single) & (single if is_plain else frozenset())
+            own = {number: part for number, axis in enumerate(axes) if (part := _part(axis, stored)) is not None}
+            before = found.get(each.value.id, own)
+            found[each.value.id] = {axis: part for axis, part in own.items() if is_plain and before.get(axis) == part}
             inside.add(id(each.value))
         elif isinstance(each, ast.Attribute) and each.attr in ("shape", "dtype", "size", "ndim"):
             inside.add(id(each.value))
     named = {each.id for each in nodes if isinstance(each, ast.Name) and id(each) not in inside}
     return {name: axes for name, axes in found.items() if axes and name not in named}
+
+
+def _part(axis: ast.expr, stored: set[str]) -> int | str | None:
+    """How many elements of an axis an index names: one, or those of a slice such as `i:i + k`; None if that is open."""
+    if not isinstance(axis, ast.Slice):
+        return 1
+    upper = axis.upper
+    if not isinstance(upper, ast.BinOp) or not isinstance(upper.op, ast.Add) or axis.lower is None:
+        return None
+    if ast.unparse(upper.left) != ast.unparse(axis.lower):
+        return None
+    count = upper.right
+    if isinstance(count, ast.Name):
+        return None if count.id in stored else count.id
+    return count.value if isinstance(count, ast.Constant) and type(count.value) is int else None
 
 
 def _axes(facts: Facts, node: ast.expr) -> int | None:
@@ -542,8 +560,8 @@ def _elements(facts: Facts, statement: ast.stmt) -> Iterator[ast.expr]:
             yield from _elements(facts, child)
         else:
             for node in ast.walk(child):
-                if isinstance(node, ast.Subscript) and _is_usm(facts, node.value) and facts.kinds.kind(node) == SCALAR:
-                    yield node
+                if _is_element(facts, node):
+                    yield node  # type: ignore[misc]  # an expression, as it is an element
 
 
 def does_whole_arrays(facts: Facts, statement: ast.For | ast.While) -> bool:
@@ -569,10 +587,15 @@ def does_whole_arrays(facts: Facts, statement: ast.For | ast.While) -> bool:
 
 
 def _has_elements(facts: Facts, node: ast.AST) -> bool:
-    return any(
-        isinstance(each, ast.Subscript) and _is_usm(facts, each.value) and facts.kinds.kind(each) == SCALAR
-        for each in ast.walk(node)
-    )
+    return any(_is_element(facts, each) for each in ast.walk(node))
+
+
+def _is_element(facts: Facts, node: ast.AST) -> bool:
+    """Whether a node is an element of a USM array, or a call of a function of the author's that touches elements."""
+    if isinstance(node, ast.Call):
+        found = _called(facts, node) if any(_is_row(facts, each) for each in node.args) else None
+        return found is not None and any(next(_elements(found[0], each), None) is not None for each in found[1])
+    return isinstance(node, ast.Subscript) and _is_usm(facts, node.value) and facts.kinds.kind(node) == SCALAR
 
 
 def _is_indexed_by_elements(facts: Facts, node: ast.AST) -> bool:
@@ -594,20 +617,26 @@ def _is_of_arrays(facts: Facts, statement: ast.stmt) -> bool:
 
 def _is_of_elements(facts: Facts, call: ast.Call) -> bool:
     """Whether a call is of a function of the author's that does nothing with whole arrays or rows itself."""
+    found = _called(facts, call)
+    return found is not None and not any(_is_of_arrays(found[0], each) for each in found[1])
+
+
+def _called(facts: Facts, call: ast.Call) -> tuple[Facts, Sequence[ast.stmt]] | None:
+    """What is known of a function of the author's for a call, and its body; None for other functions."""
     value = facts.names.value(call.func)
     if value is UNKNOWN or numpy_name(value) is not None:
-        return False
+        return None
     given = [facts.kinds.kind(each) for each in (*call.args, *(each.value for each in call.keywords))]
     found = kinds_within(value, call, given, facts.kinds.depth + 1)
     if found is None:
-        return False
+        return None
     definition, kinds = found
     function = getattr(value, "py_func", value)
     inner = Facts(
         function, definition, Names(function, definition), kinds, frozenset(), facts.options,
         numba_types=facts.numba_types,
     )  # fmt: skip
-    return not any(_is_of_arrays(inner, each) for each in definition.body)
+    return inner, definition.body
 
 
 def _has_rows(facts: Facts, node: ast.expr) -> bool:

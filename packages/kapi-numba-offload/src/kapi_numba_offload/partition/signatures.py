@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kapi_numba_offload.analysis.numpy_functions import function_named
+from kapi_numba_offload.run.usm import MEANINGLESS_PARAMETERS, PARAMETER_NAMES, REQUIRED_PARAMETERS
 
 __all__ = ["as_dpnp_takes_it"]
 
@@ -30,11 +31,6 @@ _POSITIONAL = {
     "where": "condition x y",
     "zeros": "shape dtype order",
 }
-_OTHER_NAMES = {"a_min": "min", "a_max": "max", "v": "values"}
-_REQUIRED_BY_DPNP = {"linspace": {"num": 50}}
-"""Parameters that have a default in NumPy and none in dpnp."""
-_ALWAYS_DEFAULT = {"subok": (True, False), "like": (None,), "device": (None, "cpu"), "out": (None,)}
-"""Values of parameters that mean nothing to dpnp."""
 
 
 def as_dpnp_takes_it(
@@ -58,7 +54,7 @@ def as_dpnp_takes_it(
     if len(args) > len(numpys):
         return args, dict(keywords)  # more than are known; dpnp says what it thinks of them
     same = sum(1 for _ in _same(numpys, dpnps, words))
-    missing = _REQUIRED_BY_DPNP.get(name, {})
+    missing = REQUIRED_PARAMETERS.get(name, {})
     if len(args) <= same and not keywords and not missing:
         return args, {}
     given = dict(keywords)
@@ -74,9 +70,9 @@ def as_dpnp_takes_it(
         first.append(given.pop(own))
     made = {}
     for own, value in given.items():
-        if own in _ALWAYS_DEFAULT and any(value is each for each in _ALWAYS_DEFAULT[own]):
+        if any(value is each for each in MEANINGLESS_PARAMETERS.get(own, ())):
             continue
-        made[own if own in words or own not in _OTHER_NAMES else _OTHER_NAMES[own]] = value
+        made[own if own in words else PARAMETER_NAMES.get(own, own)] = value
     for own, value in missing.items():
         if own not in made and numpys.index(own) >= len(first):
             made[own] = value

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from dpnp.dpnp_array import dpnp_array
 
 import kapi_runtime
 from kapi_numba_offload.analysis.operations import IN_PLACE
@@ -37,7 +36,7 @@ from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import allocate, allocator, flat_view, is_same_view, may_overlap
+from kapi_numba_offload.run.usm import DpnpArray, allocate, allocator, flat_view, is_same_view, may_overlap
 from kapi_sim.errors import KapiError
 from kapi_sim.forks import free_in_children
 
@@ -175,7 +174,7 @@ class FusedRegion:
         ready, queue, given = self._found(leaves)
         is_same = all(one is other for one, other in zip(leaves, given, strict=True))
         if is_same and queue is not None and (isinstance(ready, str) or not self.varying):
-            numbers = tuple((number, type(each)) for number, each in enumerate(leaves) if type(each) is not dpnp_array)
+            numbers = tuple((number, type(each)) for number, each in enumerate(leaves) if type(each) is not DpnpArray)
             kept[:] = [_Kept(numbers, ready, queue, tuple([] for _ in self.statements))]
         return self._run(ready, queue, given)
 
@@ -237,7 +236,7 @@ class FusedRegion:
         queue = None
         is_mixed = has_host = False
         for leaf, contiguous in zip(leaves, self._contiguous, strict=True):
-            if type(leaf) is dpnp_array:
+            if type(leaf) is DpnpArray:
                 inner = leaf._array_obj
                 own = inner.sycl_queue
                 if queue is None:
@@ -262,8 +261,8 @@ class FusedRegion:
         """The leaves, with copies of single elements that statements may store to: they are read before that."""
         made = list(leaves)
         for position, each in enumerate(leaves):
-            if isinstance(each, dpnp_array) and each.ndim == 0 and position not in self._stores:
-                stored_to = [leaves[target] for target in self._stores if isinstance(leaves[target], dpnp_array)]
+            if isinstance(each, DpnpArray) and each.ndim == 0 and position not in self._stores:
+                stored_to = [leaves[target] for target in self._stores if isinstance(leaves[target], DpnpArray)]
                 if any(may_overlap(each, other) for other in stored_to):
                     made[position] = each.copy()
         return tuple(made)
@@ -277,10 +276,10 @@ class FusedRegion:
         found: dict[int, int] = {}
         for target in self._stores:
             array = leaves[target]
-            if target in found or not isinstance(array, dpnp_array):
+            if target in found or not isinstance(array, DpnpArray):
                 continue
             for position, other in enumerate(leaves):
-                if position == target or position in found or not isinstance(other, dpnp_array):
+                if position == target or position in found or not isinstance(other, DpnpArray):
                     continue
                 if is_same_view(array, other):
                     found[position] = target
@@ -357,7 +356,7 @@ class FusedRegion:
 
     def _specialise(self, leaves: Sequence[Any], queue: Any, aliases: dict[int, int]) -> _Launch:
         shapes = statement_shapes(self.statements, leaves)
-        samples = [sample_of(leaf) if isinstance(leaf, dpnp_array) else leaf for leaf in leaves]
+        samples = [sample_of(leaf) if isinstance(leaf, DpnpArray) else leaf for leaf in leaves]
         values: dict[Node, Any] = {}
         results: list[Any] = []
         operation = apply_as_numba if self._numba_types else apply
@@ -376,7 +375,7 @@ class FusedRegion:
             # What dpnp refuses it refuses with its own words when the statement is run by dpnp.
             raise Unfused(str(error)) from error
         whole = [shapes[position] for position, each in enumerate(self.statements) if _is_stored(each)]
-        if len(set(whole)) != 1 or not all(isinstance(each, dpnp_array) for each in results):
+        if len(set(whole)) != 1 or not all(isinstance(each, DpnpArray) for each in results):
             raise Unfused("its results have different shapes")
         shape = whole[0]
         outputs = tuple(
@@ -386,7 +385,7 @@ class FusedRegion:
             for statement, result in zip(self.statements, results, strict=True)
             if _is_stored(statement)
         )
-        arrays = [leaf for leaf in leaves if isinstance(leaf, dpnp_array)]
+        arrays = [leaf for leaf in leaves if isinstance(leaf, DpnpArray)]
         if any(not leaves[target].get_array().flags.writable for target in self._stores):
             raise Unfused("an array that it stores to is read-only")
         if any(0 in leaves[target].get_array().strides and leaves[target].size > 1 for target in self._stores):
@@ -394,13 +393,13 @@ class FusedRegion:
         dense = all(each.ndim == 0 or (each.shape == shape and each.flags.c_contiguous) for each in arrays)
         if dense and len(shape) > 1:
             flat = frozenset(
-                position for position, leaf in enumerate(leaves) if isinstance(leaf, dpnp_array) and leaf.ndim
+                position for position, leaf in enumerate(leaves) if isinstance(leaf, DpnpArray) and leaf.ndim
             )
             grid: tuple[int, ...] = (int(np.prod(shape, dtype=np.int64)),)
         else:
             flat, grid = frozenset(), shape
         indexings: list[Indexing] = [
-            None if not isinstance(leaf, dpnp_array) else (0,) if position in flat else indexing_of(leaf.shape, shape)
+            None if not isinstance(leaf, DpnpArray) else (0,) if position in flat else indexing_of(leaf.shape, shape)
             for position, leaf in enumerate(leaves)
         ]
         kernel = self._kernel(leaves, indexings, values, results, len(grid), aliases)
@@ -437,7 +436,7 @@ class FusedRegion:
         made = [_made(each, one, leaves, queue) for each in ready.outputs]
         args = [*made, *leaves]
         if ready.flat:
-            args = [flat_view(each) if isinstance(each, dpnp_array) and each.ndim else each for each in args]
+            args = [flat_view(each) if isinstance(each, DpnpArray) and each.ndim else each for each in args]
         empty = kapi_runtime.Range(*(0 for _ in ready.space))
         try:
             kapi_runtime.call_kernel_async(ready.kernel, empty, (), *args, *ready.scalars)
@@ -453,9 +452,9 @@ def _as_stored(value: Any, target: Any) -> Any:
     Unfused
         If the value's type is of another kind than the target's.
     """
-    dtype = value.dtype if isinstance(value, (dpnp_array, np.generic)) else np.result_type(value)
+    dtype = value.dtype if isinstance(value, (DpnpArray, np.generic)) else np.result_type(value)
     is_fit = dtype == target.dtype or np.can_cast(dtype, target.dtype, "same_kind")
-    if isinstance(value, dpnp_array):
+    if isinstance(value, DpnpArray):
         return value
     if not is_fit:
         raise Unfused("it stores a number of another kind")

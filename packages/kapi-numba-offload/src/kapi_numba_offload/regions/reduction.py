@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import dpnp
 import numpy as np
-from dpnp.dpnp_array import dpnp_array
 
 import kapi_runtime
 from kapi_numba_offload.elements.ends import Along, Elements, along_axes, extents_of, whole
@@ -21,7 +19,7 @@ from kapi_numba_offload.regions.fused import FusedRegion
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import allocate, flat_view
+from kapi_numba_offload.run.usm import LIBRARY, DpnpArray, allocate, flat_view
 from kapi_sim.errors import KapiError
 
 __all__ = ["Reduction"]
@@ -72,7 +70,7 @@ class _Layout:
         """Launch the kernels: the result, and shape, dtype and kind of all that was allocated."""
         operands = list(leaves)
         if self.is_flat:
-            operands = [flat_view(each) if isinstance(each, dpnp_array) and each.ndim > 1 else each for each in leaves]
+            operands = [flat_view(each) if isinstance(each, DpnpArray) and each.ndim > 1 else each for each in leaves]
         result = allocate(self.result, self.dtype, self.kind, queue)
         made: list[tuple[Any, ...]] = [(self.result, self.dtype, self.kind)]
         target = result
@@ -82,7 +80,7 @@ class _Layout:
         submit(self.first, self.spaces[0], [target, self.identity, *operands, *self.before])
         if self.second is not None:
             submit(self.second, self.spaces[1], [result, target, self.identity, *self.after])
-        return (result if self.result == self.shape else dpnp.reshape(result, self.shape)), made
+        return (result if self.result == self.shape else LIBRARY.reshape(result, self.shape)), made
 
 
 class Reduction:
@@ -126,15 +124,15 @@ class Reduction:
             self._ready[key] = ready
         if isinstance(ready, str):
             self.latest = ready
-            return getattr(dpnp, self.name)(self.region(*leaves), **self._words)
+            return getattr(LIBRARY, self.name)(self.region(*leaves), **self._words)
         result, made = ready.run(leaves, queue, launch)
         self.latest = KernelLaunch(ready.first, ready.spaces[0], queue, made)
         return result
 
     def _prepare(self, leaves: Sequence[Any], queue: Any) -> _Layout | str:
-        arrays = [each for each in leaves if isinstance(each, dpnp_array)]
+        arrays = [each for each in leaves if isinstance(each, DpnpArray)]
         values: dict[Node, Any] = {}
-        samples = [sample_of(each) if isinstance(each, dpnp_array) else each for each in leaves]
+        samples = [sample_of(each) if isinstance(each, DpnpArray) else each for each in leaves]
         try:
             shape = np.broadcast_shapes(*(each.shape for each in arrays))
             if 0 in shape:
@@ -142,10 +140,10 @@ class Reduction:
             expression = evaluate(self.statements[0].node, samples, (), values)
             elements = Elements.of(self.statements, leaves, values, self.region.fastmath)
             if self._axis is not None:
-                answer = getattr(dpnp, self.name)(expression, axis=self._axis, keepdims=True)
+                answer = getattr(LIBRARY, self.name)(expression, axis=self._axis, keepdims=True)
                 ready = self._along(elements, leaves, shape, answer, queue)
             elif all(each.flags.c_contiguous and each.shape in ((), shape) for each in arrays) and shape:
-                answer = getattr(dpnp, self.name)(expression)
+                answer = getattr(LIBRARY, self.name)(expression)
                 ready = self._whole(elements, leaves, int(np.prod(shape, dtype=np.int64)), answer, queue)
             else:
                 return "its operands are not contiguous arrays of one shape"
@@ -157,7 +155,7 @@ class Reduction:
 
     def _whole(self, elements: Elements, leaves: Sequence[Any], count: int, answer: Any, queue: Any) -> _Layout:
         combination, dtype = FUSED_REDUCTIONS[self.name], answer.dtype
-        ranks = [each.ndim if isinstance(each, dpnp_array) else 0 for each in leaves]
+        ranks = [each.ndim if isinstance(each, DpnpArray) else 0 for each in leaves]
         first, second = whole(elements, ranks, combination, dtype, is_mean=self.name == "mean")
         shares = shares_of(count, queue)
         return _Layout(
@@ -174,7 +172,7 @@ class Reduction:
         along = Along(shape, axes, 1)
         kept = int(np.prod(along.kept, dtype=np.int64))
         along = Along(shape, axes, pieces_of(kept, along.count, queue.sycl_device, along.is_along_last))
-        indexings = [indexing_of(leaf.shape, shape) if isinstance(leaf, dpnp_array) else None for leaf in leaves]
+        indexings = [indexing_of(leaf.shape, shape) if isinstance(leaf, DpnpArray) else None for leaf in leaves]
         first, second = along_axes(elements, indexings, along, combination, dtype, is_mean=self.name == "mean")
         whole_shape = tuple(1 if axis in axes else length for axis, length in enumerate(shape))
         return _Layout(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
+from types import FunctionType
 from typing import Any
 
 from _kapi_numba_hooks import config
 from kapi_sim.language import FAST_MATH_FLAGS
 
-__all__ = ["OffloadOptions", "options_of", "set_options"]
+__all__ = ["OffloadOptions", "options_of", "with_options"]
 
 _ATTRIBUTE = "__kapi_offload_options__"
 _LEVELS = range(5)
@@ -111,12 +112,30 @@ class OffloadOptions:
         return 0
 
 
-def set_options(function: Callable[..., Any], options: OffloadOptions) -> None:
-    """Keep options with a function."""
-    setattr(function, _ATTRIBUTE, options)
+def with_options(function: Callable[..., Any], options: OffloadOptions) -> Callable[..., Any]:
+    """Keep options with a function, and return it: a copy of it where it has other options already."""
+    if isinstance(function, FunctionType):
+        if getattr(function, _ATTRIBUTE, options) != options:
+            function = _copy_of(function)
+        setattr(function, _ATTRIBUTE, options)
+    return function
 
 
 def options_of(function: Callable[..., Any]) -> OffloadOptions:
     """The options of a function; those of plain `numba.njit` if it was given none."""
     found = getattr(function, _ATTRIBUTE, None)
     return found if isinstance(found, OffloadOptions) else OffloadOptions()
+
+
+def _copy_of(function: FunctionType) -> FunctionType:
+    copy = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__, copy.__qualname__, copy.__doc__ = (
+        function.__kwdefaults__,
+        function.__qualname__,
+        function.__doc__,
+    )
+    copy.__module__, copy.__annotations__ = function.__module__, function.__annotations__
+    copy.__dict__.update(function.__dict__)
+    return copy

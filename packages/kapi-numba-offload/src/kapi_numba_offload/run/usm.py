@@ -1,25 +1,35 @@
-"""Arrays in hand: their memory, and new ones as cheap as they can be had."""
+"""The array library, dpnp: its functions, its arrays in hand, and new ones as cheap as they can be had.
+
+No other module imports it: the others have its arrays, its functions by name, and how it differs from NumPy, from here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import prod
+from types import ModuleType
 from typing import Any
 
-import dpctl.memory
 import dpnp
 import numpy as np
 from dpnp.dpnp_array import dpnp_array
 
+from kapi_numba_offload.run.kept_memory import KINDS, memory_for
 from kapi_runtime.launch.overlaps import shares_memory
 from kapi_sim.language.usm_fields import may_share
 from kapi_types import array_fields, is_usm_array
 
 __all__ = [
+    "LIBRARY",
+    "MEANINGLESS_PARAMETERS",
+    "PARAMETER_NAMES",
+    "REQUIRED_PARAMETERS",
+    "DpnpArray",
     "allocate",
     "allocator",
     "as_bytes",
     "as_dpnp",
+    "as_dpnp_array",
     "flat_view",
     "has_host_memory",
     "host_bytes",
@@ -32,20 +42,45 @@ __all__ = [
     "view_of",
 ]
 
+LIBRARY: ModuleType = dpnp
+"""The module with the library's functions, by NumPy's names for them."""
+
+DpnpArray = dpnp_array
+"""The class of its arrays."""
+
+PARAMETER_NAMES = {"a_min": "min", "a_max": "max", "v": "values"}
+"""Its names of parameters, by NumPy's, where they differ."""
+
+REQUIRED_PARAMETERS: dict[str, dict[str, Any]] = {"linspace": {"num": 50}}
+"""By the names of functions, parameters that have a default in NumPy alone, with that."""
+
+MEANINGLESS_PARAMETERS = {"subok": (True, False), "like": (None,), "device": (None, "cpu"), "out": (None,)}
+"""Values of parameters that it need not be told."""
+
 _UsmNdarray = dpnp.tensor.usm_ndarray
 _wrap = dpnp_array._create_from_usm_ndarray
-_MEMORY = {
-    "device": dpctl.memory.MemoryUSMDevice,
-    "shared": dpctl.memory.MemoryUSMShared,
-    "host": dpctl.memory.MemoryUSMHost,
-}
-memory_kind = {memory: kind for kind, memory in _MEMORY.items()}
+memory_kind = KINDS
 """The USM kind by the class of an array's memory, which is faster to read than the array's own word for it."""
 
 
 def is_dpnp_array(value: object) -> bool:
     """Whether `value` is one of dpnp's arrays."""
     return isinstance(value, dpnp_array)
+
+
+def as_dpnp_array(value: Any, queue: Any, kind: str = "device") -> Any:
+    """A copy of a NumPy array or number as a dpnp array.
+
+    Parameters
+    ----------
+    value : numpy.ndarray or number
+        What is copied.
+    queue : dpctl.SyclQueue
+        Where to.
+    kind : {"device", "shared", "host"}
+        USM kind of the memory.
+    """
+    return dpnp.asarray(value, sycl_queue=queue, usm_type=kind)
 
 
 def allocate(shape: tuple[int, ...], dtype: np.dtype[Any], kind: str, queue: Any) -> Any:
@@ -65,16 +100,16 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype[Any], kind: str, queue: Any
         Whose device and context it belongs to.
     """
     # An array without elements has memory, too: SYCL allocates no zero bytes.
-    memory = _MEMORY[kind](max(1, prod(shape)) * dtype.itemsize, queue=queue)
+    memory = memory_for(max(1, prod(shape)) * dtype.itemsize, kind, queue)
     return _wrap(_UsmNdarray(shape, dtype=dtype.str, buffer=memory, array_namespace=dpnp))
 
 
 def allocator(shape: tuple[int, ...], dtype: np.dtype[Any], kind: str) -> Callable[[Any], Any]:
     """`allocate` for one shape, dtype and kind: a function of the queue, for calls that are made often."""
-    memory, size, text = _MEMORY[kind], max(1, prod(shape)) * dtype.itemsize, dtype.str
+    size, text = max(1, prod(shape)) * dtype.itemsize, dtype.str
 
     def make(queue: Any) -> Any:
-        return _wrap(_UsmNdarray(shape, dtype=text, buffer=memory(size, queue=queue), array_namespace=dpnp))
+        return _wrap(_UsmNdarray(shape, dtype=text, buffer=memory_for(size, kind, queue), array_namespace=dpnp))
 
     return make
 

@@ -19,8 +19,11 @@ from .line_notes import keeping_lines
 from .linking import link
 from .mathematics import name_functions, needed_functions
 from .narrow_counters import narrow_counters
+from .narrow_negatives import avoid_narrow_negatives
 from .scratch_barriers import settle_barriers
+from .shift_counts import mask_shift_counts
 from .validation import misspelled_names
+from .value_names import name_values
 from .wide_products import write_wide_products
 
 __all__ = ["emit", "prepare", "repair", "start", "target_machine"]
@@ -53,26 +56,30 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     """Optimised IR with the functions of libdevice that it needs, and what PTX cannot express."""
     # What modules had in common is one module's now; PTX has no weak variables in shared memory.
     text = name_functions(_MERGED.sub(r"\1internal ", text))
-    text = settle_barriers(text)
-    if request["passes"] == "all":
+    text = name_values(settle_barriers(text), "first")
+    is_optimised = request["passes"] == "all"
+    if is_optimised:
         text = keeping_lines(text, lambda part: write_wide_products(narrow_counters(carry_values(part))))
     if request["reads_apart"]:
         text = mark_constant_loads(text)
-    if request["passes"] == "all":
+    if is_optimised:
         text = load_early(text)
     problems = misspelled_names(text)
-    needed = needed_functions(text)
-    if problems or not needed:
+    if problems:
         return text, problems
-    try:
-        functions = library(needed, request["cache"]).functions(needed, request["sm"])
-    except LibraryError as error:
-        return text, [str(error)]
-    text = link(text, functions, request, target_machine(request))
-    return load_early(text) if request["passes"] == "all" else text, []
+    needed = needed_functions(text)
+    if needed:
+        try:
+            functions = library(needed, request["cache"]).functions(needed, request["sm"])
+        except LibraryError as error:
+            return text, [str(error)]
+        text = name_values(link(text, functions, request, target_machine(request)), "linked")
+        if is_optimised:
+            text = load_early(text)
+    return mask_shift_counts(text), []
 
 
 def emit(machine: Any, text: str) -> bytes:
     """The PTX of repaired IR."""
     code: str = machine.emit_assembly(llvm.parse_assembly(text))
-    return code.encode()
+    return avoid_narrow_negatives(code).encode()

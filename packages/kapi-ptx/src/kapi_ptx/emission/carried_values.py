@@ -10,19 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .ir_text import DEFINED, NAME
+
 __all__ = ["carry_values"]
 
 _MOST = 8
 """Values that a loop carries: each takes a register."""
 
 _BLOCK = re.compile(r"^(\"[^\"\n]+\"|[-\w.$]+):[^\n]*\n((?:  [^\n]*\n)+)", re.MULTILINE)
-_NAME = r"%(?:\"[^\"\n]+\"|[-\w.$]+)"
-_PHI = re.compile(rf"^  ({_NAME}) = phi ([^\[\n]+) \[ ([^,\n]+), ({_NAME}) \], \[ ([^,\n]+), ({_NAME}) \]$")
+_PHI = re.compile(rf"^  ({NAME}) = phi ([^\[\n]+) \[ ([^,\n]+), ({NAME}) \], \[ ([^,\n]+), ({NAME}) \]$")
 _BINARY = re.compile(
-    rf"^  ({_NAME}) = (fmul|fadd|fsub|mul|add|sub|and|or|xor) (float|double|half|i\d+) ([^,\n]+), ([^,\n]+)$"
+    rf"^  ({NAME}) = (fmul|fadd|fsub|mul|add|sub|and|or|xor) (float|double|half|i\d+) ([^,\n]+), ([^,\n]+)$"
 )
 _COMMUTATIVE = frozenset(("fmul", "fadd", "mul", "add", "and", "or", "xor"))
-_DEFINED = re.compile(rf"^  ({_NAME}) = ")
 
 _Operation = tuple[str, str, str, str]
 
@@ -38,7 +38,7 @@ def _of_function(text: str) -> str:
     changes: list[tuple[int, int, str]] = []
     for name, block in blocks.items():
         lines = block[2].splitlines()
-        if not lines[-1].startswith("  br i1 ") or f"label {name}" not in re.findall(rf"label {_NAME}", lines[-1]):
+        if not lines[-1].startswith("  br i1 ") or f"label {name}" not in re.findall(rf"label {NAME}", lines[-1]):
             continue
         outside, found = _carried(name, lines)
         if not found or outside not in blocks:
@@ -85,7 +85,7 @@ def _carried(name: str, lines: list[str]) -> tuple[str, list[tuple[str, str, str
             return "", []
         following[found[1]] = ways.pop(name)
         ((outside, first[found[1]]),) = ways.items()
-    defined = {found[1] for line in lines if (found := _DEFINED.match(line))}
+    defined = {found[1] for line in lines if (found := DEFINED.match(line))}
     made: dict[_Operation, str] = {}
     operations: list[tuple[str, str, _Operation]] = []
     for line in lines:

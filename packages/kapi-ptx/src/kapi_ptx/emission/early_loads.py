@@ -8,25 +8,24 @@ from __future__ import annotations
 
 import re
 
+from .ir_text import DEFINED, FUNCTION, NAME
+
 __all__ = ["load_early"]
 
 _MOST = 8
 """Loads of a block that are moved: each holds a register for longer."""
 
-_NAME = r"%(?:\"[^\"\n]+\"|[-\w.$]+)"
-_FUNCTION = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 _RUN = re.compile(r"(?:^  [^\n]*\n)+", re.MULTILINE)
 """Instructions in a row: those of a block, which begins at a label."""
 
-_DEFINED = re.compile(rf"^  ({_NAME}) = ")
-_USED = re.compile(_NAME)
-_LOAD = re.compile(rf"^  {_NAME} = load (?!atomic|volatile)[^\n]*\bptr addrspace\(1\) ")
+_USED = re.compile(NAME)
+_LOAD = re.compile(rf"^  {NAME} = load (?!atomic|volatile)[^\n]*\bptr addrspace\(1\) ")
 _ADDRESS = re.compile(
-    rf"^  {_NAME} = (?:getelementptr|zext|sext|trunc|add|sub|mul|shl|or|and|call i64 asm \"mul\.wide) ?"
+    rf"^  {NAME} = (?:getelementptr|zext|sext|trunc|add|sub|mul|shl|or|and|call i64 asm \"mul\.wide) ?"
 )
-_SLOW = re.compile(rf"^  {_NAME} = (?:(?:tail )?call [^\n]*@(?:llvm\.sqrt\.|__nv_)|fdiv |frem )")
+_SLOW = re.compile(rf"^  {NAME} = (?:(?:tail )?call [^\n]*@(?:llvm\.sqrt\.|__nv_)|fdiv |frem )")
 _HARMLESS = re.compile(
-    rf"^  {_NAME} = (?:(?!(?:tail |musttail |notail )?call |atomicrmw|cmpxchg|invoke|phi |load (?:atomic|volatile))"
+    rf"^  {NAME} = (?:(?!(?:tail |musttail |notail )?call |atomicrmw|cmpxchg|invoke|phi |load (?:atomic|volatile))"
     r"|(?:tail )?call (?:[^\n]*@llvm\.(?:fma|fabs|minnum|maxnum)\.|i64 asm \"mul\.wide))"
 )
 _NOTE = re.compile(r"^  (?:tail )?call void @llvm\.experimental\.noalias")
@@ -34,7 +33,7 @@ _NOTE = re.compile(r"^  (?:tail )?call void @llvm\.experimental\.noalias")
 
 def load_early(text: str) -> str:
     """LLVM IR text with such loads in front of what takes long."""
-    return _FUNCTION.sub(lambda found: _RUN.sub(_moved, found[0]), text)
+    return FUNCTION.sub(lambda found: _RUN.sub(_moved, found[0]), text)
 
 
 def _moved(block: re.Match[str]) -> str:
@@ -51,7 +50,7 @@ def _moved(block: re.Match[str]) -> str:
 def _move(lines: list[str], load: str) -> bool:
     """Move a load, with what computes its address; false if it stays."""
     at = lines.index(load)
-    defined = {found[1]: place for place, each in enumerate(lines[:at]) if (found := _DEFINED.match(each))}
+    defined = {found[1]: place for place, each in enumerate(lines[:at]) if (found := DEFINED.match(each))}
     needed = {at}
     waiting = _operands(load)
     while waiting:

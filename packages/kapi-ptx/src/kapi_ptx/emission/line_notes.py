@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from .ir_text import FUNCTION, NAME
+
 __all__ = ["keeping_lines"]
 
-_NAME = r"%(?:\"[^\"\n]+\"|[-\w.$]+)"
-_FUNCTION = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
-_NOTED = re.compile(rf"^(  ({_NAME}) = [^\n]*?)(, !dbg !\d+)([^\n]*)$", re.MULTILINE)
-_NAMED = re.compile(rf"^  ({_NAME}) = [^\n]*$", re.MULTILINE)
+_NOTED = re.compile(rf"^(  ({NAME}) = [^\n]*?)(, !dbg !\d+)([^\n]*)$", re.MULTILINE)
+_NAMED = re.compile(rf"^  ({NAME}) = [^\n]*$", re.MULTILINE)
 
 
 def keeping_lines(text: str, change: Callable[[str], str]) -> str:
     """LLVM IR text, changed without the lines of its named values, which each keeps."""
-    return _FUNCTION.sub(lambda found: _changed(found[0], change), text) if ", !dbg " in text else change(text)
+    return FUNCTION.sub(lambda found: _changed(found[0], change), text) if ", !dbg " in text else change(text)
 
 
 def _changed(function: str, change: Callable[[str], str]) -> str:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 
+from .ir_text import FUNCTION, NAME
+
 __all__ = ["narrow_counters"]
 
-_NAME = r"%(?:\"[^\"\n]+\"|[-\w.$]+)"
-_FUNCTION = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 _PHI = re.compile(
-    rf"^  (?P<name>{_NAME}) = phi i64 "
-    rf"(?:\[ 0, (?P<before>{_NAME}) \], \[ (?P<later>{_NAME}), (?P<turn>{_NAME}) \]"
-    rf"|\[ (?P<later_first>{_NAME}), (?P<turn_first>{_NAME}) \], \[ 0, (?P<before_last>{_NAME}) \])$",
+    rf"^  (?P<name>{NAME}) = phi i64 "
+    rf"(?:\[ 0, (?P<before>{NAME}) \], \[ (?P<later>{NAME}), (?P<turn>{NAME}) \]"
+    rf"|\[ (?P<later_first>{NAME}), (?P<turn_first>{NAME}) \], \[ 0, (?P<before_last>{NAME}) \])$",
     re.MULTILINE,
 )
 _LARGEST = 2**31 - 1
@@ -23,7 +23,7 @@ _LARGEST = 2**31 - 1
 
 def narrow_counters(text: str) -> str:
     """LLVM IR text with such counters in 32 bits."""
-    return _FUNCTION.sub(lambda found: _of_function(found[0]) if "phi i64" in found[0] else found[0], text)
+    return FUNCTION.sub(lambda found: _of_function(found[0]) if "phi i64" in found[0] else found[0], text)
 
 
 def _of_function(text: str) -> str:
@@ -40,7 +40,7 @@ def _narrowed(text: str, phi: re.Match[str]) -> str:
     added = re.search(
         rf"^  {re.escape(later)} = add (?:nuw )?(?:nsw )?i64 {re.escape(name)}, (\d+)$", text, re.MULTILINE
     )
-    compared = re.search(rf"^  ({_NAME}) = icmp (eq|ne) i64 {re.escape(later)}, ({_NAME})$", text, re.MULTILINE)
+    compared = re.search(rf"^  ({NAME}) = icmp (eq|ne) i64 {re.escape(later)}, ({NAME})$", text, re.MULTILINE)
     if added is None or compared is None or not _is_met(text, compared[3], int(added[1])):
         return text
     bound = (
@@ -68,9 +68,9 @@ def _is_met(text: str, bound: str, step: int) -> bool:
     defined = re.search(rf"^  {re.escape(bound)} = ([^\n]*)$", text, re.MULTILINE)
     if defined is None:
         return False
-    if re.fullmatch(rf"zext nneg i32 {_NAME} to i64", defined[1]):
+    if re.fullmatch(rf"zext nneg i32 {NAME} to i64", defined[1]):
         return step == 1
-    masked = re.fullmatch(rf"and i64 {_NAME}, (\d+)", defined[1])
+    masked = re.fullmatch(rf"and i64 {NAME}, (\d+)", defined[1])
     if masked is None:
         return False
     mask = int(masked[1])

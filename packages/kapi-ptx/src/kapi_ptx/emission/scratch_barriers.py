@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 
+from .ir_text import FUNCTION
+
 __all__ = ["settle_barriers"]
 
 _FREED = re.compile(r"^ *(?:tail )?call void @kapi_scratch_is_free\(\)[^\n]*\n", re.MULTILINE)
 _DECLARED = re.compile(r"^declare [^\n]*@kapi_scratch_is_free\([^\n]*\n", re.MULTILINE)
 _BARRIER = "llvm.nvvm.barrier.cta.sync.aligned.all"
 _USED = "@kapi_group_scratch"
-_FUNCTION = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 _LABEL = re.compile(r'^("[^"\n]+"|[-\w.$]+):', re.MULTILINE)
 _TARGET = re.compile(r'label %("[^"\n]+"|[-\w.$]+)')
 
@@ -22,8 +23,8 @@ def settle_barriers(text: str) -> str:
     """LLVM IR text with a barrier, or nothing, in the place of each note that an operation is done."""
     if _FREED.search(text) is None:
         return text
-    others = sum(_USED in found[0] for found in _FUNCTION.finditer(text))
-    text = _FUNCTION.sub(lambda found: _settled(found[0], may_omit=others == 1), text)
+    others = sum(_USED in found[0] for found in FUNCTION.finditer(text))
+    text = FUNCTION.sub(lambda found: _settled(found[0], may_omit=others == 1), text)
     text = _DECLARED.sub("", text)
     if f"@{_BARRIER}(i32)" not in text:
         text += f"\ndeclare void @{_BARRIER}(i32) convergent nounwind\n"

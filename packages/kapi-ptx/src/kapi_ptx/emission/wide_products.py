@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 
+from .ir_text import FUNCTION, NAME
+
 __all__ = ["write_wide_products"]
 
-_NAME = r"%(?:\"[^\"\n]+\"|[-\w.$]+)"
-_FUNCTION = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
-_WIDENED = re.compile(rf"^  ({_NAME}) = zext (?:nneg )?i32 ({_NAME}) to i64$", re.MULTILINE)
-_PRODUCT = re.compile(rf"^  ({_NAME}) = mul (?:nuw )?(?:nsw )?i64 ({_NAME}), ({_NAME})$", re.MULTILINE)
+_WIDENED = re.compile(rf"^  ({NAME}) = zext (?:nneg )?i32 ({NAME}) to i64$", re.MULTILINE)
+_PRODUCT = re.compile(rf"^  ({NAME}) = mul (?:nuw )?(?:nsw )?i64 ({NAME}), ({NAME})$", re.MULTILINE)
 
 
 def write_wide_products(text: str) -> str:
     """LLVM IR text with that instruction for each product of two widened numbers."""
-    return _FUNCTION.sub(lambda found: _of_function(found[0]), text)
+    return FUNCTION.sub(lambda found: _of_function(found[0]), text)
 
 
 def _of_function(text: str) -> str:

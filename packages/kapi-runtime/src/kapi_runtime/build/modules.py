@@ -130,7 +130,7 @@ class Modules:
                 json.dumps([type(space).__name__, space.ndim, _plain(arguments.key)]),
                 repr(self._options),
                 repr(target),
-                has_places=self._options.checks_bounds,
+                has_places=self._options.checks_bounds or self._options.lineinfo,
             )
         except NoFingerprintError as error:
             cache.note_unknown(name, str(error))

@@ -12,7 +12,6 @@ from kapi_runtime.build.modules import Modules
 from kapi_runtime.kernels.bound import BoundLaunch
 from kapi_runtime.kernels.controls import note_launch, open_reports
 from kapi_runtime.kernels.launchables import DeviceLaunchable
-from kapi_runtime.kernels.pickling import reduced
 from kapi_runtime.launch.arguments import read_arguments
 from kapi_runtime.launch.plans import PlanTable
 from kapi_runtime.launch.preparation import Prepared, compiled, prepare
@@ -30,6 +29,7 @@ from kapi_sim.language.launchable import (
     require_index_space,
     require_kernel,
 )
+from kapi_sim.language.pickling import reduced
 from kapi_sim.log import launches
 
 __all__ = ["Kernel", "call_kernel", "call_kernel_async", "kernel"]
@@ -169,7 +169,7 @@ class Kernel(DeviceLaunchable):
         return {signature: platform.built(module, queue) for signature, module in suiting}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return reduced(self, (self.py_func, self.options, self.target))
+        return reduced(self, (self.py_func, self.options, self.target), _pickled_by_value)
 
     def _module_count(self) -> int:
         return len(self.modules.values())
@@ -296,3 +296,10 @@ def call_kernel_async(
         require_kernel(kernel, DeviceLaunchable)  # type: ignore[type-abstract]  # any kind is asked for
     require_index_space(index_space)
     return kernel.submit(index_space, dependent_events, kernel.placed(args, named) if named else args)
+
+
+def _pickled_by_value(arguments: tuple[Any, ...]) -> bytes:
+    import cloudpickle  # only where a kernel travels by value
+
+    data: bytes = cloudpickle.dumps(arguments)
+    return data

@@ -33,7 +33,6 @@ from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_runtime.sycl.devices.fork import require_no_fork
 from kapi_runtime.sycl.devices.usable import usable_devices
 from kapi_runtime.sycl.memory import host_api as memory
-from kapi_runtime.sycl.memory.dlpack import is_on_sycl_device
 from kapi_runtime.sycl.memory.usm_array import copy_call, memory_at, shared_array_of
 from kapi_runtime.sycl.native.submission import DONE
 from kapi_runtime.sycl.placement import execution_queue
@@ -88,7 +87,8 @@ class SyclPlatform(Platform):
     def fields(self, value: Any) -> ArrayFields | None:
         if is_usm_array(value):
             return array_fields(value)
-        return array_fields(shared_array_of(value)) if is_on_sycl_device(value) else None
+        shared = shared_array_of(value)
+        return None if shared is None else array_fields(shared)
 
     def queue_of(self, kernel: str, arrays: Sequence[tuple[str, ArrayFields]]) -> Any:
         return execution_queue(kernel, [(name, fields.owner) for name, fields in arrays])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from kapi_sim.numbers.attributes import WHOLE
 from kapi_sim.numbers.complex_order import ORDERED
 from kapi_sim.numbers.fitting import BESIDE_WIDE, POSITION, choices_beside_literals, folded, is_of_literals
 
@@ -38,6 +39,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
         self._fits_literals = fits_literals
         self._orders_complex = orders_complex
         self._temporaries = 0
+        self._once: dict[str, ast.expr] = {}  # what is assigned to names that are assigned once
         self.has_changed = False
 
     def _call(self, name: str, arguments: list[ast.expr], node: ast.AST) -> ast.Call:
@@ -120,9 +122,9 @@ class ArithmeticRewriter(ast.NodeTransformer):
                 visited[side] = self.visit(operand)
         node.left, node.right = self._beside_wide(node, visited["left"], visited["right"])
         # A literal integer says itself whether it is negative, and gives no complex number.
-        if isinstance(node.op, ast.Pow) and not _is_literal_integer(node.right):
+        if isinstance(node.op, ast.Pow) and not _is_integer(node.right):
             return self._call("_kapi_power", [node.left, node.right], node)
-        if isinstance(node.op, ast.LShift) and not _is_literal_integer(node.right):
+        if isinstance(node.op, ast.LShift) and not _is_integer(node.right):
             return self._call("_kapi_shift", [node.left, node.right], node)
         return node
 
@@ -159,6 +161,8 @@ class ArithmeticRewriter(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         told = self._told_to_position(node)
         node.value = self.visit(node.value)
+        if self._fits_literals and isinstance(node.slice, ast.Tuple) and not node.slice.elts:
+            return self._call(WHOLE, [node.value], node) if isinstance(node.ctx, ast.Load) else node
         # An index that left 64 bits is out of bounds anyway: its end needs no look of its own.
         node.slice = self._index(node.slice)
         if told is not None:
@@ -171,9 +175,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
             return None
         if isinstance(node.value, ast.Tuple):
             return None if isinstance(node.slice, (ast.Constant, ast.Slice)) else []
-        is_truth = isinstance(node.slice, (ast.Compare, ast.BoolOp)) or (
-            isinstance(node.slice, ast.UnaryOp) and isinstance(node.slice.op, ast.Not)
-        )
+        is_truth = _gives_truth(self._once.get(node.slice.id) if isinstance(node.slice, ast.Name) else node.slice)
         return (
             [ast.copy_location(ast.Name(node.value.id, ast.Load()), node)]
             if (is_truth and isinstance(node.value, ast.Name))
@@ -230,7 +232,7 @@ def _is_float(node: ast.expr) -> bool:
 
 
 def _is_integer(node: ast.expr) -> bool:
-    """Tell whether an expression is a literal integer, or negative one."""
+    """Tell whether an expression is an integer made of literals, negative ones among them."""
     return isinstance(folded(node), int)
 
 
@@ -256,10 +258,12 @@ def _is_truth_value(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, bool)
 
 
-def _is_literal_integer(node: ast.expr) -> bool:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        node = node.operand
-    return isinstance(node, ast.Constant) and isinstance(node.value, int)
+def _gives_truth(node: ast.expr | None) -> bool:
+    """Tell whether an expression gives a truth value, by its form."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "bool"
+    is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return is_not or isinstance(node, (ast.Compare, ast.BoolOp))
 
 
 def _load(name: ast.Name) -> ast.Name:

@@ -24,7 +24,14 @@ from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, wi
 from kapi_sim.instrument.floats import may_make_complex, may_make_floats
 from kapi_sim.instrument.rewriter import Rewriter
 from kapi_sim.items.meetings import Converging, Word, is_algorithm, is_meeting
-from kapi_sim.language.attributes import bound_names, called_function, dotted_path, resolve, write_out_attributes
+from kapi_sim.language.attributes import (
+    bound_names,
+    called_function,
+    dotted_path,
+    resolve,
+    write_out_attributes,
+    write_out_lists,
+)
 from kapi_sim.language.device_function import DeviceFunction
 from kapi_sim.language.outside_values import is_constant_array
 from kapi_sim.language.source import FUTURE_FLAGS, is_source_of, parse_function
@@ -44,6 +51,7 @@ from kapi_sim.numbers.arithmetic import (
     wrapped_ring,
     wrapped_shift,
 )
+from kapi_sim.numbers.attributes import ATTRIBUTE, CALLED, WHOLE, attribute, called, whole
 from kapi_sim.numbers.complex_order import ORDERED, ordered
 from kapi_sim.numbers.fitting import BESIDE, BESIDE_WIDE, POSITION, beside, beside_wide, position
 from kapi_sim.numbers.mathematics import SUBSTITUTES
@@ -212,6 +220,9 @@ class _Compilation:
             "_kapi_remainder": CellType(remainder),
             "_kapi_power": CellType(power if self._is_checked else wrapped_power),
             "_kapi_shift": CellType(shift if self._is_checked else wrapped_shift),
+            ATTRIBUTE: CellType(attribute),
+            CALLED: CellType(called),
+            WHOLE: CellType(whole),
             BESIDE: CellType(beside),
             BESIDE_WIDE: CellType(beside_wide),
             POSITION: CellType(position),
@@ -344,7 +355,7 @@ class _Compilation:
                     "import it again, or restart the program"
                 )
                 self._problems.append(KernelProblem("source-changed", code.co_filename, code.co_firstlineno, text))
-            self._trees[id(function)] = None if tree is None else write_out_attributes(tree, function)
+            self._trees[id(function)] = None if tree is None else write_out_lists(write_out_attributes(tree, function))
         return self._trees[id(function)]
 
     def _as_is(self, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -27,6 +27,7 @@ from kapi_sim.memory.constants import Snapshot
 from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.watchdog import LOOP_NUMBER, spin
 from kapi_sim.numbers.arithmetic import complex_of_parts
+from kapi_sim.numbers.attributes import ATTRIBUTE, CALLED, is_guarded
 from kapi_sim.numbers.fitting import values_beside_literals
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.settings.debugging import stops
@@ -103,7 +104,6 @@ class Rewriter(ArithmeticRewriter):
         self._hands_over = callees.hands_over
         self._marks_lines = callees.marks_lines
         self._private_name = ""
-        self._once: dict[str, ast.expr] = {}
         self.cells: dict[str, CellType] = {}
         self.problems: list[KernelProblem] = []
 
@@ -167,9 +167,18 @@ class Rewriter(ArithmeticRewriter):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         made = self._substituted(node)
-        if made is node:
-            self.generic_visit(node)
-        return made
+        if made is not node:
+            return made
+        is_looked_at = (
+            self._callees.dialect.is_strict
+            and isinstance(node.ctx, ast.Load)
+            and is_guarded(node.attr, isinstance(node.value, ast.Name))
+            and self._lookup(node) is MISSING
+        )
+        self.generic_visit(node)
+        if is_looked_at:
+            return self._call(ATTRIBUTE, [node.value, ast.copy_location(ast.Constant(node.attr), node)], node)
+        return node
 
     def _substituted(self, node: ast.Name | ast.Attribute) -> ast.expr:
         if not isinstance(node.ctx, ast.Load):
@@ -245,7 +254,14 @@ class Rewriter(ArithmeticRewriter):
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in self._generators:
             return ast.copy_location(ast.YieldFrom(node), node)
+        if value is MISSING and self._may_convert(node):
+            node.func = self._call(CALLED, [node.func], node.func)
         return node
+
+    def _may_convert(self, node: ast.Call) -> bool:
+        """Whether a type may be called with a number, by a name of its own or as an array's."""
+        is_type = isinstance(node.func, ast.Name) or (isinstance(node.func, ast.Attribute) and node.func.attr == "type")
+        return self._callees.dialect.is_strict and is_type and len(node.args) == 1 and not node.keywords
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self._lambdas += 1

@@ -18,7 +18,7 @@ from kapi_sim.language.source import located_source
 from kapi_sim.language.table.intrinsics import INTRINSICS, rows
 from kapi_sim.tracebacks import is_users_own
 
-__all__ = ["describe_misuse", "other_work_item"]
+__all__ = ["atomic_operator", "describe_misuse", "other_work_item"]
 
 _WORDS = {each.__name__: each.__name__.removeprefix("Sim") for each in (SimItem, SimNdItem, SimGroup, SimSubGroup)}
 _WORDS |= {"SimAtomicRef": "AtomicRef", "WatchedAtomicRef": "AtomicRef"}
@@ -33,6 +33,8 @@ _INDEXED = re.compile(
 )
 _OF_REFERENCES = {"value": "load", "get": "load", "read": "load", "set": "store", "write": "store"}
 """What other libraries call the methods of an AtomicRef."""
+_OF_OPERATORS = {"+": "fetch_add", "-": "fetch_sub", "&": "fetch_and", "|": "fetch_or", "^": "fetch_xor"}
+"""The methods that operators are in SYCL C++."""
 _NUMBERS = {"int": "Python int", "float": "Python float", "complex": "Python complex", "View": "array"}
 
 
@@ -54,7 +56,25 @@ def other_work_item(owner: str, name: str) -> str:
     if owner == "AtomicRef":
         meant = _OF_REFERENCES.get(name, f"fetch_{name}")
         return f": write {meant}" if any(row.name == meant for row in rows(owner=owner)) else ""
+    if owner == "SubGroup":
+        meant = name.replace("_linear", "")
+        if any(row.name == meant for row in rows(owner=owner)):
+            return f": write {meant}, since sub-groups have one dimension"
     return hint((name,))
+
+
+def atomic_operator(operand: str, sign: str) -> str:
+    """Say which method of an AtomicRef an operator stands for in other languages; nothing for other operands.
+
+    Parameters
+    ----------
+    operand : str
+        What the operator's first operand is.
+    sign : str
+        The operator.
+    """
+    meant = _OF_OPERATORS.get(sign.removesuffix("=")) if operand == "AtomicRef" else None
+    return f": write {meant}(...)" if meant else ""
 
 
 def describe_misuse(error: Exception) -> Finding | None:
@@ -75,7 +95,8 @@ def describe_misuse(error: Exception) -> Finding | None:
     named = _INTERNAL.search(text)
     if not isinstance(error, TypeError) or isinstance(error, KapiError):
         return None
-    if named is None or named[1].endswith("AtomicRef"):
+    operator = _OPERATOR.search(text)
+    if named is None or (named[1].endswith("AtomicRef") and operator is None):
         return _misbound(error) if _BOUND.match(text) else None
     call = _CALL.match(text)
     if call is not None:
@@ -87,11 +108,10 @@ def describe_misuse(error: Exception) -> Finding | None:
     if "subscriptable" in text or "item assignment" in text:
         cure = {"Item": ": write item.get_id(0)", "NdItem": ": write nd_item.get_global_id(0)"}.get(owner, "")
         return Finding("indexed-value", f"{owner} cannot be indexed{cure}")
-    operator = _OPERATOR.search(text)
     if operator is not None:
         one, other = (_WORDS.get(name, _NUMBERS.get(name, name)) for name in operator.groups()[1:])
         sign = operator[1]
-        said = f"operator {sign} does not have these operands: {one} {sign} {other}"
+        said = f"operator {sign} does not have these operands: {one} {sign} {other}{atomic_operator(one, sign)}"
         return Finding("operator-operands", said)
     told = _INTERNAL.sub(lambda found: _WORDS[found[1]], text)
     return Finding("work-item-as-value", f"{owner} cannot be used as a value in a kernel: {told}")

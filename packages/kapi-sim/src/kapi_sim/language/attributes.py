@@ -25,6 +25,7 @@ __all__ = [
     "has_constants",
     "resolve",
     "write_out_attributes",
+    "write_out_lists",
 ]
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<not defined>"})()
@@ -136,6 +137,12 @@ def write_out_attributes(tree: ast.FunctionDef, function: Callable[..., Any]) ->
     return _WrittenOut().visit(tree) if is_python_s else tree
 
 
+def write_out_lists(tree: ast.FunctionDef) -> ast.FunctionDef:
+    """Return `tree` with the lists that Python's compiler makes tuples of: ``for x in [1, 2]``, ``x in [1, 2]``."""
+    written: ast.FunctionDef = _Listed().visit(tree)
+    return written
+
+
 def bound_names(function: ast.FunctionDef | ast.Lambda) -> set[str]:
     """Return the names that are local to `function`: its parameters and all that its body binds."""
     arguments = function.args
@@ -162,3 +169,20 @@ def bound_names(function: ast.FunctionDef | ast.Lambda) -> set[str]:
         elif not isinstance(node, ast.Lambda):
             pending.extend(ast.iter_child_nodes(node))
     return names - foreign
+
+
+class _Listed(ast.NodeTransformer):
+    def visit_For(self, node: ast.For) -> ast.AST:
+        node.iter = _as_tuple(node.iter)
+        return self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        if isinstance(node.ops[-1], (ast.In, ast.NotIn)):
+            node.comparators[-1] = _as_tuple(node.comparators[-1])
+        return self.generic_visit(node)
+
+
+def _as_tuple(node: ast.expr) -> ast.expr:
+    if not isinstance(node, ast.List) or any(isinstance(each, ast.Starred) for each in node.elts):
+        return node
+    return ast.copy_location(ast.Tuple(node.elts, ast.Load()), node)

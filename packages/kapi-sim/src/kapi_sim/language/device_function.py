@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from kapi_sim.errors import KernelCompilationError
+from kapi_sim.language.pickling import reduced
 from kapi_sim.language.source import remember_source
 from kapi_sim.shown import shown
 
@@ -38,6 +39,9 @@ class DeviceFunction(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the plain Python function."""
         return self.py_func(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced(self, (self.py_func,))
 
     def __repr__(self) -> str:
         return f"<device function {self.__name__}>"

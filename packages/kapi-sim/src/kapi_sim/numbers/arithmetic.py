@@ -39,6 +39,7 @@ _LARGEST = 2**63 - 1
 _FAR = 1024
 """An exponent or a count of bits above this one gives a number that no later operation brings back to 64 bits."""
 _INTEGERS = (int, np.integer, np.bool_)
+_PYTHON = (int, float, complex)
 _COMPLEX = frozenset({complex, np.complex64, np.complex128})
 
 
@@ -94,13 +95,23 @@ def power(left: Any, right: Any) -> Any:
         )
     if _is_far_power(left, right):
         raise _too_wide(f"{shown(left)} ** {shown(right)}")
+    if complex in (left.__class__, right.__class__) and isinstance(left, _PYTHON) and isinstance(right, _PYTHON):
+        return _complex_power(left, right)
     result = left**right
-    if result.__class__ is complex and left.__class__ is not complex and right.__class__ is not complex:
+    if result.__class__ is complex:
         raise ValueError(
             f"pow({left!r}, {right!r}) is complex in Python and nan on a device: "
             "write complex(x) if that is meant, else keep the base from being negative"
         )
     return result
+
+
+def _complex_power(left: complex, right: complex) -> complex:
+    """Of Python's own numbers, as NumPy and C have it: Python's overflows on its way to 0, and is nan where C has 0."""
+    if not left:
+        left**right  # an error of its own
+    with np.errstate(all="ignore"):
+        return complex(np.power(np.complex128(left), np.complex128(right)))
 
 
 def wrapped_power(left: Any, right: Any) -> Any:

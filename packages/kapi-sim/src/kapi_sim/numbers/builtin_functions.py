@@ -6,6 +6,7 @@ Weak integers have 64 bits, and what is chosen among several numbers has the typ
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ __all__ = ["BUILTINS", "shared_type"]
 
 
 def _absolute(x: Any) -> Any:
+    if type(x) is complex:
+        return math.hypot(x.real, x.imag)  # Python 3.11 may take nan for an overflow that came before it
     return checked_ring(abs(x))
 
 
@@ -73,11 +76,11 @@ def shared_type(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
 
 def _hold_no_wide(numbers: Sequence[Any]) -> None:
     """Refuse a number of 2**63 or more beside others that are not: all of them have 64 bits with a sign."""
-    wide = [each for each in numbers if each >= 2**63]
-    if 0 < len(wide) < len(numbers):
-        for each in numbers:
-            if each < 2**63:
-                beside_wide(each)
+    # NumPy's truth values cannot be compared with integers of more bits than its own have.
+    narrow = [each for each in numbers if int(each) < 2**63]
+    if len(narrow) < len(numbers):
+        for each in narrow:
+            beside_wide(each)
 
 
 def _extremum(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,11 +18,11 @@ from kapi_sim.shown import shown
 __all__ = [
     "BESIDE",
     "BESIDE_WIDE",
+    "POSITION",
     "beside",
     "beside_wide",
     "choices_beside_literals",
     "folded",
-    "POSITION",
     "is_of_literals",
     "position",
     "values_beside_literals",
@@ -141,11 +141,17 @@ def _literal(node: ast.expr) -> int | None:
 
 
 def _leaves(node: ast.expr) -> Iterator[tuple[ast.AST, str, int | None]]:
-    """The places of the expressions of which a choice takes one: holder, field, and index in a list."""
+    """The places of the expressions of which a choice takes one: holder, field, and index in a list.
+
+    What a literal test keeps from being taken is not compiled, and is no part of the choice.
+    """
     if isinstance(node, ast.IfExp):
-        fields: list[tuple[str, int | None]] = [("body", None), ("orelse", None)]
+        truth = _truth(node.test)
+        fields: list[tuple[str, int | None]] = [
+            (name, None) for name, test in (("body", True), ("orelse", False)) if truth in (test, None)
+        ]
     elif isinstance(node, ast.BoolOp):
-        fields = [("values", position) for position in range(len(node.values))]
+        fields = [("values", position) for position in _taken(node)]
     else:
         return
     for name, position in fields:
@@ -154,6 +160,26 @@ def _leaves(node: ast.expr) -> Iterator[tuple[ast.AST, str, int | None]]:
             yield from _leaves(inner)
         else:
             yield node, name, position
+
+
+def _truth(node: ast.expr) -> bool | None:
+    """What a literal is as a test; None for what is known at run time."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        truth = _truth(node.operand)
+        return None if truth is None else not truth
+    value = node.value if isinstance(node, ast.Constant) else folded(node)
+    return bool(value) if isinstance(node, ast.Constant) or value is not None else None
+
+
+def _taken(node: ast.BoolOp) -> Iterator[int]:
+    """The positions of what `and` or `or` may give."""
+    ends_with = isinstance(node.op, ast.Or)
+    for position, value in enumerate(node.values):
+        truth = _truth(value)
+        if truth is None or truth == ends_with or position == len(node.values) - 1:
+            yield position
+        if truth == ends_with:
+            return
 
 
 def choices_beside_literals(node: ast.expr) -> None:
@@ -221,7 +247,8 @@ def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
     """Each list of statements of a function, without those of functions in it."""
     for name in ("body", "orelse", "finalbody"):
         block = getattr(tree, name, None)
-        if isinstance(block, list):
+        is_compiled = not isinstance(tree, ast.If) or _truth(tree.test) in (name == "body", None)
+        if isinstance(block, list) and is_compiled:
             yield block
             for statement in block:
                 if not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):

@@ -243,14 +243,16 @@ _BOUNDED: np.ufunc = vars(np._core.umath)["clip"]  # type: ignore[attr-defined] 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
     """As NumPy has it for integers; where the result is none, Python's ints are bounds whatever their size."""
-    if type(x) is int and any(type(bound) is int and bound >= 2**63 for bound in (low, high)):
+    if isinstance(x, (int, np.bool_)) and any(type(bound) is int and bound >= 2**63 for bound in (low, high)):
         beside_wide(x)
     x = np.asarray(x)[()]
-    if np.result_type(x, low, high).kind not in "biu":
+    dtype = np.result_type(x, low, high)
+    if dtype.kind not in "biu":
         return _BOUNDED(x, low, high)
-    # A bound beyond the type's own bounds nothing; NumPy 2.0 refuses it.
-    if isinstance(x, np.integer):
-        limits = np.iinfo(x.dtype)
+    # A bound beyond the type's own bounds nothing; NumPy 2.0 refuses it, and later ones look at the narrower type of x.
+    if dtype.kind != "b":
+        limits = np.iinfo(dtype)
+        x = x.astype(dtype)
         low = max(low, int(limits.min)) if type(low) is int else low
         high = min(high, int(limits.max)) if type(high) is int else high
     return np.clip(x, low, high)
@@ -279,7 +281,17 @@ def _power(x: Any, y: Any) -> Any:
     return found
 
 
+def _log1p(z: Any) -> Any:
+    """As the device has it: NumPy loses all digits of complex numbers near 0."""
+    found = np.log1p(z)
+    if not isinstance(found, np.complexfloating) or not 0.5 < abs(np.exp(found.real)) < 2:
+        return found
+    x, y = float(z.real), float(z.imag)
+    return found.__class__(complex(math.log1p(x * (2 + x) + y * y) / 2, float(found.imag)))
+
+
 _NUMPY: dict[Any, Any] = {
+    np.log1p: _log1p,
     np.power: _power,
     np.where: _where,
     np.clip: _clip,

@@ -9,26 +9,27 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from .aliases import ALIASING, tell_apart
-from .bools import choose_floats, misused_bools
-from .chosen_places import narrow_places
-from .complements import hide_complements
-from .conversions import write_out_conversions
-from .counters import hide_first_zeros
-from .early_reads import read_early
-from .linear_groups import inline_all, linear_groups
-from .live_outs import copy_live_outs
-from .narrowing import narrow_counters
-from .negations import hide_negations
-from .powers import name_ldexp
-from .products import name_products
-from .recurrences import break_recurrences
-from .remainders import name_remainders
-from .round_trips import keep_round_trips
-from .signs import hide_zeros_of_negatives
-from .unknowns import define_unknowns
-from .unswitching import keep_conditions_in_loops
-from .validation import forbidden_constructs
+from .back_end.bools import choose_floats, misused_bools
+from .back_end.linear_groups import inline_all, linear_groups
+from .back_end.powers import name_ldexp
+from .back_end.products import name_products
+from .back_end.validation import forbidden_constructs
+from .faults.complements import hide_complements
+from .faults.counters import hide_first_zeros
+from .faults.id_comparisons import compare_ids_rightly
+from .faults.live_outs import copy_live_outs
+from .faults.negations import hide_negations
+from .faults.recurrences import break_recurrences
+from .faults.round_trips import keep_round_trips
+from .faults.signs import hide_zeros_of_negatives
+from .faults.unswitching import keep_conditions_in_loops
+from .ir.unknowns import define_unknowns
+from .speed.aliases import ALIASING, tell_apart
+from .speed.chosen_places import narrow_places
+from .speed.conversions import write_out_conversions
+from .speed.early_reads import read_early
+from .speed.narrowing import narrow_counters
+from .speed.remainders import name_remainders
 
 __all__ = ["emit", "prepare", "repair", "start", "target_machine"]
 
@@ -66,9 +67,8 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
         text = narrow_places(text)
     text = hide_zeros_of_negatives(keep_conditions_in_loops(copy_live_outs(text)))
     text = hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text))))
-    return tell_apart(
-        define_unknowns(hide_complements(text)), request["reads_apart"] and ALIASING in request["extensions"]
-    ), []
+    text = hide_complements(compare_ids_rightly(text))
+    return tell_apart(define_unknowns(text), request["reads_apart"] and ALIASING in request["extensions"]), []
 
 
 def emit(machine: Any, text: str) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 
 from kapi_sim import AddressSpace
 from kapi_sim.errors import Finding
-from kapi_sim.items.misuse import other_work_item
+from kapi_sim.items.misuse import atomic_operator, other_work_item
 from kapi_sim.language.other_systems import hint
 from kapi_sim.language.table.intrinsics import INTRINSICS
 from kapi_types._numba_compat import types
@@ -89,6 +89,7 @@ def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) 
     symbol = _SYMBOLS.get(getattr(key, "__name__", "")) if key in (*BINARY, *UNARY, *COMPARISONS) else None
     cure = f": {_WHOLE_ARRAYS}" if any(isinstance(arg, ArrayType) for arg in args) else ""
     if symbol and len(args) == 2:
+        cure = cure or atomic_operator(spelled[0], symbol)
         shown = f"{spelled[0]} {symbol} {spelled[1]}"
         return Finding("operator-operands", f"operator {symbol} does not have these operands: {shown}{cure}")
     if symbol and len(args) == 1:

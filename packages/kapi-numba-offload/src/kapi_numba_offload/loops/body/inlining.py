@@ -6,6 +6,7 @@ A helper is the loop's own code then: its rows are views, and its indices may co
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 from collections.abc import Mapping, Sequence
 from types import FunctionType
@@ -135,6 +136,10 @@ class Inliner:
         value: ast.expr = ast.Name(result, ast.Load()) if returns else ast.Constant(None)
         return [ast.fix_missing_locations(each) for each in made], ast.copy_location(value, where)
 
+    def has_builtin(self, name: str) -> bool:
+        """Whether Python's own function of a name has that name in the loop, too."""
+        return self._names.value(ast.Name(name, ast.Load())) is getattr(builtins, name)
+
     def alias(self, name: str, value: Any) -> str:
         """A name for what a helper names from outside of it."""
         for known, other in self.outside.items():
@@ -182,6 +187,8 @@ class _Renamed(ast.NodeTransformer):
         if node.id.startswith(self._prefix):
             return node
         value = self._outside.value(node)
+        if value is getattr(builtins, node.id, None) and self._inliner.has_builtin(node.id):
+            return node
         name = self._prefix + node.id if value is UNKNOWN else self._inliner.alias(node.id, value)
         return ast.copy_location(ast.Name(name, node.ctx), node)
 

@@ -26,12 +26,12 @@ def as_loop_over_indices(state: BodyState, expressions: RowExpressions, node: as
         made = _zipped(state, expressions, node)
     elif function is np.ndindex or getattr(function, "__name__", None) == "ndindex":
         made = _over_indices(state, expressions, node)
+    elif function is np.ndenumerate:
+        made = _enumerated_by_indices(state, expressions, node)
+    elif isinstance(node.iter, ast.Attribute) and node.iter.attr == "flat":
+        made = _over_elements(state, expressions, node, node.iter.value, None, node.target)
     elif not isinstance(node.iter, ast.Call):
-        value = node.iter
-        if isinstance(value, ast.Attribute) and value.attr == "flat":
-            rows = expressions.rows(value.value)
-            value = value.value if rows is not None and len(rows.lengths) == 1 else value
-        made = _over(state, expressions, node, [(node.target, value)], None)
+        made = _over(state, expressions, node, [(node.target, node.iter)], None)
     return node if made is None else made
 
 
@@ -44,23 +44,83 @@ def _over_indices(state: BodyState, expressions: RowExpressions, node: ast.For) 
     elif len(args) == 1 and isinstance(args[0], ast.Attribute) and args[0].attr == "shape":
         rows = expressions.rows(args[0].value)
         args = args if rows is None else [copy.deepcopy(each) for each in rows.lengths]
-    is_nested = len(args) > 1
-    if not args or node.iter.keywords or (is_nested and has_break(node)) or node.orelse:
+    return None if not args or node.iter.keywords else _nested(state, node, args, node.target, None)
+
+
+def _enumerated_by_indices(state: BodyState, expressions: RowExpressions, node: ast.For) -> ast.For | None:
+    """`for index, x in np.ndenumerate(array)` as loops in each other."""
+    assert isinstance(node.iter, ast.Call)
+    if len(node.iter.args) != 1 or not isinstance(node.target, ast.Tuple) or len(node.target.elts) != 2:
         return None
-    counters = [state.new("k") for _ in args]
-    index = ast.Tuple([variable(each) for each in counters], ast.Load())
-    target = node.target
-    single = target.elts[0] if isinstance(target, ast.Tuple) and len(target.elts) == 1 else target
-    value: ast.expr = index.elts[0] if len(args) == 1 else index
-    if len(args) == 1 and single is target and not isinstance(target, ast.Name):
+    index, element = node.target.elts
+    return _over_elements(state, expressions, node, node.iter.args[0], index, element)
+
+
+def _over_elements(
+    state: BodyState,
+    expressions: RowExpressions,
+    node: ast.For,
+    value: ast.expr,
+    index: ast.expr | None,
+    element: ast.expr,
+) -> ast.For | None:
+    """A loop over all elements of an array in C order, with their indices if these have a target."""
+    rows = expressions.rows(value)
+    if rows is None:
         return None
-    body: list[ast.stmt] = [ast.Assign([single], value), *node.body]
-    for counter, length in zip(reversed(counters), reversed(args), strict=True):
+    if rows.mask is not None:
+        raise NotInKernelError("a loop over what a mask selects", node)
+    name = _named(state, expressions, value, rows)
+    return _nested(state, node, [copy.deepcopy(each) for each in rows.lengths], index, (element, name))
+
+
+def _nested(
+    state: BodyState,
+    node: ast.For,
+    lengths: list[ast.expr],
+    index: ast.expr | None,
+    element: tuple[ast.expr, str] | None,
+) -> ast.For | None:
+    """Loops in each other for one over indices, and the element of an array at them if that has a target and a name."""
+    if node.orelse or (len(lengths) > 1 and has_break(node)):
+        return None
+    counters = [state.new("k") for _ in lengths]
+    at = ast.Tuple([variable(each) for each in counters], ast.Load())
+    body = list(node.body)
+    if isinstance(index, ast.Name):
+        stored = [each for part in body for each in ast.walk(part) if isinstance(each, ast.Name) and each.id == index.id
+                  and not isinstance(each.ctx, ast.Load)]  # fmt: skip
+        if not stored:
+            body = [_AtIndex(index.id, counters).visit(each) for each in body]
+    first: list[ast.stmt] = [] if index is None else [ast.Assign([index], copy.deepcopy(at))]
+    if element is not None:
+        whole = copy.deepcopy(at) if len(counters) > 1 else variable(counters[0])
+        first.append(ast.Assign([element[0]], ast.Subscript(variable(element[1]), whole, ast.Load())))
+    body = [*first, *body]
+    for counter, length in zip(reversed(counters), reversed(lengths), strict=True):
         state.lower.take_counter(counter)
         body = [ast.For(ast.Name(counter, ast.Store()), call_of("range", length), body, [])]
     (loop,) = body
     assert isinstance(loop, ast.For)
     return ast.fix_missing_locations(ast.copy_location(loop, node))
+
+
+class _AtIndex(ast.NodeTransformer):
+    """The counters in the place of an index that is a tuple: `a[index]` is `a[i, j]`, and `index[0]` is `i`."""
+
+    def __init__(self, name: str, counters: list[str]) -> None:
+        self._name, self._counters = name, counters
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.slice, ast.Name) and node.slice.id == self._name:
+            parts: list[ast.expr] = [variable(each) for each in self._counters]
+            node.slice = parts[0] if len(parts) == 1 else ast.Tuple(parts, ast.Load())
+        elif isinstance(node.value, ast.Name) and node.value.id == self._name:
+            position = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            if isinstance(position, int) and 0 <= position < len(self._counters):
+                return ast.copy_location(variable(self._counters[position]), node)
+        return node
 
 
 def _enumerated(state: BodyState, expressions: RowExpressions, node: ast.For) -> ast.For | None:
@@ -111,7 +171,7 @@ def _over(
 def _named(state: BodyState, expressions: RowExpressions, value: ast.expr, rows: Rows) -> str:
     """A variable for what is iterated, as it is before the loop."""
     name = state.new("s")
-    view = expressions.views.of(value)
+    view = expressions.view(value)
     if view is not None:
         expressions.views.bind(name, view, value)
     else:

@@ -14,7 +14,7 @@ from kapi_numba_offload.loops.body.row_reductions import RowReductions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of
 from kapi_numba_offload.loops.body.view_reading import ViewReader
-from kapi_numba_offload.loops.body.views import RowLeaf, Rows, number_leaf
+from kapi_numba_offload.loops.body.views import ArrayPart, RowLeaf, Rows, number_leaf
 
 __all__ = ["RowExpressions"]
 
@@ -32,8 +32,15 @@ class RowExpressions:
 
     def __init__(self, state: BodyState) -> None:
         self._state = state
-        self.views = ViewReader(state, self.scalar)
+        self.views = ViewReader(state)
         self._reductions = RowReductions(state)
+
+    def view(self, node: ast.expr) -> ArrayPart | None:
+        """The part of an array that an expression names, None if it names none."""
+        numbers = self.views.numbers(node)
+        if numbers is None:
+            return None
+        return self.views.of(node, {each: self.scalar(copy.deepcopy(each)) for each in numbers})
 
     def scalar(self, node: ast.expr) -> ast.expr:
         """An expression of rank 0, rewritten.
@@ -47,7 +54,7 @@ class RowExpressions:
         if reduced is not None:
             return reduced
         if isinstance(node, ast.Subscript):
-            view = self.views.of(node)
+            view = self.view(node)
             if view is not None:
                 if view.order:
                     raise NotInKernelError("a part of an array where a number is needed", node)
@@ -117,7 +124,7 @@ class RowExpressions:
         masked = self._masked(node)
         if masked is not None:
             return masked
-        view = self.views.of(node)
+        view = self.view(node)
         if view is not None:
             return self.views.rows(view) if view.order else None
         operation = elementwise(node, self._state.names)
@@ -155,7 +162,7 @@ class RowExpressions:
             return index.id in self._state.expressions
         is_operation = elementwise(index, self._state.names) is not None
         return is_operation and any(
-            isinstance(each, (ast.Name, ast.Subscript)) and (view := self.views.of(each)) is not None and view.order
+            isinstance(each, (ast.Name, ast.Subscript)) and (view := self.view(each)) is not None and view.order
             for each in ast.walk(index)
         )
 

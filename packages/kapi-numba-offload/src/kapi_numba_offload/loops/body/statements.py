@@ -147,7 +147,7 @@ class BodyRewriter:
             update = as_update(node)
             if update is not None:
                 return self._in_place(update)
-            view = self._views.of(target)
+            view = self._expressions.view(target)
             if view is None:
                 raise NotInKernelError("an assignment to something that is no array", node)
             if view.order:
@@ -163,7 +163,7 @@ class BodyRewriter:
         if isinstance(target, (ast.Tuple, ast.List)):
             target.elts = [self._stored_part(each, node) for each in target.elts]
         elif isinstance(target, ast.Subscript):
-            view = self._views.of(target)
+            view = self._expressions.view(target)
             if view is None or view.order:
                 raise NotInKernelError("an assignment of several parts of arrays at once", node)
             return self._views.stored(view, [], node)
@@ -176,10 +176,10 @@ class BodyRewriter:
             node.value, number = made
             if number is None:
                 return [node]
-            whole = self._views.of(variable(name))
+            whole = self._expressions.view(variable(name))
             assert whole is not None
             return [node, *self._loops(whole, number, None, None, node)]
-        view = None if self._expressions.is_selection(value) else self._views.of(value)
+        view = None if self._expressions.is_selection(value) else self._expressions.view(value)
         if view is not None and view.order:
             self._views.bind(name, view, node)
             return []
@@ -210,7 +210,7 @@ class BodyRewriter:
         as_read = copy.deepcopy(target)
         assert isinstance(as_read, (ast.Name, ast.Subscript))
         as_read.ctx = ast.Load()
-        view = self._views.of(as_read)
+        view = self._expressions.view(as_read)
         if view is None or (isinstance(target, ast.Name) and not view.axes):
             node.value = self._expressions.scalar(node.value)
             return [node]

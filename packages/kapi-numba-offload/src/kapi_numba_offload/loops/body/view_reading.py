@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kapi_numba_offload.elements.expression import Leaf
@@ -22,45 +22,68 @@ class ViewReader:
     ----------
     state : BodyState
         What is known of the body.
-    scalar : callable
-        Rewrites an expression of rank 0.
     """
 
-    def __init__(self, state: BodyState, scalar: Callable[[ast.expr], ast.expr]) -> None:
-        self._state, self._scalar = state, scalar
+    def __init__(self, state: BodyState) -> None:
+        self._state = state
         self._free_texts: dict[str, str] = {}
 
-    def of(self, node: ast.expr) -> ArrayPart | None:
-        """The part of an array that an expression names, None if it names none."""
+    def numbers(self, node: ast.expr) -> list[ast.expr] | None:
+        """The parts of an expression that must be numbers for it to name a part of an array, None if it names none.
+
+        These are indices, and bounds of slices.
+        """
+        if isinstance(node, ast.Name):
+            known = self._state.views, self._state.expressions, self._state.arrays
+            return [] if any(node.id in each for each in known) else None
+        if isinstance(node, ast.Attribute) and node.attr == "T":
+            return self.numbers(node.value)
+        found = self.numbers(node.value) if isinstance(node, ast.Subscript) else None
+        if found is None:
+            return None
+        assert isinstance(node, ast.Subscript)
+        for index in _indices(node):
+            if isinstance(index, ast.Slice):
+                found += [bound for bound in (index.lower, index.upper) if bound is not None]
+            elif not _is_constant(index, ...) and not self._is_new_axis(index):
+                found.append(index)
+        return found
+
+    def of(self, node: ast.expr, spelled: Mapping[ast.expr, ast.expr]) -> ArrayPart:
+        """The part of an array that an expression names.
+
+        Parameters
+        ----------
+        node : ast.expr
+            The expression, of which `numbers` finds that it names one.
+        spelled : mapping of ast.expr to ast.expr
+            Each of `numbers`, as the kernel has it.
+        """
         if isinstance(node, ast.Name):
             return self._named(node.id)
-        if isinstance(node, ast.Attribute) and node.attr == "T":
-            view = self.of(node.value)
-            return None if view is None else ArrayPart(view.array, view.axes, view.order[::-1])
-        if not isinstance(node, ast.Subscript):
-            return None
-        outer = self.of(node.value)
-        return None if outer is None else self._part(outer, node)
+        if isinstance(node, ast.Attribute):
+            view = self.of(node.value, spelled)
+            return ArrayPart(view.array, view.axes, view.order[::-1])
+        assert isinstance(node, ast.Subscript)
+        return self._part(self.of(node.value, spelled), node, spelled)
 
-    def _named(self, name: str) -> ArrayPart | None:
+    def _named(self, name: str) -> ArrayPart:
         if name in self._state.views:
             return self._state.views[name]
         if name in self._state.expressions:
             rows = self._state.expressions[name]
             return _whole(name, [FreeAxis(zero(), one(), length, is_one)
                                  for length, is_one in zip(rows.lengths, rows.ones, strict=True)])  # fmt: skip
-        if name not in self._state.arrays:
-            return None
         ones = self._state.arrays[name].ones
         return _whole(
             name, [FreeAxis(zero(), one(), length_of(name, axis), is_one) for axis, is_one in enumerate(ones)]
         )
 
-    def _part(self, outer: ArrayPart, node: ast.Subscript) -> ArrayPart:
+    def _part(self, outer: ArrayPart, node: ast.Subscript, spelled: Mapping[ast.expr, ast.expr]) -> ArrayPart:
         source = self._state.expressions.get(outer.array)
         if source is not None and source.mask is not None:
             raise NotInKernelError("a part of what a mask selects", node)
-        indices = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+        indices = _indices(node)
         taken = sum(not _is_constant(each, ...) and not self._is_new_axis(each) for each in indices)
         if taken > len(outer.order):
             raise NotInKernelError("an index with more parts than the array has axes", node)
@@ -76,7 +99,7 @@ class ViewReader:
                 order.append(None)
                 continue
             number, axis = next(given)
-            part = self._indexed(axis, index)
+            part = self._indexed(axis, index, spelled)
             if number is None:
                 if isinstance(index, ast.Slice) and part is not axis:
                     raise NotInKernelError("a slice of a new axis", node)
@@ -91,16 +114,15 @@ class ViewReader:
             isinstance(index, ast.Attribute) and self._state.names.value(index) is None
         )
 
-    def _indexed(self, axis: FreeAxis, index: ast.expr) -> FixedAxis | FreeAxis:
+    def _indexed(self, axis: FreeAxis, index: ast.expr, spelled: Mapping[ast.expr, ast.expr]) -> FixedAxis | FreeAxis:
         if isinstance(index, ast.Slice):
-            return self._sliced(axis, index)
-        low = self._state.lower.of(index)
-        spelled = self._scalar(copy.deepcopy(index))
+            return self._sliced(axis, index, spelled)
+        low, place = self._state.lower.of(index), spelled[index]
         if low is None or low < 0:
-            spelled = call_of("kapi_wrapped_index", spelled, copy.deepcopy(axis.length))
-        return FixedAxis(plus(axis.start, times(spelled, axis.step)))
+            place = call_of("kapi_wrapped_index", place, copy.deepcopy(axis.length))
+        return FixedAxis(plus(axis.start, times(place, axis.step)))
 
-    def _sliced(self, axis: FreeAxis, index: ast.Slice) -> FreeAxis:
+    def _sliced(self, axis: FreeAxis, index: ast.Slice, spelled: Mapping[ast.expr, ast.expr]) -> FreeAxis:
         if index.lower is None and index.upper is None and index.step is None:
             return axis
         step = 1 if index.step is None else _integer(index.step)
@@ -112,7 +134,7 @@ class ViewReader:
         ends = (zero(), length) if step > 0 else (last, ast.Constant(-1))
         start, stop = (
             kept(end if bound is None else
-                 call_of(f"kapi_slice_bound{suffix}", self._scalar(copy.deepcopy(bound)), copy.deepcopy(length)))
+                 call_of(f"kapi_slice_bound{suffix}", spelled[bound], copy.deepcopy(length)))
             for bound, end in zip((index.lower, index.upper), ends, strict=True)
         )  # fmt: skip
         count = kept(call_of(f"kapi_slice_length{suffix}", start, stop, ast.Constant(abs(step))))
@@ -219,6 +241,10 @@ def _form(view: ArrayPart) -> tuple[Any, ...]:
 
 def _whole(name: str, axes: list[FreeAxis]) -> ArrayPart:
     return ArrayPart(name, tuple(axes), tuple(range(len(axes))))
+
+
+def _indices(node: ast.Subscript) -> list[ast.expr]:
+    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
 def _is_constant(node: ast.expr, value: Any) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import ctypes
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import dpnp
 import numpy as np
-from dpnp.dpnp_array import dpnp_array
 
-from kapi_numba_offload.run.usm import host_bytes, is_reachable, like, view_of
+from kapi_numba_offload.run.usm import DpnpArray, as_dpnp_array, host_bytes, is_reachable, like, view_of
 
 __all__ = ["HostCopies", "arrays_among"]
 
@@ -19,7 +18,7 @@ _ALIGNMENT = 64  # of a block's first byte, so that elements are aligned as they
 def arrays_among(values: Iterable[Any]) -> Iterator[Any]:
     """The dpnp arrays among values, those in tuples and lists included."""
     for each in values:
-        if isinstance(each, dpnp_array):
+        if isinstance(each, DpnpArray):
             yield each
         elif isinstance(each, (tuple, list)):
             yield from arrays_among(each)
@@ -29,7 +28,7 @@ class _Block:
     """A range of bytes of USM on the host."""
 
     def __init__(self, arrays: list[Any]) -> None:
-        bounds = [each._array_obj._byte_bounds for each in arrays]
+        bounds = [_device_bounds(each) for each in arrays]
         self.owner = max(arrays, key=lambda each: each._array_obj.usm_data.nbytes)
         memory = self.owner._array_obj.usm_data
         low = min(low for low, _ in bounds)
@@ -59,7 +58,7 @@ class HostCopies:
         self._copied: set[int] = set()
         distinct = {id(each): each for each in arrays}
         self._first = next(iter(distinct.values()), None)
-        for together in _sharing(list(distinct.values())):
+        for together in _sharing(list(distinct.values()), _device_bounds):
             self._copy(together)
         self.size = sum(block.high - block.low for block in self._blocks if block.is_copy)
 
@@ -91,27 +90,89 @@ class HostCopies:
         return int(value.nbytes)
 
     def on_device(self, value: Any) -> Any:
-        """A value that came of copies: its arrays are those that were copied, or views of them, or new."""
-        if isinstance(value, (tuple, list)):
-            return like(value, map(self.on_device, value))
-        if not isinstance(value, np.ndarray) or self._first is None:
+        """A value that came of copies: its arrays are those that were copied, or views of them, or new.
+
+        New ones that share memory share it on the device, too.
+        """
+        if self._first is None:
             return value
-        for array, copy in self._copies.values():
-            if copy is value:
-                return array
+        known: dict[int, Any] = {}
+        new = []
+        for each in _numpy_arrays_among(value):
+            if id(each) not in known:
+                known[id(each)] = self._of_given(each)
+                if known[id(each)] is None:
+                    new.append(each)
+        for together in _sharing(new, _host_bounds):
+            known |= _new_together(together, self._first.sycl_queue)
+        return _replaced(value, known)
+
+    def _of_given(self, array: np.ndarray[Any, Any]) -> Any:
+        """The dpnp array that lies where `array` lies in a copy; None if it lies in none."""
+        for given, copy in self._copies.values():
+            if copy is array:
+                return given
         for block in self._blocks:
-            if np.may_share_memory(value, block.bytes):
-                address = value.__array_interface__["data"][0] - block.bytes.__array_interface__["data"][0]
-                return view_of(block.owner, block.low + address, value)
-        return dpnp.asarray(value, sycl_queue=self._first.sycl_queue)
+            if np.may_share_memory(array, block.bytes):
+                return view_of(block.owner, block.low + _address(array) - _address(block.bytes), array)
+        return None
 
 
-def _sharing(arrays: list[Any]) -> list[list[Any]]:
+def _numpy_arrays_among(value: Any) -> Iterator[np.ndarray[Any, Any]]:
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for each in value:
+            yield from _numpy_arrays_among(each)
+
+
+def _replaced(value: Any, arrays: dict[int, Any]) -> Any:
+    """A value with other arrays in the place of NumPy's, by their identity."""
+    if isinstance(value, (tuple, list)):
+        return like(value, (_replaced(each, arrays) for each in value))
+    return arrays[id(value)] if isinstance(value, np.ndarray) else value
+
+
+def _new_together(arrays: list[np.ndarray[Any, Any]], queue: Any) -> dict[int, Any]:
+    """New dpnp arrays for NumPy arrays that share memory, by the identity of those; equal views are one array."""
+    layouts = {id(each): (_address(each), each.shape, each.strides, each.dtype) for each in arrays}
+    of_layout = {layouts[id(each)]: each for each in arrays}
+    if len(of_layout) == 1:
+        made = {layout: as_dpnp_array(each, queue) for layout, each in of_layout.items()}
+    else:
+        low = min(_host_bounds(each)[0] for each in arrays)
+        high = max(_host_bounds(each)[1] for each in arrays)
+        before = low % _ALIGNMENT
+        held = np.zeros(before + high - low, np.uint8)
+        held[before:] = (ctypes.c_ubyte * (high - low)).from_address(low)
+        owner = as_dpnp_array(held, queue)
+        start = owner._array_obj._pointer + before - low
+        made = {layout: view_of(owner, start + _address(each), each) for layout, each in of_layout.items()}
+    return {each: made[layout] for each, layout in layouts.items()}
+
+
+def _address(array: np.ndarray[Any, Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _host_bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
+    if not array.size:
+        return _address(array), _address(array)
+    low, high = np.lib.array_utils.byte_bounds(array)
+    return int(low), int(high)
+
+
+def _device_bounds(array: Any) -> tuple[int, int]:
+    low, high = array._array_obj._byte_bounds
+    return int(low), int(high)
+
+
+def _sharing(arrays: list[Any], bounds: Callable[[Any], tuple[int, int]]) -> list[list[Any]]:
     """The arrays, those whose bytes overlap in one list."""
     groups: list[list[Any]] = []
     end = 0
-    for each in sorted(arrays, key=lambda array: array._array_obj._byte_bounds[0]):
-        low, high = each._array_obj._byte_bounds
+    for each in sorted(arrays, key=lambda array: bounds(array)[0]):
+        low, high = bounds(each)
         if groups and low < end:
             groups[-1].append(each)
         else:

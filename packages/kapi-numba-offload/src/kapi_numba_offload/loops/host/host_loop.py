@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-import dpnp
 import numba
 import numpy as np
 
@@ -20,7 +19,7 @@ from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.loops.host.loop_exits import function_body
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES
-from kapi_numba_offload.run.usm import is_reachable
+from kapi_numba_offload.run.usm import LIBRARY, is_reachable
 
 __all__ = ["HostLoop", "has_aliases"]
 
@@ -94,6 +93,10 @@ class HostLoop:
             each.target.id for each in ast.walk(loop)
             if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
         }  # fmt: skip
+        # A number that is a 0-d array on the device is a number here, which no augmented assignment changes in place;
+        # parameters are arrays whatever their rank.
+        indexed = {each.value.id for each in subscripts if isinstance(each.value, ast.Name)}
+        self._numbers = set(self.given).difference(names.parameters, indexed)
         called = has_effects(loop, names)
         # An array that is only read need not be copied back; one that is given to a function may be changed by it.
         self._only_read = set() if called or has_aliases(loop) else set(self.given) - stored
@@ -114,7 +117,10 @@ class HostLoop:
         """Run the loop, compiled or by Python, and return all that it leaves: see `loop_exits.function_body`."""
         given = [*captured, *initial]
         copies = HostCopies(arrays_among(given))
-        args = [copies.on_host(each) for each in given]
+        args = [
+            host[()] if name in self._numbers and isinstance(host, np.ndarray) and host.ndim == 0 else host
+            for name, host in zip(self.given, map(copies.on_host, given), strict=True)
+        ]
         self.moved = copies.size
         try:
             if compiled:
@@ -126,7 +132,7 @@ class HostLoop:
             for name, array in zip(self.given, given, strict=True):
                 if name not in self._only_read:
                     self.moved += copies.copy_back(array)
-        return tuple(copies.on_device(each) for each in result)
+        return tuple(copies.on_device(tuple(result)))
 
     def _call(self, args: Sequence[Any]) -> Any:
         if not self._refused:
@@ -165,7 +171,7 @@ def _as_host_has_it(outside: dict[str, Any], named: Iterable[str]) -> dict[str, 
     """Globals with NumPy in the place of dpnp, and its functions in the place of dpnp's: arrays are NumPy's there."""
     for name in named:
         value = outside.get(name)
-        if value is dpnp:
+        if value is LIBRARY:
             outside[name] = np
         elif (own := numpy_name(value)) is not None and function_named(own, on_device=True) is value:
             outside[name] = function_named(own, on_device=False) or value

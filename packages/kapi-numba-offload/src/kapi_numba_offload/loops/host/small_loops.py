@@ -15,14 +15,13 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from dpnp.dpnp_array import dpnp_array
 
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.run.first_runs import is_first_run
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import has_host_memory, is_same_view, may_overlap
+from kapi_numba_offload.run.usm import DpnpArray, has_host_memory, is_same_view, may_overlap
 
 __all__ = ["SmallLoop", "WorkedAxes", "most_elements"]
 
@@ -51,18 +50,26 @@ class WorkedAxes:
         known.
     of_products : int
         How many axes the operands of products of matrices have at most.
-    indexed : mapping
-        For names of arrays the axes, from the first on, that have one index wherever the array is named.
+    parts : mapping
+        For names of arrays, and axes of them, how much of the axis a statement works on wherever the array is named: a
+        number of elements, or the variable that has it.
     """
 
     most: int | None
     of_products: int
-    indexed: Mapping[str, frozenset[int]]
+    parts: Mapping[str, Mapping[int, int | str]]
 
-    def of(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The lengths of the axes of an array that a statement may work on."""
-        without = self.indexed.get(name, ())
-        return tuple(length for axis, length in enumerate(shape) if axis not in without) if without else shape
+    def of(self, name: str, shape: tuple[int, ...], values: Mapping[str, Any]) -> tuple[int, ...]:
+        """The lengths of the axes of an array that a statement may work on, for variables with these values."""
+        parts = self.parts.get(name)
+        if parts is None:
+            return shape
+        made = list(shape)
+        for axis, part in parts.items():
+            length = values.get(part) if isinstance(part, str) else part
+            if axis < len(made) and isinstance(length, int):
+                made[axis] = min(made[axis], max(0, length))
+        return tuple(made)
 
 
 def _largest(shape: tuple[int, ...], axes: int | None) -> int:
@@ -109,10 +116,11 @@ class SmallLoop:
         limit = most * _IN_PRODUCTS
         self.latest = None
         queue = None
-        for name, each in zip(self.host.given, captured, strict=True):
-            if type(each) is dpnp_array:
+        values = dict(zip(self.host.given, captured, strict=True))
+        for name, each in values.items():
+            if type(each) is DpnpArray:
                 inner = each._array_obj
-                shape = self._axes.of(name, inner.shape)
+                shape = self._axes.of(name, inner.shape, values)
                 if _largest(shape, self._axes.most) > most or _largest(shape, self._axes.of_products) > limit:
                     return False
                 if (queue is not None and inner.sycl_queue != queue) or inner.usm_type != "device":
@@ -140,7 +148,7 @@ class SmallLoop:
 
 def _are_alike_for_numba(values: Sequence[Any]) -> bool:
     """Whether values have types of which operations have the same types for Numba, and no two arrays share memory."""
-    arrays = [each for each in values if isinstance(each, dpnp_array)]
+    arrays = [each for each in values if isinstance(each, DpnpArray)]
     pairs = itertools.combinations(arrays, 2)
     return all(map(_has_the_same_types, values)) and not any(
         is_same_view(one, other) or may_overlap(one, other) for one, other in pairs
@@ -149,7 +157,7 @@ def _are_alike_for_numba(values: Sequence[Any]) -> bool:
 
 def _has_the_same_types(value: Any) -> bool:
     """Whether operations with a value have the same dtypes for dpnp and for Numba."""
-    if isinstance(value, (dpnp_array, np.generic)):
+    if isinstance(value, (DpnpArray, np.generic)):
         return value.dtype in _SAME_TYPES
     return type(value) in (bool, int, float, complex)
 

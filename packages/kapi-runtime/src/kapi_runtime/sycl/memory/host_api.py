@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from dpctl.memory import USMAllocationError
 
-from kapi_runtime.sycl.memory.dlpack import is_on_sycl_device
 from kapi_runtime.sycl.memory.usm_array import (
     UsmArray,
     UsmType,
@@ -146,7 +145,7 @@ def _on_device(values: Any) -> Any:
             return values
         if hasattr(values, "__sycl_usm_array_interface__"):
             return usm_array_of(values)
-        return shared_array_of(values) if is_on_sycl_device(values) else None
+        return shared_array_of(values)
     dpnp = _dpnp()
     if isinstance(values, dpnp.ndarray):
         return values
@@ -154,7 +153,7 @@ def _on_device(values: Any) -> Any:
         return dpnp.asarray(values)
     if hasattr(values, "__sycl_usm_array_interface__"):
         return _dpnp_array_of(values if isinstance(values, UsmArray) else usm_array_of(values))
-    return shared_array_of(values) if is_on_sycl_device(values) else None
+    return shared_array_of(values)
 
 
 def _dpnp_array_of(array: UsmArray) -> Any:

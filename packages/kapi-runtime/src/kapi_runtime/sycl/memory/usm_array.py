@@ -16,7 +16,7 @@ import dpctl
 import numpy as np
 from dpctl.memory import MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory
 
-from kapi_runtime.platform.dlpack import ONEAPI, read_capsule
+from kapi_runtime.platform.dlpack import ONEAPI, device_kind, read_capsule
 from kapi_runtime.platform.kapi_array import KapiArray
 from kapi_runtime.sycl.queues.copying import copy_array
 from kapi_runtime.sycl.queues.queue import default_queue, queue_of
@@ -218,14 +218,16 @@ def usm_array_of(value: Any) -> UsmArray:
 
 
 def shared_array_of(value: Any) -> Any:
-    """Return an array that shares the memory of `value`, which is on a SYCL device and says so by DLPack alone.
+    """Return an array that shares the memory of a value which is on a SYCL device and says so by DLPack alone.
 
-    A dpnp array where dpnp is installed, else a `UsmArray`.
+    A dpnp array where dpnp is installed, else a `UsmArray`; None of a value that says nothing of the kind.
 
     References
     ----------
     The array API standard, data interchange.
     """
+    if device_kind(value) != ONEAPI:
+        return None
     if has_dpnp():
         import dpnp
 

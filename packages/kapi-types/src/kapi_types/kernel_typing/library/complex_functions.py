@@ -77,6 +77,8 @@ def _log_of_size(z):
         return math.log1p((large - 1) * (large + 1) + small * small) / 2
     if math.isinf(size) and not math.isinf(large):
         return math.log(math.hypot(x / 2, y / 2)) + math.log(2.0)
+    if large < 1e-30:  # of which the size may be rounded to few digits
+        return math.log(math.hypot(x * 2.0**54, y * 2.0**54)) - 54 * math.log(2.0)
     return math.log(size)
 
 

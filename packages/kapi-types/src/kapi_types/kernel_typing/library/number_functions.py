@@ -177,12 +177,14 @@ def conjugate(x):
 
 def maximum(x, y):
     """The larger; nan if one is."""
-    return x if x >= y or math.isnan(x) else y
+    larger_one = y if y > x else x  # by itself a processor's instruction, which a second choice of `x` would hide
+    return x + y if math.isnan(x) or math.isnan(y) else larger_one
 
 
 def minimum(x, y):
     """The smaller; nan if one is."""
-    return x if x <= y or math.isnan(x) else y
+    smaller_one = y if y < x else x
+    return x + y if math.isnan(x) or math.isnan(y) else smaller_one
 
 
 def fmax(x, y):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -194,6 +195,20 @@ class _DTypeAttributes(templates.AttributeTemplate):
 
     def resolve_itemsize(self, dtype: types.DType) -> types.Type:
         return weak_int
+
+
+class _SameDType(templates.AbstractTemplate):
+    """A dtype beside another, or beside a type of NumPy's: known when the kernel is compiled."""
+
+    def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
+        are_types = all(isinstance(each, (types.DType, types.NumberClass)) for each in args)
+        if len(args) != 2 or not are_types or not any(isinstance(each, types.DType) for each in args):
+            return None
+        return templates.signature(weak_bool, *args)
+
+
+for _function in (operator.eq, operator.ne):
+    registry.register_global(_function)(type(f"_DType_{_function.__name__}", (_SameDType,), {"key": _function}))
 
 
 class RoundType(types.Callable, types.Opaque):

@@ -157,6 +157,18 @@ class _Range(templates.AbstractTemplate):
         return templates.signature(RangeType(), *[weak_int] * len(args))
 
 
+@registry.register_attr
+class _Ends(templates.AttributeTemplate):
+    """`start`, `stop` and `step` of a range."""
+
+    key = RangeType
+
+    def resolve_start(self, range_: RangeType) -> types.Type:
+        return weak_int
+
+    resolve_stop = resolve_step = resolve_start
+
+
 _ENUMERATE = inspect.Signature(
     [
         inspect.Parameter("iterable", inspect.Parameter.POSITIONAL_OR_KEYWORD),

@@ -74,6 +74,16 @@ def _extremes(kapi: Any) -> Any:
     return extremes
 
 
+def _no_number(kapi: Any) -> Any:
+    @kapi.kernel
+    def no_number(item: kapi.Item, values, out):
+        i = item.get_id(0)
+        kapi.AtomicRef(out, (0, i)).fetch_min(values[i])
+        kapi.AtomicRef(out, (1, i)).fetch_max(values[i])
+
+    return no_number
+
+
 def _raise_to_the_largest(kapi: Any) -> Any:
     @kapi.kernel
     def raise_to_the_largest(item: kapi.Item, values, largest):
@@ -270,6 +280,18 @@ def _extremes_case(dtype: str) -> Case:
     )
 
 
+def _no_number_case(dtype: str) -> Case:
+    values = np.array([np.nan, 3, -np.inf, np.nan, np.inf], dtype)
+    start = np.array([[5, 5, 5, -np.inf, 5], [5, 5, 5, np.inf, 5]], dtype)
+    return Case(
+        f"atomics/no-number-{dtype}",
+        _no_number,
+        ((5,),),
+        lambda: [values, start],
+        lambda given: {1: np.array([[5, 3, -np.inf, -np.inf, 5], [5, 5, 5, np.inf, np.inf]], dtype)},
+    )
+
+
 _NUMBERS = (np.arange(48, dtype=np.float32) * 5) % 19
 
 CASES: tuple[Case, ...] = (
@@ -278,6 +300,7 @@ CASES: tuple[Case, ...] = (
     *(_compare_case(dtype) for dtype in _DTYPES),
     *(_histogram_case(dtype) for dtype in ("int32", "uint64", "float32", "float64")),
     *(_extremes_case(dtype) for dtype in _DTYPES),
+    *(_no_number_case(dtype) for dtype in ("float32", "float64")),
     Case(
         "atomics/compare-exchange-until-done",
         _raise_to_the_largest,

@@ -35,6 +35,31 @@ def _truths(kapi: Any) -> Any:
     return truths
 
 
+def _negatives(kapi: Any) -> Any:
+    @kapi.kernel
+    def negatives(item: kapi.Item, a, b, eighth, out):
+        i = item.get_id(0)
+        out[0, i] = -a[i]
+        out[1, i] = abs(a[i])
+        out[2, i] = -a[i] <= b[i]
+        out[3, i] = -a[i] >> 1
+        out[4, i] = a[i] * -eighth
+        out[5, i] = np.float32(-a[i])
+        out[6, i] = np.negative(abs(a[i])) < b[i]
+
+    return negatives
+
+
+def _counts(kapi: Any) -> Any:
+    @kapi.kernel
+    def counts(item: kapi.Item, a, n, right, left):
+        i = item.get_id(0)
+        right[i] = np.right_shift(a[i], n[i])
+        left[i] = np.left_shift(a[i], n[i])
+
+    return counts
+
+
 def _powers(kapi: Any) -> Any:
     @kapi.kernel
     def powers(item: kapi.Item, n, a, out):
@@ -164,6 +189,65 @@ def _complex_order(kapi: Any) -> Any:
     return complex_order
 
 
+def _truth_extrema(kapi: Any) -> Any:
+    @kapi.kernel
+    def truth_extrema(item: kapi.Item, a, b, n, truths, numbers):
+        i = item.get_id(0)
+        truths[0, i] = min(a[i], b[i])
+        truths[1, i] = max(a[i], b[i])
+        truths[2, i] = min(a[i], True)
+        truths[3, i] = max(b[i], a[i], False)
+        numbers[0, i] = min(a[i], 300)
+        numbers[1, i] = max(n, b[i])
+        numbers[2, i] = max(a[i], 65535)
+        numbers[3, i] = min(b[i], n, 2)
+
+    return truth_extrema
+
+
+def _decided(kapi: Any) -> Any:
+    @kapi.kernel
+    def decided(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        x = a[i] if i >= 0 else 0
+        if 0:
+            x = 100000
+        out[0, i] = np.spacing(100 or a[i])
+        out[1, i] = np.spacing(0 or a[i])
+        out[2, i] = (0 or a[i]) + 65535
+        out[3, i] = (100000 and a[i]) + x
+        out[4, i] = a[i] if 1 else 100000
+        out[5, i] = a[i] and (3.5 or a[i])
+
+    return decided
+
+
+def _crossed_bounds(kapi: Any) -> Any:
+    @kapi.kernel
+    def crossed_bounds(item: kapi.Item, a, b, n, out):
+        i = item.get_id(0)
+        out[0, i] = np.clip(a[i], b[i], n)
+        out[1, i] = np.clip(a[i], b[i], 65534)
+
+    return crossed_bounds
+
+
+def _complex_ends(kapi: Any) -> Any:
+    @kapi.kernel
+    def complex_ends(item: kapi.Item, z, zero, least, half, ended, out, zeros):
+        i = item.get_id(0)
+        near_zero, near_one = np.log(z[i]), np.log1p(z[i])
+        out[0, i] = near_zero.real
+        out[1, i] = near_zero.imag
+        out[2, i] = near_one.real
+        out[3, i] = near_one.imag
+        zeros[0, i] = zero / least
+        zeros[1, i] = half**ended
+        zeros[2, i] = pow(half, ended)
+
+    return complex_ends
+
+
 def _ordered_inputs(dtype: Any) -> Callable[[], list[Any]]:
     return lambda: [
         *(np.array(each, dtype) for each in _ORDERED),
@@ -192,7 +276,40 @@ _CHOSEN = [
 
 _ROUNDED = [2.675, -2.675, 0.125, 1.005]
 
+
+def _negatives_case(dtype: str) -> Case:
+    """The least number is its own negative, whatever it is widened to."""
+    ends = np.iinfo(dtype)
+    a = np.array([ends.min, ends.min, ends.min + 1, -1, 0, 1, ends.max, ends.min // 8], dtype)
+    b = np.array([0, ends.min, ends.max, 1, 0, -1, ends.min, ends.max], dtype)
+    eighth = np.dtype(dtype).type(8)
+
+    def expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
+        with np.errstate(all="ignore"):
+            rows = [-a, abs(a), -a <= b, -a >> 1, a * -eighth, (-a).astype(np.float32), -abs(a) < b]
+        return {3: np.array([row.astype(np.float64) for row in rows])}
+
+    return Case(f"edges/negatives-{dtype}", _negatives, ((8,),), lambda: [a, b, eighth, np.ones((7, 8))], expected)
+
+
+def _counts_case(of: str, by: str) -> Case:
+    """A count of 2**32 or more shifts everything out."""
+    a = np.array([3, 2**31 - 1, -5, 7, 2**30, 1, -1, 9, 2**20], np.int64).astype(of)
+    n = np.array([0, 1, 31, 32, 63, 64, 2**32, 2**32 + 1, 2**62], by)
+    zeros = np.zeros(9, np.result_type(of, by))
+    return Case(
+        f"edges/counts-{of}-{by}",
+        _counts,
+        ((9,),),
+        lambda: [a, n, zeros + 1, zeros + 1],
+        lambda given: {2: np.right_shift(a, n), 3: np.left_shift(a, n)},
+    )
+
+
 CASES: tuple[Case, ...] = (
+    *(_negatives_case(dtype) for dtype in ("int8", "int16", "int32")),
+    *(_counts_case(of, by) for of, by in (("uint32", "uint64"), ("uint64", "uint64"), ("int32", "int64"))),
+    _counts_case("int64", "int64"),
     *(
         Case(
             f"edges/bools-as-{name}",
@@ -350,5 +467,80 @@ CASES: tuple[Case, ...] = (
         ((4,),),
         lambda: [np.array([0, 1j, -1, np.nan], np.complex128), np.zeros(4, np.bool_)],
         lambda given: {1: np.array([False, True, True, True])},
+    ),
+    Case(
+        "edges/extrema-of-bools",
+        _truth_extrema,
+        ((4,),),
+        lambda: [
+            np.array([False, False, True, True]),
+            np.array([False, True, False, True]),
+            7,
+            np.zeros((4, 4), np.bool_),
+            np.zeros((4, 4), np.int64),
+        ],
+        lambda given: {
+            3: np.array([given[0] & given[1], given[0] | given[1], given[0], given[0] | given[1]]),
+            4: np.array([[0, 0, 1, 1], [7] * 4, [65535] * 4, [0, 1, 0, 1]]),
+        },
+    ),
+    Case(
+        "edges/literals-that-decide",
+        _decided,
+        ((3,),),
+        lambda: [np.array([1, 100, 65535], np.uint16), np.zeros((6, 3))],
+        # What a literal test leaves out has no part in the type: 100 alone is of no strong one.
+        lambda given: {
+            1: np.array(
+                [
+                    [2.0**-46] * 3,
+                    [2.0**-23, 2.0**-17, 2.0**-8],
+                    [0, 99, 65534],
+                    [2, 200, 65534],
+                    [1, 100, 65535],
+                    [3.5] * 3,
+                ]
+            )
+        },
+    ),
+    Case(
+        "edges/bounds-that-cross",
+        _crossed_bounds,
+        ((2,),),
+        lambda: [
+            np.array([3, 255], np.uint8),
+            np.array([4294967294, 65535], np.uint32),
+            65534,
+            np.zeros((2, 2), np.uint32),
+        ],
+        lambda given: {3: np.full((2, 2), 65534, np.uint32)},
+    ),
+    Case(
+        "edges/ends-of-complex-numbers",
+        _complex_ends,
+        ((3,),),
+        lambda: [
+            np.array([complex(1e-323, -1e-323), complex(2.0**-60, 0), complex(-(2.0**-1022), 2.0**-40)]),
+            0j,
+            complex(1e-323, -1e-323),
+            complex(0.5, 0.5),
+            complex(_INF, 0),
+            np.zeros((4, 3)),
+            np.zeros((3, 3), np.complex128),
+        ],
+        # Of (1 - 1j) * 2**-1073, of a power of 2, and of what is all but imaginary.
+        lambda given: {
+            5: np.array(
+                [
+                    [-743.4003511505414, -41.58883083359672, -27.725887222397812],
+                    [-np.pi / 4, 0, np.pi / 2],
+                    [1e-323, 2.0**-60, 2.0**-81],
+                    [-1e-323, 0, 2.0**-40],
+                ]
+            ),
+            6: np.zeros((3, 3)),
+        },
+        ulp={5: 4.0},
+        precision=np.float64,
     ),
 )

@@ -1,0 +1,48 @@
+"""Counts of shifts in 64 bits, in the bits that a shift looks at.
+
+A shift of PTX by more than its width gives 0, and LLVM's back end makes one instruction of a shift and the choice of 0
+beyond the width. But it compares the count in 64 bits, and gives the instruction the lower half of it: a count of 2**32
+is then one of 0. Where the count is masked, the comparison stays.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["mask_shift_counts"]
+
+_NAME = r"%(?:\"[^\"\n]+\"|[-\w.$]+)"
+_FUNCTION = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
+_NARROWED = re.compile(rf"^  ({_NAME}) = trunc [^\n]*$", re.MULTILINE)
+_MASKED = re.compile(rf"^  ({_NAME}) = and i64 {_NAME}, (\d+)[^\n]*$", re.MULTILINE)
+_SHIFT = re.compile(
+    rf"^  (?P<result>{_NAME}) = (?P<word>(?:shl|lshr)(?: nuw| nsw| exact)*) i(?P<width>8|16|32|64) "
+    rf"(?P<value>[^,\n]+), (?P<count>{_NAME})(?P<rest>[^\n]*)$",
+    re.MULTILINE,
+)
+
+
+def mask_shift_counts(text: str) -> str:
+    """LLVM IR text in which such counts are masked."""
+    return _FUNCTION.sub(lambda found: _of_function(found[0]), text)
+
+
+def _of_function(text: str) -> str:
+    narrowed = set(_NARROWED.findall(text))
+    masked_ones = {name for name, mask in _MASKED.findall(text) if int(mask) < 64}
+    number = 0
+
+    def masked(shift: re.Match[str]) -> str:
+        nonlocal number
+        # A comparison has no more bits than a count that is not narrowed.
+        may_differ = shift["width"] == "64" or shift["count"] in narrowed
+        if not may_differ or shift["count"] in masked_ones:
+            return shift[0]
+        number += 1
+        name, type_ = f"%kapi.count.{number}", f"i{shift['width']}"
+        return (
+            f"  {name} = and {type_} {shift['count']}, {int(shift['width']) - 1}\n"
+            f"  {shift['result']} = {shift['word']} {type_} {shift['value']}, {name}{shift['rest']}"
+        )
+
+    return _SHIFT.sub(masked, text)

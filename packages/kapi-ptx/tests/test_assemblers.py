@@ -1,0 +1,108 @@
+"""What LLVM's back end and NVIDIA's assembler of CUDA 13.0 get wrong, and what is written instead."""
+
+from __future__ import annotations
+
+import re
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+from kapi_ptx import PtxTarget
+from kapi_ptx.emission.early_loads import load_early
+from kapi_ptx.emission.narrow_negatives import avoid_narrow_negatives
+from kapi_ptx.emission.shift_counts import mask_shift_counts
+from kapi_ptx.emission.value_names import name_values
+
+TARGET = PtxTarget(90)
+
+
+def negative(item, x, y):
+    i = item.get_id(0)
+    y[i] = -x[i]
+
+
+def absolute(item, x, y):
+    i = item.get_id(0)
+    y[i] = abs(x[i])
+
+
+def by_a_negative_power(item, x, y):
+    i = item.get_id(0)
+    y[i] = x[i] * np.int16(-8)
+
+
+@pytest.mark.parametrize("kernel", [negative, absolute, by_a_negative_power])
+def test_negatives_of_16_bits_are_none_that_the_assembler_widens_wrongly(assembled_compile, kernel):
+    """PTX of `-x[i]`, once it had ``neg.s16``; -(-32768) was stored as 32768."""
+    ptx = assembled_compile(kernel, "item1, int16[:], int32[:]", target=TARGET).ptx
+    assert "cvt.s32.s16" in ptx
+    assert "neg.s16" not in ptx
+    assert "abs.s16" not in ptx
+
+
+def test_instructions_of_other_types_stay():
+    text = "\tneg.s32 \t%r1, %r2;\n\tabs.s16x2 \t%r1, %r2;\n\tneg.f16 \t%rs1, %rs2;\n"
+    assert avoid_narrow_negatives(text) == text
+    assert avoid_narrow_negatives("\tneg.s16 \t%rs1, %rs2;\n") == "\tmul.lo.s16 \t%rs1, %rs2, -1;\n"
+
+
+@pytest.mark.parametrize("word", ["np.right_shift", "np.left_shift"])
+@pytest.mark.parametrize("types", ["uint32[:], uint64[:], uint64[:]", "int64[:], int64[:], int64[:]"])
+def test_counts_of_shifts_are_compared_in_all_their_bits(assembled_compile, word, types):
+    """Once the count's lower half was all that the shift saw, and 2**32 places were none."""
+    names = {"np": np}
+    exec(f"def kernel(item, x, n, y):\n    i = item.get_id(0)\n    y[i] = {word}(x[i], n[i])", names)
+    ptx = assembled_compile(names["kernel"], f"item1, {types}", target=TARGET).ptx
+    assert "setp.lt.u64" in ptx or "setp.gt.u64" in ptx or "min.u64" in ptx
+    assert re.search(r"ld\.global\.b32 \t%r\d", ptx) is None  # of half a count
+
+
+SHIFTS = """\
+define void @f(i64 %x, i64 %n, i32 %y) {
+  %low = trunc i64 %n to i32
+  %kept = and i64 %n, 31
+  %a = lshr exact i64 %x, %n
+  %b = shl i32 %y, %low
+  %c = lshr i32 %y, %y
+  %d = shl i64 %x, %kept
+  %e = shl i64 %x, 5
+  %g = ashr i64 %x, %n
+  ret void
+}
+"""
+
+
+def test_only_counts_that_may_lose_bits_are_masked():
+    masked = mask_shift_counts(SHIFTS)
+    llvm.parse_assembly(masked).verify()
+    assert "%kapi.count.1 = and i64 %n, 63\n  %a = lshr exact i64 %x, %kapi.count.1\n" in masked
+    assert "%kapi.count.2 = and i32 %low, 31\n  %b = shl i32 %y, %kapi.count.2\n" in masked
+    assert len(masked.splitlines()) == len(SHIFTS.splitlines()) + 2
+
+
+NUMBERED = """\
+declare float @llvm.sqrt.f32(float)
+
+define float @f(ptr addrspace(1) %0, float %1) {
+  %3 = call float @llvm.sqrt.f32(float %1)
+  br label %4
+
+4:                                                ; preds = %2
+  %5 = call float @llvm.sqrt.f32(float %3)
+  %6 = load float, ptr addrspace(1) %0, align 4
+  %7 = fadd float %5, %6
+  ret float %7
+}
+"""
+
+
+def test_values_with_numbers_are_named_before_lines_are_moved():
+    """LLVM refuses numbers that are not in order."""
+    with pytest.raises(RuntimeError, match="expected to be numbered"):
+        llvm.parse_assembly(load_early(NUMBERED))
+    named = name_values(NUMBERED, "first")
+    moved = load_early(named)
+    assert moved != named
+    llvm.parse_assembly(moved).verify()
+    llvm.parse_assembly(load_early(name_values(str(llvm.parse_assembly(moved)), "linked"))).verify()

@@ -1,0 +1,1 @@
+"""Faults of drivers' compilers, each avoided by a module of its own."""

@@ -1,0 +1,98 @@
+"""Spellings that kernels may not have: the simulator and the device take the same ones, with the same numbers."""
+
+from __future__ import annotations
+
+import collections
+import enum
+import itertools
+import linecache
+
+import dpnp
+import numpy as np
+import pytest
+
+import kapi_runtime
+import kapi_sim
+from kapi_sim.errors import KapiError
+
+ITEMS = 6
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+Pair = collections.namedtuple("Pair", "x y")
+SERIALS = itertools.count()
+
+TAKEN = (
+    "o[0, i] = a[i].astype(np.int32)",
+    "o[0, i] = a[i].astype(u.dtype)",
+    "o[0, i] = a[i].astype(np.bool_)",
+    "o[0, i] = b.dtype.type(a[i])",
+    "kind = np.int32\no[0, i] = kind(a[i])",
+    "kind = int\no[0, i] = kind(b[i]) + n",
+    "r = range(b[i], 3 + i, 2)\no[0, i] = r.start\no[1, i] = r.stop\no[2, i] = r.step",
+    "if a.dtype == np.float64:\n    o[0, i] = 1",
+    "if a[i].dtype != b.dtype:\n    o[0, i] = 1",
+    "o[0, i] = 1 if np.uint8 == u.dtype else 2",
+    "o[0, i] = a.dtype.itemsize + o[0].size + a[i:].ndim",
+    "p = Pair(1.0, a[i])\no[0, i] = p.x + p.y",
+    "o[0, i] = b[i].real + b[i].item() + n.bit_length()",
+)
+REFUSED = {
+    "indexed-value": (
+        "t = (1, 2)\nc = i > 2\no[0, i] = t[c]",
+        "t = (1, 2)\no[0, i] = t[bool(n)]",
+        "o[0, i] = a[i][()]",
+    ),
+    "attribute-unknown": (
+        "o[0, i] = Colour.RED.numerator",
+        "c = Colour.RED\no[0, i] = c.value",
+        "p = Pair(1.0, a[i])\nq = p._replace(x=5.0)\no[0, i] = q.x",
+        "p = Pair(1.0, a[i])\no[0, i] = len(p._fields)",
+        "t = (1, 2, 1)\no[0, i] = t.count(1)",
+        "o[0, i] = a[i].round()",
+        "o[0, i] = a[i].is_integer()",
+        "o[0, i] = a[i].size",
+        "o[0, i] = n.numerator",
+        "o[0, i] = x.as_integer_ratio()[0]",
+        "o[0, i] = a.dtype.num",
+        "o[0, i] = n.__add__(2)",
+    ),
+    "call-arguments": ("o[0, i] = a[i].astype(int)",),
+}
+
+
+def run(world, body):
+    """What a kernel of this body stores in one of the worlds."""
+    source = "def kernel(item, a, b, u, o, n, x):\n    i = item.get_id(0)\n"
+    source += "".join(f"    {line}\n" for line in body.splitlines())
+    filename = f"<spelling {next(SERIALS)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    namespace = {"np": np, "Colour": Colour, "Pair": Pair}
+    exec(compile(source, filename, "exec"), namespace)
+    arrays = [
+        np.array([0.0, 1.0, -2.5, np.inf, 300.0, -0.0]),
+        np.array([0, 1, -2, 7, 100, -5], np.int32),
+        np.array([0, 1, 2, 255, 128, 7], np.uint8),
+        np.zeros((3, ITEMS)),
+    ]
+    given = arrays if world is kapi_sim else list(map(dpnp.asarray, arrays))
+    world.call_kernel(world.kernel(namespace["kernel"]), world.Range(ITEMS), *given, 3, 2.5)
+    return given[3] if world is kapi_sim else given[3].asnumpy()
+
+
+@pytest.mark.parametrize("body", TAKEN)
+def test_both_worlds_take_it_with_the_same_numbers(body):
+    simulated = run(kapi_sim, body)
+    np.testing.assert_array_equal(run(kapi_runtime, body), simulated)
+    assert simulated.any()
+
+
+@pytest.mark.parametrize(("code", "body"), [(code, body) for code, bodies in REFUSED.items() for body in bodies])
+@pytest.mark.parametrize("world", [kapi_sim, kapi_runtime], ids=["simulator", "device"])
+def test_both_worlds_refuse_it_by_one_code(world, code, body):
+    with pytest.raises(KapiError) as refused:
+        run(world, body)
+    assert refused.value.code == code
