@@ -67,11 +67,12 @@ class Batch:
         self.witnesses: dict[int, list[int]] = {}
         seen: dict[str, int] = {}
         for number, each in enumerate(statements):
-            for part in each.inexact:
+            for part, plain in each.inexact:
                 if part not in seen:
                     seen[part] = len(self.statements)
                     shared = () if each.consumer and each.consumer.group else (part,)
-                    made = Statement(f"part of {each.name}", (), part, _witness_code(part), parts=shared)
+                    code = _witness_code(plain)
+                    made = Statement(f"part of {each.name}", (), part, code, parts=shared, plain=plain)
                     self.statements.append(made)
                 self.witnesses.setdefault(number, []).append(seen[part])
         used = Counter(part for each in self.statements for part in each.parts)

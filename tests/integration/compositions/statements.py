@@ -59,8 +59,8 @@ class Statement:
         The last consumer, which may be a group algorithm or an atomic operation.
     parts : tuple of str
         Expressions in it that other statements may have as well.
-    inexact : tuple of str
-        Those of them whose value decides whether the rest can be compared.
+    inexact : tuple of tuple of str
+        Those of them whose value decides whether the rest can be compared, and how plain Python has each.
     plain : str
         The result as plain Python has it.
     plain_lines : tuple of str
@@ -85,7 +85,7 @@ class Statement:
     complex_ulp: float = 0.0
     consumer: Consumer | None = None
     parts: tuple[str, ...] = ()
-    inexact: tuple[str, ...] = ()
+    inexact: tuple[tuple[str, str], ...] = ()
     plain: str = ""
     is_mixed: bool = False
     may_turn_zero: bool = False
@@ -343,7 +343,7 @@ def _stored(
     text: str,
     plain: str,
     operation: Operation,
-    parts: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
+    parts: tuple[tuple[str, ...], tuple[tuple[str, str], ...]] = ((), ()),
     is_mixed: bool = False,
     wide: str = "",
 ) -> Statement:
@@ -380,7 +380,7 @@ def _of_results(number: int) -> Statement:
         texts = [value.spelled(letters, plain=each) for each in (False, True)]
         shared.append(texts[0])
         if _is_inexact(value) or operation.reads_sign:
-            inexact.append(texts[0])
+            inexact.append((texts[0], texts[1]))
         if operation.is_small and _class(value.kind) == "integer":
             texts = [f"({text} % 9)" for text in texts]
         given.append(texts[0])
@@ -432,7 +432,7 @@ def _consumed(
     is_mixed = value is not None and value.is_mixed
     turns = is_own and value is not None and value.operation.may_turn_zero
     parts: tuple[str, ...] = () if value is None or is_own else (text,)
-    inexact = parts if value is not None and _is_inexact(value) else ()
+    inexact = tuple((part, plain) for part in parts) if value is not None and _is_inexact(value) else ()
     if value is not None and inexact and consumer.group:
         # What a work-item gets comes from others: each of them is as inexact.
         inexact = ()

@@ -155,9 +155,8 @@ class ArithmeticRewriter(ast.NodeTransformer):
         if self._orders_complex and any(isinstance(each, _ORDERINGS) for each in node.ops):
             node.left, *node.comparators = (self._ordered(each) for each in (node.left, *node.comparators))
         if any(map(_is_wide, operands)):
-            node.left, *node.comparators = (
-                self._call(COUNTED, [each], each) for each in (node.left, *node.comparators)
-            )
+            node.left = self._call(COUNTED, [node.left], node.left)
+            node.comparators = [*(self._call(COUNTED, [each], each) for each in node.comparators)]
         return node
 
     def _ordered(self, node: ast.expr) -> ast.expr:
