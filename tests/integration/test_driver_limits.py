@@ -399,6 +399,74 @@ def test_kernel_knows_the_sign_of_a_negative(dtype):
     np.testing.assert_array_equal(out.asnumpy(), np.stack([np.sign(y), below, below, np.sign(y), np.sign(y) + below]))
 
 
+COMPLEMENTS = """
+program = cl.Program(context, "kernel void k(global TYPE* a, global const TYPE* b) {"
+    "const size_t i = get_global_id(0); a[i] = ~max(a[i], b[i]); }").build()
+values = np.arange(10, dtype=np.DTYPE).reshape(2, 5)
+buffers = [cl.Buffer(context, cl.mem_flags.READ_WRITE, each.nbytes) for each in values]
+for buffer, each in zip(buffers, (values[0], values[1, ::-1].copy())):
+    cl.enqueue_copy(queue, buffer, each)
+program.k(queue, (5,), None, *buffers)
+result = np.empty_like(values[0])
+cl.enqueue_copy(queue, result, buffers[0])
+print(np.array_equal(result, ~np.maximum(values[0], values[1, ::-1])))
+"""
+
+
+@pytest.mark.parametrize(("type_", "dtype"), [("int", "int32"), ("ulong", "uint64")])
+def test_driver_is_asked_for_complements_of_maxima(type_, dtype, observe):
+    """`kapi_spirv.emission.faults.complements`."""
+    done = in_opencl_c(COMPLEMENTS.replace("DTYPE", dtype).replace("TYPE", type_))
+    observe(f"complement of a maximum, {dtype}", outcome(done, "True\n"))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+def test_kernel_complements_beside_maxima(dtype):
+    """What the driver mixes up with AVX-512, in kernels, with work-groups that are no full vector."""
+
+    @kapi.kernel
+    def of_maximum(item: kapi.NdItem, x, y, out):
+        i = item.get_global_id(0)
+        out[0, i] = ~max(x[i], y[i])
+
+    @kapi.kernel
+    def of_one(item: kapi.NdItem, x, y, out):
+        i = item.get_global_id(0)
+        v, w = x[i], y[i]
+        out[1, i] = min(v, w)
+        out[2, i] = -v - x.dtype.type(1)
+
+    @kapi.kernel
+    def of_both(item: kapi.NdItem, x, y, out):
+        i = item.get_global_id(0)
+        out[3, i] = max(~x[i], ~y[i])
+
+    @kapi.kernel
+    def in_a_choice(item: kapi.NdItem, x, y, out):
+        i = item.get_global_id(0)
+        v, w = x[i], y[i]
+        out[4, i] = np.invert(v) if v > w else np.invert(w)
+
+    @kapi.kernel
+    def in_a_sum(item: kapi.NdItem, x, y, out):
+        i = item.get_global_id(0)
+        v, w = x[i], y[i]
+        out[5, i] = max(w - x.dtype.type(1) - v, w)
+
+    @kapi.kernel
+    def in_an_index(item: kapi.NdItem, x, y, out):
+        i = item.get_global_id(0)
+        out[6, i] = x[max(y.size - 1 - i, 0)]
+
+    x, y = np.random.default_rng(5).integers(np.iinfo(dtype).min, np.iinfo(dtype).max, (2, 35), dtype, endpoint=True)
+    out = dpnp.zeros((7, x.size), dtype=dtype)
+    for kernel in (of_maximum, of_one, of_both, in_a_choice, in_a_sum, in_an_index):
+        kapi.call_kernel(kernel, kapi.NdRange(x.size, 5), dpnp.asarray(x), dpnp.asarray(y), out)
+    greatest = np.maximum(x, y)
+    expected = [~greatest, np.minimum(x, y), ~x, np.maximum(~x, ~y), ~greatest, np.maximum(y + ~x, y), x[::-1]]
+    np.testing.assert_array_equal(out.asnumpy(), np.stack(expected))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_kernel_has_the_spacing_of_both_zeros(dtype):
     @kapi.kernel

@@ -14,6 +14,7 @@ from .back_end.linear_groups import inline_all, linear_groups
 from .back_end.powers import name_ldexp
 from .back_end.products import name_products
 from .back_end.validation import forbidden_constructs
+from .faults.complements import hide_complements
 from .faults.counters import hide_first_zeros
 from .faults.id_comparisons import compare_ids_rightly
 from .faults.live_outs import copy_live_outs
@@ -67,7 +68,7 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
         text = narrow_places(text)
     text = hide_zeros_of_negatives(keep_conditions_in_loops(copy_live_outs(text)))
     text = hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text))))
-    text = compare_ids_rightly(part_sines_and_cosines(text))
+    text = hide_complements(compare_ids_rightly(part_sines_and_cosines(text)))
     return tell_apart(define_unknowns(text), request["reads_apart"] and ALIASING in request["extensions"]), []
 
 
