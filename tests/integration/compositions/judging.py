@@ -134,7 +134,9 @@ def _judged(
     items = np.arange(ITEMS)
     given = np.array([i not in plain for i in items])
     went = np.array([i not in raised for i in items])
-    alone = [i for i in items if went[i] and not given[i]] if not each.is_mixed else []
+    # Whether a result is too large may hang on the last digit of a part.
+    near = _agreed(parts, wanted, simulated, each.reads_sign)
+    alone = [i for i in items if went[i] and not given[i] and near[i]] if not each.is_mixed else []
     if alone:
         found.append(
             (
@@ -142,7 +144,9 @@ def _judged(
                 f"gives {simulated.values[number][alone[0]]!r} where Python raises {plain[alone[0]]}, item {alone[0]}",
             )
         )
-    odd = [i for i in items if not went[i] and given[i] and raised[i] not in _OPEN] if not each.is_mixed else []
+    near |= [any(i in simulated.raised.get(part, {}) for part in parts) for i in items]
+    odd = [i for i in items if not went[i] and given[i] and near[i] and raised[i] not in _OPEN]
+    odd = [] if each.is_mixed else odd
     if odd:
         found.append(
             (

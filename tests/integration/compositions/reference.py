@@ -121,9 +121,9 @@ def _real_power(x: Any, y: Any) -> Any:
 
 
 def _complex_power(x: Any, y: Any, power: Any) -> Any:
-    """A power in extended precision; NumPy's own where it multiplies out, of zero, and of what is not finite."""
+    """NumPy's own; where that overflows, though it need not have on its way, in wider floats."""
     is_multiplied = y.imag == 0 and abs(y.real) < 100 and y.real == np.floor(y.real)
-    if is_multiplied or not x or not (np.isfinite(x) and np.isfinite(y)):
+    if np.isfinite(power) or is_multiplied or not x or not (np.isfinite(x) and np.isfinite(y)):
         return power
     return np.power(np.clongdouble(x), np.clongdouble(y))
 
