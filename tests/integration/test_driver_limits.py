@@ -139,6 +139,32 @@ def test_driver_is_asked_for_a_loop_that_swaps_variables(observe):
     observe("loop that swaps variables", outcome(done, "True\n"))
 
 
+def test_driver_is_asked_for_sines_of_sines(observe):
+    """`kapi_spirv.emission.faults.sines`."""
+    done = in_opencl_c("run('float x = i, a = sin(x), b = cos(x); o[i] = sin(a) + cos(a) + b;', 16)\nprint('ran')")
+    observe("sines and cosines of sines", outcome(done, "ran\n"))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_kernel_with_sines_of_sines_runs(dtype):
+    """What ends the driver's compiler, in a kernel."""
+
+    @kapi.kernel
+    def nested(item: kapi.Item, x, out):
+        i = item.get_id(0)
+        a, b = np.sin(x[i]), np.cos(x[i])
+        out[0, i] = np.sin(a)
+        out[1, i] = np.cos(a)
+        out[2, i] = np.sin(b)
+        out[3, i] = np.cos(b)
+
+    x = np.linspace(-3, 3, 64).astype(dtype)
+    out = dpnp.zeros((4, 64), dtype=dtype)
+    kapi.call_kernel(nested, kapi.Range(64), dpnp.asarray(x), out)
+    expected = [f(g(x.astype(np.longdouble))) for g in (np.sin, np.cos) for f in (np.sin, np.cos)]
+    np.testing.assert_allclose(out.asnumpy(), np.array(expected, float), atol=8 * np.finfo(dtype).eps)
+
+
 SUMS = """
 program = cl.Program(context, "kernel void k(global const float* a, global float* o) {"
     "const size_t i = get_global_id(0); float s = 0;"

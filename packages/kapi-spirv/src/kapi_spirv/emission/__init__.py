@@ -22,6 +22,7 @@ from .faults.negations import hide_negations
 from .faults.recurrences import break_recurrences
 from .faults.round_trips import keep_round_trips
 from .faults.signs import hide_zeros_of_negatives
+from .faults.sines import part_sines_and_cosines
 from .faults.unswitching import keep_conditions_in_loops
 from .ir.unknowns import define_unknowns
 from .speed.aliases import ALIASING, tell_apart
@@ -67,7 +68,7 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
         text = narrow_places(text)
     text = hide_zeros_of_negatives(keep_conditions_in_loops(copy_live_outs(text)))
     text = hide_first_zeros(keep_round_trips(hide_negations(break_recurrences(text))))
-    text = hide_complements(compare_ids_rightly(text))
+    text = hide_complements(compare_ids_rightly(part_sines_and_cosines(text)))
     return tell_apart(define_unknowns(text), request["reads_apart"] and ALIASING in request["extensions"]), []
 
 
