@@ -67,11 +67,12 @@ class Batch:
         self.witnesses: dict[int, list[int]] = {}
         seen: dict[str, int] = {}
         for number, each in enumerate(statements):
-            for part in each.inexact:
+            for part, plain in each.inexact:
                 if part not in seen:
                     seen[part] = len(self.statements)
                     shared = () if each.consumer and each.consumer.group else (part,)
-                    made = Statement(f"part of {each.name}", (), part, _witness_code(part), parts=shared)
+                    code = _witness_code(plain)
+                    made = Statement(f"part of {each.name}", (), part, code, parts=shared, plain=plain)
                     self.statements.append(made)
                 self.witnesses.setdefault(number, []).append(seen[part])
         used = Counter(part for each in self.statements for part in each.parts)
@@ -91,7 +92,7 @@ class Batch:
         return outcome
 
     def _run_one(self, number: int, each: Statement, outcome: Outcome) -> None:
-        source = "\n".join((*each.lines, f"found = {each.plain or each.result}"))
+        source = "\n".join((*each.plain_lines, f"found = {each.plain or each.result}"))
         lines = [line for line in source.split("\n") if "kapi.PrivateArray" not in line]
         is_private = len(lines) < source.count("\n") + 1
         code = compiled("\n".join(lines))

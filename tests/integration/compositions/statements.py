@@ -59,10 +59,12 @@ class Statement:
         The last consumer, which may be a group algorithm or an atomic operation.
     parts : tuple of str
         Expressions in it that other statements may have as well.
-    inexact : tuple of str
-        Those of them whose value decides whether the rest can be compared.
+    inexact : tuple of tuple of str
+        Those of them whose value decides whether the rest can be compared, and how plain Python has each.
     plain : str
         The result as plain Python has it.
+    plain_lines : tuple of str
+        The lines as plain Python has them.
     is_mixed : bool
         Whether a part of it has another type in Python for other values: the simulator, which is Python, differs there.
     may_turn_zero : bool
@@ -83,13 +85,14 @@ class Statement:
     complex_ulp: float = 0.0
     consumer: Consumer | None = None
     parts: tuple[str, ...] = ()
-    inexact: tuple[str, ...] = ()
+    inexact: tuple[tuple[str, str], ...] = ()
     plain: str = ""
     is_mixed: bool = False
     may_turn_zero: bool = False
     reads_sign: bool = False
     least: float = 0.0
     wide: str = ""
+    plain_lines: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -340,7 +343,7 @@ def _stored(
     text: str,
     plain: str,
     operation: Operation,
-    parts: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
+    parts: tuple[tuple[str, ...], tuple[tuple[str, str], ...]] = ((), ()),
     is_mixed: bool = False,
     wide: str = "",
 ) -> Statement:
@@ -377,7 +380,7 @@ def _of_results(number: int) -> Statement:
         texts = [value.spelled(letters, plain=each) for each in (False, True)]
         shared.append(texts[0])
         if _is_inexact(value) or operation.reads_sign:
-            inexact.append(texts[0])
+            inexact.append((texts[0], texts[1]))
         if operation.is_small and _class(value.kind) == "integer":
             texts = [f"({text} % 9)" for text in texts]
         given.append(texts[0])
@@ -410,6 +413,7 @@ def _consumed(
         return template
 
     lines = tuple(map(filled, consumer.lines))
+    plain_lines = tuple(line.replace(text, plain) for line in lines)
     result = text if consumer.group or consumer.atomic else filled(consumer.result)
     out = consumer.out
     if consumer.atomic:
@@ -417,14 +421,18 @@ def _consumed(
     elif consumer.group:
         out = as_strong(_of_literal(kind)) if out == "own" else out
     elif out == "own":
-        found = as_strong(_of_literal(kind)) if consumer.name == "private array" else kind_of_expression(lines, result)
+        found = (
+            as_strong(_of_literal(kind))
+            if consumer.name == "private array"
+            else kind_of_expression(plain_lines, result.replace(text, plain))
+        )
         out = as_strong(found or "f8")
     is_own = consumer.name == "value" and value is not None
     ulp, of_complex = (value.operation.ulp, value.operation.complex_ulp) if is_own else (consumer.ulp, consumer.ulp)
     is_mixed = value is not None and value.is_mixed
     turns = is_own and value is not None and value.operation.may_turn_zero
     parts: tuple[str, ...] = () if value is None or is_own else (text,)
-    inexact = parts if value is not None and _is_inexact(value) else ()
+    inexact = tuple((part, plain) for part in parts) if value is not None and _is_inexact(value) else ()
     if value is not None and inexact and consumer.group:
         # What a work-item gets comes from others: each of them is as inexact.
         inexact = ()
@@ -435,7 +443,21 @@ def _consumed(
     stored = result.replace(text, plain)
     least = value.operation.least if value is not None and (is_own or consumer.group) else 0.0
     return Statement(
-        name, lines, result, out, ulp, of_complex, consumer, parts, inexact, stored, is_mixed, turns, False, least
+        name,
+        lines,
+        result,
+        out,
+        ulp,
+        of_complex,
+        consumer,
+        parts,
+        inexact,
+        stored,
+        is_mixed,
+        turns,
+        False,
+        least,
+        plain_lines=plain_lines,
     )
 
 

@@ -6,7 +6,7 @@ import ast
 
 from kapi_sim.numbers.attributes import WHOLE
 from kapi_sim.numbers.complex_order import ORDERED
-from kapi_sim.numbers.fitting import BESIDE_WIDE, POSITION, choices_beside_literals, folded, is_of_literals
+from kapi_sim.numbers.fitting import BESIDE_WIDE, COUNTED, POSITION, choices_beside_literals, folded, is_of_literals
 
 __all__ = ["ArithmeticRewriter"]
 
@@ -150,9 +150,13 @@ class ArithmeticRewriter(ast.NodeTransformer):
         return self._is_checked or any(isinstance(operation, _GROWING) for operation in operations)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        operands = node.left, *node.comparators
         self.generic_visit(node)
         if self._orders_complex and any(isinstance(each, _ORDERINGS) for each in node.ops):
             node.left, *node.comparators = (self._ordered(each) for each in (node.left, *node.comparators))
+        if any(map(_is_wide, operands)):
+            node.left = self._call(COUNTED, [node.left], node.left)
+            node.comparators = [*(self._call(COUNTED, [each], each) for each in node.comparators)]
         return node
 
     def _ordered(self, node: ast.expr) -> ast.expr:

@@ -53,7 +53,7 @@ from kapi_sim.numbers.arithmetic import (
 )
 from kapi_sim.numbers.attributes import ATTRIBUTE, CALLED, WHOLE, attribute, called, whole
 from kapi_sim.numbers.complex_order import ORDERED, ordered
-from kapi_sim.numbers.fitting import BESIDE, BESIDE_WIDE, POSITION, beside, beside_wide, position
+from kapi_sim.numbers.fitting import BESIDE, BESIDE_WIDE, COUNTED, POSITION, beside, beside_wide, counted, position
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.tracebacks import with_cell
 
@@ -225,6 +225,7 @@ class _Compilation:
             WHOLE: CellType(whole),
             BESIDE: CellType(beside),
             BESIDE_WIDE: CellType(beside_wide),
+            COUNTED: CellType(counted),
             POSITION: CellType(position),
             ORDERED: CellType(ordered),
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),

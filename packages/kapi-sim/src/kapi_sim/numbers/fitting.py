@@ -22,6 +22,8 @@ __all__ = [
     "beside",
     "beside_wide",
     "choices_beside_literals",
+    "COUNTED",
+    "counted",
     "folded",
     "is_of_literals",
     "position",
@@ -32,6 +34,8 @@ BESIDE = "_kapi_beside"
 """The name of `beside` in a rewritten kernel."""
 BESIDE_WIDE = "_kapi_beside_wide"
 """The name of `beside_wide` in a rewritten kernel."""
+COUNTED = "_kapi_counted"
+"""The name of `counted` in a rewritten kernel."""
 POSITION = "_kapi_position"
 """The name of `position` in a rewritten kernel."""
 _SMALLEST_RANGE = range(128)
@@ -84,6 +88,11 @@ def beside_wide(value: Any) -> Any:
             code="number-unfit",
         )
     return value
+
+
+def counted(value: Any) -> Any:
+    """Return a truth value as 0 or 1: NumPy compares none with a literal of 2**63 or more."""
+    return int(value) if isinstance(value, (bool, np.bool_)) else value
 
 
 def position(index: Any, indexed: Any = ()) -> Any:

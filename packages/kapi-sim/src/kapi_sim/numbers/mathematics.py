@@ -18,7 +18,7 @@ from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder
 from kapi_sim.numbers.builtin_functions import BUILTINS, shared_type
-from kapi_sim.numbers.fitting import beside_wide
+from kapi_sim.numbers.fitting import beside_wide, counted
 from kapi_sim.shown import shown
 
 __all__ = ["MATH", "SUBSTITUTES"]
@@ -290,7 +290,16 @@ def _log1p(z: Any) -> Any:
     return found.__class__(complex(math.log1p(x * (2 + x) + y * y) / 2, float(found.imag)))
 
 
+def _exact(compare: Any) -> Callable[[Any, Any], Any]:
+    def compared(x: Any, y: Any) -> Any:
+        is_wide = any(type(each) is int and each >= 2**63 for each in (x, y))
+        return compare(counted(x), counted(y)) if is_wide else compare(x, y)
+
+    return compared
+
+
 _NUMPY: dict[Any, Any] = {
+    **{each: _exact(each) for each in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)},
     np.log1p: _log1p,
     np.power: _power,
     np.where: _where,

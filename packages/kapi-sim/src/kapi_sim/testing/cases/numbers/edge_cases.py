@@ -197,6 +197,8 @@ def _truth_extrema(kapi: Any) -> Any:
         truths[1, i] = max(a[i], b[i])
         truths[2, i] = min(a[i], True)
         truths[3, i] = max(b[i], a[i], False)
+        truths[4, i] = a[i] < 2**63 and 2**64 - 1 != b[i]
+        truths[5, i] = np.greater(a[i], 2**63)
         numbers[0, i] = min(a[i], 300)
         numbers[1, i] = max(n, b[i])
         numbers[2, i] = max(a[i], 65535)
@@ -469,18 +471,20 @@ CASES: tuple[Case, ...] = (
         lambda given: {1: np.array([False, True, True, True])},
     ),
     Case(
-        "edges/extrema-of-bools",
+        "edges/bools-beside-numbers",
         _truth_extrema,
         ((4,),),
         lambda: [
             np.array([False, False, True, True]),
             np.array([False, True, False, True]),
             7,
-            np.zeros((4, 4), np.bool_),
+            np.zeros((6, 4), np.bool_),
             np.zeros((4, 4), np.int64),
         ],
         lambda given: {
-            3: np.array([given[0] & given[1], given[0] | given[1], given[0], given[0] | given[1]]),
+            3: np.array(
+                [given[0] & given[1], given[0] | given[1], given[0], given[0] | given[1], [True] * 4, [False] * 4]
+            ),
             4: np.array([[0, 0, 1, 1], [7] * 4, [65535] * 4, [0, 1, 0, 1]]),
         },
     ),
