@@ -458,12 +458,21 @@ def test_kernel_complements_beside_maxima(dtype):
         i = item.get_global_id(0)
         out[6, i] = x[max(y.size - 1 - i, 0)]
 
+    @kapi.kernel
+    def within_bits(item: kapi.NdItem, x, y, out):
+        i = item.get_global_id(0)
+        v, w = x[i], y[i]
+        z = ~max(v, w)
+        out[7, i] = (z & v) | (z & w & x[0])
+        out[8, i] = max(~v & w, v)
+
     x, y = np.random.default_rng(5).integers(np.iinfo(dtype).min, np.iinfo(dtype).max, (2, 35), dtype, endpoint=True)
-    out = dpnp.zeros((7, x.size), dtype=dtype)
-    for kernel in (of_maximum, of_one, of_both, in_a_choice, in_a_sum, in_an_index):
+    out = dpnp.zeros((9, x.size), dtype=dtype)
+    for kernel in (of_maximum, of_one, of_both, in_a_choice, in_a_sum, in_an_index, within_bits):
         kapi.call_kernel(kernel, kapi.NdRange(x.size, 5), dpnp.asarray(x), dpnp.asarray(y), out)
     greatest = np.maximum(x, y)
     expected = [~greatest, np.minimum(x, y), ~x, np.maximum(~x, ~y), ~greatest, np.maximum(y + ~x, y), x[::-1]]
+    expected += [~greatest & (x | y & x[0]), np.maximum(~x & y, x)]
     np.testing.assert_array_equal(out.asnumpy(), np.stack(expected))
 
 

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import re
 
+from ..ir.functions import NAME
 from ..ir.unknowns import unknown
 
 __all__ = ["hide_complements"]
 
 _COMPLEMENT = re.compile(r"^  (%\S+) = (?:xor (i32|i64) (\S+), -1|sub (?:nuw )?(?:nsw )?(i32|i64) -1, (\S+?))(?=,|$)")
+_AND = re.compile(r"^  \S+ = and (?:i32|i64) %\S+, %\S+")
 
 
 def hide_complements(text: str) -> str:
-    """LLVM IR text in which no integer of 32 or 64 bits is seen to be complemented.
+    """LLVM IR text in which no integer of 32 or 64 bits is seen to be complemented, but for ``~x & y``.
 
     For AVX-512, Intel's OpenCL CPU compiler (2026.2) puts a work-item's integers into vector registers if the least or
     greatest of them is asked for. There it does ``~x`` as ``x ^ -1``, but the instruction that is to give -1
     writes to a mask, ``vpcmpeqq %xmm0, %xmm0, %k0``. So ``~x`` is `x` and whatever else is in the register, from
-    OpenCL C as well. It is so for work-items that are not part of a full vector. Here ``~x`` is ``-1 - x``, whose -1
-    the compiler cannot know to be one; unlike ``x ^ -1`` that is linear, as indices have to be. Remove this when
-    `test_driver_limits` says that the driver is mended.
+    OpenCL C as well. It is so for work-items that are not part of a full vector. ``~x & y`` has an instruction of its
+    own, and is right. Here ``~x`` is ``-1 - x``, whose -1 the compiler cannot know to be one; unlike ``x ^ -1`` that
+    is linear, as indices have to be. Remove this when `test_driver_limits` says that the driver is mended.
     """
+    code = text.split("\n")
+    used = {name for line in code if not _AND.match(line) for name in NAME.findall(line.partition(" = ")[2] or line)}
     lines: list[str] = []
-    for number, line in enumerate(text.split("\n")):
+    for number, line in enumerate(code):
         found = _COMPLEMENT.match(line)
-        if found is None:
+        if found is None or found.group(1) not in used:
             lines.append(line)
             continue
         result, xor_type, flipped, sub_type, subtracted = found.groups()
