@@ -156,7 +156,9 @@ def test_process_that_is_forked_before_any_device_is_used_works(run_python):
 def test_children_that_are_forked_while_threads_compile_launch(run_python):
     done = run_python(
         KERNEL + "import signal, threading, time\n"
+        "import kapi_sim.forks\n"
         "from kapi_spirv import compile_kernel\n"
+        "kapi_sim.forks.PATIENCE = 100\n"
         "at_work = True\n"
         "def compile_on():\n"
         "    while at_work: compile_kernel(increment.py_func, 'item1, float64[:]')\n"

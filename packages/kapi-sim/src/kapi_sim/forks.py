@@ -8,6 +8,7 @@ in the child.
 
 from __future__ import annotations
 
+import logging  # noqa: F401  see the end of this module
 import os
 import threading
 import time
@@ -107,15 +108,16 @@ def _before() -> None:
     with _gate:
         _forking += 1
     while True:
+        with _gate:  # nothing is kept from those who work
+            _gate.wait_for(lambda: not _others_work(), deadline - time.monotonic())
         taken = [each for each in _foreign if each.acquire(timeout=_AT_ONCE)]
         _gate.acquire()
         if (len(taken) == len(_foreign) and not _others_work()) or time.monotonic() >= deadline:
             _taken[:] = taken
             return  # the gate stays shut
+        _gate.release()
         for each in taken:
             each.release()
-        _gate.wait_for(lambda: not _others_work(), _AT_ONCE)
-        _gate.release()
 
 
 def _after_in_parent() -> None:
@@ -138,5 +140,7 @@ def _after_in_child() -> None:
     _after_in_parent()
 
 
+# What is registered last begins first. `logging` takes its own lock before a fork, which compilations ask for: it is
+# imported, and so registered, before.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
