@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -199,4 +200,6 @@ def expected(name: str, names: dict[str, Any]) -> float:
 
 def _run(source: str, file: str, names: dict[str, Any]) -> None:
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec"), names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # NumPy 2.5's, of an array's dtype that is set
+        exec(compile(source, file, "exec"), names)

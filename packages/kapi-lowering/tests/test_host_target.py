@@ -97,8 +97,8 @@ def test_conformance_on_the_host_without_optimisation(case):
         pass
 
 
-OF_LAUNCHES = {"for_any_launch"}
-"""What is asked where compiled kernels are looked up, above this package: no compilation asks it."""
+OF_LAUNCHES = {"for_any_launch", "is_small"}
+"""What is asked where compiled kernels are looked up, above this package, or by a target's own passes."""
 
 
 def methods():

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from .ir_text import FUNCTION
+
 __all__ = ["name_values"]
 
-_FUNCTION = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
+_FIRST_LABEL = re.compile(r"(?:[-\w.$]+|\"[^\"]*\"):")
 _VALUE = re.compile(r"%(\d+)(?![-\w.$])")
 _LABEL = re.compile(r"^(\d+):", re.MULTILINE)
 
@@ -23,6 +25,9 @@ def name_values(text: str, prefix: str) -> str:
     """
 
     def named(found: re.Match[str]) -> str:
-        return _LABEL.sub(rf"{prefix}.\1:", _VALUE.sub(rf"%{prefix}.\1", found[0]))
+        head, _, body = found[0].partition("\n")
+        if not _FIRST_LABEL.match(body):  # the first block has the number after those of the parameters
+            body = f"{len(_VALUE.findall(head))}:\n{body}"
+        return _LABEL.sub(rf"{prefix}.\1:", _VALUE.sub(rf"%{prefix}.\1", f"{head}\n{body}"))
 
-    return _FUNCTION.sub(named, text)
+    return FUNCTION.sub(named, text)

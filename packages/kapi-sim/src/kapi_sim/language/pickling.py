@@ -9,11 +9,21 @@ from __future__ import annotations
 
 import pickle
 import sys
+import threading
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 __all__ = ["reduced"]
+
+
+class _Travelling(threading.local):
+    """Whether this thread pickles a launchable by value: the device functions that it calls go with it, by value too."""
+
+    by_value = False
+
+
+_travelling = _Travelling()
 
 
 def reduced(
@@ -35,6 +45,8 @@ def reduced(
     PicklingError
         If nothing pickles by value, and the name does not lead to the object.
     """
+    if _travelling.by_value:
+        return type(launchable), arguments
     module, name = launchable.py_func.__module__, launchable.py_func.__qualname__
     is_found = _found(sys.modules.get(module), name) is launchable
     if module != "__main__" and is_found:
@@ -47,7 +59,11 @@ def reduced(
         raise pickle.PicklingError(
             f"{launchable!r} must be a global of its module to be pickled, unless cloudpickle is installed"
         ) from None
-    return _by_value, (type(launchable), dumps(arguments))
+    _travelling.by_value = True
+    try:
+        return _by_value, (type(launchable), dumps(arguments))
+    finally:
+        _travelling.by_value = False
 
 
 def _by_name(module: str, name: str) -> Any:
