@@ -18,7 +18,7 @@ __all__ = ["reduced"]
 
 
 class _Travelling(threading.local):
-    """Whether this thread pickles a launchable by value: the device functions that it calls go with it, by value too."""
+    """Whether this thread pickles a launchable by value, and so what that calls."""
 
     by_value = False
 
