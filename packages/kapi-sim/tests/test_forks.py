@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -48,6 +50,35 @@ def test_fork_waits_for_undivided_work_of_another_thread():
 
     with thread(work):
         assert in_child(lambda: done == [True])
+
+
+LOGGING = """
+import os, threading, time, warnings
+from kapi_sim import forks
+import logging
+
+warnings.simplefilter("ignore")
+began = threading.Event()
+
+def work():
+    with forks.undivided():
+        began.set()
+        time.sleep(0.2)
+        logging.getLogger("new").isEnabledFor(logging.DEBUG)
+
+threading.Thread(target=work).start()
+began.wait()
+start = time.monotonic()
+if os.fork() == 0:
+    os._exit(0)
+print(time.monotonic() - start)
+"""
+
+
+def test_fork_waits_without_the_lock_of_logging():
+    """`logging` takes it before each fork, and a compilation asks for it."""
+    done = subprocess.run([sys.executable, "-c", LOGGING], capture_output=True, text=True, check=True, timeout=100)
+    assert float(done.stdout) < forks.PATIENCE / 2
 
 
 def test_fork_in_undivided_work_of_its_own_thread_goes_on_in_both():
