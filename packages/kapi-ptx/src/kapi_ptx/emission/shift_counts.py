@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import re
 
+from .ir_text import FUNCTION, NAME
+
 __all__ = ["mask_shift_counts"]
 
-_NAME = r"%(?:\"[^\"\n]+\"|[-\w.$]+)"
-_FUNCTION = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
-_NARROWED = re.compile(rf"^  ({_NAME}) = trunc [^\n]*$", re.MULTILINE)
-_MASKED = re.compile(rf"^  ({_NAME}) = and i64 {_NAME}, (\d+)[^\n]*$", re.MULTILINE)
+_NARROWED = re.compile(rf"^  ({NAME}) = trunc [^\n]*$", re.MULTILINE)
+_MASKED = re.compile(rf"^  ({NAME}) = and i64 {NAME}, (\d+)[^\n]*$", re.MULTILINE)
 _SHIFT = re.compile(
-    rf"^  (?P<result>{_NAME}) = (?P<word>(?:shl|lshr)(?: nuw| nsw| exact)*) i(?P<width>8|16|32|64) "
-    rf"(?P<value>[^,\n]+), (?P<count>{_NAME})(?P<rest>[^\n]*)$",
+    rf"^  (?P<result>{NAME}) = (?P<word>(?:shl|lshr)(?: nuw| nsw| exact)*) i(?P<width>8|16|32|64) "
+    rf"(?P<value>[^,\n]+), (?P<count>{NAME})(?P<rest>[^\n]*)$",
     re.MULTILINE,
 )
 
 
 def mask_shift_counts(text: str) -> str:
     """LLVM IR text in which such counts are masked."""
-    return _FUNCTION.sub(lambda found: _of_function(found[0]), text)
+    return FUNCTION.sub(lambda found: _of_function(found[0]), text)
 
 
 def _of_function(text: str) -> str:

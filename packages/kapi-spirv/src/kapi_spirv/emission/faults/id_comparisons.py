@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..ir.functions import MADE, NAME, Function, bounds
+from ..ir.functions import MADE, NAME, Function, bounds, with_added
 from ..ir.unknowns import DIFFERENT, unknown
 
 __all__ = ["compare_ids_rightly"]
@@ -51,7 +51,7 @@ def compare_ids_rightly(text: str) -> str:
     added: dict[int, list[str]] = {}
     for first, last in bounds(lines):
         _Comparisons(lines, first, last, firsts).change(added)
-    changed = "\n".join(each for number, line in enumerate(lines) for each in (*added.get(number, ()), line))
+    changed = with_added(lines, added)
     missing = {
         each
         for each in re.findall(r"@(llvm\.[us](?:min|max)\.i64)\(", changed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..ir.functions import INCOMING, MADE, NAME, Function, bounds
+from ..ir.functions import INCOMING, MADE, NAME, Function, bounds, with_added
 from ..ir.unknowns import BITS, unknown
 
 __all__ = ["copy_live_outs"]
@@ -27,9 +27,7 @@ def copy_live_outs(text: str) -> str:
         for loop in function.loops():
             if loop.header is not None:
                 _copy(function, loop.header, loop.blocks, added)
-    if not added:
-        return text
-    return "\n".join(each for number, line in enumerate(lines) for each in (*added.get(number, ()), line))
+    return with_added(lines, added)
 
 
 def _copy(function: Function, header: str, loop: set[str], added: dict[int, list[str]]) -> None:

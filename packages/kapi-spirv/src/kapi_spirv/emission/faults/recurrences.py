@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..ir.functions import INCOMING, TERMINATOR, Function, bounds
+from ..ir.functions import INCOMING, TERMINATOR, Function, bounds, with_added
 from ..ir.unknowns import hidden
 
 __all__ = ["break_recurrences"]
@@ -24,7 +24,7 @@ def break_recurrences(text: str) -> str:
     added: dict[int, list[str]] = {}
     for first, last in bounds(lines):
         _break(Function(lines, first, last), added)
-    return "\n".join(each for number, line in enumerate(lines) for each in (*added.get(number, ()), line))
+    return with_added(lines, added)
 
 
 def _break(function: Function, added: dict[int, list[str]]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..ir.functions import NAME, Function, bounds
+from ..ir.functions import NAME, Function, bounds, with_added
 from ..ir.unknowns import hidden
 
 __all__ = ["part_sines_and_cosines"]
@@ -23,9 +23,7 @@ def part_sines_and_cosines(text: str) -> str:
     added: dict[int, list[str]] = {}
     for first, last in bounds(lines):
         _part(Function(lines, first, last), added)
-    if not added:
-        return text
-    return "\n".join(each for number, line in enumerate(lines) for each in (*added.get(number, ()), line))
+    return with_added(lines, added)
 
 
 def _part(function: Function, added: dict[int, list[str]]) -> None:
@@ -36,12 +34,10 @@ def _part(function: Function, added: dict[int, list[str]]) -> None:
         if call and NAME.fullmatch(call[3]):
             operands.setdefault(call[3], {}).setdefault(call[1], []).append(name)
     pairs = {operand: uses for operand, uses in operands.items() if len(uses) == 2}
-    results = {name: operand for operand, uses in pairs.items() for names in uses.values() for name in names}
-    late = {operand for operand in pairs if _depends(function, operand, results)}
-    if not late:
-        return
-    cosines = {name: operand for operand in late for name in pairs[operand]["cos"]}
-    for numbers in function.blocks.values():
+    results = {name for uses in pairs.values() for names in uses.values() for name in names}
+    late = [operand for operand in pairs if _depends(function, operand, results)]
+    cosines = {name for operand in late for name in pairs[operand]["cos"]}
+    for numbers in function.blocks.values() if cosines else ():
         for number in numbers:
             name, _, made = function.lines[number].strip().partition(" = ")
             call = _CALL.match(made)
@@ -52,7 +48,7 @@ def _part(function: Function, added: dict[int, list[str]]) -> None:
             function.lines[number] = function.lines[number].replace(f"({call[2]} {call[3]}", f"({call[2]} {copy}")
 
 
-def _depends(function: Function, name: str, results: dict[str, str]) -> bool:
+def _depends(function: Function, name: str, results: set[str]) -> bool:
     """Whether a value is computed from one of the results."""
     pending, seen = [name], {name}
     while pending:

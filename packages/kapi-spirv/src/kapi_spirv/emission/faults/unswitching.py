@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import re
 
-from ..ir.functions import INCOMING, MADE, NAME, TERMINATOR, BlockLoop, Function, bounds, finished, targets_of
+from ..ir.functions import (
+    INCOMING,
+    MADE,
+    NAME,
+    TERMINATOR,
+    BlockLoop,
+    Function,
+    bounds,
+    finished,
+    targets_of,
+    with_added,
+)
 from ..ir.unknowns import BITS, DIFFERENT, hidden, unknown
 
 __all__ = ["keep_conditions_in_loops"]
@@ -39,7 +50,7 @@ def keep_conditions_in_loops(text: str) -> str:
     added: dict[int, list[str]] = {}
     for first, last in bounds(lines):
         _Function(lines, first, last).keep(added)
-    return "\n".join(each for number, line in enumerate(lines) for each in (*added.get(number, ()), line))
+    return with_added(lines, added)
 
 
 class _Function(Function):

@@ -6,7 +6,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["INCOMING", "MADE", "NAME", "TERMINATOR", "Function", "BlockLoop", "bounds", "finished", "targets_of"]
+__all__ = [
+    "INCOMING",
+    "MADE",
+    "NAME",
+    "TERMINATOR",
+    "BlockLoop",
+    "Function",
+    "bounds",
+    "finished",
+    "targets_of",
+    "with_added",
+]
 
 NAME = re.compile(r"%\"[^\"]*\"|%[-\w.$]+")
 MADE = re.compile(r"^  (%\"[^\"]*\"|%[-\w.$]+) = (.*)$")
@@ -25,6 +36,11 @@ def bounds(lines: list[str]) -> Iterator[tuple[int, int]]:
         elif line == "}" and first is not None:
             yield first, number
             first = None
+
+
+def with_added(lines: list[str], added: dict[int, list[str]]) -> str:
+    """The text of lines, with others in front of those whose numbers are keys."""
+    return "\n".join(each for number, line in enumerate(lines) for each in (*added.get(number, ()), line))
 
 
 @dataclass(frozen=True)
