@@ -15,13 +15,13 @@ __all__ = ["HostCopies", "arrays_among"]
 _ALIGNMENT = 64  # of a block's first byte, so that elements are aligned as they are on the device
 
 
-def arrays_among(values: Iterable[Any]) -> Iterator[Any]:
-    """The dpnp arrays among values, those in tuples and lists included."""
+def arrays_among(values: Iterable[Any], kind: type[Any] = DpnpArray) -> Iterator[Any]:
+    """The arrays of a class among values, those in tuples and lists included."""
     for each in values:
-        if isinstance(each, DpnpArray):
+        if isinstance(each, kind):
             yield each
         elif isinstance(each, (tuple, list)):
-            yield from arrays_among(each)
+            yield from arrays_among(each, kind)
 
 
 class _Block:
@@ -98,7 +98,7 @@ class HostCopies:
             return value
         known: dict[int, Any] = {}
         new = []
-        for each in _numpy_arrays_among(value):
+        for each in arrays_among([value], np.ndarray):
             if id(each) not in known:
                 known[id(each)] = self._of_given(each)
                 if known[id(each)] is None:
@@ -116,14 +116,6 @@ class HostCopies:
             if np.may_share_memory(array, block.bytes):
                 return view_of(block.owner, block.low + _address(array) - _address(block.bytes), array)
         return None
-
-
-def _numpy_arrays_among(value: Any) -> Iterator[np.ndarray[Any, Any]]:
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for each in value:
-            yield from _numpy_arrays_among(each)
 
 
 def _replaced(value: Any, arrays: dict[int, Any]) -> Any:
