@@ -127,8 +127,8 @@ def test_lines_count_where_messages_or_profilers_name_them(folder, compiled, opt
 
 
 def test_failures_are_told_of_a_kernel_from_the_cache(folder, compiled):
-    last_is_outside = "a[item.get_id(0) + item.get_id(0) // 3] = "
-    text = source().replace("@kapi.kernel", "@kapi.kernel(boundscheck=True)").replace("a[item.get_id(0)] = ", last_is_outside)
+    text = source().replace("@kapi.kernel", "@kapi.kernel(boundscheck=True)")
+    text = text.replace("a[item.get_id(0)] = ", "a[item.get_id(0) + item.get_id(0) // 3] = ")
     for _ in range(2):
         with raises(kapi.OutOfBoundsError, "index-out-of-bounds"):
             run(text)
