@@ -373,7 +373,18 @@ def _extremum(name: str) -> Callable[..., Any]:
     return first
 
 
-class _Comparisons(ast.NodeTransformer):
+def _met(left: Any, right: Any) -> Any:
+    """The left operand; of Python's complex numbers, which take a float64 number as Python's own float, NumPy's."""
+    return np.complex128(left) if type(left) is complex and type(right) is np.float64 else left
+
+
+class _Operators(ast.NodeTransformer):
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)):
+            node.left = ast.copy_location(ast.Call(ast.Name("met", ast.Load()), [node.left, node.right], []), node.left)
+        return node
+
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
         parts: list[ast.expr] = []
@@ -388,7 +399,7 @@ class _Comparisons(ast.NodeTransformer):
 
 def compiled(source: str) -> Any:
     """Code of a statement, to be run in `NAMESPACE`."""
-    tree = ast.fix_missing_locations(_Comparisons().visit(ast.parse(source)))
+    tree = ast.fix_missing_locations(_Operators().visit(ast.parse(source)))
     return compile(tree, "<statement>", "exec")
 
 
@@ -417,6 +428,7 @@ NAMESPACE: dict[str, Any] = {
     "wide_power": _wide_power,
     "one_of": _one_of,
     "compared": _compared,
+    "met": _met,
     "min": _extremum("lt"),
     "max": _extremum("gt"),
     "real_power": _real_power,

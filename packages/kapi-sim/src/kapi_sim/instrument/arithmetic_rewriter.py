@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from kapi_sim.numbers.attributes import WHOLE
+from kapi_sim.numbers.complex_operators import OPERATORS
 from kapi_sim.numbers.complex_order import ORDERED
 from kapi_sim.numbers.fitting import BESIDE_WIDE, COUNTED, POSITION, choices_beside_literals, folded, is_of_literals
 
@@ -25,8 +26,8 @@ class ArithmeticRewriter(ast.NodeTransformer):
         Whether every weak integer result is looked at, or those of ``* ** <<`` only.
     fits_literals : bool
         Whether a literal is held to the type that it meets.
-    orders_complex : bool
-        Whether what is ordered may be complex.
+    has_complex : bool
+        Whether a number may be complex.
 
     Attributes
     ----------
@@ -34,10 +35,10 @@ class ArithmeticRewriter(ast.NodeTransformer):
         Whether the tree differs from the source.
     """
 
-    def __init__(self, is_checked: bool, fits_literals: bool = True, orders_complex: bool = False) -> None:
+    def __init__(self, is_checked: bool, fits_literals: bool = True, has_complex: bool = False) -> None:
         self._is_checked = is_checked
         self._fits_literals = fits_literals
-        self._orders_complex = orders_complex
+        self._has_complex = has_complex
         self._temporaries = 0
         self._once: dict[str, ast.expr] = {}  # what is assigned to names that are assigned once
         self.has_changed = False
@@ -82,7 +83,15 @@ class ArithmeticRewriter(ast.NodeTransformer):
             chain = self._visit_chain(node)
             return self._call("_kapi_ring", [chain], node) if needs_look else chain
         node.left, node.right = self._beside_wide(node, self.visit(node.left), self.visit(node.right))
-        return node
+        return self._of_complex(node)
+
+    def _of_complex(self, node: ast.BinOp) -> ast.expr:
+        """The operation, or the call that it is where one of Python's complex numbers may meet one of NumPy's."""
+        name = OPERATORS.get(type(node.op).__name__) if self._has_complex else None
+        has_literal = _is_settled(node.left) or _is_settled(node.right)
+        if name is None or (has_literal and not _is_complex(node.left)):
+            return node
+        return self._call(name, [node.left, node.right], node)
 
     def _beside_wide(self, node: ast.BinOp, left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
         """The operands, once visited, that beside a literal which only a uint64 holds must not be signed."""
@@ -126,7 +135,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
             return self._call("_kapi_power", [node.left, node.right], node)
         if isinstance(node.op, ast.LShift) and not _is_integer(node.right):
             return self._call("_kapi_shift", [node.left, node.right], node)
-        return node
+        return self._of_complex(node)
 
     def _look_inside(self, node: ast.BinOp, inner: ast.BinOp, other: ast.expr) -> str | None:
         """Return what looks at an inner result, which a float at the chain's end would hide; None if nothing need."""
@@ -152,7 +161,7 @@ class ArithmeticRewriter(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         operands = node.left, *node.comparators
         self.generic_visit(node)
-        if self._orders_complex and any(isinstance(each, _ORDERINGS) for each in node.ops):
+        if self._has_complex and any(isinstance(each, _ORDERINGS) for each in node.ops):
             node.left, *node.comparators = (self._ordered(each) for each in (node.left, *node.comparators))
         if any(map(_is_wide, operands)):
             node.left = self._call(COUNTED, [node.left], node.left)
@@ -198,7 +207,8 @@ class ArithmeticRewriter(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:
         is_division = _may_divide_by_zero(node.op, node.value)
         target = node.target
-        if isinstance(target, ast.Name) and (is_division or isinstance(node.op, _RING)):
+        is_changed = is_division or isinstance(node.op, _RING) or (self._has_complex and isinstance(node.op, ast.Div))
+        if isinstance(target, ast.Name) and is_changed:
             read = ast.copy_location(ast.Name(target.id, ast.Load()), target)
             value = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
             return ast.copy_location(ast.Assign([target], self.visit(value)), node)
@@ -233,6 +243,11 @@ def _grows(node: ast.expr) -> bool:
 def _is_float(node: ast.expr) -> bool:
     """Tell whether an expression is a literal float, or negative one."""
     return isinstance(folded(node), float)
+
+
+def _is_complex(node: ast.expr) -> bool:
+    """Tell whether an expression is a literal complex number."""
+    return isinstance(folded(node), complex)
 
 
 def _is_integer(node: ast.expr) -> bool:

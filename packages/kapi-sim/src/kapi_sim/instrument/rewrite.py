@@ -52,6 +52,7 @@ from kapi_sim.numbers.arithmetic import (
     wrapped_shift,
 )
 from kapi_sim.numbers.attributes import ATTRIBUTE, CALLED, WHOLE, attribute, called, whole
+from kapi_sim.numbers.complex_operators import FUNCTIONS as OF_COMPLEX
 from kapi_sim.numbers.complex_order import ORDERED, ordered
 from kapi_sim.numbers.fitting import BESIDE, BESIDE_WIDE, COUNTED, POSITION, beside, beside_wide, counted, position
 from kapi_sim.numbers.mathematics import SUBSTITUTES
@@ -133,14 +134,14 @@ class _Compilation:
         is_checked: bool,
         hands_over: bool,
         marks_lines: bool,
-        orders_complex: bool,
+        has_complex: bool,
         on_threads: bool = False,
     ) -> None:
         self.dialect = dialect
         self._is_checked = is_checked
         self.hands_over = hands_over
         self.marks_lines = marks_lines
-        self.orders_complex = orders_complex
+        self.has_complex = has_complex
         self.on_threads = on_threads
         self._cells: dict[int, CellType] = {}
         self._running: list[Callable[..., Any]] = []
@@ -166,7 +167,7 @@ class _Compilation:
         for function in self._reached(kernel):
             tree = self._tree(function)
             called = _called_objects(function, tree) if tree is not None else _global_objects(function)
-            self.orders_complex = self.orders_complex or (tree is not None and may_make_complex(tree, function))
+            self.has_complex = self.has_complex or (tree is not None and may_make_complex(tree, function))
             names = function.__code__.co_names
             if tree is not None:
                 names += tuple(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
@@ -228,6 +229,7 @@ class _Compilation:
             COUNTED: CellType(counted),
             POSITION: CellType(position),
             ORDERED: CellType(ordered),
+            **{name: CellType(function) for name, function in OF_COMPLEX.items()},
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
             "_kapi_inner": CellType(inner_ring if self._is_checked else wrapped_ring),
             **rewriter.cells,

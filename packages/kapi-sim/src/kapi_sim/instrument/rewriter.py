@@ -48,7 +48,7 @@ class Callees(Protocol):
     hands_over: bool
     marks_lines: bool
     on_threads: bool
-    orders_complex: bool
+    has_complex: bool
     tells_meetings: bool
     passes_undefined: bool
     waits: bool
@@ -91,7 +91,7 @@ class Rewriter(ArithmeticRewriter):
     """
 
     def __init__(self, function: Callable[..., Any], callees: Callees, is_checked: bool, is_kernel: bool) -> None:
-        super().__init__(is_checked, callees.dialect.is_strict, callees.orders_complex)
+        super().__init__(is_checked, callees.dialect.is_strict, callees.has_complex)
         self._is_kernel = is_kernel
         self._from_memory: frozenset[str] = frozenset()
         self._private: frozenset[str] | None = None

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError
+from kapi_sim.numbers.complex_operators import beside_double
 from kapi_sim.shown import shown
 
 __all__ = [
@@ -39,7 +40,7 @@ _LARGEST = 2**63 - 1
 _FAR = 1024
 """An exponent or a count of bits above this one gives a number that no later operation brings back to 64 bits."""
 _INTEGERS = (int, np.integer, np.bool_)
-_PYTHON = (int, float, complex)
+_PYTHON = (bool, int, float, complex)
 _COMPLEX = frozenset({complex, np.complex64, np.complex128})
 
 
@@ -95,9 +96,9 @@ def power(left: Any, right: Any) -> Any:
         )
     if _is_far_power(left, right):
         raise _too_wide(f"{shown(left)} ** {shown(right)}")
-    if complex in (left.__class__, right.__class__) and isinstance(left, _PYTHON) and isinstance(right, _PYTHON):
+    if complex in (left.__class__, right.__class__) and left.__class__ in _PYTHON and right.__class__ in _PYTHON:
         return _complex_power(left, right)
-    result = left**right
+    result = beside_double(left, right) ** right
     if result.__class__ is complex:
         raise ValueError(
             f"pow({left!r}, {right!r}) is complex in Python and nan on a device: "

@@ -250,6 +250,29 @@ def _complex_ends(kapi: Any) -> Any:
     return complex_ends
 
 
+def _complex_beside_double(kapi: Any) -> Any:
+    @kapi.kernel
+    def complex_beside_double(item: kapi.Item, z, x, narrow, out):
+        i = item.get_id(0)
+        out[0, i] = (1j * x[i]) * narrow[i]
+        out[1, i] = (z - x[i]) * narrow[i]
+        out[2, i] = (z + x[i]) * narrow[i]
+        out[3, i] = z / x[i]
+        changed = z
+        changed *= x[i]
+        out[4, i] = changed * narrow[i]
+        out[5, i] = (z ** x[i]) * narrow[i]
+
+    return complex_beside_double
+
+
+def _of_complex_beside_double(given: list[Any]) -> dict[int, Any]:
+    z, x, narrow = np.complex128(given[0]), given[1], given[2].astype(np.complex128)
+    with np.errstate(all="ignore"):
+        results = [1j * x * narrow, (z - x) * narrow, (z + x) * narrow, z / x, z * x * narrow, z**x * narrow]
+    return {3: np.array(results)}
+
+
 def _ordered_inputs(dtype: Any) -> Callable[[], list[Any]]:
     return lambda: [
         *(np.array(each, dtype) for each in _ORDERED),

@@ -1,0 +1,36 @@
+"""Operators where one of Python's complex numbers meets a float64 number: the result is a complex128 number.
+
+NumPy's float64 numbers are Python's floats as well.  A complex number of Python's takes one as its own kind, so that the
+result would be weak.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["FUNCTIONS", "OPERATORS", "beside_double"]
+
+OPERATORS = {name: f"_kapi_complex_{name.lower()}" for name in ("Add", "Sub", "Mult", "Div")}
+"""What a rewritten kernel calls in the place of an operator, by the name of its class in `ast`."""
+
+
+def beside_double(left: Any, right: Any) -> Any:
+    """The left operand, as NumPy has it where it is one of Python's complex numbers and the right one a float64."""
+    return np.complex128(left) if left.__class__ is complex and right.__class__ is np.float64 else left
+
+
+def _operator(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def operated(left: Any, right: Any) -> Any:
+        return operation(beside_double(left, right), right)
+
+    return operated
+
+
+_OPERATIONS = {"Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv}
+
+FUNCTIONS = {OPERATORS[name]: _operator(operation) for name, operation in _OPERATIONS.items()}
+"""The functions of `OPERATORS`, by the names that the kernel calls them by."""
