@@ -1,6 +1,6 @@
 """Operators where one of Python's complex numbers meets a float64 number: the result is a complex128 number.
 
-NumPy's float64 numbers are Python's floats as well.  A complex number of Python's takes one as its own kind, so that the
+NumPy's float64 numbers are Python's floats as well.  A complex number of Python's takes one as its own kind, and the
 result would be weak.
 """
 
