@@ -106,6 +106,7 @@ def _real_power(x: Any, y: Any) -> Any:
     """Python's power, but that real numbers have no complex one, and an integer no negative one."""
     if isinstance(x, int) and isinstance(y, int) and y < 0:
         raise ValueError("an integer to a negative power")
+    x = _met(x, y)
     is_complex = any(isinstance(each, (complex, np.complexfloating)) for each in (x, y))
     if is_complex and x and not isinstance(x, np.generic) and not isinstance(y, np.generic):
         # Python's own powers overflow where they are numbers, and know nothing of infinite ones.
@@ -125,6 +126,9 @@ def _complex_power(x: Any, y: Any, power: Any) -> Any:
     is_multiplied = y.imag == 0 and abs(y.real) < 100 and y.real == np.floor(y.real)
     if np.isfinite(power) or is_multiplied or not x or not (np.isfinite(x) and np.isfinite(y)):
         return power
+    logarithm = np.clongdouble(y) * np.log(np.clongdouble(x))
+    if max(abs(logarithm.real), abs(logarithm.imag)) > np.finfo(np.float64).max:
+        return power  # its angle is no float64 number
     return np.power(np.clongdouble(x), np.clongdouble(y))
 
 
