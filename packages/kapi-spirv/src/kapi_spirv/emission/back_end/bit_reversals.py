@@ -19,8 +19,8 @@ _WIDENED = re.compile(r"^( +)(%\S+) = zext (?:nneg )?i(\d+) (\S+) to i(8|16|32|6
 _STEPS = (1, 2, 4, 8, 16, 32)
 # Of values whose upper bits are 0, the wider operation gives such a value too, and the same truth.
 _SAME_WIDER = re.compile(
-    r"^ +%\S+ = (?:(?:and|or(?: disjoint)?|xor|icmp (?:eq|ne|ult|ule|ugt|uge)) i(?P<a>\d+) |uitofp (?:nneg )?i(?P<b>\d+) "
-    r"|select i1 \S+, i(?P<c>\d+) |phi i(?P<d>\d+) )"
+    r"^ +%\S+ = (?:(?:and|or(?: disjoint)?|xor|icmp (?:eq|ne|ult|ule|ugt|uge)|uitofp(?: nneg)?|phi)"
+    r"|select i1 \S+,) i(\d+) "
 )
 _CONSTANT = re.compile(r"(?<![\w%.])-?\d+(?![\w.])")
 
@@ -69,7 +69,7 @@ def _line(line: str, width: int, whole: int) -> list[str] | None:
         operation = f"zext i{whole} {given} to i{size}" if int(size) > whole else f"or i{whole} {given}, 0"
         return [f"{start}{name} = {operation}"]
     known = _SAME_WIDER.match(line)
-    if known and str(width) in known.groups():
+    if known and int(known[1]) == width:
         head, rest = line[: known.end()], line[known.end() :]
         rest = _CONSTANT.sub(lambda constant: str(int(constant[0]) % 2**width), rest)
         return [re.sub(rf"(?<![%@.\w])i{width}\b", f"i{whole}", head + rest)]
