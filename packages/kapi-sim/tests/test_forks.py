@@ -10,9 +10,16 @@ import threading
 import time
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
+import kapi_sim
 from kapi_sim import ForkError, forks
+from kapi_sim.instrument import rewrite
+
+
+def count(item, array):
+    array[item.get_id(0)] += 1
 
 
 def in_child(check):
@@ -169,3 +176,31 @@ def test_threads_that_work_all_the_time_let_forks_through():
     with thread(work), thread(work):
         assert all(in_child(lambda: not forks._others_work()) for _ in range(20))
         end.set()
+
+
+def test_child_simulates_though_another_thread_was_reading_a_kernel():
+    def read(began):
+        with rewrite._PARSING:
+            began.set()
+            done.wait()
+
+    def simulated():
+        array = np.zeros(2)
+        kapi_sim.kernel(count)[2](array)
+        return array.tolist() == [1, 1]
+
+    done = threading.Event()
+    with thread(read):
+        try:
+            assert in_child(simulated)
+        finally:
+            done.set()
+
+
+def test_names_are_imported_undivided(monkeypatch):
+    seen = []
+    monkeypatch.delitem(vars(kapi_sim), "simulation", raising=False)
+    found = kapi_sim.import_module
+    monkeypatch.setattr(kapi_sim, "import_module", lambda name: (seen.append(dict(forks._working)), found(name))[1])
+    assert kapi_sim.simulation
+    assert [set(each) for each in seen] == [{threading.get_ident()}]

@@ -32,7 +32,10 @@ def __getattr__(name: str) -> Any:
     # The compiler brings Numba, which takes longer to import than a kernel that was compiled before takes to be ready.
     if name not in ("compiled_function", "compiled_kernel"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from kapi_lowering.kernels import compilation
+    from kapi_sim.forks import undivided
+
+    with undivided():  # a child of a fork has no half of a module
+        from kapi_lowering.kernels import compilation
 
     value = getattr(compilation, name)
     globals()[name] = value

@@ -38,7 +38,10 @@ def __getattr__(name: str) -> Any:
     # The compiler brings Numba, which takes longer to import than a kernel that was compiled before takes to be ready.
     if name not in ("compile_kernel", "compile_ptx"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from kapi_ptx import compiler
+    from kapi_sim.forks import undivided
+
+    with undivided():  # a child of a fork has no half of a module
+        from kapi_ptx import compiler
 
     value = getattr(compiler, name)
     globals()[name] = value

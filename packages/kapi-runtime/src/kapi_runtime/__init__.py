@@ -267,15 +267,19 @@ _MODULES = ("cache", "compat", "memory", "runtime")
 
 
 def __getattr__(name: str) -> Any:
+    from kapi_sim.forks import undivided
+
     if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
+        with undivided():
+            return import_module(f"{__name__}.{name}")
     module = _LAZY.get(name)
     if module is None:
         # The words of other systems are read by those who look for one.
         from kapi_sim.language.other_systems import missing_name
 
         raise missing_name(__name__, name)
-    value = getattr(import_module(f"{__name__}.{module}"), name)
+    with undivided():  # a child of a fork has no half of a module
+        value = getattr(import_module(f"{__name__}.{module}"), name)
     globals()[name] = value
     return value
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import KernelCompilationError, KernelProblem
+from kapi_sim.forks import free_in_children, undivided
 from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, with_code
 from kapi_sim.instrument.floats import may_make_complex, may_make_floats
 from kapi_sim.instrument.rewriter import Rewriter
@@ -60,7 +61,7 @@ from kapi_sim.tracebacks import with_cell
 
 __all__ = ["Instrumented"]
 
-_PARSING = allocate_lock()
+_PARSING = free_in_children(allocate_lock())
 """Held while source is parsed and compiled."""
 
 
@@ -110,7 +111,7 @@ class Instrumented:
         known = self._compiled.get(key)
         if known is None or not known.is_current():
             # CPython 3.11's parser keeps its depth where other threads find it, and fails if they do.
-            with _PARSING:
+            with undivided(), _PARSING:
                 known = self._compiled[key] = self._rewritten(*key)
         return known
 
