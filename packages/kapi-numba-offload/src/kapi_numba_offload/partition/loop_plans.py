@@ -595,7 +595,10 @@ def _is_element(facts: Facts, node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         found = _called(facts, node) if any(_is_row(facts, each) for each in node.args) else None
         return found is not None and any(next(_elements(found[0], each), None) is not None for each in found[1])
-    return isinstance(node, ast.Subscript) and _is_usm(facts, node.value) and facts.kinds.kind(node) == SCALAR
+    if not isinstance(node, ast.Subscript) or not _is_usm(facts, node.value):
+        return False
+    kind = facts.kinds.kind(node)
+    return kind == SCALAR or (isinstance(kind, ArrayKind) and kind.may_be_element)
 
 
 def _is_indexed_by_elements(facts: Facts, node: ast.AST) -> bool:
@@ -648,7 +651,7 @@ def _is_row(facts: Facts, node: ast.expr) -> bool:
 
 
 def _is_row_kind(kind: Kind) -> bool:
-    return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0
+    return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0 and not kind.may_be_element
 
 
 def _is_over_elements(facts: Facts, node: ast.expr) -> bool:
