@@ -101,7 +101,8 @@ class HostCopies:
     def on_device(self, value: Any) -> Any:
         """A value that came of copies: its arrays are those that were copied, or views of them, or new.
 
-        New ones that share memory share it on the device, too. The lists that `on_host` was given hold what the host's hold.
+        New ones that share memory share it on the device, too. The lists that `on_host` was given then hold what the
+        host's hold.
         """
         if self._first is None:
             return value
