@@ -595,7 +595,11 @@ def _is_element(facts: Facts, node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         found = _called(facts, node) if any(_is_row(facts, each) for each in node.args) else None
         return found is not None and any(next(_elements(found[0], each), None) is not None for each in found[1])
-    if not isinstance(node, ast.Subscript) or not _is_usm(facts, node.value):
+    if not isinstance(node, ast.Subscript):
+        return False
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "flat":
+        return _is_usm(facts, node.value.value)
+    if not _is_usm(facts, node.value):
         return False
     kind = facts.kinds.kind(node)
     return kind == SCALAR or (isinstance(kind, ArrayKind) and kind.may_be_element)

@@ -84,9 +84,7 @@ class HostCopies:
                 self._lists[id(value)] = value, value if has_same else made
             return self._lists[id(value)][1]
         if isinstance(value, tuple):
-            made = tuple(map(self.on_host, value))
-            has_same = all(one is other for one, other in zip(made, value, strict=True))
-            return value if has_same else like(value, made)
+            return like(value, map(self.on_host, value))
         return self._copies[id(value)][1] if id(value) in self._copies else value
 
     def copy_back(self, value: Any) -> int:
