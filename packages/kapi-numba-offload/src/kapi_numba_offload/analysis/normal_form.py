@@ -33,13 +33,9 @@ def _with_flat_written_out(definition: ast.FunctionDef) -> list[ast.stmt]:
         match statement:
             case ast.Assign([ast.Name(name)], ast.Attribute(ast.Name(array), "flat") as flat) if not has_scopes:
                 reads = [each for each in names if each.id == name and isinstance(each.ctx, ast.Load)]
-                is_one = stored.count(name) == 1 and name not in parameters
-                if (
-                    is_one
-                    and array in parameters
-                    and array not in stored
-                    and all(id(each) in indexed for each in reads)
-                ):
+                is_fixed = array in parameters and array not in stored
+                is_fixed = is_fixed and stored.count(name) == 1 and name not in parameters
+                if is_fixed and all(id(each) in indexed for each in reads):
                     _write_out(definition, name, flat)
                     continue
         kept.append(statement)
