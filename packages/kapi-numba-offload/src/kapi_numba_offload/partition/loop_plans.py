@@ -6,7 +6,7 @@ import ast
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -367,7 +367,7 @@ def _is_alike_for_numba(facts: Facts, node: ast.AST) -> bool:
 def _stores_what_it_reads(facts: Facts, node: ast.AST) -> bool:
     """Whether a statement stores to rows of an array of which it reads others."""
     targets: list[ast.expr] = []
-    if isinstance(node, ast.AugAssign) and _is_row_kind(facts.kinds.target(node)):
+    if isinstance(node, ast.AugAssign) and _may_be_row(facts.kinds.target(node)):
         targets = [node.target]
     elif isinstance(node, ast.Assign):
         targets = [each for each in node.targets if isinstance(each, ast.Subscript)]
@@ -647,7 +647,7 @@ def _called(facts: Facts, call: ast.Call) -> tuple[Facts, Sequence[ast.stmt]] | 
 
 
 def _has_rows(facts: Facts, node: ast.expr) -> bool:
-    return any(isinstance(each, ast.expr) and _is_row(facts, each) for each in ast.walk(node))
+    return any(isinstance(each, ast.expr) and _may_be_row(facts.kinds.kind(each)) for each in ast.walk(node))
 
 
 def _is_row(facts: Facts, node: ast.expr) -> bool:
@@ -655,7 +655,11 @@ def _is_row(facts: Facts, node: ast.expr) -> bool:
 
 
 def _is_row_kind(kind: Kind) -> bool:
-    return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0 and not kind.may_be_element
+    return _may_be_row(kind) and not kind.may_be_element
+
+
+def _may_be_row(kind: Kind) -> TypeGuard[ArrayKind]:
+    return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0
 
 
 def _is_over_elements(facts: Facts, node: ast.expr) -> bool:
