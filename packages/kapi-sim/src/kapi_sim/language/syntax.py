@@ -250,7 +250,8 @@ class _Finder(ast.NodeVisitor):
             name = f"{spelled}.{attribute}"
         if not is_kernel_value(value):
             found = describe_value(value)
-            meant = hint((*name.split("."), *rest)) or hint(path)
+            is_kernel = found.code == "kernel-in-kernel"  # the program's own, whatever its name is elsewhere
+            meant = "" if is_kernel else hint((*name.split("."), *rest)) or hint(path)
             said = found.text.partition(":")[0] if meant else found.text
             self._add(node, found.code, f"{name} {said}{meant}")
 

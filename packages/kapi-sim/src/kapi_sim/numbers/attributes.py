@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import KernelCompilationError
+from kapi_sim.items.misuse import kind_of_number
 from kapi_sim.numbers.arithmetic import conversion
 from kapi_sim.shown import shown
 
@@ -47,7 +48,6 @@ _OF_ARRAYS = frozenset("T itemsize nbytes ndim shape size strides".split())
 _OF_KERNELS = frozenset("bit_count bit_length conjugate dtype imag item real start step stop type".split())
 _OF_NAMED_TUPLES = frozenset("_asdict _field_defaults _fields _make _replace".split())
 _OF_PYTHON = frozenset(name for each in _PYTHONS for name in dir(each)) | _OF_NAMED_TUPLES | {"name", "value"}
-_NAMES = {int: "Python int", float: "Python float", complex: "Python complex", bool: "Python bool"}
 
 
 def is_guarded(name: str, is_of_parameter: bool) -> bool:
@@ -78,19 +78,9 @@ def attribute(value: Any, name: str) -> Any:
     if isinstance(value, np.dtype) and name == "itemsize":
         return value.itemsize
     if isinstance(value, _PYTHONS) and name not in getattr(value, "_fields", ()):
-        said = _spelled(value)
+        said = f"dtype {value}" if isinstance(value, np.dtype) else kind_of_number(value)
         raise KernelCompilationError(f"{said} has no {name!r} in a kernel", code="attribute-unknown")
     return getattr(value, name)
-
-
-def _spelled(value: Any) -> str:
-    """The kind of a value, as the compiler names it."""
-    if isinstance(value, np.generic):
-        return str(value.dtype)
-    if isinstance(value, np.dtype):
-        return f"dtype {value}"
-    base = next(each for each in type(value).__mro__ if each.__module__ == "builtins")
-    return _NAMES.get(base, base.__name__)
 
 
 class _AstypeMethod:
