@@ -116,7 +116,7 @@ def apart(value: Any, members: tuple[Any, ...]) -> Any:
         If it is an array, a number or a range, or one of the members to be taken apart is.
     """
     if isinstance(value, (range, np.generic, int, float, complex)) or hasattr(value, "dtype"):
-        said = f"{value.dtype} array of rank {value.ndim}" if hasattr(value, "ndim") else _spelled(value)
+        said = f"{value.dtype} array of rank {value.ndim}" if hasattr(value, "ndim") else kind_of_number(value)
         raise KernelCompilationError(f"a kernel can unpack tuples only, got a {said}", code="unpacking")
     if any(members):
         for part, inner in zip(value, members, strict=False):
@@ -162,6 +162,6 @@ def within(value: Any, container: Any) -> bool:
         return value in container
     if not isinstance(value, (int, np.integer, np.bool_)):
         raise KernelCompilationError(
-            f"operator in must have a tuple on its right, got {_spelled(value)} in range", code="in-array"
+            f"operator in must have a tuple on its right, got {kind_of_number(value)} in range", code="in-array"
         )
     return int(value) in container
