@@ -357,7 +357,7 @@ class Rewriter(ArithmeticRewriter):
                 node.value = self._apart(APART, node.value, members)
         return node
 
-    def _apart(self, name: str, value: ast.expr, members: tuple[Any, ...]) -> ast.expr:
+    def _apart(self, name: str, value: ast.expr, members: Any) -> ast.expr:
         """A value that several names are assigned, looked at."""
         if not self._callees.dialect.is_strict:
             return value
