@@ -71,7 +71,7 @@ BUDGETS = {
     "isolated(kapi-lowering)": 120,
     "isolated(kapi-types)": 50,
     "isolated(kapi-sim)": 100,
-    "instruction_sets": 80,
+    "instruction_sets": 100,
     "docs": 120,
     "without_dpnp": 30,
     "without_platform": 30,

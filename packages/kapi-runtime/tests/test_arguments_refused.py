@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import enum
+from fractions import Fraction
+
 import dpnp
 import numpy as np
 import pytest
@@ -24,6 +27,11 @@ def add(item: kapi.Item, source, target):
         (None, "argument-type"),
         ("abc", "argument-type"),
         ([1, 2], "argument-type"),
+        (bytearray(2), "argument-type"),
+        (Fraction(1, 2), "argument-type"),
+        (float, "argument-type"),
+        (add, "argument-type"),
+        (enum.Enum("Side", "LEFT").LEFT, "argument-type"),
         (2**70, "integer-too-wide"),
     ],
 )

@@ -148,9 +148,80 @@ def test_type_error_of_the_users_own_is_left_alone():
     assert not isinstance(caught.value, kapi.KapiError)
 
 
-def test_index_that_is_an_item_is_no_other_misuse():
-    with raises(kapi.DtypeError, "index-type"):
-        kernel_of("a[item] = 1")[2](np.zeros(2))
+@pytest.mark.parametrize("checks", ["all", "none"])
+@pytest.mark.parametrize(
+    ("statement", "code", "cure"),
+    [
+        ("a[0] = a[0].sqrt()", "attribute-unknown", "math.sqrt"),
+        ("a[0] = (1, 2).first", "attribute-unknown", ""),
+        ("a[0] = item.get_id(0).value", "attribute-unknown", ""),
+        ("a.shape[0] = 1", "tuple-changed", "kapi.PrivateArray"),
+        ("if item.get_id(0) > 5: x = 1\n    a[0] = x", "variable-unset", "on every path"),
+        ("n = 3; n[0] = 1", "indexed-value", "for `n`"),
+    ],
+)
+def test_mistake_of_a_beginner_is_told_in_the_compilers_words(statement, code, cure, checks):
+    with kapi.simulation(checks=checks), raises(kapi.KernelCompilationError, code) as caught:
+        kernel_of(statement)[2](np.zeros(2))
+    assert cure in caught.value.message
+    assert "kernel `body`" in caught.value.__notes__[0]
+
+
+def test_method_that_arrays_lack_is_told_with_the_array():
+    with raises(kapi.KernelCompilationError, "attribute-unknown") as caught:
+        kernel_of("a.append(3)")[2](np.zeros(2))
+    assert caught.value.message == "`a` is an array, which has no 'append' in a kernel"
+
+
+@pytest.mark.parametrize("failure", ["(3).nothing", "(1, 2)[0:1].nothing", "[][1]", "absent"])
+def test_fault_in_a_library_is_left_alone(failure):
+    library = {"__name__": "numpy.of_nobody"}
+    exec(f"def fails():\n    return {failure}", library)
+    with pytest.raises((AttributeError, IndexError, NameError)) as caught:
+        kernel_of("a[0] = fails()", {"fails": kapi.device_func(library["fails"])})[2](np.zeros(2))
+    assert not isinstance(caught.value, kapi.KapiError)
+
+
+@pytest.mark.parametrize(
+    ("index", "cure"),
+    [("item", "write item.get_id(0)"), ("item.get_id(0) / 2", "divide with //"), ("a", "convert it with int(...)")],
+)
+def test_index_that_is_no_integer_is_told_what_to_write(index, cure):
+    with raises(kapi.DtypeError, "index-type") as caught:
+        kernel_of(f"a[{index}] = 1")[2](np.zeros(2))
+    assert cure in caught.value.message
+
+
+@kapi.kernel
+def add(item, a):
+    a[item.get_id(0)] += 1
+
+
+def test_kernel_that_a_kernel_calls_is_no_function_of_another_library():
+    with raises(kapi.KernelCompilationError, "kernel-in-kernel") as caught:
+        kernel_of("add(item, a)", {"add": add})[2](np.zeros(2))
+    assert "@device_func" in caught.value.message
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_arguments_in_one_collection_are_told_to_be_passed_one_by_one(kind):
+    with raises(kapi.KernelLaunchError, "argument-count") as caught:
+        kapi.call_kernel(with_item, kapi.Range(2), kind((np.zeros(2), np.zeros(2))))
+    assert caught.value.message.endswith(
+        f"got 1 {kind.__name__}: write * before it, which passes what it holds one by one"
+    )
+
+
+@pytest.mark.parametrize("failure", [TypeError, IndexError, ValueError])
+def test_extent_that_is_an_array_is_refused_whatever_its_library_raises(failure):
+    class Extent:
+        def __index__(self):
+            raise failure("no index")
+
+    with raises(kapi.LimitError, "range-extent"):
+        kapi.Range(Extent())
+    with raises(kapi.LimitError, "range-type"):
+        kapi.NdRange(4, Extent())
 
 
 @kapi.kernel

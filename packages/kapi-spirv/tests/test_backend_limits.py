@@ -87,7 +87,6 @@ FATAL = {
     "128-bit integers": (WIDE, "128-bit integers (i128)"),
     "odd widths": (ODD, "65-bit integers (i65)"),
     "sadd.with.overflow": (overflowing("sadd"), "overflow-checking arithmetic"),
-    "bitreverse": (BIT_REVERSAL, "bit reversal (llvm.bitreverse)"),
     "atomicrmw nand": (ATOMIC_NAND, "atomic nand"),
     "dynamic alloca": (DYNAMIC_ARRAY, "an array of a size known only at run time"),
     "indirect call": (INDIRECT_CALL, "An indirect call is encountered but SPIR-V without extensions"),
@@ -114,6 +113,20 @@ def test_backend_ends_the_process_on(construct):
     done = raw(FATAL[construct][0])
     assert done.returncode != 0, f"LLVM's SPIR-V back end has learned {construct}"
     assert b"error" in done.stderr.lower()
+
+
+def test_backend_ends_the_process_on_reversed_bits():
+    """While it does, `kapi_spirv.emission.back_end.bit_reversals` writes them as shifts and masks."""
+    done = raw(BIT_REVERSAL)
+    assert done.returncode != 0, "LLVM's SPIR-V back end has learned llvm.bitreverse"
+    assert emit([BIT_REVERSAL], "k", SpirvTarget()).code
+
+
+def test_emission_names_reversed_bits_of_an_odd_number_that_an_unknown_instruction_takes():
+    body = "%t = trunc i64 %n to i5\n%b = call i5 @llvm.bitreverse.i5(i5 %t)\n%s = sext i5 %b to i64\n"
+    source = kernel(body + "store i64 %s, ptr addrspace(1) %p", "declare i5 @llvm.bitreverse.i5(i5)")
+    with pytest.raises(EmissionError, match=re.escape("5-bit integers (i5)")):
+        emit([source], "k", SpirvTarget())
 
 
 @pytest.mark.parametrize("construct", FATAL)

@@ -527,3 +527,31 @@ def test_negative_power_of_an_integer_is_one_problem(infer):
     with pytest.raises(ProblemsFound) as caught:
         infer(negative_power, ItemType(1), B, returns=types.none)
     assert [problem.code for problem in caught.value.problems] == ["negative-exponent"]
+
+
+def indexes_by_a_float(item, a, b):
+    b[item.get_id(0) / 2] = 1
+
+
+def indexes_by_the_item(item, a, b):
+    b[item] = 1
+
+
+def indexes_a_number(item, a, b):
+    b[0] = item.get_id(0)[0]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "code", "cure"),
+    [
+        (indexes_by_a_float, "index-type", "divide with //, or convert it with int(...)"),
+        (indexes_by_the_item, "index-type", "write item.get_id(0)"),
+        (indexes_a_number, "indexed-value", "pass an array"),
+    ],
+)
+def test_index_that_cannot_be_is_told_what_to_write(infer, kernel, code, cure):
+    with pytest.raises(ProblemsFound) as caught:
+        infer(kernel, ItemType(1), A, B, returns=types.none)
+    problem = caught.value.problems[0]
+    assert problem.code == code
+    assert problem.text.endswith(f": {cure}")

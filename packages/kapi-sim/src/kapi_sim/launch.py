@@ -273,6 +273,11 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         ).with_traceback(error.__traceback__)
         missing.add_note(note)
         raise missing from None
+    if isinstance(error, AttributeError) and isinstance(error.obj, View):
+        said = f"`{error.obj.name}` is an array, which has no {error.name!r} in a kernel"
+        unknown = KernelCompilationError(said, code="attribute-unknown").with_traceback(error.__traceback__)
+        unknown.add_note(note)
+        raise unknown from None
     misuse = describe_misuse(error)
     if misuse is not None:
         misused = KernelCompilationError(misuse.text, code=misuse.code).with_traceback(error.__traceback__)

@@ -6,6 +6,7 @@ import math
 import struct
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -159,8 +160,10 @@ def _arrays_of_devices(
     found: Platform | None = None
     arrays: dict[int, ArrayFields] = {}
     for position, (name, value) in enumerate(leaves):
-        _require_kind(kernel, name, value)
+        _require_plain(kernel, name, value)
         platform = platform_of_array(value, f"argument `{name}` of kernel `{kernel}`")
+        if platform is None and not isinstance(value, _NO_ARRAYS):
+            raise _no_argument(kernel, name, _described(value))
         fields = None if platform is None else platform.fields(value)
         if platform is None or fields is None:
             continue
@@ -242,30 +245,40 @@ def _nested(value: Any, leaves: Iterator[Any]) -> Any:
     return type(value)(*members) if hasattr(value, "_fields") else tuple(members)
 
 
-_UNKNOWN = (type(None), str, bytes, list, dict, set, np.matrix)
+_NO_ARRAYS = (bool, int, float, complex, np.generic, np.ndarray, LocalAccessor)
 
 
-def _require_kind(kernel: str, name: str, value: Any) -> None:
-    """Raise for what is no argument on any device, whatever else there is."""
+def _require_plain(kernel: str, name: str, value: Any) -> None:
+    """Raise for arrays and integers that no device takes, whatever else there is."""
     if is_masked(value):
         raise DtypeError(
             f"argument `{name}` of kernel `{kernel}` must be an array without a mask, which kernels would not see, "
             f"got a MaskedArray: pass `{name}.data`, or `{name}.filled(value)`",
             code="argument-array-class",
         )
-    if isinstance(value, _UNKNOWN):
-        what = repr(value) if value is None or isinstance(value, str) else f"a {type(value).__name__}"
-        cure = f": pass np.asarray({name})" if isinstance(value, np.ndarray) else ""
-        raise DtypeError(
-            f"argument `{name}` of kernel `{kernel}` must be a plain array, a number, a bool, a LocalAccessor or a "
-            f"tuple of these, got {what}{cure}",
-            code="argument-type",
-        )
+    if isinstance(value, np.matrix):
+        raise _no_argument(kernel, name, f"a matrix: pass np.asarray({name})")
     if type(value) is int and not -(2**63) <= value < 2**64:
         raise DtypeError(
             f"argument `{name}` of kernel `{kernel}` must fit 64 bits as a Python integer, got {value}",
             code="integer-too-wide",
         )
+
+
+def _no_argument(kernel: str, name: str, got: str) -> DtypeError:
+    return DtypeError(
+        f"argument `{name}` of kernel `{kernel}` must be a plain array, a number, a bool, a LocalAccessor or a "
+        f"tuple of these, got {got}",
+        code="argument-type",
+    )
+
+
+def _described(value: Any) -> str:
+    """What an argument is that no kernel takes, and what to do."""
+    if value is None or isinstance(value, str):
+        return repr(value)
+    cure = ": pass its value" if isinstance(value, Enum) else ""
+    return f"an object of class {type(value).__name__}{cure}"
 
 
 def _array_key(fields: ArrayFields) -> tuple[Hashable, ...]:

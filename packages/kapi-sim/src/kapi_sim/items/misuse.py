@@ -7,7 +7,7 @@ import inspect
 import re
 from itertools import islice
 from types import FrameType, ModuleType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from kapi_sim.language.source import located_source
 from kapi_sim.language.table.intrinsics import INTRINSICS, rows
 from kapi_sim.tracebacks import is_users_own
 
-__all__ = ["atomic_operator", "describe_misuse", "other_work_item"]
+__all__ = ["atomic_operator", "cure_of_index", "describe_misuse", "kind_of_number", "other_work_item"]
 
+_Expression = TypeVar("_Expression", ast.Call, ast.Subscript)
 _WORDS = {each.__name__: each.__name__.removeprefix("Sim") for each in (SimItem, SimNdItem, SimGroup, SimSubGroup)}
 _WORDS |= {"SimAtomicRef": "AtomicRef", "WatchedAtomicRef": "AtomicRef"}
 _FORMS = {row.key: f"{row.key}({', '.join(name for name, *_ in row.parameters)})" for row in INTRINSICS}
@@ -36,6 +37,9 @@ _OF_REFERENCES = {"value": "load", "get": "load", "read": "load", "set": "store"
 _OF_OPERATORS = {"+": "fetch_add", "-": "fetch_sub", "&": "fetch_and", "|": "fetch_or", "^": "fetch_xor"}
 """The methods that operators are in SYCL C++."""
 _NUMBERS = {"int": "Python int", "float": "Python float", "complex": "Python complex", "View": "array"}
+_IDS = {"Item": "item.get_id(0)", "NdItem": "nd_item.get_global_id(0)"}
+_UNSET = re.compile(r"(?:cannot access )?(?:local|free) variable '(\w+)'")
+_CHANGED = "'tuple' object does not support item "
 
 
 def other_work_item(owner: str, name: str) -> str:
@@ -77,11 +81,34 @@ def atomic_operator(operand: str, sign: str) -> str:
     return f": write {meant}(...)" if meant else ""
 
 
+def cure_of_index(kind: str) -> str:
+    """Say what to write in the place of an index that is no integer; nothing for kinds that have no integer.
+
+    Parameters
+    ----------
+    kind : str
+        What the index is, as messages name it: ``"Item"``, ``"Python float"``.
+    """
+    if kind in _IDS:
+        return f"write {_IDS[kind]}"
+    return "divide with //, or convert it with int(...)" if "float" in kind else ""
+
+
+def kind_of_number(value: object) -> str:
+    """Return what messages call a number of Python's or NumPy's, or a tuple; empty for other values."""
+    if isinstance(value, np.generic):
+        return str(value.dtype)
+    if isinstance(value, bool):
+        return "Python bool"
+    base = next((each for each in type(value).__mro__ if each in (int, float, complex, tuple, range, slice)), None)
+    return "" if base is None else _NUMBERS.get(base.__name__, base.__name__)
+
+
 def describe_misuse(error: Exception) -> Finding | None:
     """Return what the compiler would say of an exception that a word of kapi's raised; `None` of others."""
     if isinstance(error, AttributeError):
-        owner = _WORDS.get(type(error.obj).__name__)
-        if owner is None:
+        owner = _WORDS.get(type(error.obj).__name__) or (kind_of_number(error.obj) if _is_in_users(error) else "")
+        if not owner:
             return None
         said = f"{owner} has no {error.name!r} in a kernel{other_work_item(owner, str(error.name))}"
         return Finding("attribute-unknown", said)
@@ -89,9 +116,13 @@ def describe_misuse(error: Exception) -> Finding | None:
     if type(error) in (TypeError, IndexError):
         number = _indexed_number(text)
         if number:
-            frame, _ = _innermost(error.__traceback__)
-            is_users = frame is not None and is_users_own(frame.f_globals.get("__name__") or "")
-            return Finding("indexed-value", f"{number} cannot be indexed: pass an array") if is_users else None
+            said = f"{number} cannot be indexed: pass an array{_for_name(error)}"
+            return Finding("indexed-value", said) if _is_in_users(error) else None
+    unset = _UNSET.match(text) if isinstance(error, NameError) else None
+    if unset is not None and _is_in_users(error):
+        return Finding("variable-unset", f"variable {unset[1]!r} has no value here: assign it on every path before")
+    if text.startswith(_CHANGED) and type(error) is TypeError and _is_in_users(error):
+        return Finding("tuple-changed", "a tuple cannot be changed: make a new one, or use kapi.PrivateArray")
     named = _INTERNAL.search(text)
     if not isinstance(error, TypeError) or isinstance(error, KapiError):
         return None
@@ -106,7 +137,7 @@ def describe_misuse(error: Exception) -> Finding | None:
         return Finding("call-arguments", said)
     owner = _WORDS[named[1]]
     if "subscriptable" in text or "item assignment" in text:
-        cure = {"Item": ": write item.get_id(0)", "NdItem": ": write nd_item.get_global_id(0)"}.get(owner, "")
+        cure = f": write {_IDS[owner]}" if owner in _IDS else ""
         return Finding("indexed-value", f"{owner} cannot be indexed{cure}")
     if operator is not None:
         one, other = (_WORDS.get(name, _NUMBERS.get(name, name)) for name in operator.groups()[1:])
@@ -115,6 +146,18 @@ def describe_misuse(error: Exception) -> Finding | None:
         return Finding("operator-operands", said)
     told = _INTERNAL.sub(lambda found: _WORDS[found[1]], text)
     return Finding("work-item-as-value", f"{owner} cannot be used as a value in a kernel: {told}")
+
+
+def _is_in_users(error: Exception) -> bool:
+    """Whether the program's own code raised an exception, and no library that it calls."""
+    frame, _ = _innermost(error.__traceback__, ast.Call)
+    return frame is not None and is_users_own(frame.f_globals.get("__name__") or "")
+
+
+def _for_name(error: Exception) -> str:
+    """Say which variable was indexed, where it has a name."""
+    _, indexed = _innermost(error.__traceback__, ast.Subscript)
+    return f" for `{indexed.value.id}`" if indexed is not None and isinstance(indexed.value, ast.Name) else ""
 
 
 def _indexed_number(text: str) -> str:
@@ -131,7 +174,7 @@ def _indexed_number(text: str) -> str:
 
 def _misbound(error: TypeError) -> Finding | None:
     """Return what is said of a call whose arguments the function does not have; `None` if the user made none here."""
-    frame, call = _innermost(error.__traceback__)
+    frame, call = _innermost(error.__traceback__, ast.Call)
     if frame is None or not is_users_own(frame.f_globals.get("__name__") or ""):
         return None
     if call is None:
@@ -164,8 +207,8 @@ def _form(function: ast.expr, frame: FrameType) -> str:
     return str(inspect.signature(written)) if inspect.isfunction(written) else ""
 
 
-def _innermost(traceback: TracebackType | None) -> tuple[FrameType | None, ast.Call | None]:
-    """Return the innermost frame of a traceback, and the call that it made, if it is on one line.
+def _innermost(traceback: TracebackType | None, kind: type[_Expression]) -> tuple[FrameType | None, _Expression | None]:
+    """Return the innermost frame of a traceback, and the call or subscript that it was in, if that is on one line.
 
     What computes numbers in the place of Python's own functions is not looked into.
     """
@@ -179,15 +222,15 @@ def _innermost(traceback: TracebackType | None) -> tuple[FrameType | None, ast.C
     code = traceback.tb_frame.f_code
     place = next(islice(code.co_positions(), traceback.tb_lasti // 2, None), None)
     try:
-        call = ast.parse(located_source(code, place).strip(), mode="eval").body
+        found = ast.parse(located_source(code, place).strip(), mode="eval").body
     except SyntaxError:
-        call = None
-    return traceback.tb_frame, call if isinstance(call, ast.Call) else None
+        found = None
+    return traceback.tb_frame, found if isinstance(found, kind) else None
 
 
 def _arguments(traceback: TracebackType | None, method: str) -> str:
     """Return the arguments of the call that the innermost frame of a traceback made, as they are written."""
-    call = _innermost(traceback)[1]
+    call = _innermost(traceback, ast.Call)[1]
     if call is None or not isinstance(call.func, ast.Attribute) or call.func.attr != method:
         return "..."
     return ", ".join(ast.unparse(each) for each in (*call.args, *call.keywords))

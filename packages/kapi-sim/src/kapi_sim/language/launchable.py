@@ -373,7 +373,7 @@ def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, 
         count = f"{len(names)} argument{'s' * (len(names) != 1)} after the work-item"
         raise KernelLaunchError(
             f"kernel `{function.__name__}` must be launched with {count} ({', '.join(names)}), got {len(args)}"
-            + ("" if len(args) != len(names) + 1 else _without_work_item(function, (first, *names))),
+            + _cure_of_count(function, (first, *names), args),
             code="argument-count",
         )
     annotation = _work_item_of(function, first)
@@ -389,8 +389,12 @@ def parameters_for_launch(function: Callable[..., Any], space: Range | NdRange, 
     return names
 
 
-def _without_work_item(function: Callable[..., Any], names: tuple[str, ...]) -> str:
-    """Say that the first parameter is the work-item, where it may have been taken for an argument."""
+def _cure_of_count(function: Callable[..., Any], names: tuple[str, ...], args: tuple[Any, ...]) -> str:
+    """Say what was meant: all arguments in one list or tuple, or one for the work-item, which the launch gives."""
+    if len(args) == 1 and isinstance(args[0], (tuple, list)) and len(args[0]) == len(names) - 1:
+        return f" {type(args[0]).__name__}: write * before it, which passes what it holds one by one"
+    if len(args) != len(names):
+        return ""
     if _work_item_of(function, names[0]) in (Item, NdItem) or names[0] in ("item", "nd_item"):
         return ""
     return (

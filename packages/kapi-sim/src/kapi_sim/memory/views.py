@@ -16,6 +16,7 @@ from kapi_sim.checks.ordered_races import OrderedTrail
 from kapi_sim.checks.races import Access, Trail
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.items.clock import Clock
+from kapi_sim.items.misuse import cure_of_index
 from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.source import Site, site_of
 from kapi_sim.language.words.index_space import Group, Item, NdItem, SubGroup
@@ -396,11 +397,12 @@ class View:
                 elif component.__class__ is Undefined:
                     raise component.fail(f"as an index of `{self.name}` by {self._clock.describe()}")
                 else:
+                    kind = type(component).__name__.removeprefix("Sim")
                     raise DtypeError(
                         f"index of `{self.name}` along axis {axis} must be an integer, got {shown(component)} "
-                        f"of type {type(component).__name__.removeprefix('Sim')}\n"
+                        f"of type {kind}\n"
                         f"  {self._clock.describe()} at {self._site(frame)}\n"
-                        "  convert it with int(...)",
+                        f"  {cure_of_index(kind) or 'convert it with int(...)'}",
                         code="index-type",
                     )
             if not 0 <= component < self.shape[axis]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from .back_end.bit_reversals import write_out_bit_reversals
 from .back_end.bools import choose_floats, misused_bools
 from .back_end.linear_groups import inline_all, linear_groups
 from .back_end.powers import name_ldexp
@@ -59,8 +60,8 @@ def prepare(sources: list[str]) -> list[str]:
 
 def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     """Optimised IR as the back end and the drivers take it rightly, and what the back end cannot lower at all."""
-    text = convert_places(name_products(name_ldexp(linear_groups(text))), request["is_small"])
-    text = write_out_conversions(text)
+    text = name_products(name_ldexp(linear_groups(write_out_bit_reversals(text))))
+    text = write_out_conversions(convert_places(text, request["is_small"]))
     text = choose_floats(name_remainders(text))
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:

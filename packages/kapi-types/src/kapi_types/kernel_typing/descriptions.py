@@ -7,7 +7,7 @@ from typing import Any
 
 from kapi_sim import AddressSpace
 from kapi_sim.errors import Finding
-from kapi_sim.items.misuse import atomic_operator, other_work_item
+from kapi_sim.items.misuse import atomic_operator, cure_of_index, other_work_item
 from kapi_sim.language.other_systems import hint
 from kapi_sim.language.table.intrinsics import INTRINSICS
 from kapi_types._numba_compat import types
@@ -139,9 +139,10 @@ def _describe_indexing(args: tuple[types.Type, ...]) -> Finding:
             count = f"{container.ndim} integer{'s' * (container.ndim != 1)}"
             return Finding("too-many-indices", f"index must have {count}, one for each axis, got {len(indices)}")
         if not all(isinstance(each, types.Integer) for each in indices):
-            return Finding(
-                "index-type", f"index must be made of integers, got {', '.join(spell_type(each) for each in indices)}"
-            )
+            kinds = [spell_type(each) for each in indices]
+            cure = next(filter(None, map(cure_of_index, kinds)), "")
+            said = f"index must be made of integers, got {', '.join(kinds)}"
+            return Finding("index-type", f"{said}: {cure}" if cure else said)
         if isinstance(args[2], types.Complex):
             return Finding(
                 "imaginary-part",
@@ -160,7 +161,7 @@ def _describe_indexing(args: tuple[types.Type, ...]) -> Finding:
             "tuple-index",
             f"index of a {spell_type(container)}, whose members differ in type, must be a constant in its range",
         )
+    cure = ": pass an array" if isinstance(container, types.Number) else ""
     return Finding(
-        "indexed-value",
-        f"{spell_type(container)} cannot be indexed, got an index of {spell_type(index)}",
+        "indexed-value", f"{spell_type(container)} cannot be indexed, got an index of {spell_type(index)}{cure}"
     )

@@ -23,6 +23,7 @@ MAX_DIMENSIONS = 3
 """Dimensions that an index space may have."""
 
 _LARGEST = 2**63 - 1
+_NO_INDEX = (TypeError, IndexError, ValueError)  # what `operator.index` raises differs by the library of an array
 
 
 class Range(tuple[int, ...]):
@@ -61,7 +62,7 @@ class Range(tuple[int, ...]):
             )
         try:
             values = tuple(operator.index(extent) for extent in extents)
-        except TypeError:
+        except _NO_INDEX:
             is_shape = len(extents) == 1 and isinstance(extents[0], (tuple, list))
             cure = f"; write Range(*{extents[0]})" if is_shape else ""
             raise LimitError(
@@ -118,11 +119,12 @@ def as_range(value: object, subject: str = "a range") -> Range:
     if isinstance(value, (tuple, list)):
         return Range(*value)
     try:
-        return Range(operator.index(value))  # type: ignore[arg-type]
-    except TypeError:
+        extent = operator.index(value)  # type: ignore[arg-type]
+    except _NO_INDEX:
         raise LimitError(
             f"{subject} must be a Range, an integer or a tuple of integers, got {shown(value)}", code="range-type"
         ) from None
+    return Range(extent)
 
 
 class NdRange:

@@ -9,7 +9,7 @@ from ..ir.packed import PACKED, Array, array_of, arrays_of, field_of
 
 __all__ = ["narrow_places"]
 
-_MOST = 2**31 - 2**16
+_MOST = 2**31 - 1
 _PHI = re.compile(r"^phi i64 (\[.*\])$")
 _SELECT = re.compile(r"^select i1 ([^,]+), i64 ([^,]+), i64 ([^,]+)$")
 _ADD = re.compile(r"^add (?:(?:nuw|nsw) )*i64 ([^,]+), ([^,]+)$")
@@ -128,7 +128,7 @@ class _Places:
         return None
 
     def _is_small(self, value: str) -> bool:
-        return value in self._small or (value.isdigit() and int(value) < _MOST)
+        return value in self._small or (value.isdigit() and int(value) <= _MOST)
 
     def _is_chosen(self, name: str) -> bool:
         """Whether a variable is, in the next turn, what a choice between it and others gave."""

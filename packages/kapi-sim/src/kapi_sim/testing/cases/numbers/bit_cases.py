@@ -50,6 +50,53 @@ def _weak(kapi: Any) -> Any:
     return weak
 
 
+def _reversed(kapi: Any) -> Any:
+    @kapi.device_func
+    def turned(bits, count):
+        made = bits ^ bits
+        for _ in range(count):
+            made = made << 1 | bits & 1
+            bits = bits >> 1
+        return made
+
+    @kapi.kernel
+    def reversed_(item: kapi.Item, bytes_, words, longs, out, few):
+        i = item.get_id(0)
+        out[0, i] = turned(bytes_[i], 8)
+        out[1, i] = turned(bytes_[i], 5)
+        out[2, i] = turned(words[i], 32)
+        out[3, i] = turned(words[i], 10)
+        out[4, i] = turned(longs[i], 64)
+        out[5, i] = turned(longs[i], 33)
+        # As a Fourier transform takes its places.
+        place = turned(i, 6)
+        few[0, i] = place
+        few[1, i] = place / 2
+        few[2, i] = 1 if place in (3, 60, 61) else -1 if place < 40 else 0
+        few[3, i] = place ^ 21 if place != 62 else place
+
+    return reversed_
+
+
+def _of_reversed(given: list[Any]) -> dict[int, Any]:
+    rows = [(given[column], count) for column, count in ((0, 8), (0, 5), (1, 32), (1, 10), (2, 64), (2, 33))]
+    out = [[int(f"{int(n) % 2**count:0{count}b}"[::-1], 2) for n in column] for column, count in rows]
+    places = [int(f"{i:06b}"[::-1], 2) for i in range(_COUNT)]
+    few = [
+        places,
+        [place / 2 for place in places],
+        [1 if place in (3, 60, 61) else -1 if place < 40 else 0 for place in places],
+        [place ^ 21 if place != 62 else place for place in places],
+    ]
+    return {3: np.array(out, np.uint64), 4: np.array(few)}
+
+
+def _to_reverse() -> list[Any]:
+    rng = np.random.default_rng(7)
+    columns = [rng.integers(0, np.iinfo(kind).max, _COUNT, kind, True) for kind in (np.uint8, np.uint32, np.uint64)]
+    return [*columns, np.zeros((6, _COUNT), np.uint64), np.zeros((4, _COUNT))]
+
+
 def _by_digits(x: int, places: int, width: int) -> list[int]:
     digits = f"{x % 2**width:0{width}b}"
     places %= width
@@ -95,4 +142,5 @@ CASES: tuple[Case, ...] = (
         for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
     ),
     _case("python-integers", "int64", _weak),
+    Case("bits/reversed-by-loops", _reversed, ((_COUNT,),), _to_reverse, _of_reversed),
 )
