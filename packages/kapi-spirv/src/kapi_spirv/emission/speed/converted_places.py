@@ -47,11 +47,11 @@ def convert_places(text: str, is_small: bool) -> str:
     sizes = {pointer: array.size for pointer, array in arrays_of(lines).items() if len(array.extents) == 1}
     for first, last in bounds(lines):
         if PACKED in lines[first]:
-            _Places(Function(lines, first, last), first, last, sizes if is_small else {}).convert()
+            _Conversions(Function(lines, first, last), first, last, sizes if is_small else {}).convert()
     return "\n".join(lines)
 
 
-class _Places:
+class _Conversions:
     """The floats of a kernel that become places.
 
     Parameters
