@@ -45,7 +45,7 @@ OTHERWISE = [
 ]
 SPACES = [kapi.Range(96), kapi.NdRange(96, 32)]
 ALL = list(itertools.product(LOOPS, GROWING, CONDITIONS, CONSEQUENCES, OTHERWISE, SPACES))
-BLOCKS, SAMPLE = 24, 150
+BLOCKS, SAMPLE = 120, 150
 
 
 def written(number):

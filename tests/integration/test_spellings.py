@@ -39,6 +39,14 @@ TAKEN = (
     "o[0, i] = a.dtype.itemsize + o[0].size + a[i:].ndim",
     "p = Pair(1.0, a[i])\no[0, i] = p.x + p.y",
     "o[0, i] = b[i].real + b[i].item() + n.bit_length()",
+    "t = (b[i], 2)\no[0, i] = (t < (1, 2, 3)) + 2 * (t >= (7,)) + 4 * (() < t)\no[1, i] = (0, 2, 0) > t",
+    "t = ((n, 2), b[i])\n(p, q), r = t\no[0, i] = p + q * r",
+    "for p, (q, r) in enumerate(((1, 2), (3, 4))):\n    o[1, i] += p * q - r",
+    "global LIMIT\no[0, i] = LIMIT",
+    "o[0, i] = (b[i] > 0) in range(1, 9)\no[1, i] = b[i] in range(-5, 2**62, 7)",
+    "o[0, i] = np.uint64(b[i]) in range(-5, 8)\no[1, i] = b[i] not in range(2)",
+    "o[0, i] = sum(a[:0], 1.5) * np.float32(0.1) + sum(a[:0])",
+    "v = a[1:]\no[0, i] = v.size + v.ndim + v.shape[0]",
 )
 REFUSED = {
     "indexed-value": (
@@ -46,6 +54,16 @@ REFUSED = {
         "t = (1, 2)\no[0, i] = t[bool(n)]",
         "o[0, i] = a[i][()]",
     ),
+    "unpacking": (
+        "p, q = o[i % 3, :2]\no[0, i] = p",
+        "for p, q in o[:, :2]:\n    o[0, i] = p",
+        "for k, (p, q) in enumerate(o[:, :2]):\n    o[0, i] = p",
+        "p, q = range(2)\no[0, i] = p",
+        "(p, q), r = a[:2], 1\no[0, i] = p",
+    ),
+    "in-array": ("o[0, i] = a[i] in range(3)",),
+    "number-unfit": ("o[0, i] = b[i] in range(2**63)", "o[0, i] = len(range(2**63 - 2, 2**63))"),
+    "outside-text": ("o[0, i] = Colour['RED']",),
     "attribute-unknown": (
         "o[0, i] = Colour.RED.numerator",
         "c = Colour.RED\no[0, i] = c.value",
@@ -55,12 +73,15 @@ REFUSED = {
         "o[0, i] = a[i].round()",
         "o[0, i] = a[i].is_integer()",
         "o[0, i] = a[i].size",
+        "v = a[i]\no[0, i] = v.size",
+        "v = a[i]\no[0, i] = len(v.shape)",
+        "o[0, i] = i.size",
         "o[0, i] = n.numerator",
         "o[0, i] = x.as_integer_ratio()[0]",
         "o[0, i] = a.dtype.num",
         "o[0, i] = n.__add__(2)",
     ),
-    "call-arguments": ("o[0, i] = a[i].astype(int)",),
+    "call-arguments": ("o[0, i] = a[i].astype(int)", "o[0, i] = Colour(1)"),
 }
 
 
@@ -70,7 +91,7 @@ def run(world, body):
     source += "".join(f"    {line}\n" for line in body.splitlines())
     filename = f"<spelling {next(SERIALS)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    namespace = {"np": np, "Colour": Colour, "Pair": Pair}
+    namespace = {"np": np, "Colour": Colour, "Pair": Pair, "LIMIT": 5}
     exec(compile(source, filename, "exec"), namespace)
     arrays = [
         np.array([0.0, 1.0, -2.5, np.inf, 300.0, -0.0]),

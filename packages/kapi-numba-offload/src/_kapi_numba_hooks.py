@@ -66,8 +66,10 @@ __all__ = [
     "init",
     "install",
     "ir",
+    "is_container",
     "is_installed",
     "is_of_jitclass",
+    "is_untyped",
     "numbas_call",
     "numbas_vectorized_call",
     "overload_of",
@@ -180,6 +182,18 @@ def restore_calls() -> None:
 def numbas_call(dispatcher: Any, *args: Any, **keywords: Any) -> Any:
     """A call as Numba makes it."""
     return _CALLS.original(dispatcher, *args, **keywords)
+
+
+def is_container(value: Any) -> bool:
+    """Whether it is a list or set of Python's: Numba copies it for a call, and its own numbers back after it."""
+    return isinstance(value, (list, set))
+
+
+def is_untyped(value: Any) -> bool:
+    """Whether it is a container of which Numba cannot tell the type of an argument: empty, or of lists."""
+    if type(value).__module__ in ("numba.typed.typedlist", "numba.typed.typeddict"):
+        return not value._typed
+    return is_container(value) and (not value or any(map(is_container, value)))
 
 
 def inferred_return_type(function: Any, args: tuple[Any, ...]) -> Any:

@@ -212,3 +212,39 @@ def test_a_loop_whose_helper_reads_elements_runs_in_the_memory_of_its_arrays():
     with pytest.warns(OffloadFallbackWarning, match="sequential-loop"):
         found = histogram(dpnp.asarray(a), 7, weights=dpnp.asarray(a))
     np.testing.assert_allclose(found.asnumpy(), np.histogram(a, 7, weights=a)[0])
+
+
+def through_a_variable(m):
+    elements = m.flat
+    total = 0.0
+    for i in range(m.size):
+        elements[i] = elements[i] * 2
+        total += elements[i]
+    return total
+
+
+def of_another_matrix(m):
+    elements = m.flat
+    m = m * 3
+    total = 0.0
+    for i in range(m.size):
+        total += elements[i]
+    return total, m
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_variable_for_flat_is_indexed_on_the_host(turned):
+    values = np.arange(12.0).reshape(3, 4)
+    given = dpnp.asarray(values)
+    values, given = (values.T, given.T) if turned else (values, given)
+    with pytest.warns(OffloadFallbackWarning, match="sequential-loop"):
+        found = numba.njit(through_a_variable)(given)
+    assert found == through_a_variable(values)
+    assert given.asnumpy().tolist() == values.tolist()
+
+
+def test_a_variable_for_flat_outlives_the_name_of_its_array():
+    values = np.arange(12.0).reshape(3, 4)
+    total, tripled = numba.njit(of_another_matrix)(dpnp.asarray(values))
+    assert total == values.sum()
+    assert tripled.asnumpy().tolist() == (values * 3).tolist()

@@ -439,6 +439,22 @@ class Writer:
         elif self._chance(4) and length and not is_while:
             self._bind(i, Known("weak", is_number=True)) if start < length else None
 
+    def filled_list(self) -> None:
+        """A list that a plain loop over elements fills, and its length."""
+        rng = self._rng
+        names = [name for name in self._arrays() if len(self._known[name].shape) == 1]
+        if not names or self._is_nested:
+            return
+        name = rng.choice(names)
+        known = self._known[name]
+        held, other, i, length = (self._name(each) for each in "lkin")
+        filled = rng.choice([held, other])
+        self._lines += [f"{held} = [{rng.choice(['', self._constant(known.dtype)])}]", f"{other} = {held}"]
+        fills = [f"if {name}[{i}] > {rng.randrange(-3, 4)}:", f"{filled}.append({name}[{i}])"]
+        self._lines.append([f"for {i} in range({known.shape[0]}):", fills])
+        self._lines.append(f"{length} = len({held})")
+        self._bind(length, Known("weak", is_number=True))
+
     def parallel_loop(self) -> None:
         """A `prange` loop in which an iteration stores to elements of its own."""
         rng = self._rng
@@ -542,7 +558,7 @@ class Writer:
         forms = [
             self.new_array, self.new_array, self.alias, self.alias, self.in_place, self.in_place, self.in_place,
             self.number, self.number, self.element_store, self.axis_reduction, self.mutating_call, self.tuple_,
-            self.parallel_loop, self.host_loop, self.parallel_rows,
+            self.parallel_loop, self.host_loop, self.parallel_rows, self.filled_list,
         ]  # fmt: skip
         if not self._is_nested:
             forms += [self.branch, self.whole_loop]

@@ -224,6 +224,7 @@ def programs(draw: Any, depth: int = 2) -> Program:
     writer.start()
     writer._may_return = not program.has_groups
     for _ in range(draw(st.integers(1, 2 * depth))):
+        writer.leave_early()
         writer.statement(depth)
         if program.has_groups:
             writer.meet()

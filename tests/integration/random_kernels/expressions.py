@@ -204,7 +204,9 @@ class Expressions:
 
     def condition(self, depth: int = 1) -> str:
         """Something true or false."""
-        kind = self._number(0, 7 if depth else 1)
+        kind = self._number(0, 9 if depth else 1)
+        if kind >= 8:
+            return self.guard()
         if kind == 6:
             code = self._pick(INTEGERS)
             return (
@@ -228,3 +230,17 @@ class Expressions:
             code = self._pick(INTEGERS)
             return f"{self.value(code, 0)} {self._pick(COMPARISONS)} {self.value(code, 1)} < {self._literal(code)}"
         return f"({self.condition(depth - 1)}) {self._pick(['and', 'or'])} ({self.condition(depth - 1)})"
+
+    def guard(self) -> str:
+        """A condition on an id and a limit that may be negative, as work-items are kept from what is not theirs."""
+        place, bound = self._pick(self._weak), self._number(-9, 9)
+        limits = [f"-{self._number(1, 70)}", f"({self._pick(self._weak)} - {self._number(0, 70)})"]
+        limits += [f"(int({self.value(self._pick(SPREAD), 0)} & 127) - 64)", self.value(self._pick(("i4", "i8")), 0)]
+        limit = self._pick(limits)
+        forms = ["{limit} - {place}", "{place} - {limit}", "{place} + {limit}", "{place} * {limit}", "-{place}"]
+        forms += ["{place} // -3", "{place} % -5", "{place}", "~{place}", "({place} - 5) * {limit}", "({place} << 2)"]
+        left = str(self._pick(forms)).format(place=place, limit=limit)
+        right = self._pick([str(bound), limit])
+        if self._number(0, 3) == 0:
+            return f"{bound} {self._pick(COMPARISONS[:2])} {left} {self._pick(COMPARISONS[:2])} {right}"
+        return f"{left} {self._pick(COMPARISONS)} {right}"

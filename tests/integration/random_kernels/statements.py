@@ -185,6 +185,12 @@ class Statements(Expressions):
         if self._may_return and self._number(0, 5) == 0:
             self.write(f"    return {self.value(self._returns, 1)}" if self._returns else "    return")
 
+    def leave_early(self) -> None:
+        """Now and then, a return for some work-items or values."""
+        if self._may_return and self._number(0, 2) == 0:
+            self.write(f"if {self._pick([self.guard, self.condition])()}:")
+            self.write(f"    return {self.value(self._returns, 1)}" if self._returns else "    return")
+
     def _counted_loop(self, depth: int) -> None:
         counter = self._name("k")
         ranges = ["range(4)", "range(1, 6, 2)", "range(5, -1, -2)", f"range({self.weak()} % 5)", "range(3, 3)"]
@@ -314,6 +320,7 @@ class Statements(Expressions):
         self.write(f"def {name}({', '.join(names)}):")
         self._indent = 1
         for _ in range(self._number(0, 2)):
+            self.leave_early()
             self.statement(1)
         self.write(f"return {self.value(result, self._depth)}")
         self._indent = 0

@@ -11,6 +11,7 @@ import os
 import numba
 from numba.core import cgutils, errors, ir, typeinfer, types
 from numba.core.analysis import compute_cfg_from_blocks
+from numba.core.bytecode import ByteCode
 from numba.core.compiler import CompilerBase, Flags
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.consts import ConstantInferenceError
@@ -34,6 +35,7 @@ __all__ = [
     "GPU",
     "NUMBA_FOLDER",
     "SUPPORTED_NUMBA",
+    "ByteCode",
     "CompilerBase",
     "ConstantInferenceError",
     "FixupArgs",

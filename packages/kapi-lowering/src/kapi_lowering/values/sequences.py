@@ -143,7 +143,7 @@ def _place_in_range(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) ->
 
 @registry.lower(operator.contains, RangeType, types.Integer)
 def _in_range(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
-    (type_, _), (value, number) = sig.args, args
+    (type_, kind), (value, number) = sig.args, args
     loop = context.make_helper(builder, type_, value)
     is_down = builder.icmp_signed("<", loop.step, I64(0))
     offset = builder.sub(number, loop.start)
@@ -155,7 +155,8 @@ def _in_range(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Va
     is_before_end = builder.icmp_unsigned("<", place, _length(context, builder, type_, value))
     above, below = builder.icmp_signed(">=", number, loop.start), builder.icmp_signed("<=", number, loop.start)
     is_after_start = builder.select(is_down, below, above)
-    return builder.and_(is_after_start, builder.and_(is_step, is_before_end))
+    found = builder.and_(is_after_start, builder.and_(is_step, is_before_end))
+    return found if kind.signed else builder.and_(found, builder.icmp_signed(">=", number, I64(0)))
 
 
 @registry.lower_constant(RangeType)

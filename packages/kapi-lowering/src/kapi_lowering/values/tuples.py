@@ -113,11 +113,12 @@ def _register_comparison(function: Any) -> None:
     @registry.lower(function, types.BaseTuple, types.BaseTuple)
     def compare(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
         left, right = sig.args
-        if len(left) != len(right):
-            return _FALSE if function is operator.eq else _TRUE
         symbol = COMPARISONS[function]
-        result = _TRUE if symbol in ("==", "<=", ">=") else _FALSE
-        for position in reversed(range(len(left))):
+        if len(left) != len(right) and symbol in ("==", "!="):
+            return _TRUE if symbol == "!=" else _FALSE
+        # Of tuples that begin alike, the shorter one is the less.
+        result = _TRUE if function(len(left), len(right)) else _FALSE
+        for position in reversed(range(min(len(left), len(right)))):
             types_ = (left.types[position], right.types[position])
             values = tuple(builder.extract_value(value, position) for value in args)
             equal = _apply(context, builder, operator.eq, types_, values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
@@ -36,10 +36,13 @@ class ArrayKind:
         Whether it is a USM array; else NumPy's.
     ndim : int or None
         Its rank, if known.
+    may_be_element : bool
+        Whether it was named with an index for each axis, one of which may be an array of indices, and need not be.
     """
 
     usm: bool
     ndim: int | None = None
+    may_be_element: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +328,10 @@ class Kinds:
             if isinstance(axis, ast.Constant) and axis.value is None:
                 rank += 1
             elif isinstance(kind, ArrayKind) or (kind == ANY and not _is_slice(axis)):
-                return ArrayKind(owner.usm)
+                is_full = len(axes) == owner.ndim and not any(map(_is_slice, axes))
+                return ArrayKind(
+                    owner.usm, may_be_element=is_full and not any(isinstance(each, ArrayKind) for each in kinds)
+                )
             elif not _is_slice(axis):
                 rank -= 1
         return _of_rank(owner.usm, rank)

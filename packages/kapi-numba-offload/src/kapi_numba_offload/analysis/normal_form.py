@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import copy
+from collections.abc import Iterator, Sequence
 
 from kapi_numba_offload.analysis.control_flow import has_break
 
@@ -14,10 +15,44 @@ def normalised(definition: ast.FunctionDef) -> ast.FunctionDef:
     """The definition, changed in place.
 
     What stands in the `else` of a loop without `break` stands after the loop, and `assert` is left out where Python
-    leaves it out (``python -O``).
+    leaves it out (``python -O``). A variable for ``a.flat`` that is only indexed is written as ``a.flat``.
     """
-    definition.body = _block(definition.body)
+    definition.body = _block(_with_flat_written_out(definition))
     return definition
+
+
+def _with_flat_written_out(definition: ast.FunctionDef) -> list[ast.stmt]:
+    """The body without variables for the `flat` of arrays whose names always mean the same."""
+    names = [each for each in ast.walk(definition) if isinstance(each, ast.Name)]
+    stored = [each.id for each in names if not isinstance(each.ctx, ast.Load)]
+    parameters = {each.arg for each in ast.walk(definition.args) if isinstance(each, ast.arg)}
+    indexed = {id(each.value) for each in ast.walk(definition) if isinstance(each, ast.Subscript)}
+    has_scopes = any(isinstance(each, (*_SCOPES, ast.Global, ast.Nonlocal)) for each in _below(definition))
+    kept: list[ast.stmt] = []
+    for statement in definition.body:
+        match statement:
+            case ast.Assign([ast.Name(name)], ast.Attribute(ast.Name(array), "flat") as flat) if not has_scopes:
+                reads = [each for each in names if each.id == name and isinstance(each.ctx, ast.Load)]
+                is_fixed = array in parameters and array not in stored
+                is_fixed = is_fixed and stored.count(name) == 1 and name not in parameters
+                if is_fixed and all(id(each) in indexed for each in reads):
+                    _write_out(definition, name, flat)
+                    continue
+        kept.append(statement)
+    return kept or [ast.Pass()]
+
+
+_SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _below(definition: ast.FunctionDef) -> Iterator[ast.AST]:
+    return (each for statement in definition.body for each in ast.walk(statement))
+
+
+def _write_out(definition: ast.FunctionDef, name: str, flat: ast.Attribute) -> None:
+    for each in _below(definition):
+        if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name) and each.value.id == name:
+            each.value = ast.copy_location(copy.deepcopy(flat), each.value)
 
 
 def _block(statements: Sequence[ast.stmt]) -> list[ast.stmt]:

@@ -6,7 +6,7 @@ import ast
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -367,7 +367,7 @@ def _is_alike_for_numba(facts: Facts, node: ast.AST) -> bool:
 def _stores_what_it_reads(facts: Facts, node: ast.AST) -> bool:
     """Whether a statement stores to rows of an array of which it reads others."""
     targets: list[ast.expr] = []
-    if isinstance(node, ast.AugAssign) and _is_row_kind(facts.kinds.target(node)):
+    if isinstance(node, ast.AugAssign) and _may_be_row(facts.kinds.target(node)):
         targets = [node.target]
     elif isinstance(node, ast.Assign):
         targets = [each for each in node.targets if isinstance(each, ast.Subscript)]
@@ -595,7 +595,14 @@ def _is_element(facts: Facts, node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         found = _called(facts, node) if any(_is_row(facts, each) for each in node.args) else None
         return found is not None and any(next(_elements(found[0], each), None) is not None for each in found[1])
-    return isinstance(node, ast.Subscript) and _is_usm(facts, node.value) and facts.kinds.kind(node) == SCALAR
+    if not isinstance(node, ast.Subscript):
+        return False
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "flat":
+        return _is_usm(facts, node.value.value)
+    if not _is_usm(facts, node.value):
+        return False
+    kind = facts.kinds.kind(node)
+    return kind == SCALAR or (isinstance(kind, ArrayKind) and kind.may_be_element)
 
 
 def _is_indexed_by_elements(facts: Facts, node: ast.AST) -> bool:
@@ -640,7 +647,7 @@ def _called(facts: Facts, call: ast.Call) -> tuple[Facts, Sequence[ast.stmt]] | 
 
 
 def _has_rows(facts: Facts, node: ast.expr) -> bool:
-    return any(isinstance(each, ast.expr) and _is_row(facts, each) for each in ast.walk(node))
+    return any(isinstance(each, ast.expr) and _may_be_row(facts.kinds.kind(each)) for each in ast.walk(node))
 
 
 def _is_row(facts: Facts, node: ast.expr) -> bool:
@@ -648,6 +655,10 @@ def _is_row(facts: Facts, node: ast.expr) -> bool:
 
 
 def _is_row_kind(kind: Kind) -> bool:
+    return _may_be_row(kind) and not kind.may_be_element
+
+
+def _may_be_row(kind: Kind) -> TypeGuard[ArrayKind]:
     return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0
 
 

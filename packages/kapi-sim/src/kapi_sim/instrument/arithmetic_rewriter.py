@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from kapi_sim.numbers.attributes import WHOLE
+from kapi_sim.numbers.attributes import WHOLE, WITHIN
 from kapi_sim.numbers.complex_operators import OPERATORS
 from kapi_sim.numbers.complex_order import ORDERED
 from kapi_sim.numbers.fitting import BESIDE_WIDE, COUNTED, POSITION, choices_beside_literals, folded, is_of_literals
@@ -161,6 +161,11 @@ class ArithmeticRewriter(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         operands = node.left, *node.comparators
         self.generic_visit(node)
+        is_membership = len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn))
+        if is_membership and self._fits_literals and not isinstance(operands[1], ast.Tuple):
+            within = self._call(WITHIN, [node.left, node.comparators[0]], node)
+            is_not = isinstance(node.ops[0], ast.NotIn)
+            return ast.copy_location(ast.UnaryOp(ast.Not(), within), node) if is_not else within
         if self._has_complex and any(isinstance(each, _ORDERINGS) for each in node.ops):
             node.left, *node.comparators = (self._ordered(each) for each in (node.left, *node.comparators))
         if any(map(_is_wide, operands)):

@@ -52,7 +52,20 @@ from kapi_sim.numbers.arithmetic import (
     wrapped_ring,
     wrapped_shift,
 )
-from kapi_sim.numbers.attributes import ATTRIBUTE, CALLED, WHOLE, attribute, called, whole
+from kapi_sim.numbers.attributes import (
+    APART,
+    ATTRIBUTE,
+    CALLED,
+    EACH_APART,
+    WHOLE,
+    WITHIN,
+    apart,
+    attribute,
+    called,
+    each_apart,
+    whole,
+    within,
+)
 from kapi_sim.numbers.complex_operators import FUNCTIONS as OF_COMPLEX
 from kapi_sim.numbers.complex_order import ORDERED, ordered
 from kapi_sim.numbers.fitting import BESIDE, BESIDE_WIDE, COUNTED, POSITION, beside, beside_wide, counted, position
@@ -222,9 +235,12 @@ class _Compilation:
             "_kapi_remainder": CellType(remainder),
             "_kapi_power": CellType(power if self._is_checked else wrapped_power),
             "_kapi_shift": CellType(shift if self._is_checked else wrapped_shift),
+            APART: CellType(apart),
+            EACH_APART: CellType(each_apart),
             ATTRIBUTE: CellType(attribute),
             CALLED: CellType(called),
             WHOLE: CellType(whole),
+            WITHIN: CellType(within),
             BESIDE: CellType(beside),
             BESIDE_WIDE: CellType(beside_wide),
             COUNTED: CellType(counted),

@@ -27,8 +27,8 @@ from kapi_sim.memory.constants import Snapshot
 from kapi_sim.memory.dialect import Dialect
 from kapi_sim.memory.watchdog import LOOP_NUMBER, spin
 from kapi_sim.numbers.arithmetic import complex_of_parts
-from kapi_sim.numbers.attributes import ATTRIBUTE, CALLED, is_guarded
-from kapi_sim.numbers.fitting import values_beside_literals
+from kapi_sim.numbers.attributes import APART, ATTRIBUTE, CALLED, EACH_APART, is_guarded
+from kapi_sim.numbers.fitting import folded, values_beside_literals
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.settings.debugging import stops
 
@@ -98,6 +98,7 @@ class Rewriter(ArithmeticRewriter):
         self._function = function
         self._callees = callees
         self._scopes: list[set[str]] = []
+        self._parameters: set[str] = set()
         self._generators: set[str] = set()
         self._lambdas = 0
         self._turns: list[str] = []
@@ -119,6 +120,7 @@ class Rewriter(ArithmeticRewriter):
         # A default that was stripped must not leave a keyword-only parameter required by the code
         # object: the function made of it takes the original's own defaults.
         self._scopes.append(bound_names(tree))
+        self._parameters = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
         self._once = _assigned_once(tree)
         self._from_memory = names_from_memory(tree, self._callee)
         if self._is_kernel:
@@ -172,7 +174,7 @@ class Rewriter(ArithmeticRewriter):
         is_looked_at = (
             self._callees.dialect.is_strict
             and isinstance(node.ctx, ast.Load)
-            and is_guarded(node.attr, isinstance(node.value, ast.Name))
+            and is_guarded(node.attr, isinstance(node.value, ast.Name) and node.value.id in self._parameters)
             and self._lookup(node) is MISSING
         )
         self.generic_visit(node)
@@ -251,6 +253,9 @@ class Rewriter(ArithmeticRewriter):
             node.args = self._all_beside_wide(node.args)
             node.keywords = [self.visit(each) for each in node.keywords]
             return node
+        if value is builtins.range and self._callees.dialect.is_strict:
+            for end in (each for each in map(folded, node.args) if isinstance(each, int) and each >= 2**63):
+                self._add_problem(node, "number-unfit", f"ends of range() must fit int64, got {end}")
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in self._generators:
             return ast.copy_location(ast.YieldFrom(node), node)
@@ -346,7 +351,17 @@ class Rewriter(ArithmeticRewriter):
         self._private_name = target.id if isinstance(target, ast.Name) else ""
         self.generic_visit(node)
         self._private_name = ""
+        for each in node.targets:
+            members = _members(each)
+            if members and not (isinstance(node.value, ast.Tuple) and not any(members)):
+                node.value = self._apart(APART, node.value, members)
         return node
+
+    def _apart(self, name: str, value: ast.expr, members: Any) -> ast.expr:
+        """A value that several names are assigned, looked at."""
+        if not self._callees.dialect.is_strict:
+            return value
+        return self._call(name, [value, ast.copy_location(ast.Constant(members), value)], value)
 
     def _private_array(self, node: ast.Call) -> ast.expr:
         name = self._private_name or "PrivateArray"
@@ -437,6 +452,10 @@ class Rewriter(ArithmeticRewriter):
             place: Any = (self._function.__code__.co_filename, node.lineno, node.end_lineno or node.lineno)
             given = [ast.copy_location(ast.Constant(each), node) for each in (place, idles)]
             node.iter = self._call("_kapi_range", [node.iter, *given], node.iter)
+        members = _members(node.target)
+        is_of_pairs = isinstance(node.iter, ast.Call) and self._lookup(node.iter.func) in (enumerate, zip)
+        if members and not (is_of_pairs and not any(members)):
+            node.iter = self._apart(EACH_APART, node.iter, members)
         return made
 
     def _numbered(self, node: ast.For | ast.While) -> list[ast.stmt]:
@@ -498,6 +517,11 @@ def _assigned_once(tree: ast.FunctionDef) -> dict[str, ast.expr]:
             if stores.count(name) == 1 and name not in taken:
                 values[name] = node.value
     return values
+
+
+def _members(target: ast.expr) -> tuple[Any, ...] | None:
+    """What `apart` is told of what is assigned to."""
+    return tuple(map(_members, target.elts)) if isinstance(target, (ast.Tuple, ast.List)) else None
 
 
 def _is_short(node: ast.expr) -> bool:

@@ -73,7 +73,6 @@ _REFUSED: dict[type[ast.AST], Finding] = {
     ast.Import: Finding("import-in-kernel", "a kernel cannot import: move the import out of the kernel"),
     ast.ImportFrom: Finding("import-in-kernel", "a kernel cannot import: move the import out of the kernel"),
     ast.ClassDef: Finding("class-in-kernel", "a kernel cannot define a class: define it outside"),
-    ast.Global: Finding("global-changed", "a kernel cannot assign a global variable: write to an array"),
     ast.Nonlocal: Finding(
         "outer-variable-changed", "a local function cannot assign a variable of the kernel: return the value"
     ),
@@ -137,6 +136,7 @@ class _Finder(ast.NodeVisitor):
         self._function = function
         self._local = local
         self._local_functions: set[str] = set()
+        self._global: dict[str, ast.Global] = {}
         self.found: list[tuple[int, Finding]] = []
 
     def _add(self, node: ast.AST, code: str, text: str) -> None:
@@ -167,6 +167,9 @@ class _Finder(ast.NodeVisitor):
                     self.visit(statement)
             return
         super().visit(node)
+
+    def visit_Global(self, node: ast.Global) -> None:
+        self._global |= dict.fromkeys(node.names, node)
 
     def visit_Expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):  # a docstring
@@ -202,6 +205,9 @@ class _Finder(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             self._named(node, (node.id,))
+        elif node.id in self._global:
+            declared = self._global[node.id]
+            self._add(declared, "global-changed", "a kernel cannot assign a global variable: write to an array")
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if not isinstance(node.ctx, ast.Load):
@@ -282,6 +288,9 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value)
+        kind = self._enumeration(node.value)
+        if kind is not None:
+            self._add(node, "outside-text", f"members of {kind.__name__} have no texts in a kernel: write their names")
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         for part in parts:
             if isinstance(part, ast.Constant) and part.value is None:
@@ -328,6 +337,13 @@ class _Finder(ast.NodeVisitor):
                 "local-function-call",
                 f"{name}(), a local function, must be given its arguments one by one, got *",
             )
+        kind = self._enumeration(node.func)
+        if kind is not None:
+            self._add(
+                node,
+                "call-arguments",
+                f"{kind.__name__}() cannot be called in a kernel: compare numbers with its members",
+            )
         before = len(self.found)
         self.visit(node.func)
         if len(self.found) > before:
@@ -336,6 +352,12 @@ class _Finder(ast.NodeVisitor):
             self.visit(argument)
             if isinstance(argument, ast.Lambda):
                 self._told(argument, _PASSED)
+
+    def _enumeration(self, node: ast.expr) -> type[enum.Enum] | None:
+        """The enumeration that an expression names; None if it names none."""
+        path = dotted_path(node)
+        found = resolve(self._function, path) if path is not None and path[0] not in self._local else None
+        return found if isinstance(found, type) and issubclass(found, enum.Enum) else None
 
     def _builtin(self, node: ast.Call, name: str) -> None:
         """Look at how a function of Python's own is called."""

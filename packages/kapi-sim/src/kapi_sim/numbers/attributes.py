@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,26 @@ from kapi_sim.items.misuse import kind_of_number
 from kapi_sim.numbers.arithmetic import conversion
 from kapi_sim.shown import shown
 
-__all__ = ["ATTRIBUTE", "CALLED", "WHOLE", "attribute", "called", "is_guarded", "whole"]
+__all__ = [
+    "APART",
+    "ATTRIBUTE",
+    "CALLED",
+    "EACH_APART",
+    "WHOLE",
+    "WITHIN",
+    "apart",
+    "attribute",
+    "called",
+    "each_apart",
+    "is_guarded",
+    "whole",
+    "within",
+]
+
+APART = "_kapi_apart"
+"""The name of `apart` in a rewritten kernel."""
+EACH_APART = "_kapi_each_apart"
+"""The name of `each_apart` in a rewritten kernel."""
 
 ATTRIBUTE = "_kapi_attribute"
 """The name of `attribute` in a rewritten kernel."""
@@ -20,6 +40,8 @@ CALLED = "_kapi_called"
 """The name of `called` in a rewritten kernel."""
 WHOLE = "_kapi_whole"
 """The name of `whole` in a rewritten kernel."""
+WITHIN = "_kapi_within"
+"""The name of `within` in a rewritten kernel."""
 
 _PYTHONS = (int, float, complex, tuple, range, slice, np.generic, np.dtype, enum.IntEnum, enum.IntFlag)
 _OF_ARRAYS = frozenset("T itemsize nbytes ndim shape size strides".split())
@@ -28,12 +50,12 @@ _OF_NAMED_TUPLES = frozenset("_asdict _field_defaults _fields _make _replace".sp
 _OF_PYTHON = frozenset(name for each in _PYTHONS for name in dir(each)) | _OF_NAMED_TUPLES | {"name", "value"}
 
 
-def is_guarded(name: str, is_of_variable: bool) -> bool:
+def is_guarded(name: str, is_of_parameter: bool) -> bool:
     """Whether ``value.name`` is looked at: values of Python's or NumPy's have it, and not in kernels.
 
-    A variable's shape and size are not: it is an array nearly always.
+    A parameter's shape and size are not: it is an array nearly always.
     """
-    return name in _OF_PYTHON and name not in _OF_KERNELS and not (is_of_variable and name in _OF_ARRAYS)
+    return name in _OF_PYTHON and name not in _OF_KERNELS and not (is_of_parameter and name in _OF_ARRAYS)
 
 
 def attribute(value: Any, name: str) -> Any:
@@ -78,6 +100,37 @@ class _AstypeMethod:
         return called(kind)(self._value)
 
 
+def apart(value: Any, members: tuple[Any, ...]) -> Any:
+    """Return what several names are assigned, which is a tuple.
+
+    Parameters
+    ----------
+    value : object
+        What is taken apart.
+    members : tuple
+        A tuple for each member that is taken apart itself, None for the others.
+
+    Raises
+    ------
+    KernelCompilationError
+        If it is an array, a number or a range, or one of the members to be taken apart is.
+    """
+    if isinstance(value, (range, np.generic, int, float, complex)) or hasattr(value, "dtype"):
+        said = f"{value.dtype} array of rank {value.ndim}" if hasattr(value, "ndim") else kind_of_number(value)
+        raise KernelCompilationError(f"a kernel can unpack tuples only, got a {said}", code="unpacking")
+    if any(members):
+        for part, inner in zip(value, members, strict=False):
+            if inner:
+                apart(part, inner)
+    return value
+
+
+def each_apart(values: Iterable[Any], members: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield each of the values of a loop with several variables, as `apart` does."""
+    for value in values:
+        yield apart(value, members)
+
+
 def called(function: Any) -> Any:
     """Return what is called with one argument under a name that only a run knows: of a real type, its conversion."""
     is_real = isinstance(function, type) and issubclass(function, (int, float, np.integer, np.floating))
@@ -95,3 +148,20 @@ def whole(value: Any) -> Any:
     if isinstance(value, np.generic):
         raise KernelCompilationError(f"{value.dtype} cannot be indexed, got an index of ()", code="indexed-value")
     return value[()]
+
+
+def within(value: Any, container: Any) -> bool:
+    """Return ``value in container``; of a range by what it counts, since Python looks through it for NumPy's numbers.
+
+    Raises
+    ------
+    KernelCompilationError
+        If a number that is no integer is looked for in a range.
+    """
+    if container.__class__ is not range:
+        return value in container
+    if not isinstance(value, (int, np.integer, np.bool_)):
+        raise KernelCompilationError(
+            f"operator in must have a tuple on its right, got {kind_of_number(value)} in range", code="in-array"
+        )
+    return int(value) in container

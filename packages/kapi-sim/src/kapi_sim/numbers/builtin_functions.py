@@ -1,4 +1,4 @@
-"""Python's builtin functions of numbers as kernels see them: `abs`, `min`, `max`, `pow` and `round`.
+"""Python's builtin functions of numbers as kernels see them: `abs`, `min`, `max`, `pow`, `round` and `sum`.
 
 Weak integers have 64 bits, and what is chosen among several numbers has the type that holds them all.
 """
@@ -39,6 +39,14 @@ def _round(number: Any, ndigits: Any = None) -> Any:
         with np.errstate(all="ignore"):
             return float(round(np.float64(number), ndigits))
     return checked_ring(round(number, ndigits))
+
+
+def _sum(iterable: Any, start: Any = 0) -> Any:
+    dtype = getattr(iterable, "dtype", None)
+    if dtype is not None and len(iterable) == 0:
+        # Of no elements as of some: the type is that of the start and an element.
+        return type(start + dtype.type(0))(start)
+    return checked_ring(sum(iterable, start))
 
 
 def _same(value: Any) -> Any:
@@ -108,5 +116,6 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     max: _extremum(max),
     pow: _power,
     round: _round,
+    sum: _sum,
 }
 """Builtin functions that kernels do not get as they are."""

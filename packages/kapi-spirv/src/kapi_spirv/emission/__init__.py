@@ -29,6 +29,7 @@ from .ir.unknowns import define_unknowns
 from .speed.aliases import ALIASING, tell_apart
 from .speed.chosen_places import narrow_places
 from .speed.conversions import write_out_conversions
+from .speed.converted_places import convert_places
 from .speed.early_reads import read_early
 from .speed.narrowing import narrow_counters
 from .speed.remainders import name_remainders
@@ -59,7 +60,8 @@ def prepare(sources: list[str]) -> list[str]:
 
 def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     """Optimised IR as the back end and the drivers take it rightly, and what the back end cannot lower at all."""
-    text = write_out_conversions(name_products(name_ldexp(linear_groups(write_out_bit_reversals(text)))))
+    text = name_products(name_ldexp(linear_groups(write_out_bit_reversals(text))))
+    text = write_out_conversions(convert_places(text, request["is_small"]))
     text = choose_floats(name_remainders(text))
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:

@@ -56,6 +56,7 @@ class HostCopies:
         self._copies: dict[int, tuple[Any, Any]] = {}
         self._blocks: list[_Block] = []
         self._copied: set[int] = set()
+        self._lists: dict[int, tuple[list[Any], list[Any]]] = {}
         distinct = {id(each): each for each in arrays}
         self._first = next(iter(distinct.values()), None)
         for together in _sharing(list(distinct.values()), _device_bounds):
@@ -75,8 +76,14 @@ class HostCopies:
                 self._copied.add(id(each))
 
     def on_host(self, value: Any) -> Any:
-        """A value with copies for its arrays."""
-        if isinstance(value, (tuple, list)):
+        """A value with copies for its arrays; a list that has none is itself."""
+        if isinstance(value, list):
+            if id(value) not in self._lists:
+                made = list(map(self.on_host, value))
+                has_same = all(one is other for one, other in zip(made, value, strict=True))
+                self._lists[id(value)] = value, value if has_same else made
+            return self._lists[id(value)][1]
+        if isinstance(value, tuple):
             return like(value, map(self.on_host, value))
         return self._copies[id(value)][1] if id(value) in self._copies else value
 
@@ -92,20 +99,24 @@ class HostCopies:
     def on_device(self, value: Any) -> Any:
         """A value that came of copies: its arrays are those that were copied, or views of them, or new.
 
-        New ones that share memory share it on the device, too.
+        New ones that share memory share it on the device, too. The lists that `on_host` was given then hold what the
+        host's hold.
         """
         if self._first is None:
             return value
         known: dict[int, Any] = {}
         new = []
-        for each in arrays_among([value], np.ndarray):
+        for each in arrays_among([value, *(host for _, host in self._lists.values())], np.ndarray):
             if id(each) not in known:
                 known[id(each)] = self._of_given(each)
                 if known[id(each)] is None:
                     new.append(each)
         for together in _sharing(new, _host_bounds):
             known |= _new_together(together, self._first.sycl_queue)
-        return _replaced(value, known)
+        given = {id(host): own for own, host in self._lists.values()}
+        for own, host in self._lists.values():
+            own[:] = [_replaced(each, known, given) for each in host]
+        return _replaced(value, known, given)
 
     def _of_given(self, array: np.ndarray[Any, Any]) -> Any:
         """The dpnp array that lies where `array` lies in a copy; None if it lies in none."""
@@ -118,10 +129,12 @@ class HostCopies:
         return None
 
 
-def _replaced(value: Any, arrays: dict[int, Any]) -> Any:
-    """A value with other arrays in the place of NumPy's, by their identity."""
+def _replaced(value: Any, arrays: dict[int, Any], lists: dict[int, list[Any]]) -> Any:
+    """A value with other arrays in the place of NumPy's, and other lists in the place of known ones, by identity."""
+    if id(value) in lists:
+        return lists[id(value)]
     if isinstance(value, (tuple, list)):
-        return like(value, (_replaced(each, arrays) for each in value))
+        return like(value, [_replaced(each, arrays, lists) for each in value])
     return arrays[id(value)] if isinstance(value, np.ndarray) else value
 
 

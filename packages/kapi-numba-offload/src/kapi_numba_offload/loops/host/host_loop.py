@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from _kapi_numba_hooks import NumbaError, as_dtype, numbas_call, types
+from _kapi_numba_hooks import NumbaError, as_dtype, is_container, is_untyped, numbas_call, types
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
 from kapi_numba_offload.analysis.names import Names
@@ -84,15 +84,8 @@ class HostLoop:
         self._dtypes: dict[frozenset[tuple[str, Dtypes]], dict[str, Dtypes]] = {}
         self.moved = 0
         subscripts = [each for each in ast.walk(loop) if isinstance(each, ast.Subscript)]
-        stored = {
-            each.value.id
-            for each in subscripts
-            if isinstance(each.value, ast.Name) and not isinstance(each.ctx, ast.Load)
-        }
-        stored |= {
-            each.target.id for each in ast.walk(loop)
-            if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
-        }  # fmt: skip
+        stored = {_root(each) for each in subscripts if not isinstance(each.ctx, ast.Load)}
+        stored |= {_root(each.target) for each in ast.walk(loop) if isinstance(each, ast.AugAssign)}
         # A number that is a 0-d array on the device is a number here, which no augmented assignment changes in place;
         # parameters are arrays whatever their rank.
         indexed = {each.value.id for each in subscripts if isinstance(each.value, ast.Name)}
@@ -100,6 +93,7 @@ class HostLoop:
         called = has_effects(loop, names)
         # An array that is only read need not be copied back; one that is given to a function may be changed by it.
         self._only_read = set() if called or has_aliases(loop) else set(self.given) - stored
+        self._kept_as_given = {name for name in self.given if _is_kept(name, loop)}
 
     @staticmethod
     def how(values: Iterable[Any]) -> str:
@@ -128,6 +122,9 @@ class HostLoop:
                 result = self._with_numpy_s(result, [*bounds, *args], given)
             else:
                 result = self.function(*bounds, *args)
+        except BaseException:
+            copies.on_device(())
+            raise
         finally:  # what was stored before an exception stays stored
             for name, array in zip(self.given, given, strict=True):
                 if name not in self._only_read:
@@ -135,6 +132,9 @@ class HostLoop:
         return tuple(copies.on_device(tuple(result)))
 
     def _call(self, args: Sequence[Any]) -> Any:
+        own = zip(self.given, args[len(args) - len(self.given) :], strict=True)
+        if any((is_container(each) and name not in self._kept_as_given) or is_untyped(each) for name, each in own):
+            return self.function(*args)  # Numba would leave numbers of its own in it, or takes no such argument
         if not self._refused:
             try:
                 return numbas_call(self._compiled, *args)
@@ -165,6 +165,24 @@ class HostLoop:
             if values[number].__class__ in (int, float, complex) and isinstance(type_, types.Number):
                 values[number] = as_numpy_has_it(values[number], as_dtype(type_), dtypes.get(name, frozenset()))
         return tuple(values)
+
+
+def _root(node: ast.expr) -> str | None:
+    """The variable that holds, in parts of parts, what an expression names."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _is_kept(name: str, loop: ast.stmt) -> bool:
+    """Whether all that a loop does with a list is to read its elements and its length."""
+    kept = set()
+    for each in ast.walk(loop):
+        if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load):
+            kept.add(id(each.value))
+        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "len":
+            kept.update(map(id, each.args))
+    return all(id(each) in kept for each in ast.walk(loop) if isinstance(each, ast.Name) and each.id == name)
 
 
 def _as_host_has_it(outside: dict[str, Any], named: Iterable[str]) -> dict[str, Any]:

@@ -1,14 +1,15 @@
 """From bytecode to Numba's IR, with what Numba's own functions do not need and kernels do.
 
-The value of `(name := expression)` is kept for the expression around it, and the names of a call's keywords are no
-values of the kernel.
+The value of `(name := expression)` is kept for the expression around it. The names of a call's keywords are no values
+of the kernel. An end that Python's compiler wrote several times is one.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from kapi_types._numba_compat import FunctionPass, Interpreter, ir, register_pass
+from kapi_types._numba_compat import ByteCode, FunctionPass, Interpreter, ir, register_pass
+from kapi_types.kernel_typing.passes.shared_exits import with_shared_exits
 
 __all__ = ["TranslateKernel"]
 
@@ -72,5 +73,8 @@ class TranslateKernel(FunctionPass):
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        state["func_ir"] = _KernelInterpreter(state["func_id"]).interpret(state["bc"])
+        identity = state["func_id"]
+        identity.code = with_shared_exits(identity.code)
+        state["bc"] = ByteCode(identity)
+        state["func_ir"] = _KernelInterpreter(identity).interpret(state["bc"])
         return True

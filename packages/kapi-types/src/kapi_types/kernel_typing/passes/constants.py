@@ -42,6 +42,7 @@ def constant_problems(state: Any) -> list[KernelProblem]:
             problems += _cast_out_of_range(definitions, expression, signature.return_type)
         elif kind == "call" and isinstance(signature.return_type, RangeType):
             problems += _steps_of_zero(definitions, expression, "range()")
+            problems += _wide_ends(definitions, expression)
         elif kind == "call" and isinstance(signature.return_type, SliceType):
             problems += _steps_of_zero(definitions, expression, "a slice")
         elif kind == "call":
@@ -240,6 +241,13 @@ def _chosen_out_of_range(definitions: dict[str, Any], state: Any) -> Iterator[Ke
                     yield problem_at(
                         statement.loc, "number-unfit", f"literal must fit {spell_type(type_)}, got {number}"
                     )
+
+
+def _wide_ends(definitions: dict[str, Any], expression: Any) -> Iterator[KernelProblem]:
+    """Ends of a range that a Python integer of 64 bits does not hold."""
+    for end in (_constant(definitions, each) for each in expression.args):
+        if end is not None and end >= 2**63:
+            yield problem_at(expression.loc, "number-unfit", f"ends of range() must fit int64, got {end}")
 
 
 def _negative_exponents(

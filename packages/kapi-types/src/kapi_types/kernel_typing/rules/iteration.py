@@ -263,6 +263,9 @@ class _InRange(templates.AbstractTemplate):
     key = operator.contains
 
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
-        if isinstance(args[0], RangeType) and is_scalar(args[1]) and isinstance(args[1], types.Integer):
-            return templates.signature(weak_bool, args[0], weak_int)
-        return None
+        if not isinstance(args[0], RangeType) or not is_scalar(args[1]):
+            return None
+        if args[1] == types.uint64:  # as a Python integer, its upper half would be negative
+            return templates.signature(weak_bool, *args)
+        is_whole = isinstance(args[1], (types.Integer, types.Boolean))
+        return templates.signature(weak_bool, args[0], weak_int) if is_whole else None

@@ -181,7 +181,7 @@ class _Membership(templates.AbstractTemplate):
 
 
 class _Comparison(templates.AbstractTemplate):
-    """Member by member, as Python compares tuples; tuples of different lengths only with `==` and `!=`."""
+    """Member by member, as Python compares tuples."""
 
     function: Any
 
@@ -190,10 +190,10 @@ class _Comparison(templates.AbstractTemplate):
         if not (isinstance(left, types.BaseTuple) and isinstance(right, types.BaseTuple)):
             return None
         is_equality = self.function in (operator.eq, operator.ne)
-        if len(left) != len(right):
-            return templates.signature(weak_bool, left, right) if is_equality else None
+        if is_equality and len(left) != len(right):
+            return templates.signature(weak_bool, left, right)
         functions = (operator.eq,) if is_equality else (operator.eq, self.function)
-        for pair in zip(left.types, right.types, strict=True):
+        for pair in zip(left.types, right.types, strict=False):
             if not all(_are_comparable(self.context, function, *pair) for function in functions):
                 return None
         return templates.signature(weak_bool, left, right)

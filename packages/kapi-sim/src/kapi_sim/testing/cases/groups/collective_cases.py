@@ -267,6 +267,58 @@ def _expected_cube(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
 
 _MATRIX = np.arange(24, dtype=np.float32).reshape(2, 12)
 
+
+def _at_ends_with_choices(kapi: Any) -> Any:
+    """Python's compiler writes such an end once for each value; which ones depends on its version."""
+
+    @kapi.device_func
+    def total(group, x):
+        return kapi.reduce_over_group(group, x, kapi.plus)
+
+    @kapi.device_func
+    def total_of_chosen(group, x, is_chosen):
+        return kapi.reduce_over_group(group, x if is_chosen else 0.5, kapi.plus)
+
+    @kapi.device_func
+    def total_of_three(group, x, k):
+        return total(group, x if k == 0 else -x if k == 1 else 0.25)
+
+    @kapi.device_func
+    def first_of_chosen(group, x, is_chosen):
+        if x < 0:  # of no work-item
+            return -1.0
+        return kapi.group_broadcast(group, 100 * x if is_chosen else x, 0)
+
+    @kapi.device_func
+    def store_total(group, out, place, x, is_chosen):
+        out[place] = total(group, x if is_chosen else 0.5)
+
+    @kapi.kernel
+    def at_ends_with_choices(nd_item: kapi.NdItem, a, out):
+        i, group = nd_item.get_global_id(0), nd_item.get_group()
+        k = nd_item.get_local_id(0)
+
+        def counted(is_chosen):
+            return total(group, 2 if is_chosen else 1)
+
+        out[0, i] = total_of_chosen(group, a[i], k % 3 == 0)
+        out[1, i] = total_of_three(group, a[i], k % 3)
+        out[2, i] = first_of_chosen(group, a[i], k % 2 == 0)
+        out[3, i] = counted(k % 2 == 0)
+        store_total(group, out, (4, i), a[i], k % 3 == 0)
+
+    return at_ends_with_choices
+
+
+def _expected_at_ends(given: list[Any]) -> dict[int, Any]:
+    groups, k = given[0].reshape(2, 4), np.arange(4)
+    chosen = np.where(k % 3 == 0, groups, 0.5)
+    of_three = np.where(k % 3 == 0, groups, np.where(k % 3 == 1, -groups, 0.25))
+    rows = [chosen.sum(axis=1), of_three.sum(axis=1), 100 * groups[:, 0]]
+    wanted = [np.repeat(row, 4) for row in rows]
+    return {1: np.array([*wanted, np.full(8, 6.0), wanted[0]])}
+
+
 CASES: tuple[Case, ...] = (
     *(_operator_case(dtype) for dtype in ("int32", "int64", "uint32", "uint64", "float32", "float64")),
     *(_broadcast_case(dtype) for dtype in ("bool", "int32", "uint64", "float32", "float64")),
@@ -298,6 +350,13 @@ CASES: tuple[Case, ...] = (
         ((8,), (4,)),
         lambda: [np.array([1.0, 2.0, 3.0, 2.0, 4.0, 4.0, 8.0, 0.0]), np.zeros(8)],
         lambda given: {1: np.array([0.125, 0.25, 0.375, 0.25, 0.25, 0.25, 0.5, 0.0])},
+    ),
+    Case(
+        "collectives/at-ends-with-choices",
+        _at_ends_with_choices,
+        ((8,), (4,)),
+        lambda: [np.array([1.0, 2.0, 3.0, 2.0, 4.0, 4.0, 8.0, 0.0]), np.zeros((5, 8))],
+        _expected_at_ends,
     ),
     Case(
         "collectives/in-a-uniform-loop",
