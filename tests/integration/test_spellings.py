@@ -60,6 +60,7 @@ REFUSED = {
         "for k, (p, q) in enumerate(o[:, :2]):\n    o[0, i] = p",
         "p, q = range(2)\no[0, i] = p",
         "(p, q), r = a[:2], 1\no[0, i] = p",
+        "p, q = i\no[0, i] = p",
     ),
     "in-array": ("o[0, i] = a[i] in range(3)",),
     "number-unfit": ("o[0, i] = b[i] in range(2**63)", "o[0, i] = len(range(2**63 - 2, 2**63))"),

@@ -91,7 +91,8 @@ def cure_of_index(kind: str) -> str:
     """
     if kind in _IDS:
         return f"write {_IDS[kind]}"
-    return "divide with //, or convert it with int(...)" if "float" in kind else ""
+    is_float = "float" in kind and "array" not in kind
+    return "divide with //, or convert it with int(...)" if is_float else ""
 
 
 def kind_of_number(value: object) -> str:

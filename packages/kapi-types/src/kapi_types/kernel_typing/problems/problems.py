@@ -68,13 +68,13 @@ _WORDS = (
     ),
     # Numba forgets the tuple of `f(*members, name=value)` where it is used in another place as well.
     (
-        r"Type of variable '.*' cannot be determined",
+        r"Type of variable '.*' cannot be determined|^unreachable$",
         Finding("call-star", "a call with * and arguments by name must have the tuple itself after *"),
     ),
     (r"MAKE_FUNCTION with kwdefaults", PARAMETERS_OF_LOCAL),
     (r"wrong tuple length", Finding("unpacking", "the number of names must be that of the tuple's members")),
     (
-        r"No definition for lowering getiter|too many values to unpack",
+        r"No definition for lowering getiter|too many values to unpack|failed to unpack ",
         Finding("unpacking", "a kernel can unpack tuples only"),
     ),
 )
