@@ -40,8 +40,8 @@ def queue(request):
     return kapi.queue(in_order=request.param == "in-order")
 
 
-def busy(values, rounds=100_000):
-    """Some 20 ms of work that leaves no element below 1."""
+def busy(values, rounds=1_000_000):
+    """Some 200 ms of work that leaves no element below 1."""
     return kapi.call_kernel_async(spin, kapi.Range(SIZE), [], values, rounds)[1]
 
 

@@ -37,8 +37,8 @@ def queue(request, sub_device):
     }[request.param]()
 
 
-def busy(queue, rounds=100_000):
-    """Some 20 ms of work on the queue."""
+def busy(queue, rounds=1_000_000):
+    """Some 200 ms of work on the queue."""
     values = dpnp.zeros(SIZE, dtype="float32", sycl_queue=queue)
     return kapi.call_kernel_async(spin, kapi.Range(SIZE), [], values, rounds)
 

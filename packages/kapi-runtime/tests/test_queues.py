@@ -53,8 +53,8 @@ def queue():
     return kapi.queue()
 
 
-def busy(queue, rounds=500_000):
-    """Some 100 ms of work on the queue."""
+def busy(queue, rounds=1_000_000):
+    """Some 200 ms of work on the queue."""
     values = dpnp.zeros(SIZE, dtype="float32", sycl_queue=queue)
     _, event = kapi.call_kernel_async(spin, kapi.Range(SIZE), [], values, rounds)
     return event

@@ -57,7 +57,8 @@ OPERATORS = (
 )  # fmt: skip
 COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 NUMBA = re.compile(
-    r"Numba|opcode|\$\w|TypingError|LoweringError|nopython|cannot determine|Undecided|weak_(?:bool|int|float|complex)|array\(\w+, "
+    r"Numba|opcode|\$\w|TypingError|LoweringError|nopython|cannot determine|Undecided"
+    r"|weak_(?:bool|int|float|complex)|array\(\w+, "
 )
 
 
