@@ -117,9 +117,9 @@ def _check(error: KapiError, codes: tuple[str, ...], lines: tuple[str | int, ...
             raise AssertionError(f"message must name line {line!r}, got {text}")
     if words and problems:
         for problem in problems:
-            _compare(test, Message(problem.code, test.name, _stable(problem.text)))
+            _compare(test, Message(problem.code, test.name, _stable(problem.text, test)))
     elif words:
-        _compare(test, Message(error.code, test.name, _stable(text.replace(f" [{error.code}]", ""))))
+        _compare(test, Message(error.code, test.name, _stable(text.replace(f" [{error.code}]", ""), test)))
 
 
 def _places(text: str, test: Path) -> Iterator[tuple[int, str]]:
@@ -142,11 +142,13 @@ _CHANGING = (
 )
 """What a message names that changes from run to run, or where a test is moved."""
 
-_of_the_machine: list[tuple[str, str]] = []
+_of_the_machine: list[tuple[Path, str, str]] = []
 
 
 def changing(pattern: str, word: str) -> None:
     """Let messages be compared with a word in the place of what is another on each machine, such as a device's name.
+
+    This is for the messages of tests in the folder of the file that calls it.
 
     Parameters
     ----------
@@ -155,11 +157,12 @@ def changing(pattern: str, word: str) -> None:
     word : str
         What stands in the snapshot; it may name groups of the pattern.
     """
-    _of_the_machine.append((pattern, word))
+    _of_the_machine.append((Path(sys._getframe(1).f_code.co_filename).parent, pattern, word))
 
 
-def _stable(text: str) -> str:
-    for pattern, word in (*_of_the_machine, *_CHANGING):
+def _stable(text: str, test: Path) -> str:
+    of_the_machine = [(pattern, word) for folder, pattern, word in _of_the_machine if folder in test.parents]
+    for pattern, word in (*of_the_machine, *_CHANGING):
         text = re.sub(pattern, word, text, flags=re.MULTILINE)
     return "\n".join(line.rstrip() for line in text.splitlines())
 
