@@ -34,6 +34,22 @@ def after_another_end(x, chosen):
     return called(x if chosen else 2 * x, 0)
 
 
+def after_branch(x, chosen):
+    if chosen:
+        y = x
+    else:
+        y = -x
+    return called(y)
+
+
+def after_break(x, chosen):
+    for k in range(3):
+        if k == chosen:
+            break
+        x += k
+    return called(x)
+
+
 def store(x, chosen):
     x[0] = 1 if chosen else 2
 
@@ -83,13 +99,15 @@ def calls_that_are_reached(code):
     return sum(instructions[offset].opname == "CALL" for offset in seen)
 
 
-@pytest.mark.parametrize("function", [last_argument, middle_argument, three_values, after_another_end, far])
+@pytest.mark.parametrize(
+    "function", [last_argument, middle_argument, three_values, after_another_end, after_branch, after_break, far]
+)
 @pytest.mark.parametrize("chosen", [0, 1, 2])
 def test_end_is_one_and_python_runs_it(function, chosen):
     """What each way gives is as before, and every value comes to one call."""
     code = with_shared_exits(function.__code__)
     assert run(code, 3.0, chosen) == function(3.0, chosen)
-    assert calls_that_are_reached(code) == 1
+    assert calls_that_are_reached(code) == 1 + (function is after_break)  # of `range`
 
 
 def test_store_is_one():
