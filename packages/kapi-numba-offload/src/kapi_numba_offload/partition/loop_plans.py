@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, why_in_place
+from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, read_by_functions, why_in_place
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, kinds_within
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
@@ -190,6 +190,9 @@ def _parallel(facts: Facts, statement: ast.For, following: Sequence[Sequence[ast
     if may_leave_early(statement) or any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(statement)):
         refusal = Refusal("early-exit", statement.lineno, ast.unparse(statement.target))
         return _sequential(facts, statement, following, refusal)
+    if variables_of([statement], ast.Store) & read_by_functions(facts.definition, statement):
+        refusal = Refusal("not-in-kernel", statement.lineno, ast.unparse(statement.target))
+        return _sequential(facts, statement, following, refusal)
     place = facts.place(statement)
     syntax = parallel_loop(statement, facts.names)
     _refuse_mixture(facts, syntax, place)
@@ -234,9 +237,8 @@ def _with_local_functions(facts: Facts, syntax: LoopSyntax) -> LoopSyntax:
             continue
         (definition,) = found
         own = {each.arg for each in definition.args.args} | variables_of(definition.body, ast.Store)
-        if (variables_of(definition.body, ast.Load) - own) & facts.names.locals:
-            continue  # it reads variables of the function around it
-        captured = [each for each in syntax.captured if each != name]
+        around = (variables_of(definition.body, ast.Load) - own) & facts.names.locals
+        captured = sorted({*syntax.captured, *around} - {name})
         syntax = replace(syntax, body=[definition, *syntax.body], captured=captured)
     return syntax
 
