@@ -262,6 +262,16 @@ def test_code_for_any_launch_has_one_entry_point(assembled_compile, target):
     assert assembled_compile(saxpy, CASES["saxpy"][1], target=target).coarse_entry_point is None
 
 
+def test_kernel_s_own_name_is_not_taken_for_the_second_entry_point(assembled_compile):
+    def halves_by_2(item, x, y):
+        i = item.get_id(0)
+        y[i] = x[i] / 2
+
+    assert assembled_compile(halves_by_2, TWO, target=PtxTarget(80)).coarse_entry_point is None
+    coarse = assembled_compile(halves_by_2, TWO, target=BOTH)
+    assert coarse.coarse_entry_point == (f"kapi_halves_by_2_by_{BLOCKS}", BLOCKS)
+
+
 def test_checks_and_no_optimisation_leave_one_entry_point(assembled_compile):
     signature = CASES["saxpy"][1]
     checked = assembled_compile(saxpy, signature, target=BOTH, options=KernelOptions(debug=True))
