@@ -38,7 +38,7 @@ def within_an_iteration(a):
         t = a[i] * 2
 
         def inner(x):
-            return x * t
+            return x * t  # noqa: B023  # each iteration has its own
 
         out[i] = inner(2.0)
     return out

@@ -11,8 +11,8 @@ from typing import Any
 
 from _kapi_numba_hooks import types
 from kapi_numba_offload.analysis.control_flow import own_nodes
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
 from kapi_numba_offload.analysis.forms_of_arrays import write_out
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.normal_form import normalised
 from kapi_numba_offload.analysis.source import function_definition
