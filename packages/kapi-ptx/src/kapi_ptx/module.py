@@ -12,7 +12,7 @@ from kapi_ptx.target import PtxTarget
 
 __all__ = ["PtxModule"]
 
-_COARSE = r"^\.visible \.entry ({}_by_(\d+))\("  # as `emission.coarsening` names it
+_COARSE = rb"^\.visible \.entry %s_by_(\d+)\("  # as `emission.coarsening` names it
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class PtxModule(KernelModule):
 
         A kernel has it that is compiled with `is_small` and `reads_apart` and only computes, reads and writes elements.
         """
-        found = re.search(_COARSE.format(re.escape(self.entry_point)), self.ptx, re.MULTILINE)
-        return (found[1], int(found[2])) if found else None
+        found = re.search(_COARSE % re.escape(self.entry_point.encode()), self.code, re.MULTILINE)
+        return (f"{self.entry_point}_by_{int(found[1])}", int(found[1])) if found else None
 
     def dynamic_shared_bytes(self, counts: Sequence[int]) -> int:
         """Bytes of shared memory that a launch asks for.
