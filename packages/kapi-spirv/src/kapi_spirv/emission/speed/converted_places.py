@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..ir.functions import MADE, NAME, Function, bounds
-from ..ir.packed import PACKED, arrays_of, field_of
+from ..ir.packed import PACKED, SIZES, array_of, arrays_of
 
 __all__ = ["convert_places"]
 
@@ -18,9 +18,7 @@ _PLACE = re.compile(
     r"^getelementptr (?:(?:inbounds|nuw|nusw) )*(\w+), ptr (addrspace\([13]\)) (%\"[^\"]*\"|%[-\w.$]+), i64 (\S+)$"
 )
 _ACCESS = re.compile(r"^  (?:\S+ = load [^,]+|store \S+ [^,]+), ptr addrspace\([13]\) ([^,]+), align")
-_GLOBAL = re.compile(r"^load ptr addrspace\(1\), ptr (%\"[^\"]*\"|%[-\w.$]+)")
 _LOCAL = re.compile(r"ptr addrspace\(3\)[^,%]* (%\"[^\"]*\"|%[-\w.$]+)")
-_BYTES = {"i8": 1, "i16": 2, "half": 2, "i32": 4, "float": 4, "i64": 8, "double": 8}
 
 
 def convert_places(text: str, is_small: bool) -> str:
@@ -74,10 +72,12 @@ class _Conversions:
 
     def convert(self) -> None:
         """Write the conversions of places anew."""
-        for result, (_, code) in self._function.made.items():
-            found = _CONVERSION.match(code)
-            if found and self._is_place(result, found[1] == "32"):
-                self._write(result, *found.groups())
+        lines = self._function.lines
+        for number in (each for numbers in self._function.blocks.values() for each in numbers):
+            made = MADE.match(lines[number])
+            found = _CONVERSION.match(made[2]) if made else None
+            if made and found and self._is_place(made[1], found[1] == "32"):
+                lines[number] = _converted(made[1], *found.groups())
 
     def _is_place(self, name: str, is_narrow: bool) -> bool:
         """Whether an integer is only used as the place of elements that are accessed, or widened and then so used."""
@@ -105,29 +105,26 @@ class _Conversions:
         """Whether a pointer is to the first element of an array that is small enough."""
         if space == "addrspace(3)":
             return pointer in self._local
-        loaded = _GLOBAL.match(self._function.made.get(pointer, ("", ""))[1])
-        field = field_of(self._function, loaded[1]) if loaded else None
-        return field is not None and self._sizes.get(field) == _BYTES.get(element, -1)
+        array = array_of(self._function, pointer)
+        return array is not None and array[1] == [pointer] and self._sizes.get(array[0]) == SIZES.get(element, -1)
 
     @staticmethod
     def _is_access(line: str, pointer: str) -> bool:
         access = _ACCESS.match(line)
         return access is not None and access[1] == pointer and NAME.findall(line).count(pointer) == 1
 
-    def _write(self, result: str, width: str, type_: str, value: str) -> None:
-        end = '"' if result.endswith('"') else ""
-        stem = result.removesuffix('"')
-        above, whole, number = (f"{stem}.{each}{end}" for each in ("is.above", "not.below", "place"))
-        code = [
-            f"  {above} = fcmp ogt {type_} {value}, 0.0",
-            f"  {whole} = select i1 {above}, {type_} {value}, {type_} 0.0",
-        ]
-        if width == "64":
-            code += [f"  {number} = fptosi {type_} {whole} to i32", f"  {result} = zext i32 {number} to i64"]
-        else:
-            code.append(f"  {result} = fptosi {type_} {whole} to i32")
-        lines = self._function.lines
-        at = next(
-            n for n in self._function.blocks[self._function.made[result][0]] if lines[n].startswith(f"  {result} = ")
-        )
-        lines[at] = "\n".join(code)
+
+def _converted(result: str, width: str, type_: str, value: str) -> str:
+    """The lines of a conversion to 32 bits of a float that is not negative, or is nan."""
+    end = '"' if result.endswith('"') else ""
+    stem = result.removesuffix('"')
+    above, whole, number = (f"{stem}.{each}{end}" for each in ("is.above", "not.below", "place"))
+    code = [
+        f"  {above} = fcmp ogt {type_} {value}, 0.0",
+        f"  {whole} = select i1 {above}, {type_} {value}, {type_} 0.0",
+    ]
+    if width == "64":
+        code += [f"  {number} = fptosi {type_} {whole} to i32", f"  {result} = zext i32 {number} to i64"]
+    else:
+        code.append(f"  {result} = fptosi {type_} {whole} to i32")
+    return "\n".join(code)
