@@ -32,9 +32,9 @@ def convert_places(text: str, is_small: bool) -> str:
     conversion is 0 for nan, by one maximum. 31 bits count the elements of local memory, and of global arrays in
     launches with small extents.
 
-    Places of atomic operations are converted so, too. Each operation is done for one work-item after the other, and with
-    so little around it Intel's compiler for CPUs finds vectors not worth it, where they take 0.85 of the time. It weighs
-    that only in modules that call themselves OpenCL C, so a module with such a place does not.
+    Places of atomic operations are converted so, too. Each operation is done for one work-item after the other, and
+    with so little around it Intel's compiler for CPUs finds vectors not worth it, where they take 0.85 of the time. It
+    weighs that only in modules that call themselves OpenCL C, so a module with such a place does not.
 
     Parameters
     ----------
