@@ -1,4 +1,4 @@
-"""Loops that work-items share in steps of their number: all turn equally often, and then some once more."""
+"""Loops that work-items share in steps of their number: first the turns that all of them have, then what is left."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REST = re.compile(r"^sub (?:(?:nuw|nsw) )*i64 ([^\s,]+), ([^\s,]+)$")
 _IS_LEFT = re.compile(r"^icmp ugt i64 ([^\s,]+), ([^\s,]+)$")
 _BEGINS = re.compile(r"^icmp (?:slt|samesign ult) i64 ([^\s,]+), ([^\s,]+)$")
 _BRANCH = re.compile(r"^  br i1 ([^\s,]+), label (%\"[^\"]*\"|%[-\w.$]+), label (%\"[^\"]*\"|%[-\w.$]+)(?:, !.*)?$")
-_PHI = re.compile(r"^  (%\"[^\"]*\"|%[-\w.$]+) = phi ([^\[]+?) (\[ .*)$")
+_PHI = re.compile(r"^  (?:%\"[^\"]*\"|%[-\w.$]+) = phi ([^\[]+?) (\[ .*)$")
 _CALLED = re.compile(r" call [^@]*@(\"[^\"]*\"|[-\w.$]+)\(")
 _GOES = re.compile(r"^  br label ")
 _HARMLESS = re.compile(
@@ -36,15 +36,15 @@ _HARMLESS = re.compile(
 
 
 def turn_equally(text: str) -> str:
-    """LLVM IR text in which loops that work-items share have no masks but in their last turn.
+    """LLVM IR text in which loops that work-items share come after loops of the turns that all of them have.
 
     In ``for i in range(first + lane, end, width)`` work-items leave at different turns, so Intel's compiler for CPUs
-    reads by masks in all turns. Where the width or more is left, each work-item has a turn; where less is left, some
-    have one more. So the loop goes on while the width is left, which is the same for all work-items, and one turn
-    behind a condition follows. Each work-item does what it did, in the same order.
+    reads by masks in all turns. Where the width or more is left, each work-item has a turn. So there is a loop, without
+    masks, that goes on while the width is left, which is the same for all work-items. What is left then is done by the
+    loop as it was: it has one turn for some work-items, and none for the others.
 
-    Only loops are changed in which the compiler sees that the step is the number of ids, by the two queries; that go
-    on as `range` does; and in which work-items do not meet.
+    Only loops are changed in which the step is the number of ids, by the two queries; that go on as `range` does; and
+    in which work-items do not meet.
     """
     if "_sizej(" not in text:
         return text
@@ -197,55 +197,41 @@ class _SharedLoop:
     def touched(self) -> set[int]:
         """The numbers of the lines that are changed."""
         blocks = self.function.blocks
-        ends = {blocks[self.guard][-1], blocks[self.entry][-1], blocks[self.latch][-1], blocks[self.header][0]}
-        return ends | set(self._phis(self.behind))
+        ends = {blocks[self.guard][-1], blocks[self.entry][-1]}
+        return ends | {*self._phis(self.header), *self._phis(self.behind)}
 
     def write(self, changed: dict[int, list[str]]) -> None:
         """Note the lines that take the place of others."""
         lines, blocks = self.function.lines, self.function.blocks
         stem = self._stem
         over, last = f"{stem}.over", f"{stem}.last"
-        changed[blocks[self.guard][-1]] = [f"  br label {self.entry}"]
+        names = {each: self._copied(each) for block in self.loop.blocks for each in (block, *self._made_in(block))}
+        met = [f"  {stem}.has.turn = phi i1 [ {self.begins}, {self.entry} ], [ {stem}.is.lane, {over} ]"]
+        for place, (number, before) in enumerate(
+            [
+                *((number, self.entry) for number in self._phis(self.header)),
+                *((number, self.guard) for number in self._phis(self.behind)),
+            ]
+        ):
+            type_, incoming = self._phi(number)
+            value, result = incoming[self.latch], f"{stem}.met.{place}"
+            start = f"[ {incoming[before]}, {self.entry} ]"
+            met.append(f"  {result} = phi {type_} {start}, [ {names.get(value, value)}, {over} ]")
+            old, new = f"[ {incoming[before]}, {before} ]", f"[ {result}, {last} ]"
+            changed[number] = [lines[number].replace(old, new)]
         first, sums = "0", []
         for place, other in enumerate(self.others):
             sums.append(f"  {stem}.first.{place} = add i64 {first}, {other}")
             first = f"{stem}.first.{place}"
+        changed[blocks[self.guard][-1]] = [f"  br label {self.entry}"]
         changed[blocks[self.entry][-1]] = [
             *sums,
             f"  {stem}.is.any = icmp sgt i64 {self.end}, {first}",
             f"  {stem}.all = sub i64 {self.end}, {first}",
             f"  {stem}.some = select i1 {stem}.is.any, i64 {stem}.all, i64 0",
             f"  {stem}.is.whole = icmp uge i64 {stem}.some, {self.step}",
-            f"  br i1 {stem}.is.whole, label {self.header}, label {last}",
-        ]
-        head = blocks[self.header][0]
-        left = f"  {stem}.left = phi i64 [ {stem}.some, {self.entry} ], [ {stem}.rest, {self.latch} ]"
-        changed[head] = [left, lines[head]]
-        names = {each: self._copied(each) for block in self.loop.blocks for each in self._made_in(block)}
-        names |= {block: self._copied(block) for block in self.loop.blocks}
-        met = [f"  {stem}.has.turn = phi i1 [ {self.begins}, {self.entry} ], [ {stem}.is.lane, {over} ]"]
-        for number in self._phis(self.header):
-            name, type_, incoming = self._phi(number)
-            start, following = incoming[self.entry], incoming[self.latch]
-            met.append(f"  {names[name]} = phi {type_} [ {start}, {self.entry} ], [ {following}, {over} ]")
-        for place, number in enumerate(self._phis(self.behind)):
-            _name, type_, incoming = self._phi(number)
-            known = f"{stem}.met.{place}"
-            value = incoming[self.latch]
-            met.append(f"  {known} = phi {type_} [ {incoming[self.guard]}, {self.entry} ], [ {value}, {over} ]")
-            changed[number] = [
-                INCOMING.sub(
-                    lambda each, known=known, value=value: {  # type: ignore[misc]
-                        self.guard: f"[ {known}, {last} ]",
-                        self.latch: f"[ {names.get(value, value)}, {names[self.latch]} ]",
-                    }.get(each[2], each[0]),
-                    lines[number],
-                )
-            ]
-        changed[blocks[self.latch][-1]] = [
-            f"  {stem}.rest = sub i64 {stem}.left, {self.step}",
-            f"  {stem}.goes.on = icmp uge i64 {stem}.rest, {self.step}",
-            f"  br i1 {stem}.goes.on, label {self.header}, label {over}",
+            f"  br i1 {stem}.is.whole, label {names[self.header]}, label {last}",
+            *self._copy(names, over),
             "",
             f"{over[1:]}:",
             f"  {stem}.is.lane = icmp ult i64 {self.lane}, {stem}.rest",
@@ -253,24 +239,29 @@ class _SharedLoop:
             "",
             f"{last[1:]}:",
             *met,
-            f"  br i1 {stem}.has.turn, label {names[self.header]}, label {self.behind}",
-            *self._copy(names),
+            f"  br i1 {stem}.has.turn, label {self.header}, label {self.behind}",
         ]
 
-    def _copy(self, names: dict[str, str]) -> list[str]:
-        """The code of one turn that none follows."""
-        lines, blocks = self.function.lines, self.function.blocks
-        first, last = self._phis(self.header), blocks[self.latch][-1]
+    def _copy(self, names: dict[str, str], over: str) -> list[str]:
+        """The code of the turns that all lanes have."""
+        lines, blocks, stem = self.function.lines, self.function.blocks, self._stem
         code: list[str] = []
         for block, numbers in blocks.items():
-            if block in self.loop.blocks:
-                label = names[block]
-                code += ["", f"{label[1:]}:"]
-                for number in numbers:
-                    if number == last:
-                        code.append(f"  br label {self.behind}")
-                    elif number not in first:
-                        code.append(NAME.sub(lambda each: names.get(each[0], each[0]), lines[number]))
+            if block not in self.loop.blocks:
+                continue
+            code += ["", f"{names[block][1:]}:"]
+            if block == self.header:
+                left = f"[ {stem}.some, {self.entry} ], [ {stem}.rest, {names[self.latch]} ]"
+                code.append(f"  {stem}.left = phi i64 {left}")
+            for number in numbers:
+                if number == blocks[self.latch][-1]:
+                    code += [
+                        f"  {stem}.rest = sub i64 {stem}.left, {self.step}",
+                        f"  {stem}.goes.on = icmp uge i64 {stem}.rest, {self.step}",
+                        f"  br i1 {stem}.goes.on, label {names[self.header]}, label {over}",
+                    ]
+                else:
+                    code.append(NAME.sub(lambda each: names.get(each[0], each[0]), lines[number]))
         return code
 
     @property
@@ -279,7 +270,7 @@ class _SharedLoop:
         return f"%kapi.turns.{self.function.blocks[self.header][0]}"
 
     def _copied(self, name: str) -> str:
-        return f'%"{self._stem[1:]}.once.{name[2:]}' if name.endswith('"') else f"{self._stem}.once.{name[1:]}"
+        return f'%"{self._stem[1:]}.each.{name[2:]}' if name.endswith('"') else f"{self._stem}.each.{name[1:]}"
 
     def _made_in(self, block: str) -> list[str]:
         found = [MADE.match(self.function.lines[number]) for number in self.function.blocks[block]]
@@ -288,8 +279,8 @@ class _SharedLoop:
     def _phis(self, block: str) -> list[int]:
         return [number for number in self.function.blocks[block] if _PHI.match(self.function.lines[number])]
 
-    def _phi(self, number: int) -> tuple[str, str, dict[str, str]]:
-        """Name, type, and the value from each block."""
+    def _phi(self, number: int) -> tuple[str, dict[str, str]]:
+        """Type, and the value from each block."""
         found = _PHI.match(self.function.lines[number])
         assert found
-        return found[1], found[2], {before: value for value, before in INCOMING.findall(found[3])}
+        return found[1], {before: value for value, before in INCOMING.findall(found[2])}
