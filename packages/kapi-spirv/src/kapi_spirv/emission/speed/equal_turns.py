@@ -246,6 +246,7 @@ class _SharedLoop:
         """The code of the turns that all lanes have."""
         lines, blocks, stem = self.function.lines, self.function.blocks, self._stem
         code: list[str] = []
+        asked = self._asked_alone()
         for block, numbers in blocks.items():
             if block not in self.loop.blocks:
                 continue
@@ -260,9 +261,25 @@ class _SharedLoop:
                         f"  {stem}.goes.on = icmp uge i64 {stem}.rest, {self.step}",
                         f"  br i1 {stem}.goes.on, label {names[self.header]}, label {over}",
                     ]
-                else:
+                elif number not in asked:
                     code.append(NAME.sub(lambda each: names.get(each[0], each[0]), lines[number]))
         return code
+
+    def _asked_alone(self) -> set[int]:
+        """The numbers of the lines of which nothing is used but whether the loop goes on."""
+        lines, blocks = self.function.lines, self.function.blocks
+        users: dict[str, set[int]] = {}
+        for number in (each for numbers in blocks.values() for each in numbers):
+            for name in NAME.findall(lines[number].split(" = ", 1)[-1]):
+                users.setdefault(name, set()).add(number)
+        end = blocks[self.latch][-1]
+        found = {end}
+        for number in sorted((each for block in self.loop.blocks for each in blocks[block]), reverse=True):
+            made = MADE.match(lines[number])
+            if made and not made[2].startswith("phi ") and not _CALLED.search(lines[number]):
+                if users.get(made[1], set()) <= found:
+                    found.add(number)
+        return found - {end}
 
     @property
     def _stem(self) -> str:
