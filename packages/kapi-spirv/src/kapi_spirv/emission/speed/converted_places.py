@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..ir.functions import MADE, NAME, Function, bounds
+from ..ir.functions import MADE, NAME, Function, bounds, derived
 from ..ir.packed import PACKED, arrays_of, field_of
 
 __all__ = ["convert_places"]
@@ -115,9 +115,7 @@ class _Conversions:
         return access is not None and access[1] == pointer and NAME.findall(line).count(pointer) == 1
 
     def _write(self, result: str, width: str, type_: str, value: str) -> None:
-        end = '"' if result.endswith('"') else ""
-        stem = result.removesuffix('"')
-        above, whole, number = (f"{stem}.{each}{end}" for each in ("is.above", "not.below", "place"))
+        above, whole, number = (derived(result, each) for each in ("is.above", "not.below", "place"))
         code = [
             f"  {above} = fcmp ogt {type_} {value}, 0.0",
             f"  {whole} = select i1 {above}, {type_} {value}, {type_} 0.0",
