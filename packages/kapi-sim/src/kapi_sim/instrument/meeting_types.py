@@ -20,7 +20,7 @@ import numpy as np
 from kapi_sim.errors import DtypeError, MixedTypesWarning
 from kapi_sim.language.source import site_of
 
-__all__ = ["GIVEN", "MEETS", "MeetingTypes", "types_given", "watch_meetings"]
+__all__ = ["GIVEN", "MEETS", "MeetingTypes", "choices_in", "types_given", "watch_meetings"]
 
 MEETS = "_kapi_meets"
 """The name of `MeetingTypes` in a rewritten function."""
@@ -101,13 +101,20 @@ def _differ(one: type[Any], other: type[Any]) -> bool:
     return weak is float and issubclass(strong, (np.integer, np.bool_))
 
 
-def watch_meetings(tree: ast.FunctionDef, is_kernel: bool) -> bool:
+def choices_in(tree: ast.FunctionDef) -> list[ast.AST]:
+    """Return the choices that are written in a function."""
+    return [each for each in _own_nodes(tree) if isinstance(each, (ast.IfExp, ast.BoolOp))]
+
+
+def watch_meetings(tree: ast.FunctionDef, choices: list[ast.AST], is_kernel: bool) -> bool:
     """Have each place looked at to which the ways of a function may give different types.
 
     Parameters
     ----------
     tree : ast.FunctionDef
         The function, which is changed.
+    choices : list of ast.AST
+        Its author's choices.
     is_kernel : bool
         Whether it runs for one list of argument types in a launch.
 
@@ -117,7 +124,7 @@ def watch_meetings(tree: ast.FunctionDef, is_kernel: bool) -> bool:
         Whether there was any.
     """
     returns = [each for each in _own_nodes(tree) if isinstance(each, ast.Return) and each.value is not None]
-    watcher = _Watcher(_of_several(tree), returns if len(returns) > 1 else [], has_types=not is_kernel)
+    watcher = _Watcher(_of_several(tree), choices, returns if len(returns) > 1 else [], has_types=not is_kernel)
     tree.body = [watcher.visit(statement) for statement in tree.body]
     if watcher.has_places and not is_kernel:
         given = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
@@ -175,8 +182,11 @@ def _own_nodes(tree: ast.AST) -> list[ast.AST]:
 
 
 class _Watcher(ast.NodeTransformer):
-    def __init__(self, names: frozenset[str], returns: list[ast.Return], has_types: bool) -> None:
+    def __init__(
+        self, names: frozenset[str], choices: list[ast.AST], returns: list[ast.Return], has_types: bool
+    ) -> None:
         self._names = names
+        self._choices = set(map(id, choices))
         self._returns = returns
         self._has_types = has_types
         self._returned: dict[int, int] = {}
@@ -213,13 +223,17 @@ class _Watcher(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)
-        if isinstance(node.body, ast.Constant) and isinstance(node.orelse, ast.Constant):
+        if (
+            id(node) not in self._choices
+            or isinstance(node.body, ast.Constant)
+            and isinstance(node.orelse, ast.Constant)
+        ):
             return node
         return self._place(node, "what `if` and `else` give", next(_places))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         word = "and" if isinstance(node.op, ast.And) else "or"
-        is_test = id(node) in self._tests or all(map(_is_truth, node.values))
+        is_test = id(node) not in self._choices or id(node) in self._tests or all(map(_is_truth, node.values))
         self.generic_visit(node)
         return node if is_test else self._place(node, f"what `{word}` gives", next(_places))
 
