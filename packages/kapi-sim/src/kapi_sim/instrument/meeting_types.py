@@ -223,11 +223,8 @@ class _Watcher(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)
-        if (
-            id(node) not in self._choices
-            or isinstance(node.body, ast.Constant)
-            and isinstance(node.orelse, ast.Constant)
-        ):
+        are_literals = isinstance(node.body, ast.Constant) and isinstance(node.orelse, ast.Constant)
+        if are_literals or id(node) not in self._choices:
             return node
         return self._place(node, "what `if` and `else` give", next(_places))
 
