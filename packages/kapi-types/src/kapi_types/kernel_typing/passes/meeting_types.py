@@ -6,42 +6,38 @@ assigned. The simulator tells of types that met; only the compiler knows those o
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kapi_sim.errors import MixedTypesWarning
 from kapi_types._numba_compat import FunctionPass, ir, register_pass, types
 from kapi_types.kernel_typing.problems.problems import spell_type
 from kapi_types.kernel_typing.rules.promotion import is_scalar
 from kapi_types.weak import is_weak, weak_float
 
-__all__ = ["TellMixedTypes"]
+__all__ = ["FindMixedTypes"]
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
-class TellMixedTypes(FunctionPass):
-    """Warns of each variable, choice and result whose ways have different types."""
+class FindMixedTypes(FunctionPass):
+    """Leaves a text, file and line for each variable, choice and result whose ways have different types."""
 
-    _name = "kapi_tell_mixed_types"
+    _name = "kapi_find_mixed_types"
 
     def __init__(self) -> None:
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        told: set[str] = set()
+        found: dict[str, tuple[str, str, int]] = {}
         for name, loc, given, result in _meetings(state.func_ir, state.typemap):
             mixed = _mixed(given)
-            if mixed and name not in told:
-                told.add(name)
+            if mixed and name not in found:
                 first, second = sorted(map(spell_type, mixed))
-                warnings.warn_explicit(
+                text = (
                     f"{name} is {first} on one way and {second} on another: on a device it is {spell_type(result)} on "
-                    "all ways; convert one, or start with the other",
-                    MixedTypesWarning,
-                    loc.filename,
-                    loc.line,
+                    "all ways; convert one, or start with the other"
                 )
+                found[name] = text, loc.filename, loc.line
+        state["kapi_mixed_types"] = list(found.values())
         return False
 
 
