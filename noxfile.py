@@ -254,10 +254,11 @@ def brief(session: nox.Session) -> None:
     others = [
         ROOT / "tests" / "pages" / "test_code_blocks.py",
         ROOT / "tests" / "integration" / "test_random_kernels.py",
+        ROOT / "packages" / "kapi-types" / "tests" / "test_shared_exits.py",  # of what each compiler of CPython writes
     ]
     one_in = os.environ.get("KAPI_ONE_IN", "4")
     run_tests(session, *suites, "-k", "test_conformance[", *session.posargs, env={"KAPI_ONE_IN": one_in})
-    named = "test_code_blocks_run and README or test_random_kernels_agree"
+    named = "test_code_blocks_run and README or test_random_kernels_agree or test_shared_exits"
     run_tests(session, *others, "-k", named, *session.posargs, env={"KAPI_ONE_IN": "1", "KAPI_RANDOM_KERNELS": "50"})
 
 

@@ -127,7 +127,7 @@ def all_rows(given: argparse.Namespace) -> list[dict[str, Any]]:
     if given.only in (None, "checks"):
         rows += checks("pages.py", [])
     if given.only in (None, "conformance"):
-        for options in ([], ["--any-launch"], ["--debug"], ["--without-inlining"]):
+        for options in ([], ["--coarse"], ["--any-launch"], ["--debug"], ["--without-inlining"]):
             rows.append(conformance(options, given.processes))
     if given.only in (None, "written"):
         for kind, count in (("kernels", given.kernels), ("compositions", given.compositions)):

@@ -13,6 +13,7 @@ from typing import Any
 
 import cupy
 import numpy as np
+from coarse_ranges import use_coarse_entry_points
 
 import kapi_runtime
 from kapi_runtime import Kernel
@@ -60,6 +61,7 @@ def main() -> None:
     parser.add_argument("--debug", action="store_true", help="compile checks in")
     parser.add_argument("--without-inlining", action="store_true", help="keep calls of device functions")
     parser.add_argument("--any-launch", action="store_true", help="take nothing for granted of launches")
+    parser.add_argument("--coarse", action="store_true", help="let threads run several work-items of any range")
     parser.add_argument("--part", default="0/1", help="I/N: every N-th case from I on")
     given = parser.parse_args()
     part, parts = map(int, given.part.split("/"))
@@ -68,6 +70,8 @@ def main() -> None:
         options["inline"] = "never"
     if given.any_launch:
         CudaPlatform.launch_target = lambda self, device, *_: self.target_of(device)  # type: ignore[method-assign]
+    if given.coarse:
+        use_coarse_entry_points()
     print(json.dumps(run(part, parts, options)))
 
 

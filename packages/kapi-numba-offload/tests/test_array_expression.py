@@ -100,6 +100,39 @@ def test_numpy_arrays_from_outside_are_constants(launches):
     assert launches
 
 
+def test_numpy_arrays_from_outside_are_constants_for_device_indices():
+    """A table that is read at the places that an array on the device has."""
+    indices = np.array([[2, 0], [1, 1]])
+
+    def look_up(i):
+        return TABLE[i] * 2, TABLE[i[0]][::-1]
+
+    found = numba.njit(look_up)(dpnp.asarray(indices))
+    for own, expected in zip(found, look_up(indices), strict=True):
+        np.testing.assert_array_equal(own.asnumpy(), expected)
+
+
+@pytest.mark.parametrize("dtypes", [("float64", "float64"), ("int32", "float32"), ("bool", "int8")])
+def test_outer_products_are_part_of_the_kernel(dtypes, launches, assert_same):
+    """In NumPy's spelling they would be arrays of their own."""
+    u, v = (dpnp.asarray(np.arange(number)).astype(dtype) for number, dtype in zip((4, 3), dtypes, strict=True))
+
+    def update(u, v):
+        return np.outer(u, v[::-1]) + np.outer(u, v) * 2
+
+    assert_same(numba.njit(update)(u, v), dpnp.outer(u, v[::-1]) + dpnp.outer(u, v) * 2)
+    assert len(launches) == 1
+
+
+def test_outer_products_of_other_ranks_are_numpys(assert_same):
+    """They are of all elements, and numbers among the operands have one."""
+    m, s = dpnp.reshape(dpnp.arange(6.0), (2, 3)), dpnp.asarray(2.0)
+    found = numba.njit(lambda m, s: (np.outer(m, m[0]), np.outer(s, m), np.outer(m[0], 2.0)))(m, s)
+    expected = dpnp.outer(m, m[0]), dpnp.outer(s, m), dpnp.outer(m[0], dpnp.asarray(2.0))
+    for own, other in zip(found, expected, strict=True):
+        assert_same(own, other)
+
+
 def test_usm_arrays_are_stored_to_no_numpy_array():
     """It would be a copy to the host, which nobody asked for."""
 

@@ -248,3 +248,8 @@ def test_a_variable_for_flat_outlives_the_name_of_its_array():
     total, tripled = numba.njit(of_another_matrix)(dpnp.asarray(values))
     assert total == values.sum()
     assert tripled.asnumpy().tolist() == (values * 3).tolist()
+
+
+def test_the_length_of_flat_is_the_number_of_elements():
+    function = numba.njit(lambda a: len(a.flat))
+    assert [function(dpnp.ones(shape)) for shape in ((2, 3), (0, 3), ())] == [6, 0, 1]

@@ -52,6 +52,21 @@ def test_reductions_of_arrays_are_dpnps(name, assert_same):
         assert_same(result, other)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "uint8", "bool", "complex64"])
+def test_extrema_of_many_elements_are_kapis(dtype, assert_same, launches):
+    """Contiguous arrays, of more than one axis as well; views, and what is not a number, as dpnp has them."""
+    values = np.arange(-60_000, 60_000).reshape(300, 400) % 251
+    a = dpnp.asarray(values).astype(dtype)
+    text = "np.min(a), a.max(), np.max(b), np.min(b)"
+    for result, other in zip(of(text)(a, a[:, ::3]), expected(text, a, a[:, ::3]), strict=True):
+        assert_same(result, other)
+    assert len(launches) == (0 if dtype == "complex64" else 4)
+    if dtype.startswith("float"):
+        a[3, 7] = np.nan
+        for result, other in zip(of("np.min(a), a.max()")(a, a), expected("np.min(a), a.max()", a, a), strict=True):
+            assert_same(result, other)
+
+
 def test_reductions_of_views_and_broadcasts(assert_same):
     """What is not contiguous is computed first, and reduced by dpnp."""
     a = dpnp.reshape(dpnp.arange(12.0), (3, 4))

@@ -14,6 +14,7 @@ import pytest
 
 import kapi_runtime as kapi
 from kapi_runtime.cuda import plan as planning
+from kapi_runtime.cuda import submission
 from kapi_runtime.cuda.plan import CudaPlan
 from kapi_sim.testing.reports import raises
 
@@ -320,3 +321,33 @@ def test_module_for_launches_that_keep_more_is_refused_for_others(gpu, lib):
     with raises(kapi.LimitError, "range-too-large"):
         kernel[kapi.Range(2**31)](x, ones(lib, 10))
     assert len(gpu.launches) == 1
+
+
+# -- threads of several work-items
+
+
+def test_large_ranges_have_threads_of_several_work_items(gpu, lib, monkeypatch):
+    monkeypatch.setattr(submission, "COARSE_BLOCKS_PER_UNIT", 0.5)  # of 132 units
+    x, y = ones(lib, 66 * 256), ones(lib, 66 * 256)
+    for count in (65 * 256, 66 * 256 - 1, 66 * 256 - 1):
+        scale[kapi.Range(count)](x, y, 2.5)
+    small, large, planned = gpu.launches
+    assert (small.entry, small.grid, small.block) == ("kapi_scale", (65, 1, 1), (256, 1, 1))
+    assert (large.entry, large.grid, large.block) == ("kapi_scale_by_4", (17, 1, 1), (256, 1, 1))
+    assert (planned.entry, planned.grid, planned.block) == (large.entry, large.grid, large.block)
+
+
+def test_ranges_of_few_blocks_along_x_have_one_work_item_a_thread(gpu, lib, monkeypatch):
+    monkeypatch.setattr(submission, "COARSE_BLOCKS_PER_UNIT", 0)
+
+    @kapi.kernel
+    def fill(item: kapi.Item, x):
+        x[item.get_id(0), item.get_id(1)] = 1
+
+    x = lib.array(np.ones((512, 512), np.float32))
+    fill[kapi.Range(512, 480)](x)
+    fill[kapi.Range(512, 512)](x)
+    assert [(each.entry, each.grid) for each in gpu.launches] == [
+        ("kapi_fill", (15, 64, 1)),
+        ("kapi_fill_by_4", (4, 64, 1)),
+    ]

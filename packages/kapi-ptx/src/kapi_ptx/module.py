@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from kapi_ptx.local_layout import dynamic_bytes
 from kapi_ptx.target import PtxTarget
 
 __all__ = ["PtxModule"]
+
+_COARSE = rb"^\.visible \.entry %s_by_(\d+)\("  # as `emission.coarsening` names it
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,15 @@ class PtxModule(KernelModule):
     def ptx(self) -> str:
         """The code as text."""
         return self.code.decode()
+
+    @property
+    def coarse_entry_point(self) -> tuple[str, int] | None:
+        """The entry point for large ranges, if there is one, and how many blocks' work one block of it does along x.
+
+        A kernel has it that is compiled with `is_small` and `reads_apart` and only computes, reads and writes elements.
+        """
+        found = re.search(_COARSE % re.escape(self.entry_point.encode()), self.code, re.MULTILINE)
+        return (f"{self.entry_point}_by_{int(found[1])}", int(found[1])) if found else None
 
     def dynamic_shared_bytes(self, counts: Sequence[int]) -> int:
         """Bytes of shared memory that a launch asks for.

@@ -160,6 +160,7 @@ class PtxTarget(Target):
 
     def emission_request(self) -> dict[str, Any]:
         told = {"sm": self.sm, "version": self.version, "reads_apart": self.reads_apart}
+        told["is_coarsened"] = self.is_small and self.reads_apart
         return {**told, "cache": cache_place()}
 
     def is_sound(self, code: bytes) -> bool:

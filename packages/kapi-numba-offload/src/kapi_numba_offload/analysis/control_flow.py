@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-__all__ = ["assigned_at", "has_break", "has_jump", "leaves_by_return", "may_leave_early", "own_nodes", "why_in_place"]
+__all__ = [
+    "assigned_at",
+    "has_break",
+    "has_jump",
+    "leaves_by_return",
+    "may_leave_early",
+    "own_nodes",
+    "read_by_functions",
+    "why_in_place",
+]
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -63,6 +72,8 @@ def why_in_place(loop: ast.For | ast.While, definition: ast.FunctionDef) -> str 
                 return "it defines or deletes names"
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             stored.add(node.id)
+    if stored & read_by_functions(definition, loop):
+        return "it assigns what a function reads that is defined outside of it"
     declared = {
         name for node in own_nodes(definition) if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names
     }
@@ -76,6 +87,19 @@ def why_in_place(loop: ast.For | ast.While, definition: ast.FunctionDef) -> str 
             if is_outside and node.id in stored:  # type: ignore[attr-defined]
                 return "it may be left by an exception, after which its variables are known"
     return None
+
+
+def read_by_functions(definition: ast.FunctionDef, loop: ast.stmt) -> set[str]:
+    """The variables that functions read which are defined outside of a loop: they see each value that it assigns."""
+    inside = {id(each) for each in ast.walk(loop)}
+    found: set[str] = set()
+    for node in own_nodes(definition):
+        if isinstance(node, (ast.FunctionDef, ast.Lambda, ast.GeneratorExp)) and id(node) not in inside:
+            names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+            own = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
+            own |= {each.id for each in names if isinstance(each.ctx, ast.Store)}
+            found |= {each.id for each in names} - own
+    return found
 
 
 def assigned_at(definition: ast.FunctionDef, statement: ast.stmt) -> set[str]:

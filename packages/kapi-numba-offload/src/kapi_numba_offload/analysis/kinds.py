@@ -321,6 +321,10 @@ class Kinds:
             return ANY
         axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         kinds = index.items if isinstance(index, TupleKind) else (index,)
+        places = [each for each, kind in zip(axes, kinds, strict=False) if is_usm(kind) and kind != _RANK_0]
+        if places and not owner.usm and isinstance(node.ctx, ast.Load):
+            self._meet(node, places, [node.value])
+            owner = ArrayKind(True, owner.ndim)
         if owner.ndim is None or len(axes) != len(kinds):
             return ArrayKind(owner.usm)
         rank = owner.ndim

@@ -11,6 +11,7 @@ from typing import Any
 
 from _kapi_numba_hooks import types
 from kapi_numba_offload.analysis.control_flow import own_nodes
+from kapi_numba_offload.analysis.forms_of_arrays import write_out
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, Kinds, TupleKind
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.analysis.normal_form import normalised
@@ -82,6 +83,7 @@ class OffloadedFunction:
         names = Names(function, definition)
         kinds = Kinds(names, dict(zip(names.parameters, map(_kind_of_type, arguments), strict=True)))
         kinds.run(definition.body)
+        write_out(definition, names, kinds)
         stored = variables_of([definition], ast.Store)
         contiguous = frozenset(
             name for name, type_ in zip(names.parameters, arguments, strict=True)

@@ -98,7 +98,7 @@ def parallel_loop(node: ast.For, names: Names) -> LoopSyntax:
         if first:
             refusals.append(Refusal("carried-value", node.lineno, name))
     refusals += [Refusal("loop-variable", node.lineno, name) for name in sorted(variables & stored)]
-    own = assigned | variables | reductions.keys()
+    own = assigned | variables | reductions.keys() | {each.name for each in body if isinstance(each, ast.FunctionDef)}
     captured = sorted(name for name in variables_of(body, ast.Load) if name in names.locals and name not in own)
     return LoopSyntax(node, axes, body, captured, reductions, assigned, refusals)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, why_in_place
+from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, read_by_functions, why_in_place
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, kinds_within
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
@@ -190,6 +190,9 @@ def _parallel(facts: Facts, statement: ast.For, following: Sequence[Sequence[ast
     if may_leave_early(statement) or any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(statement)):
         refusal = Refusal("early-exit", statement.lineno, ast.unparse(statement.target))
         return _sequential(facts, statement, following, refusal)
+    if variables_of([statement], ast.Store) & read_by_functions(facts.definition, statement):
+        refusal = Refusal("not-in-kernel", statement.lineno, ast.unparse(statement.target))
+        return _sequential(facts, statement, following, refusal)
     place = facts.place(statement)
     syntax = parallel_loop(statement, facts.names)
     _refuse_mixture(facts, syntax, place)
@@ -234,9 +237,8 @@ def _with_local_functions(facts: Facts, syntax: LoopSyntax) -> LoopSyntax:
             continue
         (definition,) = found
         own = {each.arg for each in definition.args.args} | variables_of(definition.body, ast.Store)
-        if (variables_of(definition.body, ast.Load) - own) & facts.names.locals:
-            continue  # it reads variables of the function around it
-        captured = [each for each in syntax.captured if each != name]
+        around = (variables_of(definition.body, ast.Load) - own) & facts.names.locals
+        captured = sorted({*syntax.captured, *around} - {name})
         syntax = replace(syntax, body=[definition, *syntax.body], captured=captured)
     return syntax
 
@@ -308,13 +310,13 @@ def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Seq
     nodes = list(ast.walk(statement))
     words = {each.arg for each in nodes if isinstance(each, ast.keyword)}
     loops = [each for each in nodes if isinstance(each, ast.For)]
+    has_parallel = any(is_parallel(each, facts.names) for each in loops)
+    is_alike = not has_aliases(statement) and all(_is_alike_for_numba(facts, each) for each in nodes)
     if (
         facts.numba_types
-        or not any(_is_of_arrays(facts, each) for each in nodes if isinstance(each, ast.stmt))
-        or any(is_parallel(each, facts.names) for each in loops)
-        or any(
-            isinstance(each, (ast.Raise, ast.Assert, ast.With, ast.Try, ast.Lambda, ast.FunctionDef)) for each in nodes
-        )
+        or not (has_parallel or any(_is_of_arrays(facts, each) for each in nodes if isinstance(each, ast.stmt)))
+        or (has_parallel and not is_alike)
+        or any(isinstance(each, _NOT_SMALL) for each in nodes)
         or words & {"sycl_queue", "device", "usm_type", "out"}
         or has_effects(statement, facts.names)
     ):
@@ -330,11 +332,12 @@ def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Seq
     }
     host = HostLoop(
         facts.original, facts.names, statement, (), given, returned, flagged=flagged, options=options,
-        parallel=facts.options.parallel and not any(_stores_what_it_reads(facts, each) for each in nodes),
+        parallel=facts.options.parallel and not has_parallel
+        and not any(_stores_what_it_reads(facts, each) for each in nodes),
     )  # fmt: skip
     loop = SmallLoop(
         facts.place(statement), host, _worked_axes(facts, nodes), facts.options,
-        may_compile=not has_aliases(statement) and all(_is_alike_for_numba(facts, each) for each in nodes),
+        may_compile=is_alike, is_tried=has_parallel,
     )  # fmt: skip
     return LoopPlan(loop, statement, tuple(given), left=tuple(returned), flagged=tuple(flagged))
 
@@ -373,8 +376,15 @@ def _stores_what_it_reads(facts: Facts, node: ast.AST) -> bool:
         targets = [each for each in node.targets if isinstance(each, ast.Subscript)]
     if not targets or not isinstance(node, (ast.Assign, ast.AugAssign)) or not _has_rows(facts, node.value):
         return False
-    stored = {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
-    return not stored.isdisjoint(variables_of([ast.Expr(node.value)], ast.Load))
+    read = variables_of([ast.Expr(node.value)], ast.Load)
+    return any(_owner(each) is None or _owner(each) in read for each in targets)
+
+
+def _owner(target: ast.expr) -> str | None:
+    """The variable of the array that a target is a part of; None if it is no variable's."""
+    while isinstance(target, (ast.Subscript, ast.Attribute)):
+        target = target.value
+    return target.id if isinstance(target, ast.Name) else None
 
 
 def _may_reach_beyond(node: ast.AST) -> bool:

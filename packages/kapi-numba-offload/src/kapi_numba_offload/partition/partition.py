@@ -119,9 +119,24 @@ class Partition:
         if plan.is_chosen:
             suits = ast.Attribute(loaded(helper, statement), "suits", ast.Load())
             test = ast.Call(suits, [loaded(name, statement) for name in plan.given], [])
-            chosen = ast.If(test, made, self._loop_in_place(statement))
+            in_place = self._loop_in_place(statement)
+            if plan.loop.is_tried:
+                in_place = self._timed(helper, plan.given, in_place)
+            chosen = ast.If(test, made, in_place)
             return [ast.fix_missing_locations(ast.copy_location(chosen, statement))]
         return [*made, *self._loop_in_place(statement)] if plan.stays else made
+
+    def _timed(self, helper: str, given: Sequence[str], statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """The statements, between those that tell a small loop when they begin and end."""
+        where = statements[0]
+        variable = f"{PREFIX}begun_{len(self.loops)}"
+        begun = ast.Attribute(loaded(helper, where), "begun", ast.Load())
+        ended = ast.Attribute(loaded(helper, where), "ended", ast.Load())
+        first = ast.Assign(
+            [ast.Name(variable, ast.Store())], ast.Call(begun, [loaded(name, where) for name in given], [])
+        )
+        last = ast.Expr(ast.Call(ended, [loaded(variable, where)], []))
+        return [ast.copy_location(first, where), *statements, ast.copy_location(last, where)]
 
     def _loop_in_place(self, statement: ast.For | ast.While) -> list[ast.stmt]:
         """A loop that stays where it stands, its blocks rewritten."""
@@ -196,7 +211,10 @@ class Partition:
         if len(operands) == 2:
             words["axis"] = _literal(operands[1])
         is_whole = words.get("axis") is None and not words
-        if name not in FUSED_REDUCTIONS or not 1 <= len(operands) <= 2 or not self.facts.is_operation(operands[0]):
+        if name not in FUSED_REDUCTIONS or not 1 <= len(operands) <= 2:
+            return None
+        is_extremum = name in ("min", "max") and is_whole and self.facts.is_usm(operands[0])
+        if not is_extremum and not self.facts.is_operation(operands[0]):
             return None
         if not is_whole and not (words.keys() <= {"axis", "keepdims"} and _are_axes(words.get("axis"))):
             return None

@@ -10,7 +10,7 @@ import numpy as np
 
 import kapi_runtime
 from kapi_numba_offload.elements.ends import Along, Elements, along_axes, extents_of, whole
-from kapi_numba_offload.elements.expression import Node, evaluate
+from kapi_numba_offload.elements.expression import Leaf, Node, evaluate
 from kapi_numba_offload.elements.kernel_source import space_of
 from kapi_numba_offload.elements.operands import indexing_of, sample_of
 from kapi_numba_offload.elements.reductions import FUSED_REDUCTIONS
@@ -24,6 +24,7 @@ from kapi_sim.errors import KapiError
 
 __all__ = ["Reduction"]
 
+_MANY = 100_000  # elements of an array, of which dpnp takes several times as long to find an extremum
 Submit = Callable[[kapi_runtime.Kernel, Any, Sequence[Any]], None]
 
 
@@ -84,7 +85,7 @@ class _Layout:
 
 
 class Reduction:
-    """One of `FUSED_REDUCTIONS` of an elementwise expression.
+    """One of `FUSED_REDUCTIONS` of an elementwise expression, or an extremum of an array.
 
     Parameters
     ----------
@@ -109,6 +110,7 @@ class Reduction:
         self.name, self.region, self._axis = name, region, axis
         self._words: dict[str, Any] = {} if axis is None else {"axis": axis, "keepdims": keepdims}
         self.statements, self.place = region.statements, region.place
+        self._is_of_array = isinstance(region.statements[0].node, Leaf)
         self.latest: KernelLaunch | str | None = None
         self._ready: dict[tuple[Any, ...], _Layout | str] = {}
 
@@ -117,17 +119,21 @@ class Reduction:
         """Run it: a dpnp array, or NumPy's answer where no leaf is a dpnp array."""
         key, queue = self.region.key(leaves)
         if queue is None:
-            return getattr(np, self.name)(self.region(*leaves), **self._words)
+            return getattr(np, self.name)(self._operand(leaves), **self._words)
         ready = self._ready.get(key)
         if ready is None:
             ready = self._prepare(leaves, queue)
             self._ready[key] = ready
         if isinstance(ready, str):
             self.latest = ready
-            return getattr(LIBRARY, self.name)(self.region(*leaves), **self._words)
+            return getattr(LIBRARY, self.name)(self._operand(leaves), **self._words)
         result, made = ready.run(leaves, queue, launch)
         self.latest = KernelLaunch(ready.first, ready.spaces[0], queue, made)
         return result
+
+    def _operand(self, leaves: Sequence[Any]) -> Any:
+        """What is reduced, as an array."""
+        return leaves[0] if self._is_of_array else self.region(*leaves)
 
     def _prepare(self, leaves: Sequence[Any], queue: Any) -> _Layout | str:
         arrays = [each for each in leaves if isinstance(each, DpnpArray)]
@@ -137,6 +143,8 @@ class Reduction:
             shape = np.broadcast_shapes(*(each.shape for each in arrays))
             if 0 in shape:
                 return "it has no elements"
+            if self._is_of_array and int(np.prod(shape, dtype=np.int64)) < _MANY:
+                return "dpnp's kernel takes no longer for so few elements"
             expression = evaluate(self.statements[0].node, samples, (), values)
             elements = Elements.of(self.statements, leaves, values, self.region.fastmath)
             if self._axis is not None:

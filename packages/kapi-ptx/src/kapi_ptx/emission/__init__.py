@@ -11,6 +11,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from .carried_values import carry_values
+from .coarsening import with_coarse_entry
 from .constant_loads import mark_constant_loads
 from .dimensions import with_known_extents
 from .early_loads import load_early
@@ -64,6 +65,8 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
         text = mark_constant_loads(text)
     if is_optimised:
         text = load_early(text)
+        if request["is_coarsened"]:
+            text = with_coarse_entry(text)
     problems = misspelled_names(text)
     if problems:
         return text, problems

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 
+from .ir_text import next_note
+
 __all__ = ["mark_constant_loads"]
 
 _LOAD = re.compile(
     r"^( *%\S+ = load (?!atomic|volatile)[^\n]*\bptr addrspace\(1\) [^\n]*!alias\.scope ![^\n]*)$", re.MULTILINE
 )
-_NUMBER = re.compile(r"^!(\d+) = ", re.MULTILINE)
 
 
 def mark_constant_loads(text: str) -> str:
     """LLVM IR text in which each such load says that it reads the same at all times."""
-    number = max(map(int, _NUMBER.findall(text)), default=-1) + 1
+    number = next_note(text)
     text, count = _LOAD.subn(rf"\1, !invariant.load !{number}", text)
     return f"{text}\n!{number} = !{{}}\n" if count else text

@@ -24,12 +24,12 @@ from kapi_runtime.cuda.memory.arrays import cuda_fields
 from kapi_runtime.cuda.native.structures import CudaLaunch
 from kapi_runtime.cuda.native.submission import NativeFunctions, cu_launch_kernel, native_functions
 from kapi_runtime.cuda.packing import packing_of
-from kapi_runtime.cuda.programs.program import CudaKernel
+from kapi_runtime.cuda.programs.program import CudaFunction, CudaKernel
 from kapi_runtime.cuda.queues.events import wait_on_stream
 from kapi_runtime.cuda.queues.keep_alive import LOOK_AFTER, PlannedLaunch, timeline_of
 from kapi_runtime.cuda.queues.launch_events import native_events
 from kapi_runtime.cuda.queues.queue import CudaQueue
-from kapi_runtime.cuda.submission import grid_of, shared_bytes
+from kapi_runtime.cuda.submission import launched, shared_bytes
 from kapi_sim import LocalAccessor
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.forks import free_in_children
@@ -78,8 +78,8 @@ class CudaPlan:
         buffer: Any,
         pack: Callable[[tuple[Any, ...]], bool],
         remake: Callable[[tuple[Any, ...], NativeFunctions], Callable[[tuple[Any, ...]], bool] | None],
+        function: CudaFunction,
         grid: tuple[int, ...],
-        size: int,
         shared: int,
         at_once: bool,
         look_after: int,
@@ -89,12 +89,12 @@ class CudaPlan:
         self._readers: NativeFunctions | None = None
         self._buffer = buffer
         self._pointers = (ctypes.c_void_p * 1)(ctypes.addressof(buffer))
-        function, parameters = kernel.function_for(size).native, ctypes.addressof(self._pointers)
+        native, parameters = function.native, ctypes.addressof(self._pointers)
         bound = driver.bindings()
         stream = bound.CUstream(queue.handle)
-        self._plain = partial(bound.cuLaunchKernel, function, *grid, shared, stream, parameters, 0)
+        self._plain = partial(bound.cuLaunchKernel, native, *grid, shared, stream, parameters, 0)
         self._words = CudaLaunch(
-            cu_launch_kernel(), int(function), *grid, shared=shared, stream=queue.handle, parameters=parameters
+            cu_launch_kernel(), int(native), *grid, shared=shared, stream=queue.handle, parameters=parameters
         )
         self._native: Callable[[], int] | None = None
         self._choose(at_once)
@@ -217,8 +217,7 @@ def make_plan(
         buffer,
         pack,
         lambda its, readers: packing_of(module, queue, its, buffer, readers),
-        grid_of(global_range, local_range),
-        prod(local_range),
+        *launched(kernel, global_range, local_range),
         shared_bytes(kernel, accessors),
         at_once,
         _LOOK_SELDOM if _nbytes(module, given) < _LIGHT else LOOK_AFTER,

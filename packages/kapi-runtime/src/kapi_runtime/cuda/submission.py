@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from kapi_runtime.cuda.devices import driver
-from kapi_runtime.cuda.programs.program import CudaKernel
+from kapi_runtime.cuda.programs.program import CudaFunction, CudaKernel
 from kapi_runtime.cuda.queues.events import CudaEvent, recorded_event, wait_on_stream
 from kapi_runtime.cuda.queues.queue import CudaQueue
 from kapi_runtime.platform.interface import NativeArgument
@@ -17,7 +17,12 @@ from kapi_sim import LocalAccessor
 from kapi_sim.errors import KernelLaunchError
 from kapi_sim.language.usm_fields import ArrayFields
 
-__all__ = ["NativeArguments", "grid_of", "native_arguments", "shared_bytes", "submit"]
+__all__ = ["NativeArguments", "grid_of", "launched", "native_arguments", "shared_bytes", "submit"]
+
+COARSE_BLOCKS_PER_UNIT = 32
+"""Blocks for each multiprocessor from which threads run several work-items: then there are enough for all of them."""
+COARSE_BLOCKS_ALONG_X = 16
+"""Blocks along x from which they do: the last one does less."""
 
 _ALIGNMENT = 16  # of each accessor's part of the shared memory of code that kapi did not compile
 
@@ -80,6 +85,29 @@ def grid_of(global_range: Sequence[int], local_range: Sequence[int]) -> tuple[in
     return x, y, z, wide, high, deep
 
 
+def launched(
+    kernel: CudaKernel, global_range: Sequence[int], local_range: Sequence[int]
+) -> tuple[CudaFunction, tuple[int, int, int, int, int, int]]:
+    """Return the entry point and the grid of a launch: of a large range, that whose threads run several work-items.
+
+    Raises
+    ------
+    LimitError
+        If the driver finds no code of so few registers.
+    """
+    x, y, z, *group = grid_of(global_range, local_range)
+    size, coarse = prod(local_range), kernel.coarse
+    if (
+        coarse is not None
+        and size <= coarse.function.max_threads
+        and x >= COARSE_BLOCKS_ALONG_X
+        and x * y * z >= COARSE_BLOCKS_PER_UNIT * kernel.device.max_compute_units
+    ):
+        wide, high, deep = group
+        return coarse.function, (-(-x // coarse.blocks), y, z, wide, high, deep)
+    return kernel.function_for(size), grid_of(global_range, local_range)
+
+
 def submit(
     queue: CudaQueue,
     kernel: CudaKernel,
@@ -98,7 +126,7 @@ def submit(
         If the device's context is lost.
     """
     device, stream = queue.device, queue.handle
-    function = kernel.function_for(prod(local_range))
+    function, grid = launched(kernel, global_range, local_range)
     shared = shared_bytes(kernel, native.accessors)
     for event in before:
         wait_on_stream(device, stream, event)
@@ -106,7 +134,7 @@ def submit(
         code, _ = driver.result(
             "cuLaunchKernel",
             function.native,
-            *grid_of(global_range, local_range),
+            *grid,
             shared,
             stream,
             native.address,

@@ -7,7 +7,7 @@ import inspect
 import re
 from itertools import islice
 from types import FrameType, ModuleType, TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -151,7 +151,10 @@ def describe_misuse(error: Exception) -> Finding | None:
 
 def _is_in_users(error: Exception) -> bool:
     """Whether the program's own code raised an exception, and no library that it calls."""
-    frame, _ = _innermost(error.__traceback__, ast.Call)
+    return _is_users(_innermost(error.__traceback__, ast.Call)[0])
+
+
+def _is_users(frame: FrameType | None) -> TypeGuard[FrameType]:
     return frame is not None and is_users_own(frame.f_globals.get("__name__") or "")
 
 
@@ -176,7 +179,7 @@ def _indexed_number(text: str) -> str:
 def _misbound(error: TypeError) -> Finding | None:
     """Return what is said of a call whose arguments the function does not have; `None` if the user made none here."""
     frame, call = _innermost(error.__traceback__, ast.Call)
-    if frame is None or not is_users_own(frame.f_globals.get("__name__") or ""):
+    if not _is_users(frame):
         return None
     if call is None:
         told = "" if "__call__" in str(error) else f": {_INTERNAL.sub(lambda found: _WORDS[found[1]], str(error))}"

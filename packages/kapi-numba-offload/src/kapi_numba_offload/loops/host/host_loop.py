@@ -111,10 +111,7 @@ class HostLoop:
         """Run the loop, compiled or by Python, and return all that it leaves: see `loop_exits.function_body`."""
         given = [*captured, *initial]
         copies = HostCopies(arrays_among(given))
-        args = [
-            host[()] if name in self._numbers and isinstance(host, np.ndarray) and host.ndim == 0 else host
-            for name, host in zip(self.given, map(copies.on_host, given), strict=True)
-        ]
+        args = self._on_host(copies, given)
         self.moved = copies.size
         try:
             if compiled:
@@ -130,6 +127,21 @@ class HostLoop:
                 if name not in self._only_read:
                     self.moved += copies.copy_back(array)
         return tuple(copies.on_device(tuple(result)))
+
+    def compiles(self, captured: Sequence[Any]) -> bool:
+        """Compile the loop for such values; whether Numba can."""
+        args = self._on_host(HostCopies(arrays_among(captured)), captured)
+        try:
+            self._compiled.compile(tuple(map(self._compiled.typeof_pyval, args)))
+        except (NumbaError, ImportError, ValueError):  # the latter for a value that Numba has no type of
+            return False
+        return True
+
+    def _on_host(self, copies: HostCopies, given: Sequence[Any]) -> list[Any]:
+        return [
+            host[()] if name in self._numbers and isinstance(host, np.ndarray) and host.ndim == 0 else host
+            for name, host in zip(self.given, map(copies.on_host, given), strict=True)
+        ]
 
     def _call(self, args: Sequence[Any]) -> Any:
         own = zip(self.given, args[len(args) - len(self.given) :], strict=True)

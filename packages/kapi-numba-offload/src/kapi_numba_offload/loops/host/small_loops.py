@@ -1,6 +1,7 @@
 """Loops over small arrays: what a launch costs is more than the work, so it is done in the memory of the arrays.
 
-NumPy does it at first, and Numba's code once the loop has taken long enough for a compilation to pay.
+NumPy does it at first, and Numba's code once the loop has taken long enough for a compilation to pay. A loop around
+`prange` loops has elements, which are slow in Python: it stays on the device until then.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_loop import HostLoop
+from kapi_numba_offload.loops.host.trials import Trials
 from kapi_numba_offload.run.first_runs import is_first_run
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.timing import timed
@@ -94,6 +96,8 @@ class SmallLoop:
         Those of the function.
     may_compile : bool
         Whether its source names nothing that has another type for Numba than for NumPy.
+    is_tried : bool
+        Whether it has `prange` loops: these are kernels at first, and Numba's code where that turns out to be faster.
 
     Attributes
     ----------
@@ -102,19 +106,54 @@ class SmallLoop:
     """
 
     def __init__(
-        self, place: Place, host: HostLoop, axes: WorkedAxes, options: OffloadOptions, *, may_compile: bool
+        self,
+        place: Place,
+        host: HostLoop,
+        axes: WorkedAxes,
+        options: OffloadOptions,
+        *,
+        may_compile: bool,
+        is_tried: bool,
     ) -> None:
         self.place, self.host, self.options = place, host, options
         self._axes = axes
         self._spent = 0.0
         self._may_compile = may_compile
+        self._trials = Trials() if is_tried else None
         self.latest: str | None = None
 
+    @property
+    def is_tried(self) -> bool:
+        """Whether calls on the device are to be told of."""
+        return self._trials is not None
+
     def suits(self, *captured: Any) -> bool:
-        """Whether it is to be NumPy's for these values."""
+        """Whether it is to run on the host for these values."""
+        self.latest = None
+        if self._queue(captured) is None:
+            return False
+        if self._trials is None:
+            return True
+        if not _are_alike_for_numba(captured):
+            return False
+        return self._trials.is_host_next(_kind(captured), lambda: self.host.compiles(captured))
+
+    def begun(self, *captured: Any) -> Any:
+        """Note that it begins on the device: what `ended` is given."""
+        queue = None if self._trials is None or is_first_run() else self._queue(captured)
+        if queue is None or self._trials is None or not _are_alike_for_numba(captured):
+            return None
+        return self._trials.begun(_kind(captured), queue)
+
+    def ended(self, begun: Any) -> None:
+        """Note that it ended there."""
+        if begun is not None:
+            Trials.ended(begun)
+
+    def _queue(self, captured: Sequence[Any]) -> Any:
+        """The queue of its arrays if these are small, and lie where the host reaches them; else None."""
         most = most_elements()
         limit = most * _IN_PRODUCTS
-        self.latest = None
         queue = None
         values = dict(zip(self.host.given, captured, strict=True))
         for name, each in values.items():
@@ -122,17 +161,21 @@ class SmallLoop:
                 inner = each._array_obj
                 shape = self._axes.of(name, inner.shape, values)
                 if _largest(shape, self._axes.most) > most or _largest(shape, self._axes.of_products) > limit:
-                    return False
+                    return None
                 if (queue is not None and inner.sycl_queue != queue) or inner.usm_type != "device":
-                    return False
+                    return None
                 queue = inner.sycl_queue
             elif isinstance(each, (np.ndarray, tuple, list)):
-                return False
-        return queue is not None and most > 0 and self.options.may_fall_back and _is_reachable(queue.sycl_device)
+                return None
+        if queue is None or not most or not self.options.may_fall_back or not _is_reachable(queue.sycl_device):
+            return None
+        return queue
 
     @timed
     def __call__(self, *captured: Any) -> Any:
         """Run the loop with NumPy, or as Numba compiled it."""
+        if self._trials is not None:
+            return self._tried(self._trials, captured)
         patience = _PATIENCE_AT_FIRST if is_first_run() else _PATIENCE
         compiled = self._may_compile and self._spent > patience and _are_alike_for_numba(captured)
         who = "Numba" if compiled else "NumPy"
@@ -144,6 +187,19 @@ class SmallLoop:
             result = self.host.leave((), captured, compiled=False)
         self._spent += time.thread_time() - start
         return result
+
+    def _tried(self, trials: Trials, captured: Sequence[Any]) -> Any:
+        """Run the loop as Numba compiled it, and note how long that takes."""
+        self.latest = "its arrays are small, and Numba computes where they are"
+        return trials.on_host(_kind(captured), self._queue(captured), lambda: self.host.leave((), captured))
+
+
+def _kind(values: Sequence[Any]) -> tuple[Any, ...]:
+    """What the time of a call depends on: shapes, dtypes, and numbers that may be lengths."""
+    return tuple(
+        (each.shape, each.dtype) if isinstance(each, DpnpArray) else each if type(each) is int else type(each)
+        for each in values
+    )
 
 
 def _are_alike_for_numba(values: Sequence[Any]) -> bool:

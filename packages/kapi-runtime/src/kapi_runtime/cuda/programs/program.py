@@ -19,7 +19,7 @@ from kapi_sim.errors import DriverError, LimitError
 from kapi_sim.forks import free_in_children
 from kapi_sim.shown import shown
 
-__all__ = ["CudaKernel", "CudaFunction", "built_kernel", "forget", "kernel_of_code"]
+__all__ = ["CoarseFunction", "CudaKernel", "CudaFunction", "built_kernel", "forget", "kernel_of_code"]
 
 _CAPACITY = 512
 _LOG_BYTES = 16 * 1024
@@ -60,6 +60,22 @@ class CudaFunction:
     shared_bytes: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CoarseFunction:
+    """An entry point whose threads run several work-items each.
+
+    Attributes
+    ----------
+    function : CudaFunction
+        What is launched.
+    blocks : int
+        Work-groups along x whose work one block does.
+    """
+
+    function: CudaFunction
+    blocks: int
+
+
 @dataclass(slots=True, eq=False)
 class CudaKernel:
     """A kernel, built for one device, and the limits that its launches keep.
@@ -74,12 +90,15 @@ class CudaKernel:
         With all registers that it wants.
     module : PtxModule or None
         What it was built from; None for code that kapi did not compile.
+    coarse : CoarseFunction or None
+        What large ranges are launched with, if the module has it.
     """
 
     name: str
     device: CudaDevice
     function: CudaFunction
     module: PtxModule | None
+    coarse: CoarseFunction | None = None
     _crowded: CudaFunction | None = None
     _lock: Any = field(default_factory=lambda: free_in_children(threading.Lock()))
 
@@ -206,7 +225,9 @@ def built_kernel(module: PtxModule, device: CudaDevice) -> CudaKernel:
         )
     with building(module.name, device, describe_device):
         function = _loaded(module.name, module.code, module.entry_point, device)
-    kernel = CudaKernel(module.name, device, function, module)
+    coarse = module.coarse_entry_point
+    several = coarse and CoarseFunction(_function(module.name, coarse[0], function.library, device), coarse[1])
+    kernel = CudaKernel(module.name, device, function, module, several)
     with _lock:
         kernel = _kernels.setdefault(key, kernel)
         while len(_kernels) > _CAPACITY:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 __all__ = [
     "INCOMING",
     "MADE",
+    "MEETING",
     "NAME",
     "TERMINATOR",
     "BlockLoop",
@@ -23,6 +24,7 @@ __all__ = [
 NAME = re.compile(r"%\"[^\"]*\"|%[-\w.$]+")
 MADE = re.compile(r"^  (%\"[^\"]*\"|%[-\w.$]+) = (.*)$")
 INCOMING = re.compile(r"\[ ([^,\]]+), (%\"[^\"]*\"|%[-\w.$]+) \]")
+MEETING = re.compile(r"call .*@_Z\d+(?:__spirv_\w*(?:Barrier|Group)|(?:work|sub)_group_|barrier)")
 TERMINATOR = re.compile(r"^  (?:br|switch|ret|unreachable)\b")
 _LABEL = re.compile(r"^(?:([-\w.$]+)|\"([^\"]*)\"):")
 _TARGET = re.compile(r"label (%\"[^\"]*\"|%[-\w.$]+)")

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from .functions import Function
 
-__all__ = ["PACKED", "Array", "array_of", "arrays_of", "field_of", "without_arrays"]
+__all__ = ["PACKED", "SIZES", "Array", "array_of", "arrays_of", "field_of", "without_arrays"]
 
 PACKED = "%packed"
 """The name of the packed argument."""
+SIZES = {"i8": 1, "i16": 2, "half": 2, "i32": 4, "float": 4, "i64": 8, "double": 8}
+"""Bytes of an element, by LLVM's type."""
 
 _NODE = re.compile(r"^!(\d+) = !\{((?:i64 \d+(?:, )?)+)\}$")
 _ARRAY = re.compile(r"^load ptr addrspace\(1\), ptr (%\"[^\"]*\"|%[-\w.$]+)")

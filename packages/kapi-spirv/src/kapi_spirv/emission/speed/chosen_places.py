@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..ir.functions import INCOMING, Function, bounds, derived
-from ..ir.packed import PACKED, Array, array_of, arrays_of, field_of
+from ..ir.packed import PACKED, SIZES, Array, array_of, arrays_of, field_of
 
 __all__ = ["narrow_places"]
 
@@ -18,7 +18,6 @@ _FIELD = re.compile(r"^load i64, ptr (%\"[^\"]*\"|%[-\w.$]+), align 8")
 _ACCESS = re.compile(r"^  (?:\S+ = load \S+|store .*), ptr addrspace\(1\) (%\"[^\"]*\"|%[-\w.$]+), align")
 _PLACE = re.compile(r"^getelementptr (?:(?:inbounds|nuw|nusw) )*(\w+), ptr addrspace\(1\) [^,]+, i64 ([^,]+)$")
 _COMPARED = re.compile(r"^(  \S+ = icmp (?:samesign )?\w+) i64 ([^,]+), ([^,]+)$")
-_BYTES = {"i8": 1, "i16": 2, "half": 2, "i32": 4, "float": 4, "i64": 8, "double": 8}
 
 
 def narrow_places(text: str) -> str:
@@ -102,7 +101,7 @@ class _Places:
                 array = array_of(self._function, access[1]) if access and place else None
                 if place and array and len(array[1]) == 2:
                     known = arrays.get(array[0])
-                    if known and len(known.extents) == 1 and known.size == _BYTES.get(place[1]):
+                    if known and len(known.extents) == 1 and known.size == SIZES.get(place[1]):
                         found.add((place[2], block))
         return found
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..ir.functions import MADE, NAME, Function, bounds, derived
-from ..ir.packed import PACKED, arrays_of, field_of
+from ..ir.packed import PACKED, SIZES, array_of, arrays_of
 
 __all__ = ["convert_places"]
 
@@ -18,9 +19,9 @@ _PLACE = re.compile(
     r"^getelementptr (?:(?:inbounds|nuw|nusw) )*(\w+), ptr (addrspace\([13]\)) (%\"[^\"]*\"|%[-\w.$]+), i64 (\S+)$"
 )
 _ACCESS = re.compile(r"^  (?:\S+ = load [^,]+|store \S+ [^,]+), ptr addrspace\([13]\) ([^,]+), align")
-_GLOBAL = re.compile(r"^load ptr addrspace\(1\), ptr (%\"[^\"]*\"|%[-\w.$]+)")
+_ATOMIC = re.compile(r"^  (?:\S+ = )?(?:tail )?call [^@]*@_Z\d+__spirv_Atomic\w+\(ptr addrspace\([13]\) ([^,]+), ")
+_LANGUAGE = "!opencl.ocl.version ="
 _LOCAL = re.compile(r"ptr addrspace\(3\)[^,%]* (%\"[^\"]*\"|%[-\w.$]+)")
-_BYTES = {"i8": 1, "i16": 2, "half": 2, "i32": 4, "float": 4, "i64": 8, "double": 8}
 
 
 def convert_places(text: str, is_small: bool) -> str:
@@ -31,8 +32,9 @@ def convert_places(text: str, is_small: bool) -> str:
     conversion is 0 for nan, by one maximum. 31 bits count the elements of local memory, and of global arrays in
     launches with small extents.
 
-    Places of atomic operations are left alone. Each is a call for one work-item. With so little around it Intel's
-    compiler finds vectors not worth it, where a loop with the whole conversion in vectors takes 0.6 of the time.
+    Places of atomic operations are converted so, too. Each operation is done for one work-item after the other, and
+    with so little around it Intel's compiler for CPUs finds vectors not worth it, where they take 0.85 of the time. It
+    weighs that only in modules that call themselves OpenCL C, so a module with such a place does not.
 
     Parameters
     ----------
@@ -45,10 +47,13 @@ def convert_places(text: str, is_small: bool) -> str:
         return text
     lines = text.split("\n")
     sizes = {pointer: array.size for pointer, array in arrays_of(lines).items() if len(array.extents) == 1}
+    has_atomic = False
     for first, last in bounds(lines):
         if PACKED in lines[first]:
-            _Conversions(Function(lines, first, last), first, last, sizes if is_small else {}).convert()
-    return "\n".join(lines)
+            conversions = _Conversions(Function(lines, first, last), first, last, sizes if is_small else {})
+            conversions.convert()
+            has_atomic |= conversions.has_atomic
+    return "\n".join(line for line in lines if not (has_atomic and line.startswith(_LANGUAGE)))
 
 
 class _Conversions:
@@ -62,9 +67,15 @@ class _Conversions:
         The numbers of its first and last line.
     sizes : dict of int to int
         The bytes of an element of each global array of one axis, by the place of its pointer in the packed argument.
+
+    Attributes
+    ----------
+    has_atomic : bool
+        Whether an atomic operation is done at one of the places that were converted.
     """
 
     def __init__(self, function: Function, first: int, last: int, sizes: dict[int, int]) -> None:
+        self.has_atomic = False
         self._function, self._sizes = function, sizes
         self._local = set(_LOCAL.findall(function.lines[first]))
         self._uses: dict[str, list[int]] = {}
@@ -74,10 +85,13 @@ class _Conversions:
 
     def convert(self) -> None:
         """Write the conversions of places anew."""
-        for result, (_, code) in self._function.made.items():
-            found = _CONVERSION.match(code)
-            if found and self._is_place(result, found[1] == "32"):
-                self._write(result, *found.groups())
+        lines = self._function.lines
+        for number in (each for numbers in self._function.blocks.values() for each in numbers):
+            made = MADE.match(lines[number])
+            found = _CONVERSION.match(made[2]) if made else None
+            if made and found and self._is_place(made[1], found[1] == "32"):
+                lines[number] = _converted(made[1], *found.groups())
+                self.has_atomic |= any(map(_ATOMIC.match, self._accesses(made[1])))
 
     def _is_place(self, name: str, is_narrow: bool) -> bool:
         """Whether an integer is only used as the place of elements that are accessed, or widened and then so used."""
@@ -105,27 +119,30 @@ class _Conversions:
         """Whether a pointer is to the first element of an array that is small enough."""
         if space == "addrspace(3)":
             return pointer in self._local
-        loaded = _GLOBAL.match(self._function.made.get(pointer, ("", ""))[1])
-        field = field_of(self._function, loaded[1]) if loaded else None
-        return field is not None and self._sizes.get(field) == _BYTES.get(element, -1)
+        array = array_of(self._function, pointer)
+        return array is not None and array[1] == [pointer] and self._sizes.get(array[0]) == SIZES.get(element, -1)
+
+    def _accesses(self, name: str) -> Iterator[str]:
+        """The lines that access an element at a place, which is used for nothing else."""
+        for made in map(MADE.match, self._used(name)):
+            if made:
+                yield from self._accesses(made[1]) if _WIDENED.match(made[2]) else self._used(made[1])
 
     @staticmethod
     def _is_access(line: str, pointer: str) -> bool:
-        access = _ACCESS.match(line)
+        access = _ACCESS.match(line) or _ATOMIC.match(line)
         return access is not None and access[1] == pointer and NAME.findall(line).count(pointer) == 1
 
-    def _write(self, result: str, width: str, type_: str, value: str) -> None:
-        above, whole, number = (derived(result, each) for each in ("is.above", "not.below", "place"))
-        code = [
-            f"  {above} = fcmp ogt {type_} {value}, 0.0",
-            f"  {whole} = select i1 {above}, {type_} {value}, {type_} 0.0",
-        ]
-        if width == "64":
-            code += [f"  {number} = fptosi {type_} {whole} to i32", f"  {result} = zext i32 {number} to i64"]
-        else:
-            code.append(f"  {result} = fptosi {type_} {whole} to i32")
-        lines = self._function.lines
-        at = next(
-            n for n in self._function.blocks[self._function.made[result][0]] if lines[n].startswith(f"  {result} = ")
-        )
-        lines[at] = "\n".join(code)
+
+def _converted(result: str, width: str, type_: str, value: str) -> str:
+    """The lines of a conversion to 32 bits of a float that is not negative, or is nan."""
+    above, whole, number = (derived(result, each) for each in ("is.above", "not.below", "place"))
+    code = [
+        f"  {above} = fcmp ogt {type_} {value}, 0.0",
+        f"  {whole} = select i1 {above}, {type_} {value}, {type_} 0.0",
+    ]
+    if width == "64":
+        code += [f"  {number} = fptosi {type_} {whole} to i32", f"  {result} = zext i32 {number} to i64"]
+    else:
+        code.append(f"  {result} = fptosi {type_} {whole} to i32")
+    return "\n".join(code)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ..ir.functions import NAME, Function, bounds
-from ..ir.packed import PACKED, Array, array_of, arrays_of
+from ..ir.packed import PACKED, SIZES, Array, array_of, arrays_of
 
 __all__ = ["read_early"]
 
@@ -18,7 +18,6 @@ _STEP = re.compile(r"^getelementptr (?:(?:inbounds|nuw|nusw) )*(\w+), ptr addrsp
 _DECLARED = re.compile(r"^declare .*@([-\w.$]+|\"[^\"]*\")\(.*\) .*#(\d+)")
 _CALLED = re.compile(r" call .*@([-\w.$]+|\"[^\"]*\")\(")
 _OF_ARRAYS = ("1", "4")  # global memory, and what may be any
-_BYTES = {"i8": 1, "i16": 2, "half": 2, "i32": 4, "float": 4, "i64": 8, "double": 8}
 _ZERO = {"half": "0xH0000", "float": "0.0", "double": "0.0"}
 _CONSTANT = re.compile(r"-?\d+")
 
@@ -121,9 +120,9 @@ def _places(function: Function, way: list[str]) -> list[tuple[str, int]] | None:
     found = []
     for pointer in way[:-1]:
         step = _STEP.match(function.made[pointer][1])
-        if step is None or step.group(1) not in _BYTES:
+        if step is None or step.group(1) not in SIZES:
             return None
-        found.append((step.group(2), _BYTES[step.group(1)]))
+        found.append((step.group(2), SIZES[step.group(1)]))
     return found
 
 

@@ -1,0 +1,152 @@
+"""Small loops around `prange` loops run on the device at first, and as Numba compiles them where that is faster."""
+
+import dpnp
+import numba
+import numpy as np
+import pytest
+from numba import prange
+
+import kapi_numba_offload
+from kapi_numba_offload.loops.host import trials
+from kapi_numba_offload.loops.host.trials import Trials
+from kapi_sim.errors import KernelLaunchError
+from kapi_sim.testing.reports import raises
+
+M = np.arange(20.0).reshape(4, 5) + 1
+
+
+class Clock:
+    """A clock that stands still, and a queue that takes time."""
+
+    now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+    def wait(self):
+        """Nothing is to wait for."""
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    found = Clock()
+    monkeypatch.setattr(trials, "time", found)
+    return found
+
+
+@pytest.fixture
+def small_loops(monkeypatch):
+    monkeypatch.setenv("KAPI_OFFLOAD_SMALL", "100")
+    monkeypatch.setattr(trials, "_PATIENCE", 0)
+
+
+@pytest.mark.parametrize("is_faster", [True, False])
+def test_the_way_that_took_less_time_is_kept(is_faster, clock):
+    ways, ran = Trials(), []
+    for _ in range(12):
+        if ways.is_host_next("key", lambda: True):
+            ran.append("host")
+
+            def run():
+                clock.now += 0.01 if is_faster else 0.05
+
+            ways.on_host("key", clock, run)
+        else:
+            ran.append("device")
+            begun = ways.begun("key", clock)
+            clock.now += 0.02
+            if begun is not None:
+                ways.ended(begun)
+    assert ran == ["device"] * 3 + ["host"] * 3 + ["host" if is_faster else "device"] * 6
+
+
+def test_calls_that_take_little_time_are_never_compiled(clock):
+    ways = Trials()
+    for _ in range(100):
+        assert not ways.is_host_next("key", lambda: pytest.fail("it is compiled"))
+        begun = ways.begun("key", clock)
+        clock.now += 0.00001
+        ways.ended(begun)
+
+
+def time_loop(a, b):
+    for _ in range(3):
+        for i in prange(a.shape[0]):
+            for j in range(a.shape[1]):
+                b[i, j] = a[i, j] * 0.5 + b[i, j] // 2
+        a += b
+    return a
+
+
+def a_sum_in_each_turn(a, b):
+    total = 0.0
+    for k in range(a.shape[0]):
+        s = 0.0
+        for j in prange(a.shape[1]):
+            s += a[k, j] * b[k, j]
+        total = total * 0.5 + s
+        b[k] += s
+    return a * total
+
+
+def turns(function, calls):
+    """Results and arguments of calls, and where the loops of each ran."""
+    dispatcher, found, where = numba.njit(function), [], []
+    for _ in range(calls):
+        own = [dpnp.asarray(M), dpnp.asarray(M) * 0.5]
+        returned = dispatcher(*own)
+        found.append([returned, *own])
+        reasons = [each.reason or "" for each in kapi_numba_offload.offload_reports(dispatcher)[-1].parts]
+        where.append(any("Numba computes" in each for each in reasons))
+    return found, where
+
+
+@pytest.mark.parametrize("function", [time_loop, a_sum_in_each_turn])
+def test_results_are_the_same_in_both_ways(function, small_loops, assert_same):
+    found, where = turns(function, 6)
+    assert where == [False] * 4 + [True] * 2  # the first call is not counted
+    expected = [M.copy(), M * 0.5]
+    np.testing.assert_allclose(found[0][0].asnumpy(), function(*expected))
+    for each in found:
+        assert_same(tuple(each), tuple(found[0]))
+
+
+def test_arrays_that_share_memory_are_the_devices(small_loops):
+    """It refuses them, also after others of their shapes were Numba's."""
+    dispatcher = numba.njit(time_loop)
+    for _ in range(6):
+        dispatcher(dpnp.asarray(M[:3]), dpnp.asarray(M[:3]))
+    a = dpnp.asarray(M)
+    with raises(KernelLaunchError, "arguments-overlap"):
+        dispatcher(a[:3], a[1:])
+
+
+def test_a_loop_that_numba_does_not_compile_stays_on_the_device(small_loops, monkeypatch):
+    monkeypatch.setattr("kapi_numba_offload.loops.host.host_loop.HostLoop.compiles", lambda *_: False)
+    assert turns(time_loop, 7)[1] == [False] * 7
+
+
+def test_a_loop_of_float32_stays_on_the_device(small_loops, launches):
+    """Numba's types would be others."""
+    dispatcher = numba.njit(time_loop)
+    for _ in range(7):
+        a = dpnp.asarray(M, dtype="float32")
+        launches.clear()
+        dispatcher(a, a * 1)
+        assert launches
+
+
+def test_statements_read_the_indices_of_what_they_store_to(monkeypatch):
+    """These are no arrays, so that such a loop may be Numba's."""
+    monkeypatch.setenv("KAPI_OFFLOAD_SMALL", "100")
+    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
+
+    def rows(a, b):
+        for i in range(a.shape[0]):
+            b[i, :] += a[i, :] * i
+        return b
+
+    found, where = turns(rows, 2)
+    assert where == [False, True]
+    for each in found:
+        np.testing.assert_allclose(each[0].asnumpy(), rows(M.copy(), M * 0.5))
