@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError, MixedTypesWarning
-from kapi_sim.language.source import site_of
+from kapi_sim.language.source import Site, site_of
 
 __all__ = ["GIVEN", "MEETS", "MeetingTypes", "choices_in", "types_given", "watch_meetings"]
 
@@ -88,7 +88,7 @@ class MeetingTypes:
                 )
 
 
-def _site(depth: int = 1) -> str:
+def _site(depth: int = 1) -> Site:
     frame = sys._getframe(depth + 1)
     return site_of(frame.f_code, frame.f_lasti)
 
