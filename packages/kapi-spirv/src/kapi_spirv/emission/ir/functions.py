@@ -15,6 +15,7 @@ __all__ = [
     "BlockLoop",
     "Function",
     "bounds",
+    "derived",
     "finished",
     "targets_of",
     "with_added",
@@ -38,6 +39,12 @@ def bounds(lines: list[str]) -> Iterator[tuple[int, int]]:
         elif line == "}" and first is not None:
             yield first, number
             first = None
+
+
+def derived(name: str, suffix: str) -> str:
+    """A name for a value that belongs to another one; a numbered value's has quotes, since it begins with a digit."""
+    stem = name.strip('%"')
+    return f'%"{stem}.{suffix}"' if name.endswith('"') or stem.isdigit() else f"{name}.{suffix}"
 
 
 def with_added(lines: list[str], added: dict[int, list[str]]) -> str:

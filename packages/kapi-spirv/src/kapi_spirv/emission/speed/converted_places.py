@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..ir.functions import MADE, NAME, Function, bounds
+from ..ir.functions import MADE, NAME, Function, bounds, derived
 from ..ir.packed import PACKED, SIZES, array_of, arrays_of
 
 __all__ = ["convert_places"]
@@ -136,9 +136,7 @@ class _Conversions:
 
 def _converted(result: str, width: str, type_: str, value: str) -> str:
     """The lines of a conversion to 32 bits of a float that is not negative, or is nan."""
-    end = '"' if result.endswith('"') else ""
-    stem = result.removesuffix('"')
-    above, whole, number = (f"{stem}.{each}{end}" for each in ("is.above", "not.below", "place"))
+    above, whole, number = (derived(result, each) for each in ("is.above", "not.below", "place"))
     code = [
         f"  {above} = fcmp ogt {type_} {value}, 0.0",
         f"  {whole} = select i1 {above}, {type_} {value}, {type_} 0.0",
