@@ -324,6 +324,21 @@ def test_root_of_a_negative_integer_ends():
     np.testing.assert_array_equal(got, [math.isqrt(max(int(each), 0)) for each in n])
 
 
+def test_counts_beyond_64_bits_end():
+    """What a device gives where the simulator has an error, and Python would take all memory, is said in the model."""
+    n = np.array([2**62, 2**62, 67, 5, -1, -1, 21, 2**40], np.int64)
+    k = np.array([2**61, 2, 33, -2, 2, -2, 21, 2**40], np.int64)
+    lines = ["c[i] = math.comb(n[i], k[i])", "p[i] = math.perm(n[i], k[i])", "f[i] = math.factorial(n[i])"]
+    got = run_sized(lines, {"n": n, "k": k}, "cpf")
+    np.testing.assert_array_equal(got["c"], [0, 0, 0, 0, 0, 0, 1, 1])
+    wrapped = np.array(math.factorial(21) % 2**64, np.uint64).astype(np.int64)
+    np.testing.assert_array_equal(got["f"], [0, 0, 0, 120, 0, 0, wrapped, 0])
+    orders = [
+        math.perm(*pair) if min(pair) >= 0 and pair[1] < 100 else 0 for pair in zip(n.tolist(), k.tolist(), strict=True)
+    ]
+    np.testing.assert_array_equal(got["p"], np.array([each % 2**64 for each in orders], np.uint64).astype(np.int64))
+
+
 def test_math_functions_are_tested():
     """A table without bounds tests nothing."""
     assert len(BOUNDED) > 25

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import math
+import operator
 from fractions import Fraction
 
 import numpy as np
@@ -62,23 +63,77 @@ def test_literal_that_does_not_fit_is_reported():
         kapi.call_kernel(large_store, kapi.Range(1), np.zeros(1, np.int32), 2**40)
 
 
+def kernel_of(source, folder):
+    file = folder / "written.py"
+    file.write_text(source, "utf-8")
+    names = {"math": math, "np": np, "operator": operator}
+    exec(compile(source, str(file), "exec"), names)
+    linecache.checkcache(str(file))
+    return kapi.kernel(names["kernel"])
+
+
 FAR = {"k**n": lambda n: pow(3, n, 2**64), "k << n": lambda n: 0, "2**n": lambda n: 0, "1 + (3 << n)": lambda n: 1}
 
 
 @pytest.mark.parametrize("expression", FAR)
 def test_number_far_beyond_64_bits_takes_little_time(expression, tmp_path):
     """Python would work it out until memory is full; unchecked, it wraps as on a device."""
-    file = tmp_path / "far.py"
-    file.write_text(f"def kernel(item, out, k, n):\n    out[0] = {expression}\n", "utf-8")
-    names = {}
-    exec(compile(file.read_text("utf-8"), str(file), "exec"), names)
-    kernel, out = kapi.kernel(names["kernel"]), np.zeros(1, np.int64)
+    kernel, out = (
+        kernel_of(f"def kernel(item, out, k, n):\n    out[0] = {expression}\n", tmp_path),
+        np.zeros(1, np.int64),
+    )
     for n in (2000, 2**40, 2**62):
         with raises(kapi.DtypeError, "integer-too-wide", words=n == 2000):
             kapi.call_kernel(kernel, kapi.Range(1), out, 3, n)
         with kapi.simulation(checks="none"):
             kapi.call_kernel(kernel, kapi.Range(1), out, 3, n)
         assert out[0] == np.uint64(FAR[expression](n)).astype(np.int64)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "math.comb(n, n // 2)", "math.perm(n, n // 2)", "math.factorial(n)", "operator.pow(k, n)",
+        "operator.lshift(k, n)", "operator.ilshift(k, n)", "(k**90 * k) << n", "(k**90 * k) ** n",
+        "k % 10**10**10", "-(10**10**10)", "~(1 << 10**12)", "k + (3 << 10**12)",
+    ],
+)  # fmt: skip
+def test_function_or_literal_far_beyond_64_bits_takes_little_time(expression, tmp_path):
+    """However it is spelled, Python does not begin to work it out."""
+    kernel, out = (
+        kernel_of(f"def kernel(item, out, k, n):\n    out[0] = {expression}\n", tmp_path),
+        np.zeros(1, np.int64),
+    )
+    with raises(kapi.DtypeError, "integer-too-wide", words=False):
+        kapi.call_kernel(kernel, kapi.Range(1), out, 3, 2**40)
+
+
+def test_rounding_by_any_number_of_digits_takes_little_time(tmp_path):
+    lines = "out[0] = round(12345, n)", "f[0] = round(1.5, n)", "f[1] = round(f[1], n)"
+    kernel = kernel_of("\n    ".join(("def kernel(item, out, f, n):", *lines)), tmp_path)
+    for n, whole in ((2**62, 12345), (-(2**62), 0)):
+        out, floats = np.ones(1, np.int64), np.full(2, 2.5, np.float32)
+        kapi.call_kernel(kernel, kapi.Range(1), out, floats, n)
+        assert out[0] == whole
+        assert np.isnan(floats).all()  # scaled by infinity, as NumPy does
+
+
+@pytest.mark.parametrize(
+    ("expression", "code"),
+    [("operator.add(k, 2**62)", "integer-too-wide"), ("operator.neg(k - 2**62 - 2**62)", "integer-too-wide")],
+)
+def test_functions_of_operator_keep_the_rules_of_the_operators(expression, code, tmp_path):
+    kernel = kernel_of(f"def kernel(item, out, k):\n    out[0] = {expression}\n", tmp_path)
+    out = np.zeros(1, np.int64)
+    with raises(kapi.DtypeError, code, words=False):
+        kapi.call_kernel(kernel, kapi.Range(1), out, 2**62 if "add" in expression else 0)
+
+
+@pytest.mark.parametrize("name", ["floordiv", "mod", "ifloordiv", "imod"])
+def test_functions_of_operator_do_not_divide_integers_by_zero(name, tmp_path):
+    kernel = kernel_of(f"def kernel(item, out, k):\n    out[0] = operator.{name}(out[0], k)\n", tmp_path)
+    with pytest.raises(ZeroDivisionError, match="must not be zero"):
+        kapi.call_kernel(kernel, kapi.Range(1), np.ones(1, np.int64), 0)
 
 
 @kapi.kernel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from kapi_sim.numbers.arithmetic import FAR
 from kapi_sim.numbers.attributes import WHOLE, WITHIN
 from kapi_sim.numbers.complex_operators import OPERATORS
 from kapi_sim.numbers.complex_order import ORDERED
@@ -51,9 +52,10 @@ class ArithmeticRewriter(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         if _is_settled(node):
             return node
-        if is_of_literals(node):
-            return self._call("_kapi_ring", [node], node)
+        is_literal = is_of_literals(node)
         self.generic_visit(node)
+        if is_literal:
+            return self._call("_kapi_ring", [node], node)
         if self._is_checked and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
             return self._call("_kapi_ring", [node], node)
         return node
@@ -130,10 +132,10 @@ class ArithmeticRewriter(ast.NodeTransformer):
             else:
                 visited[side] = self.visit(operand)
         node.left, node.right = self._beside_wide(node, visited["left"], visited["right"])
-        # A literal integer says itself whether it is negative, and gives no complex number.
-        if isinstance(node.op, ast.Pow) and not _is_integer(node.right):
+        # A literal integer says itself whether it is negative or far, and gives no complex number.
+        if isinstance(node.op, ast.Pow) and not _is_near(node.right):
             return self._call("_kapi_power", [node.left, node.right], node)
-        if isinstance(node.op, ast.LShift) and not _is_integer(node.right):
+        if isinstance(node.op, ast.LShift) and not _is_near(node.right):
             return self._call("_kapi_shift", [node.left, node.right], node)
         return self._of_complex(node)
 
@@ -258,6 +260,12 @@ def _is_complex(node: ast.expr) -> bool:
 def _is_integer(node: ast.expr) -> bool:
     """Tell whether an expression is an integer made of literals, negative ones among them."""
     return isinstance(folded(node), int)
+
+
+def _is_near(node: ast.expr) -> bool:
+    """Tell whether an expression is a literal integer that is not `FAR` as an exponent or as a count of bits."""
+    value = folded(node)
+    return isinstance(value, int) and value <= FAR
 
 
 def _may_divide_by_zero(operation: ast.operator, right: ast.expr) -> bool:

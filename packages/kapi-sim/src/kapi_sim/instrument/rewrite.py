@@ -23,6 +23,7 @@ from kapi_sim.errors import KernelCompilationError, KernelProblem
 from kapi_sim.forks import free_in_children, undivided
 from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, with_code
 from kapi_sim.instrument.floats import may_make_complex, may_make_floats
+from kapi_sim.instrument.meeting_types import GIVEN, types_given
 from kapi_sim.instrument.rewriter import Rewriter
 from kapi_sim.items.meetings import Converging, Word, is_algorithm, is_meeting
 from kapi_sim.language.attributes import (
@@ -249,6 +250,7 @@ class _Compilation:
             **{name: CellType(function) for name, function in OF_COMPLEX.items()},
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
             "_kapi_inner": CellType(inner_ring if self._is_checked else wrapped_ring),
+            GIVEN: CellType(types_given),
             **rewriter.cells,
         }
         return self._made(function, _build(function, body, injected), is_generator)

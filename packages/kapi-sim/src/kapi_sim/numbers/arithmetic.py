@@ -19,6 +19,7 @@ from kapi_sim.numbers.complex_operators import beside_double
 from kapi_sim.shown import shown
 
 __all__ = [
+    "FAR",
     "checked_ring",
     "inner_ring",
     "complex_of_parts",
@@ -30,6 +31,7 @@ __all__ = [
     "saturated",
     "shift",
     "stored_integer",
+    "too_wide",
     "wrapped_power",
     "wrapped_ring",
     "wrapped_shift",
@@ -37,7 +39,7 @@ __all__ = [
 
 _SMALLEST = -(2**63)
 _LARGEST = 2**63 - 1
-_FAR = 1024
+FAR = 1024
 """An exponent or a count of bits above this one gives a number that no later operation brings back to 64 bits."""
 _INTEGERS = (int, np.integer, np.bool_)
 _PYTHON = (bool, int, float, complex)
@@ -95,7 +97,7 @@ def power(left: Any, right: Any) -> Any:
             "write the base as a float, such as 2.0"
         )
     if _is_far_power(left, right):
-        raise _too_wide(f"{shown(left)} ** {shown(right)}")
+        raise too_wide(f"{shown(left)} ** {shown(right)}")
     if complex in (left.__class__, right.__class__) and left.__class__ in _PYTHON and right.__class__ in _PYTHON:
         return _complex_power(left, right)
     result = beside_double(left, right) ** right
@@ -123,7 +125,7 @@ def wrapped_power(left: Any, right: Any) -> Any:
 def shift(left: Any, right: Any) -> Any:
     """Return ``left << right``; one far beyond 64 bits is an error before it takes all memory."""
     if _is_far_shift(left, right):
-        raise _too_wide(f"{shown(left)} << {shown(right)}")
+        raise too_wide(f"{shown(left)} << {shown(right)}")
     return left << right
 
 
@@ -133,14 +135,15 @@ def wrapped_shift(left: Any, right: Any) -> Any:
 
 
 def _is_far_power(left: Any, right: Any) -> bool:
-    return isinstance(left, int) and isinstance(right, int) and right > _FAR and not -2 < left < 2
+    return isinstance(left, int) and isinstance(right, int) and right > FAR and not -2 < left < 2
 
 
 def _is_far_shift(left: Any, right: Any) -> bool:
-    return isinstance(left, int) and isinstance(right, int) and right > _FAR and left != 0
+    return isinstance(left, int) and isinstance(right, int) and right > FAR and left != 0
 
 
-def _too_wide(value: str) -> DtypeError:
+def too_wide(value: str) -> DtypeError:
+    """The error of a weak integer of more than 64 bits, which `value` shows."""
     return DtypeError(
         f"a Python integer in a kernel must fit 64 bits, got {value}: "
         "start from a NumPy scalar such as numpy.uint64(1) if wrapping is meant",
@@ -151,9 +154,9 @@ def _too_wide(value: str) -> DtypeError:
 def checked_ring(value: Any) -> Any:
     """Return the result of ``+ - * ** <<``, unless it is a weak integer of more than 64 bits."""
     if value.__class__ is int and not _SMALLEST <= value <= _LARGEST:
-        raise _too_wide(shown(value))
+        raise too_wide(shown(value))
     if value.__class__ is _Wide:
-        raise _too_wide(shown(value.number))
+        raise too_wide(shown(value.number))
     return value
 
 
@@ -170,7 +173,7 @@ class _Wide:
         if other.__class__ is _Wide:
             other = other.number
         elif not isinstance(other, (int, np.integer, np.bool_)):
-            raise _too_wide(shown(self.number))
+            raise too_wide(shown(self.number))
         return inner_ring(operation(self.number, other) if is_left else operation(other, self.number))
 
     def __add__(self, other: Any) -> Any:
@@ -191,11 +194,17 @@ class _Wide:
     def __rmul__(self, other: Any) -> Any:
         return self._with(operator.mul, other, False)
 
+    def __pow__(self, other: Any) -> Any:
+        return self._with(power, other, True)
+
+    def __rpow__(self, other: Any) -> Any:
+        raise too_wide(shown(self.number))
+
     def __lshift__(self, other: Any) -> Any:
-        return self._with(operator.lshift, other, True)
+        return self._with(shift, other, True)
 
     def __rlshift__(self, other: Any) -> Any:
-        raise _too_wide(shown(self.number))
+        raise too_wide(shown(self.number))
 
 
 def inner_ring(value: Any) -> Any:

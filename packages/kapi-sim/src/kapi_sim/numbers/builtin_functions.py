@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,11 @@ from kapi_sim.numbers.fitting import beside_wide
 from kapi_sim.shown import shown
 
 __all__ = ["BUILTINS", "shared_type"]
+
+_MOST_DIGITS = 400
+"""No number is rounded any further, or less, by more digits."""
+_WHOLE_DIGITS = 20
+"""The digits that a number of 64 bits may have."""
 
 
 def _absolute(x: Any) -> Any:
@@ -34,11 +40,16 @@ def _power(base: Any, exp: Any) -> Any:
 def _round(number: Any, ndigits: Any = None) -> Any:
     if ndigits is None:
         return checked_ring(round(number))
+    digits = max(-_MOST_DIGITS, min(operator.index(ndigits), _MOST_DIGITS))
+    if isinstance(number, np.integer):
+        # NumPy does it in floats, which have not all digits of 64 bits.
+        whole = round(int(number), max(digits, -_WHOLE_DIGITS))
+        return np.uint64(whole % 2**64).astype(number.dtype)
     if type(number) is float:
         # Scaled, rounded and scaled back, as NumPy does it: a device has no decimal digits to round to.
         with np.errstate(all="ignore"):
-            return float(round(np.float64(number), ndigits))
-    return checked_ring(round(number, ndigits))
+            return float(round(np.float64(number), digits))
+    return checked_ring(round(number, digits))
 
 
 def _sum(iterable: Any, start: Any = 0) -> Any:

@@ -16,9 +16,10 @@ import numpy as np
 
 from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
-from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder
+from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder, too_wide
 from kapi_sim.numbers.builtin_functions import BUILTINS, shared_type
 from kapi_sim.numbers.fitting import beside_wide, counted
+from kapi_sim.numbers.operator_functions import FUNCTIONS as OPERATOR_FUNCTIONS
 from kapi_sim.shown import shown
 
 __all__ = ["MATH", "SUBSTITUTES"]
@@ -65,6 +66,12 @@ _BEYOND: dict[str, Callable[..., Any]] = {
     "rect": lambda r, phi: complex(r * np.cos(phi), r * np.sin(phi)),
     "polar": lambda z: (np.abs(z), np.angle(z)),
 }
+_IS_FAR: dict[str, Callable[..., bool]] = {
+    "factorial": lambda n: n > 20,
+    "perm": lambda n, k: n >= k > 20,
+    "comb": lambda n, k: min(k, n - k) > 33,
+}
+"""Whether a function of integers is certain to need more than 64 bits; Python would work out as many as there are."""
 _COMMON: dict[tuple[type, ...], type] = {}
 
 
@@ -161,6 +168,7 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
         return function if module is cmath else _real(function)
     words = row.returns.split(", ")
     caught = _caught(module, row.name)
+    is_far = _IS_FAR.get(row.name)
     has_floats = any(word != "integer" for _, word, _ in row.parameters)
 
     def part_of(*numbers: Any) -> type:
@@ -196,7 +204,10 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
         return _plain(kind, first), second if words[1] == "weak int" else _plain(kind, second)
 
     def of_integers(*numbers: Any) -> Any:
-        return checked_ring(int(function(*map(_whole, numbers))))
+        given = [_whole(number) for number in numbers]
+        if is_far is not None and is_far(*given):
+            raise too_wide(f"math.{row.name}({', '.join(map(shown, given))})")
+        return checked_ring(int(function(*given)))
 
     def to_integer(x: Any) -> int:
         value: int = checked_ring(int(x) if isinstance(x, _INTEGERS) else int(function(float(x))))
@@ -331,6 +342,6 @@ _, _OF_CMATH = _module(cmath)
 SUBSTITUTES: dict[int, Any] = {
     **_OF_MATH,
     **_OF_CMATH,
-    **{id(function): substitute for function, substitute in (_NUMPY | BUILTINS).items()},
+    **{id(function): substitute for function, substitute in (_NUMPY | BUILTINS | OPERATOR_FUNCTIONS).items()},
 }
 """What a kernel gets in place of the object with this `id`; the originals live as long as their modules."""

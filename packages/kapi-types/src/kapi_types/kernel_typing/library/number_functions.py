@@ -423,21 +423,24 @@ def bit_length(x):
 
 def round_whole(x, ndigits):
     """To a multiple of a power of ten if there are fewer than no digits, else the same."""
-    if ndigits >= 0:
-        return x
-    scale = 1
-    for _ in range(-ndigits):
-        scale *= 10
-    quotient, rest = x // scale, x % scale
-    if 2 * rest > scale or (2 * rest == scale and quotient % 2 != 0):
+    digits = -max(ndigits, -20)  # which 64 bits may have
+    quotient, last, has_rest = x, x - x, False
+    for _ in range(digits):
+        has_rest = has_rest or last != 0
+        last = quotient % 10
+        quotient //= 10
+    if last > 5 or (last == 5 and (has_rest or quotient % 2 != 0)):
         quotient += 1
-    return quotient * scale
+    for _ in range(digits):
+        quotient *= 10
+    return quotient
 
 
 def round_float(x, ndigits):
     """To decimal digits as NumPy does it: scaled, rounded to even, and scaled back."""
+    digits = max(-400, min(ndigits, 400))  # a scale of more is infinite as well
     scale = 1.0
-    for _ in range(abs(ndigits)):
+    for _ in range(abs(digits)):
         scale *= 10.0
     if ndigits < 0:
         return np.rint(x / scale) * scale
@@ -465,30 +468,37 @@ def isqrt(n):
 
 
 def factorial(n):
-    """1 times 2 times ... times n."""
-    product = 1
-    for k in range(2, n + 1):
+    """1 times 2 times ... times n; 0 of a negative number, of which Python raises."""
+    product, k = 1, 2
+    while k <= n and product != 0:  # no more than 66 times, after which all 64 bits are 0
         product *= k
-    return product
+        k += 1
+    return product if n >= 0 else 0
 
 
 def comb(n, k):
-    """Number of ways to choose k of n."""
-    if k > n:
+    """Number of ways to choose k of n; 0 of negative numbers and if 64 bits do not hold it."""
+    if k < 0 or k > n:
         return 0
-    found = 1
-    for j in range(min(k, n - k)):
-        found = found * (n - j) // (j + 1)
+    found, least = 1, min(k, n - k)
+    for j in range(least):
+        divisor = gcd(found, j + 1)
+        found //= divisor
+        factor = (n - j) // ((j + 1) // divisor)
+        if found > (2**63 - 1) // factor:
+            return 0
+        found *= factor
     return found
 
 
 def perm(n, k):
-    """Number of ways to choose k of n in order."""
-    if k > n:
+    """Number of ways to choose k of n in order; 0 of negative numbers, of which Python raises."""
+    if k < 0 or k > n:
         return 0
-    found = 1
-    for j in range(k):
+    found, j = 1, 0
+    while j < k and found != 0:  # no more than 66 times
         found *= n - j
+        j += 1
     return found
 
 

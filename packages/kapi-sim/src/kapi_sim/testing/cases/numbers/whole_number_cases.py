@@ -1,6 +1,6 @@
 # mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
-"""Cases of integers that do not fit: stored, compared, and as bounds."""
+"""Cases of integers near the ends of their types: stored, compared, counted, rounded, and as bounds."""
 
 from __future__ import annotations
 
@@ -128,8 +128,66 @@ def _divisors_case() -> Case:
     return Case("numbers/divisors-of-any-integer", _divisors, ((5,),), inputs, expected)
 
 
+def _counts(kapi: Any) -> Any:
+    @kapi.kernel
+    def counts(item: kapi.Item, n, k, combinations, orders, products):
+        i = item.get_id(0)
+        combinations[i] = math.comb(n[i], k[i])
+        orders[i] = math.perm(n[i] % 21, k[i] % 21)
+        products[i] = math.factorial(k[i] % 21)
+
+    return counts
+
+
+def _counts_case() -> Case:
+    """Of all sets of up to 66 members, whose combinations fit 64 bits though their products do not."""
+
+    def inputs() -> list[Any]:
+        pairs = [(n, k) for n in range(67) for k in range(n + 2)]
+        n, k = np.array([*pairs, (2**62, 1), (2**62, 2**62 - 1), (2**32, 2), (2**40, 2**40)]).T
+        return [n.copy(), k.copy(), *(np.zeros(len(n), np.int64) for _ in range(3))]
+
+    def expected(given: list[Any]) -> dict[int, Any]:
+        pairs = [(int(n), int(k)) for n, k in zip(given[0], given[1], strict=True)]
+        return {
+            2: np.array([math.comb(n, k) for n, k in pairs]),
+            3: np.array([math.perm(n % 21, k % 21) for n, k in pairs]),
+            4: np.array([math.factorial(k % 21) for _, k in pairs]),
+        }
+
+    return Case("numbers/counts-of-64-bits", _counts, ((len(inputs()[0]),),), inputs, expected)
+
+
+def _round(kapi: Any) -> Any:
+    @kapi.kernel
+    def rounded(item: kapi.Item, a, digits, out):
+        i, j = item.get_id(0), item.get_id(1)
+        out[i, j] = round(a[i], digits[j])
+
+    return rounded
+
+
+def _round_case(dtype: str) -> Case:
+    """To tens, hundreds and more than the type holds; what does not fit it wraps."""
+
+    def inputs() -> list[Any]:
+        ends = np.iinfo(dtype)
+        values = [0, 1, 5, 15, 25, 35, 49, 51, 99, ends.max, ends.max // 2, ends.max - 4, ends.min, ends.min // 2]
+        digits = [0, 1, 2**62, *range(-1, -46, -1), -400, -(2**31), -(2**63)]
+        return [np.array(values, dtype), np.array(digits), np.zeros((len(values), len(digits)), dtype)]
+
+    def expected(given: list[Any]) -> dict[int, Any]:
+        exact = [[round(int(x), max(int(digits), -30)) % 2**64 for digits in given[1]] for x in given[0]]
+        return {2: np.array(exact, np.uint64).astype(dtype)}
+
+    shape = inputs()[2].shape
+    return Case(f"numbers/rounded-{dtype}", _round, (shape,), inputs, expected)
+
+
 CASES: tuple[Case, ...] = (
     _divisors_case(),
+    _counts_case(),
+    *(_round_case(dtype) for dtype in _NARROW),
     *(_store_case(source) for source in ("int64", "uint64", "int32", "uint32")),
     *(_compare_case(dtype, n) for dtype in ("int8", "uint16", "int64") for n in (300, -70000)),
     *(_bounds_case(dtype) for dtype in ("int8", "uint8")),
