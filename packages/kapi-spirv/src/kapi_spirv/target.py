@@ -100,7 +100,8 @@ class SpirvTarget(Target):
         if self.version not in _VERSIONS:
             raise ValueError(f"version must be one of {', '.join(_VERSIONS)}, got {self.version!r}")
         for extension in self.extensions:
-            if not extension.startswith("SPV_") or not extension.replace("_", "").isalnum():
+            is_text = isinstance(extension, str)
+            if not is_text or not extension.startswith("SPV_") or not extension.replace("_", "").isalnum():
                 raise ValueError(f"extension must be the name of a SPIR-V extension (SPV_...), got {extension!r}")
         for name in ("float_atomic_add", "float_atomic_min_max"):
             object.__setattr__(self, name, _widths(name, getattr(self, name)))
