@@ -58,18 +58,32 @@ from kapi_sim.numbers.attributes import (
     ATTRIBUTE,
     CALLED,
     EACH_APART,
+    SLICED,
+    UNREPEATED,
     WHOLE,
     WITHIN,
     apart,
     attribute,
     called,
     each_apart,
+    sliced,
+    unrepeated,
     whole,
     within,
 )
 from kapi_sim.numbers.complex_operators import FUNCTIONS as OF_COMPLEX
 from kapi_sim.numbers.complex_order import ORDERED, ordered
-from kapi_sim.numbers.fitting import BESIDE, BESIDE_WIDE, COUNTED, POSITION, beside, beside_wide, counted, position
+from kapi_sim.numbers.fitting import (
+    BESIDE,
+    BESIDE_WIDE,
+    COUNTED,
+    POSITION,
+    beside,
+    beside_wide,
+    counted,
+    position,
+    settle_tests,
+)
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.tracebacks import with_cell
 
@@ -240,6 +254,8 @@ class _Compilation:
             EACH_APART: CellType(each_apart),
             ATTRIBUTE: CellType(attribute),
             CALLED: CellType(called),
+            SLICED: CellType(sliced),
+            UNREPEATED: CellType(unrepeated),
             WHOLE: CellType(whole),
             WITHIN: CellType(within),
             BESIDE: CellType(beside),
@@ -377,7 +393,9 @@ class _Compilation:
                     "import it again, or restart the program"
                 )
                 self._problems.append(KernelProblem("source-changed", code.co_filename, code.co_firstlineno, text))
-            self._trees[id(function)] = None if tree is None else write_out_lists(write_out_attributes(tree, function))
+            self._trees[id(function)] = (
+                None if tree is None else settle_tests(write_out_lists(write_out_attributes(tree, function)))
+            )
         return self._trees[id(function)]
 
     def _as_is(self, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from kapi_sim.errors import KernelProblem
-from kapi_sim.instrument.arithmetic_rewriter import ArithmeticRewriter
+from kapi_sim.instrument.arithmetic_rewriter import ArithmeticRewriter, names_of_truths
 from kapi_sim.instrument.meeting_types import MEETS, choices_in, watch_meetings
 from kapi_sim.instrument.statements import TURN, counted_loop, holds_meeting, mark_lines, numbered_loop
 from kapi_sim.instrument.wait_loops import Callee, Waiting, kind_of_method, names_from_memory, private_names, waiting_of
@@ -122,6 +122,7 @@ class Rewriter(ArithmeticRewriter):
         self._scopes.append(bound_names(tree))
         self._parameters = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
         self._once = _assigned_once(tree)
+        self._truths = names_of_truths(tree, self._parameters)
         self._from_memory = names_from_memory(tree, self._callee)
         if self._is_kernel:
             # A device function may be given private memory.
