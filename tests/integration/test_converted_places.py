@@ -66,6 +66,28 @@ def write(item: kapi.Item, x, table, y):
     y[int(x[i])] = table[i]
 
 
+@kapi.kernel
+def count(item: kapi.NdItem, x, counts, bins):
+    lane = item.get_local_id(0)
+    bins[lane] = 0
+    kapi.group_barrier(item.get_group())
+    kapi.AtomicRef(bins, int(x[item.get_global_id(0)]), address_space=kapi.AddressSpace.LOCAL).fetch_add(1)
+    kapi.group_barrier(item.get_group())
+    counts[item.get_group().get_group_id(0), lane] = bins[lane]
+
+
+@kapi.kernel
+def count_globally(item: kapi.Item, x, counts):
+    kapi.AtomicRef(counts, np.int32(x[item.get_id(0)]), address_space=kapi.AddressSpace.GLOBAL).fetch_add(1)
+
+
+@kapi.kernel
+def add_globally(item: kapi.Item, x, sums):
+    i = item.get_id(0)
+    before = kapi.AtomicRef(sums, int(x[i]), address_space=kapi.AddressSpace.GLOBAL).fetch_add(x[i])
+    sums[sums.shape[0] - 1] = before
+
+
 def converted(x):
     """The integers, by Python's own."""
     return np.array([0 if np.isnan(each) else int(each) for each in x.astype(float)])
@@ -130,6 +152,38 @@ def test_float_as_place_in_local_memory_and_of_a_store():
     expected = np.zeros(x.size, int)
     expected[places.astype(int)] = table[: x.size]
     np.testing.assert_array_equal(y.asnumpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_float_as_place_of_an_atomic_operation(dtype):
+    x = inside(dtype) % 64
+    expected = np.bincount(converted(x), minlength=64)
+    counts, given = dpnp.zeros((4, 64), dtype="int32"), dpnp.asarray(x)
+    kapi.call_kernel(count, kapi.NdRange(x.size, 64), given, counts, kapi.LocalAccessor(64, np.int32))
+    np.testing.assert_array_equal(
+        counts.asnumpy(), [np.bincount(converted(part), minlength=64) for part in x.reshape(4, 64)]
+    )
+    counts = dpnp.zeros(64, dtype="int32")
+    kapi.call_kernel(count_globally, kapi.Range(x.size), given, counts)
+    np.testing.assert_array_equal(counts.asnumpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_float_as_place_of_an_atomic_operation_on_floats(dtype):
+    x = np.random.default_rng(2).integers(0, 64, 256).astype(dtype)
+    sums = dpnp.zeros(65, dtype=dtype)
+    kapi.call_kernel(add_globally, kapi.Range(x.size), dpnp.asarray(x), sums)
+    expected = np.bincount(x.astype(int), weights=x, minlength=64)
+    np.testing.assert_array_equal(sums.asnumpy()[:64], expected)
+
+
+def test_module_with_an_atomic_operation_at_a_converted_place_is_vectorised():
+    """Modules that call themselves OpenCL C are vectorised if the driver finds it worth while, and others always."""
+    counts = dpnp.zeros(64, dtype="int32")
+    for dtype, is_weighed in (("float32", False), ("int32", True)):
+        kapi.call_kernel(count_globally, kapi.Range(4), dpnp.zeros(4, dtype=dtype), counts)
+        (code,) = (text for name, text in count_globally.inspect_llvm().items() if f"Item(1d), array({dtype}," in name)
+        assert ("opencl.ocl.version" in code) == is_weighed
 
 
 @pytest.mark.parametrize("kernel", [read, read_of_32_bits, read_inside])

@@ -6,6 +6,7 @@ import collections
 import enum
 import itertools
 import linecache
+import math
 
 import dpnp
 import numpy as np
@@ -47,12 +48,42 @@ TAKEN = (
     "o[0, i] = np.uint64(b[i]) in range(-5, 8)\no[1, i] = b[i] not in range(2)",
     "o[0, i] = sum(a[:0], 1.5) * np.float32(0.1) + sum(a[:0])",
     "v = a[1:]\no[0, i] = v.size + v.ndim + v.shape[0]",
+    "r = reversed(range(i - 2, 7 * i, 3))\no[0, i] = r.start\no[1, i] = r.stop + len(r)",
+    "o[0, i] = reversed(range(9, b[i], -2)).step",
+    "if n and 2**64:\n    o[0, i] = 1",
+    "o[0, i] = 5 if 2**64 else b[i]",
+    "if not 2**64 or i > 2:\n    o[0, i] = 2",
+    "t = (1, 2)\nu = t + (b[i], 3)\no[0, i] = u[i % 4] * 2\no[1, i] = tuple(t)[i % 2]",
+    "t = (1, 2) + (3,) * 2\no[0, i] = t[i % 4]",
+    "t = (1, 2, 3)\nu = t[1:]\no[0, i] = u[i % 2] * range(3, 9)[i % 6]",
 )
 REFUSED = {
     "indexed-value": (
         "t = (1, 2)\nc = i > 2\no[0, i] = t[c]",
         "t = (1, 2)\no[0, i] = t[bool(n)]",
         "o[0, i] = a[i][()]",
+        "t = (1, 2)\nc = bool(n)\nd = c\no[0, i] = t[d]",
+        "t = (1, 2)\nif n:\n    c = i > 2\nelse:\n    c = i > 3\no[0, i] = t[c]",
+        "t = (1, 2)\nc = all((n, i))\no[0, i] = t[c]",
+        "t = (1, 2)\nc = math.isnan(1.5 * n)\no[0, i] = t[c]",
+        "r = range(10)\nr = r[2:]\no[0, i] = r[0]",
+        "for k in range(10)[:5]:\n    o[0, i] += k",
+        "o[0, i] = len(range(n)[::2])",
+    ),
+    "operator-operands": (
+        "t = (1, 2)\nt = t * 2\no[0, i] = t[0]",
+        "t = (b[i], 2)\no[0, i] = (2 * t)[1]",
+        "t = (1,)\nt *= n\no[0, i] = t[0]",
+        "o[0, i] = ((1, 2) + (b[i],) * 2)[0]",
+    ),
+    "call-arguments": (
+        "t = tuple(range(3))\no[0, i] = t[0]",
+        "o[0, i] = tuple(a)[0]",
+        "o[0, i] = math.hypot(3, 4, n)",
+        "o[0, i] = math.gcd(n, b[i], 3)",
+        "o[0, i] = math.lcm(n)",
+        "o[0, i] = a[i].astype(int)",
+        "o[0, i] = Colour(1)",
     ),
     "unpacking": (
         "p, q = o[i % 3, :2]\no[0, i] = p",
@@ -82,7 +113,6 @@ REFUSED = {
         "o[0, i] = a.dtype.num",
         "o[0, i] = n.__add__(2)",
     ),
-    "call-arguments": ("o[0, i] = a[i].astype(int)", "o[0, i] = Colour(1)"),
 }
 
 
@@ -92,7 +122,7 @@ def run(world, body):
     source += "".join(f"    {line}\n" for line in body.splitlines())
     filename = f"<spelling {next(SERIALS)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    namespace = {"np": np, "Colour": Colour, "Pair": Pair, "LIMIT": 5}
+    namespace = {"np": np, "math": math, "Colour": Colour, "Pair": Pair, "LIMIT": 5}
     exec(compile(source, filename, "exec"), namespace)
     arrays = [
         np.array([0.0, 1.0, -2.5, np.inf, 300.0, -0.0]),

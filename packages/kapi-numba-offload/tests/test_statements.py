@@ -397,3 +397,40 @@ def test_variable_of_the_function_around_is_not_assigned():
     with raises(KernelCompilationError, "offload-changes-outside"):
         numba.njit(f)(dpnp.ones(3))
     assert t == 0
+
+
+def steps_of_two_shapes(a, b):
+    edge = a[0] * 2
+    far = edge + b[0]
+    c = a + b
+    d = c * edge
+    a[1:, 1:] = d[1:, 1:] - 1
+    b[1:, 1:] = a[1:, 1:] * 2
+    return far, d
+
+
+def test_neighbours_of_one_shape_are_one_kernel(launches):
+    """Three shapes, two statements of each; values go from one kernel to the next."""
+    values = np.arange(12.0).reshape(3, 4)
+    own, expected = [dpnp.asarray(values), dpnp.asarray(values + 1)], [values.copy(), values + 1]
+    found = numba.njit(steps_of_two_shapes)(*own)
+    assert len(launches) == 3
+    for one, other in zip((*found, *own), (*steps_of_two_shapes(*expected), *expected), strict=True):
+        np.testing.assert_array_equal(one.asnumpy(), other)
+
+
+def test_neighbours_of_one_shape_are_one_kernel_in_each_turn(launches):
+    @numba.njit
+    def turns(a, b):
+        for _ in range(4):
+            a[1:] += 1
+            b[1:] *= a[1:]
+            a[0] = b[1] * 2
+
+    values = np.arange(12.0).reshape(3, 4)
+    own, expected = [dpnp.asarray(values), dpnp.asarray(values + 1)], [values.copy(), values + 1]
+    turns(*own)
+    turns.py_func(*expected)
+    assert len(launches) == 8
+    for one, other in zip(own, expected, strict=True):
+        np.testing.assert_array_equal(one.asnumpy(), other)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+
+# The tests' own programs, which are on no path: they run against the package that is installed.
+_specification = importlib.util.spec_from_file_location("planted", Path(__file__).with_name("planted") / "__init__.py")
+_package = importlib.util.module_from_spec(_specification)
+sys.modules["planted"] = _package
+_specification.loader.exec_module(_package)
 
 collect_ignore = [] if hasattr(os, "fork") else ["test_forks.py"]  # Windows has no forks
 

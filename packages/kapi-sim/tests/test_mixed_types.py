@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import kapi_sim as kapi
+from kapi_sim.testing.reports import raises
 
 
 def notes(kernel, *arrays):
@@ -44,6 +45,112 @@ def weak_float(item: kapi.Item, source, target):
     target[i] = x // 2
 
 
+@kapi.kernel
+def choice(item: kapi.Item, source, target):
+    i = item.get_id(0)
+    target[i] = (np.int8(100) if i % 2 else np.int32(100)) * np.int8(3)
+
+
+@kapi.kernel
+def word(item: kapi.Item, source, target):
+    i = item.get_id(0)
+    target[i] = (np.int8(i % 2) or np.int32(100)) * np.int8(3)
+
+
+@kapi.kernel
+def member(item: kapi.Item, source, target):
+    i = item.get_id(0)
+    target[i] = (np.int8(100), np.int32(100))[i % 2] * np.int8(3)
+
+
+@kapi.kernel
+def members(item: kapi.Item, source, target):
+    for value in (np.int8(100), np.int32(100)):
+        target[item.get_id(0)] += value * np.int8(3)
+
+
+def early(one, other, is_first):
+    if is_first:
+        return one, 0
+    return other, 1
+
+
+@kapi.kernel
+def returned(item: kapi.Item, source, target):
+    i = item.get_id(0)
+    value, _ = early(np.int8(100), np.int32(100), i % 2 == 0)
+    target[i] = value * np.int8(3)
+
+
+def changed(one, other, is_first):
+    if not is_first:
+        one = other
+    return one * np.int8(3)
+
+
+@kapi.kernel
+def parameter(item: kapi.Item, source, target):
+    i = item.get_id(0)
+    target[i] = changed(np.int8(100), np.int32(100), i % 2 == 0)
+
+
+PLACES = [
+    (choice, "what `if` and `else` give"),
+    (word, "what `or` gives"),
+    (member, "the member of the tuple"),
+    (members, "variable `value`"),
+    (returned, "what the function returns"),
+    (parameter, "variable `one`"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "name"), PLACES, ids=lambda each: getattr(each, "name", ""))
+def test_places_where_types_meet_are_told(kernel, name):
+    (note,) = notes(kernel, np.ones(8), np.zeros(8))
+    assert str(note).startswith(f"{name} is int32 on one way and int8 on another")
+
+
+def doubled(value, is_twice):
+    if is_twice:
+        value = value * 2
+    return value if is_twice else value + 1
+
+
+@kapi.kernel
+def both_types(item: kapi.Item, source, target):
+    i = item.get_id(0)
+    target[i] = doubled(np.int8(3), i % 2 == 0) + doubled(np.float32(3), i % 2 == 0) + doubled(source[i], i > 2)
+
+
+@kapi.kernel
+def truths(item: kapi.Item, source, target):
+    i = item.get_id(0)
+    if (source[i] and np.int8(i)) or not (i and np.float32(i)):
+        target[i] = 1.0 if i and source[i] else 0
+
+
+def test_functions_of_several_types_and_truths_are_not_told():
+    assert not notes(both_types, np.ones(8), np.zeros(8))
+    assert not notes(truths, np.ones(8), np.zeros(8))
+
+
+@pytest.mark.parametrize("late", [0, 7])
+def test_weak_integers_that_another_way_does_not_hold_are_refused(late):
+    @kapi.kernel
+    def counted(item: kapi.Item, source, target):
+        i = item.get_id(0)
+        count = 0
+        for _ in range(300):
+            count += 1
+        if i == late:
+            count = source[i]
+        target[i] = count
+
+    with raises(kapi.DtypeError, "number-unfit"):
+        kapi.call_kernel(counted, kapi.Range(8), np.ones(8, np.int8), np.zeros(8))
+    kapi.call_kernel(counted, kapi.Range(8), np.ones(8, np.int16), np.zeros(8))
+
+
 @pytest.mark.parametrize(
     ("kernel", "types"),
     [(integers, "int32 on one way and int8"), (total, "float32 on one way and float64"), (weak_float, "float")],
@@ -68,7 +175,7 @@ def test_one_type_is_not_told():
             x = source[k]
             target[i] += x
         x = 0.0
-        for value in (np.float32(1), np.float64(2), 3):
+        for value in (np.float32(1), np.float32(2), 3):
             x = value * 2
             target[i] += x
 

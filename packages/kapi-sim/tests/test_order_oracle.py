@@ -37,15 +37,15 @@ def play(nd_item: kapi.NdItem, program, barriers, wide, narrow):
                 a = narrow
                 c = 2 * cell
             if what == READ:
-                seen += a[c]
+                seen += int(a[c])
             elif what == WRITE:
                 a[c] = value
             elif what == LOAD:
-                seen += kapi.AtomicRef(a, c, ORDERS[order], SCOPES[scope]).load()
+                seen += int(kapi.AtomicRef(a, c, ORDERS[order], SCOPES[scope]).load())
             elif what == STORE:
                 kapi.AtomicRef(a, c, ORDERS[order], SCOPES[scope]).store(value)
             elif what == ADD:
-                seen += kapi.AtomicRef(a, c, ORDERS[order], SCOPES[scope]).fetch_add(1)
+                seen += int(kapi.AtomicRef(a, c, ORDERS[order], SCOPES[scope]).fetch_add(1))
             elif what == FENCE:
                 kapi.atomic_fence(ORDERS[order], SCOPES[scope])
         if barriers[phase]:

@@ -56,6 +56,18 @@ def test_emission_survives_the_end_of_its_helper(is_reaped):
     assert helper_id() != ended.pid
 
 
+def test_values_without_names_are_converted(validate):
+    """LLVM numbers values that its passes make; what is made of such a value has a name that LLVM reads."""
+    lines = ["define spir_kernel void @k(ptr addrspace(1) %p, double %x) {"]
+    for number, bits in enumerate((8, 32, 64), 1):
+        lines += [
+            f"  %{number} = call i{bits} @llvm.fptosi.sat.i{bits}.f64(double %x)",
+            f"  store i{bits} %{number}, ptr addrspace(1) %p",
+        ]
+    calls = [f"declare i{bits} @llvm.fptosi.sat.i{bits}.f64(double)" for bits in (8, 32, 64)]
+    assert not validate(emit(["\n".join([*lines, "  ret void", "}", *calls])], "k", SpirvTarget()).code)
+
+
 def test_emission_error_names_what_llvm_died_of():
     """LLVM's last words become the exception, and the next emission works."""
     with pytest.raises(EmissionError, match="An indirect call is encountered but SPIR-V without extensions") as caught:

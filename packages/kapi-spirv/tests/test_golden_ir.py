@@ -157,7 +157,10 @@ def tile_transposed(item, a, tile):
 def strided_range(item, a):
     """A loop whose step is a range of the index space knows that it goes upwards: one comparison a round.
 
-    CHECK-COUNT-2: icmp .*[lg]t i64
+    It is there twice: for the turns that all work-items have, and for the one that some have more.
+
+    CHECK-COUNT-2: icmp uge i64
+    CHECK-COUNT-4: icmp .*[lg]t i64
     CHECK-NOT: and i1|or i1|xor
     CHECK: ret void
     """

@@ -9,6 +9,7 @@ from kapi_sim.language import KernelOptions
 from kapi_spirv import SpirvTarget, compile_kernel
 from kapi_spirv.emission.speed.aliases import tell_apart
 from kapi_spirv.emission.speed.early_reads import read_early
+from kapi_spirv.emission.speed.equal_turns import turn_equally
 from kapi_spirv.emission.speed.narrowing import narrow_counters
 from kapi_spirv.target import ALIASING
 
@@ -238,3 +239,103 @@ def test_places_that_may_be_none_of_an_array_keep_their_64_bits(kernel, signatur
 def test_checked_search_keeps_its_64_bits():
     options = KernelOptions(boundscheck=True)
     assert ".place" not in compile_kernel(search, SEARCHED, target=SMALL, options=options).optimized_llvm_ir
+
+
+SHARED = """
+declare spir_func i64 @_Z13get_global_idj(i32)
+declare spir_func i64 @_Z12get_local_idj(i32)
+declare spir_func i64 @_Z15get_global_sizej(i32)
+declare spir_func void @_Z22__spirv_ControlBarrierjjj(i32, i32, i32)
+
+define spir_func void @own() {
+entry:
+  ret void
+}
+
+define spir_kernel void @f(ptr byval({ ptr addrspace(1), i64 }) %packed) {
+entry:
+  %x = load ptr addrspace(1), ptr %packed, align 8
+  %field = getelementptr inbounds nuw i8, ptr %packed, i64 8
+  %end = load i64, ptr %field, align 8
+  %lane = call spir_func i64 @_Z13get_global_idj(i32 0)
+  %step = call spir_func i64 @_Z15get_global_sizej(i32 0)
+  %start = add i64 %lane, 3
+  %begins = icmp slt i64 %start, %end
+  br i1 %begins, label %turn, label %behind
+
+turn:
+  %i = phi i64 [ %next, %turn ], [ %start, %entry ]
+  %sum = phi float [ 0.0, %entry ], [ %more, %turn ]
+  %place = getelementptr float, ptr addrspace(1) %x, i64 %i
+  %0 = load float, ptr addrspace(1) %place, align 4
+  %more = fadd float %sum, %0
+  %next = add i64 %i, %step
+  %rest = sub i64 %end, %i
+  %is.left = icmp ugt i64 %rest, %step
+  br i1 %is.left, label %turn, label %behind
+
+behind:
+  %total = phi float [ 0.0, %entry ], [ %more, %turn ]
+  %own.place = getelementptr float, ptr addrspace(1) %x, i64 %lane
+  store float %total, ptr addrspace(1) %own.place, align 4
+  ret void
+}
+"""
+BEFORE_LOOP = """label %before, label %behind
+
+before:
+  %twice = shl i64 %end, 1
+  br label %turn
+"""
+
+
+def test_shared_loop_turns_while_the_step_is_left():
+    text = turn_equally(SHARED)
+    llvm.parse_assembly(text).verify()
+    for code in (
+        "is.any = icmp sgt i64 %end, %kapi.turns",
+        "first.0 = add i64 0, 3",
+        "goes.on = icmp uge i64 %kapi.turns",
+        "is.lane = icmp ult i64 %lane, %kapi.turns",
+    ):
+        assert code in text
+    assert text.count("load float") == 2
+
+
+def test_shared_loop_behind_what_may_always_be_done():
+    """What stands between the question and the loop is done before the question."""
+    text = SHARED.replace("label %turn, label %behind", BEFORE_LOOP, 1)
+    text = text.replace("%start, %entry ]", "%start, %before ]").replace(
+        "0.0, %entry ], [ %more, %turn ]", "0.0, %before ], [ %more, %turn ]", 1
+    )
+    changed = turn_equally(text)
+    llvm.parse_assembly(changed).verify()
+    assert "goes.on" in changed
+    assert "br i1 %begins" not in changed
+    divided = text.replace("shl i64 %end, 1", "sdiv i64 %end, %lane")
+    assert turn_equally(divided) == divided
+
+
+@pytest.mark.parametrize(
+    ("code", "other"),
+    [
+        ("call spir_func i64 @_Z15get_global_sizej(i32 0)", "add i64 0, 16"),
+        ("call spir_func i64 @_Z13get_global_idj(i32 0)", "call spir_func i64 @_Z13get_global_idj(i32 1)"),
+        ("call spir_func i64 @_Z13get_global_idj(i32 0)", "call spir_func i64 @_Z12get_local_idj(i32 0)"),
+        ("add i64 %lane, 3", "add i64 %lane, %lane"),
+        ("add i64 %lane, 3", "mul i64 %lane, 3"),
+        ("icmp slt i64 %start, %end", "icmp ult i64 %start, %end"),
+        ("icmp slt i64 %start, %end", "icmp slt i64 %lane, %end"),
+        ("load i64, ptr %field", "load i64, ptr addrspace(1) %x"),
+        ("sub i64 %end, %i", "sub i64 %step, %i"),
+        ("add i64 %i, %step", "add i64 %i, 1"),
+        ("icmp ugt i64 %rest, %step", "icmp sgt i64 %rest, %step"),
+        ("  %more =", "  call spir_func void @own()\n  %more ="),
+        ("  %more =", "  call spir_func void @_Z22__spirv_ControlBarrierjjj(i32 2, i32 2, i32 776)\n  %more ="),
+    ],
+)
+def test_other_loop_stays(code, other):
+    text = SHARED.replace(code, other)
+    assert text != SHARED
+    llvm.parse_assembly(text).verify()
+    assert turn_equally(text) == text

@@ -47,11 +47,13 @@ def turned(i, n, x, a, v, w):
 class Nested:
     """Writes one kernel: `source`, for the index space `space`."""
 
+    spaces = SPACES
+
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.loops = 0
-        self.number = self.random.choice(list(SPACES))
-        self.space = self.random.choice(SPACES[self.number])
+        self.number = self.random.choice(list(self.spaces))
+        self.space = self.random.choice(self.spaces[self.number])
         self.has_groups = isinstance(self.space, kapi.NdRange)
         self.has_helper = self.random.random() < 0.25
         self.source = self.write()

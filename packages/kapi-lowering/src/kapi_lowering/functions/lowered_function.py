@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from types import FunctionType
@@ -14,7 +15,7 @@ from kapi_lowering.functions.context import KernelTargetContext
 from kapi_lowering.functions.line_info import FunctionLines, function_lines
 from kapi_lowering.results.failures import Failure, SourcePlace
 from kapi_lowering.target import Target
-from kapi_sim.errors import KernelCompilationError, KernelProblem, LimitError
+from kapi_sim.errors import KernelCompilationError, KernelProblem, LimitError, MixedTypesWarning
 from kapi_sim.language import MAX_PRIVATE_BYTES, KernelOptions
 from kapi_types import SubGroupType
 from kapi_types.kernel_typing import (
@@ -149,6 +150,7 @@ def lower_function(
         for capability, bits in lacking_widths.items():
             lacking[capability] += float_introductions(compiler.state, bits)
         writes[python_function, types_] = written_arrays(compiler.state, lambda *called: writes[called])
+        mixed_types.extend(compiler.state["kapi_mixed_types"])
         sub_groups.extend(each for each in compiler.state.typemap.values() if isinstance(each, SubGroupType))
         return compiler.state
 
@@ -157,13 +159,14 @@ def lower_function(
     lacking: dict[str, list[KernelProblem]] = {capability: [] for capability in lacking_widths}
     registered: list[tuple[FunctionType, tuple[types.Type, ...]]] = []
     sub_groups: list[SubGroupType] = []
+    mixed_types: list[tuple[str, str, int]] = []
     writes: dict[tuple[FunctionType, tuple[types.Type, ...]], frozenset[Place]] = {}
     try:
         with typing_context.compiling(compile_device_function), context.compiling(target, options):
             state = _compile(function, args, returns)
             lowered = LoweredFunction(context, state, lacking, writes[function, args], bool(sub_groups))
             _require_private_memory(function, context.private_memory)
-            return lowered, finish(lowered)
+            finished = finish(lowered)
     except ProblemsFound as found:
         kind = "kernel" if returns is not None else "function"
         place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
@@ -176,6 +179,9 @@ def lower_function(
     finally:
         for key in registered:
             context.remove_user_function(key)
+    for text, filename, line in mixed_types:
+        warnings.warn_explicit(text, MixedTypesWarning, filename, line)
+    return lowered, finished
 
 
 def _require_private_memory(function: FunctionType, arrays: list[tuple[int, SourcePlace]]) -> None:

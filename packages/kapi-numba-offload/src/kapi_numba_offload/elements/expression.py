@@ -23,6 +23,7 @@ __all__ = [
     "apply_as_numba",
     "evaluate",
     "leaves_of",
+    "references_of",
     "renumbered",
 ]
 
@@ -135,6 +136,17 @@ def leaves_of(node: Node) -> set[int]:
         return leaves_of(node.operand)
     if isinstance(node, Apply):
         return set().union(*map(leaves_of, node.operands))
+    return set()
+
+
+def references_of(node: Node) -> set[int]:
+    """The numbers of the earlier statements whose values `node` reads."""
+    if isinstance(node, Ref):
+        return {node.statement}
+    if isinstance(node, Cast):
+        return references_of(node.operand)
+    if isinstance(node, Apply):
+        return set().union(*map(references_of, node.operands))
     return set()
 
 

@@ -15,7 +15,19 @@ __all__ = ["Unfused", "absolute", "dtype_of", "indexing_of", "sample_of", "state
 
 
 class Unfused(Exception):
-    """Why a region is not one kernel for the operands at hand."""
+    """Why a region is not one kernel for the operands at hand.
+
+    Parameters
+    ----------
+    reason : str
+        The reason.
+    shapes : sequence of tuple of int, optional
+        The shape of each statement where these are what keeps them apart: neighbours of one shape can be one kernel.
+    """
+
+    def __init__(self, reason: str, shapes: Sequence[tuple[int, ...]] = ()) -> None:
+        super().__init__(reason)
+        self.shapes = tuple(shapes)
 
 
 def sample_of(array: Any) -> Any:

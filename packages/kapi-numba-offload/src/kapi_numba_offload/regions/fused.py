@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,12 @@ from kapi_numba_offload.elements.expression import (
     Apply,
     Leaf,
     Node,
+    Ref,
     apply,
     apply_as_numba,
     evaluate,
     leaves_of,
+    references_of,
     renumbered,
 )
 from kapi_numba_offload.elements.kernel_source import Indexing, space_of
@@ -68,6 +71,14 @@ class _Launch:
 
 
 @dataclass(frozen=True, slots=True)
+class _Apart:
+    """Why a region is several launches, and the statements of each: the first, and the one after the last."""
+
+    reason: str
+    parts: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Kept:
     """What a call did that the next turns of its loop do again.
 
@@ -75,18 +86,18 @@ class _Kept:
     ----------
     numbers : tuple of (int, type)
         Positions of operands that are no arrays, and their types.
-    ready : _Launch or str
-        The launch, or why each statement ran alone.
+    ready : _Launch or _Apart
+        The launch, or why there are several.
     queue : dpctl.SyclQueue
         Where.
-    singles : tuple of list
-        For each statement that ran alone what was kept of it.
+    parts : tuple of list
+        For each of several launches what was kept of it.
     """
 
     numbers: tuple[tuple[int, type], ...]
-    ready: _Launch | str
+    ready: _Launch | _Apart
     queue: Any
-    singles: tuple[list[Any], ...]
+    parts: tuple[list[Any], ...]
 
 
 def _made(output: _Output, shape: tuple[int, ...], leaves: Sequence[Any], queue: Any) -> Any:
@@ -118,8 +129,9 @@ class FusedRegion:
 
     Notes
     -----
-    What is not one kernel (results of different shapes, dtypes that kernels lack, a store into an array that is read
-    elsewhere in the same kernel) is run statement by statement, and a single statement by dpnp's own operations.
+    What is not one kernel (dtypes that kernels lack, a store into an array that is read elsewhere in the same
+    kernel) is run statement by statement, and a single statement by dpnp's own operations. Where results have
+    different shapes, a kernel is made of each run of neighbours that have one.
     """
 
     def __init__(
@@ -144,7 +156,7 @@ class FusedRegion:
         self.varying: frozenset[int] = frozenset()
         self.fastmath = fastmath
         self._numba_types = numba_types
-        self._singles: dict[int, tuple[FusedRegion, tuple[int, ...]]] = {}
+        self._parts: dict[tuple[int, int], tuple[FusedRegion, tuple[int, ...]]] = {}
         self._lock = free_in_children(threading.Lock())
 
     @timed
@@ -170,20 +182,21 @@ class FusedRegion:
                 if type(leaves[position]) is not type_:
                     break
             else:
-                return self._run(own.ready, own.queue, leaves, own.singles)
+                return self._run(own.ready, own.queue, leaves, own.parts)
         ready, queue, given = self._found(leaves)
         is_same = all(one is other for one, other in zip(leaves, given, strict=True))
-        if is_same and queue is not None and (isinstance(ready, str) or not self.varying):
+        if is_same and queue is not None and (isinstance(ready, _Apart) or not self.varying):
             numbers = tuple((number, type(each)) for number, each in enumerate(leaves) if type(each) is not DpnpArray)
-            kept[:] = [_Kept(numbers, ready, queue, tuple([] for _ in self.statements))]
+            parts = ready.parts if isinstance(ready, _Apart) else ()
+            kept[:] = [_Kept(numbers, ready, queue, tuple([] for _ in parts))]
         return self._run(ready, queue, given)
 
     def _run(
-        self, ready: _Launch | str, queue: Any, leaves: tuple[Any, ...], singles: Sequence[list[Any]] | None = None
+        self, ready: _Launch | _Apart, queue: Any, leaves: tuple[Any, ...], kept: Sequence[list[Any]] | None = None
     ) -> Any:
-        if isinstance(ready, str):
-            self._ran = ready
-            return self._one_by_one(leaves, singles)
+        if isinstance(ready, _Apart):
+            self._ran = ready.reason
+            return self._in_parts(ready.parts, leaves, kept)
         made = [leaves[each.leaf or 0] if each.make is None else each.make(queue) for each in ready.outputs]
         if ready.flat:
             args = [flat_view(each) if each.ndim != 1 else each for each in made]
@@ -196,24 +209,30 @@ class FusedRegion:
             return made[self._outputs[0]]
         return tuple([made[number] for number in self._outputs])
 
-    def _found(self, leaves: tuple[Any, ...]) -> tuple[_Launch | str, Any, tuple[Any, ...]]:
-        """What there is to do for operands: a launch, or why there is none; its queue; and the operands to use."""
+    def _found(self, leaves: tuple[Any, ...]) -> tuple[_Launch | _Apart, Any, tuple[Any, ...]]:
+        """What there is to do for operands: a launch, or why it is several; its queue; and the operands to use."""
         key, queue = self.key(leaves)
         if queue is None:
-            return str(self._ran or "it has no arrays"), None, leaves
+            return self._apart(str(self._ran or "it has no arrays")), None, leaves
         aliases: tuple[tuple[int, int], ...] = ()
         if self._stores:
             leaves = self._with_own_elements(leaves)
             found = self._aliases(leaves)
             if found is None:
-                return "an array that it stores to shares memory", queue, leaves
+                return self._apart("an array that it stores to shares memory"), queue, leaves
             aliases = found
             if aliases:
                 key = (*key, aliases)
         ready = self._launches.get(key)
         if ready is None:
             ready = self._prepare(key, leaves, queue, dict(aliases))
-        return str(ready) if isinstance(ready, Unfused) else ready, queue, leaves
+        return self._apart(str(ready), ready.shapes) if isinstance(ready, Unfused) else ready, queue, leaves
+
+    def _apart(self, reason: str, shapes: Sequence[tuple[int, ...]] = ()) -> _Apart:
+        """The parts for statements of these shapes; without shapes, each is one of its own."""
+        starts = [number for number in range(len(self.statements))
+                  if not shapes or not number or shapes[number] != shapes[number - 1]]  # fmt: skip
+        return _Apart(reason, tuple(itertools.pairwise([*starts, len(self.statements)])))
 
     @property
     def latest(self) -> KernelLaunch | str | None:
@@ -287,43 +306,63 @@ class FusedRegion:
                     return None
         return tuple(found.items())
 
-    def _one_by_one(self, leaves: Sequence[Any], singles: Sequence[list[Any]] | None = None) -> Any:
-        """Run each statement alone: as a kernel of its own, or by dpnp or Python."""
+    def _in_parts(
+        self, parts: Sequence[tuple[int, int]], leaves: Sequence[Any], kept: Sequence[list[Any]] | None = None
+    ) -> Any:
+        """Run each part as a kernel of its own, and a single statement that is none by dpnp or Python."""
         if len(self.statements) == 1:
             value = self._by_dpnp(self.statements[0], leaves, ())
             return value if self.statements[0].is_output else ()
         values: list[Any] = []
-        outputs = []
-        for position, statement in enumerate(self.statements):
-            alone, used = self._alone(position)
+        for number, (first, end) in enumerate(parts):
+            region, used = self._part(first, end)
             given = [*leaves, *values]
             operands = [given[each] for each in used]
-            is_kept = singles is not None and not alone.varying
-            values.append(alone.again(singles[position], *operands) if singles and is_kept else alone(*operands))
-            if statement.is_output:
-                outputs.append(values[-1])
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+            is_kept = kept is not None and not region.varying
+            found = region.again(kept[number], *operands) if kept and is_kept else region(*operands)
+            outputs = [each.is_output for each in region.statements]
+            results = iter((found,) if sum(outputs) == 1 else found)
+            values += [next(results) if is_output else None for is_output in outputs]
+        made = [value for value, each in zip(values, self.statements, strict=True) if each.is_output]
+        return made[0] if len(made) == 1 else tuple(made)
 
-    def _alone(self, position: int) -> tuple[FusedRegion, tuple[int, ...]]:
-        """The region of one statement, and which of the leaves and earlier values are its leaves."""
-        if position not in self._singles:
-            statement = self.statements[position]
-            node = renumbered(statement.node, lambda each: absolute(each, len(self.names)))
-            used = sorted(leaves_of(node) | ({statement.target} if statement.target is not None else set()))
-            node = renumbered(node, lambda each: Leaf(used.index(each.index)) if isinstance(each, Leaf) else each)
-            target = None if statement.target is None else used.index(statement.target)
-            names = [*self.names, *(each.place.text for each in self.statements[:position])]
-            alone = FusedRegion(
-                [Statement(node, target, statement.in_place, True, statement.place)],
-                [names[each] for each in used],
-                fastmath=self.fastmath,
-                numba_types=self._numba_types,
+    def _part(self, first: int, end: int) -> tuple[FusedRegion, tuple[int, ...]]:
+        """The region of some statements, and which of the leaves and earlier values are its leaves."""
+        if (first, end) not in self._parts:
+            own, count = self.statements[first:end], len(self.names)
+
+            def outside(node: Node) -> Node:
+                return absolute(node, count) if isinstance(node, Ref) and node.statement < first else node
+
+            nodes = [renumbered(each.node, outside) for each in own]
+            stored = {each.target for each in own if each.target is not None}
+            used = sorted(set().union(*map(leaves_of, nodes)) | stored)
+
+            def within(node: Node) -> Node:
+                if isinstance(node, Leaf):
+                    return Leaf(used.index(node.index))
+                return Ref(node.statement - first) if isinstance(node, Ref) else node
+
+            read_later = set().union(*(references_of(each.node) for each in self.statements[end:]))
+            statements = [
+                Statement(
+                    renumbered(node, within),
+                    None if each.target is None else used.index(each.target),
+                    each.in_place,
+                    end == first + 1 or each.is_output or number in read_later,
+                    each.place,
+                )
+                for number, (node, each) in enumerate(zip(nodes, own, strict=True), first)
+            ]
+            names = [*self.names, *(each.place.text for each in self.statements[:first])]
+            region = FusedRegion(
+                statements, [names[each] for each in used], fastmath=self.fastmath, numba_types=self._numba_types
             )
-            alone.varying = frozenset(
-                number for number, each in enumerate(used) if each in self.varying or each >= len(self.names)
+            region.varying = frozenset(
+                number for number, each in enumerate(used) if each in self.varying or each >= count
             )
-            self._singles[position] = alone, tuple(used)
-        return self._singles[position]
+            self._parts[first, end] = region, tuple(used)
+        return self._parts[first, end]
 
     @staticmethod
     def _by_dpnp(statement: Statement, leaves: Sequence[Any], earlier: Sequence[Any]) -> Any:
@@ -376,7 +415,7 @@ class FusedRegion:
             raise Unfused(str(error)) from error
         whole = [shapes[position] for position, each in enumerate(self.statements) if _is_stored(each)]
         if len(set(whole)) != 1 or not all(isinstance(each, DpnpArray) for each in results):
-            raise Unfused("its results have different shapes")
+            raise Unfused("its results have different shapes", shapes)
         shape = whole[0]
         outputs = tuple(
             _Output(statement.target, shape, None, None)

@@ -5,16 +5,26 @@ from __future__ import annotations
 import ast
 
 from kapi_sim.numbers.arithmetic import FAR
-from kapi_sim.numbers.attributes import WHOLE, WITHIN
+from kapi_sim.numbers.attributes import SLICED, UNREPEATED, WHOLE, WITHIN
 from kapi_sim.numbers.complex_operators import OPERATORS
 from kapi_sim.numbers.complex_order import ORDERED
-from kapi_sim.numbers.fitting import BESIDE_WIDE, COUNTED, POSITION, choices_beside_literals, folded, is_of_literals
+from kapi_sim.numbers.fitting import (
+    BESIDE_WIDE,
+    COUNTED,
+    POSITION,
+    choices_beside_literals,
+    folded,
+    is_of_literals,
+    may_repeat,
+)
 
-__all__ = ["ArithmeticRewriter"]
+__all__ = ["ArithmeticRewriter", "names_of_truths"]
 
 _RING = (ast.Add, ast.Sub, ast.Mult, ast.Pow, ast.LShift)
 _GROWING = (ast.Mult, ast.Pow, ast.LShift)
 _ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_OF_TRUTH = ("bool", "any", "all")
+"""Functions of Python's that give truth values; those of `math` begin with "is"."""
 _DIVISIONS: dict[type[ast.operator], str] = {ast.FloorDiv: "_kapi_floor_divide", ast.Mod: "_kapi_remainder"}
 
 
@@ -41,7 +51,8 @@ class ArithmeticRewriter(ast.NodeTransformer):
         self._fits_literals = fits_literals
         self._has_complex = has_complex
         self._temporaries = 0
-        self._once: dict[str, ast.expr] = {}  # what is assigned to names that are assigned once
+        self._parameters: set[str] = set()
+        self._truths: set[str] = set()  # the names that may hold a truth value of Python's
         self.has_changed = False
 
     def _call(self, name: str, arguments: list[ast.expr], node: ast.AST) -> ast.Call:
@@ -82,7 +93,10 @@ class ArithmeticRewriter(ast.NodeTransformer):
             return self._call(_DIVISIONS[type(node.op)], [*made], node)
         if isinstance(node.op, _RING):
             needs_look = self._needs_look(node)
+            has_product = self._fits_literals and _has_product(node)
             chain = self._visit_chain(node)
+            if has_product:
+                chain = self._call(UNREPEATED, [chain], node)
             return self._call("_kapi_ring", [chain], node) if needs_look else chain
         node.left, node.right = self._beside_wide(node, self.visit(node.left), self.visit(node.right))
         return self._of_complex(node)
@@ -183,6 +197,10 @@ class ArithmeticRewriter(ast.NodeTransformer):
         node.value = self.visit(node.value)
         if self._fits_literals and isinstance(node.slice, ast.Tuple) and not node.slice.elts:
             return self._call(WHOLE, [node.value], node) if isinstance(node.ctx, ast.Load) else node
+        if self._fits_literals and isinstance(node.slice, ast.Slice) and not isinstance(node.value, ast.Constant):
+            is_parameter = isinstance(node.value, ast.Name) and node.value.id in self._parameters
+            if isinstance(node.ctx, ast.Load) and not is_parameter:
+                node.value = self._call(SLICED, [node.value], node.value)
         # An index that left 64 bits is out of bounds anyway: its end needs no look of its own.
         node.slice = self._index(node.slice)
         if told is not None:
@@ -195,7 +213,8 @@ class ArithmeticRewriter(ast.NodeTransformer):
             return None
         if isinstance(node.value, ast.Tuple):
             return None if isinstance(node.slice, (ast.Constant, ast.Slice)) else []
-        is_truth = _gives_truth(self._once.get(node.slice.id) if isinstance(node.slice, ast.Name) else node.slice)
+        is_truth = isinstance(node.slice, ast.Name) and node.slice.id in self._truths
+        is_truth = is_truth or _gives_truth(node.slice, self._truths)
         return (
             [ast.copy_location(ast.Name(node.value.id, ast.Load()), node)]
             if (is_truth and isinstance(node.value, ast.Name))
@@ -290,12 +309,42 @@ def _is_truth_value(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, bool)
 
 
-def _gives_truth(node: ast.expr | None) -> bool:
-    """Tell whether an expression gives a truth value, by its form."""
+def names_of_truths(tree: ast.FunctionDef, given: set[str]) -> set[str]:
+    """Return the names that may hold a truth value of Python's: those `given`, and what is assigned one."""
+    assigned = [
+        (target.id, node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    ]
+    found, before = set(given), -1
+    while len(found) > before:
+        before = len(found)
+        found |= {name for name, value in assigned if _gives_truth(value, found)}
+    return found
+
+
+def _gives_truth(node: ast.expr, truths: set[str]) -> bool:
+    """Tell whether an expression may give a truth value of Python's, by its form."""
+    if isinstance(node, ast.Name):
+        return node.id in truths
     if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "bool"
+        function = node.func
+        name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+        return name in _OF_TRUTH or name.startswith("is")
+    if isinstance(node, ast.IfExp):
+        return _gives_truth(node.body, truths) or _gives_truth(node.orelse, truths)
     is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-    return is_not or isinstance(node, (ast.Compare, ast.BoolOp))
+    return is_not or _is_truth_value(node) or isinstance(node, (ast.Compare, ast.BoolOp))
+
+
+def _has_product(node: ast.expr) -> bool:
+    """Tell whether a chain of ring operations has a multiplication of what may be a tuple."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, _RING):
+        return False
+    is_one = isinstance(node.op, ast.Mult) and may_repeat(node)
+    return is_one or _has_product(node.left) or _has_product(node.right)
 
 
 def _load(name: ast.Name) -> ast.Name:

@@ -23,6 +23,7 @@ from kapi_sim.errors import KernelCompilationError, KernelProblem
 from kapi_sim.forks import free_in_children, undivided
 from kapi_sim.instrument.compiled import Compiled, Dependency, FunctionState, with_code
 from kapi_sim.instrument.floats import may_make_complex, may_make_floats
+from kapi_sim.instrument.meeting_types import GIVEN, types_given
 from kapi_sim.instrument.rewriter import Rewriter
 from kapi_sim.items.meetings import Converging, Word, is_algorithm, is_meeting
 from kapi_sim.language.attributes import (
@@ -57,18 +58,32 @@ from kapi_sim.numbers.attributes import (
     ATTRIBUTE,
     CALLED,
     EACH_APART,
+    SLICED,
+    UNREPEATED,
     WHOLE,
     WITHIN,
     apart,
     attribute,
     called,
     each_apart,
+    sliced,
+    unrepeated,
     whole,
     within,
 )
 from kapi_sim.numbers.complex_operators import FUNCTIONS as OF_COMPLEX
 from kapi_sim.numbers.complex_order import ORDERED, ordered
-from kapi_sim.numbers.fitting import BESIDE, BESIDE_WIDE, COUNTED, POSITION, beside, beside_wide, counted, position
+from kapi_sim.numbers.fitting import (
+    BESIDE,
+    BESIDE_WIDE,
+    COUNTED,
+    POSITION,
+    beside,
+    beside_wide,
+    counted,
+    position,
+    settle_tests,
+)
 from kapi_sim.numbers.mathematics import SUBSTITUTES
 from kapi_sim.tracebacks import with_cell
 
@@ -239,6 +254,8 @@ class _Compilation:
             EACH_APART: CellType(each_apart),
             ATTRIBUTE: CellType(attribute),
             CALLED: CellType(called),
+            SLICED: CellType(sliced),
+            UNREPEATED: CellType(unrepeated),
             WHOLE: CellType(whole),
             WITHIN: CellType(within),
             BESIDE: CellType(beside),
@@ -249,6 +266,7 @@ class _Compilation:
             **{name: CellType(function) for name, function in OF_COMPLEX.items()},
             "_kapi_ring": CellType(checked_ring if self._is_checked else wrapped_ring),
             "_kapi_inner": CellType(inner_ring if self._is_checked else wrapped_ring),
+            GIVEN: CellType(types_given),
             **rewriter.cells,
         }
         return self._made(function, _build(function, body, injected), is_generator)
@@ -375,7 +393,9 @@ class _Compilation:
                     "import it again, or restart the program"
                 )
                 self._problems.append(KernelProblem("source-changed", code.co_filename, code.co_firstlineno, text))
-            self._trees[id(function)] = None if tree is None else write_out_lists(write_out_attributes(tree, function))
+            self._trees[id(function)] = (
+                None if tree is None else settle_tests(write_out_lists(write_out_attributes(tree, function)))
+            )
         return self._trees[id(function)]
 
     def _as_is(self, function: Callable[..., Any]) -> Callable[..., Any]:

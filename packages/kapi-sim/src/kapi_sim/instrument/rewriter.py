@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from kapi_sim.errors import KernelProblem
-from kapi_sim.instrument.arithmetic_rewriter import ArithmeticRewriter
-from kapi_sim.instrument.meeting_types import MEETS, watch_readings
+from kapi_sim.instrument.arithmetic_rewriter import ArithmeticRewriter, names_of_truths
+from kapi_sim.instrument.meeting_types import MEETS, choices_in, watch_meetings
 from kapi_sim.instrument.statements import TURN, counted_loop, holds_meeting, mark_lines, numbered_loop
 from kapi_sim.instrument.wait_loops import Callee, Waiting, kind_of_method, names_from_memory, private_names, waiting_of
 from kapi_sim.items.meetings import ALGORITHM, Converging, Word, defaults_of, is_meeting, parameters_of
@@ -122,6 +122,7 @@ class Rewriter(ArithmeticRewriter):
         self._scopes.append(bound_names(tree))
         self._parameters = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
         self._once = _assigned_once(tree)
+        self._truths = names_of_truths(tree, self._parameters)
         self._from_memory = names_from_memory(tree, self._callee)
         if self._is_kernel:
             # A device function may be given private memory.
@@ -132,8 +133,9 @@ class Rewriter(ArithmeticRewriter):
             # Who runs a kernel gives it the work-item.
             self.has_changed = True
             (arguments.posonlyargs or arguments.args).insert(0, ast.arg(ADDED_ITEM))
+        choices = choices_in(tree)
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
-        if self._is_kernel and self._is_checked and self._callees.dialect.is_strict and watch_readings(tree):
+        if self._is_checked and self._callees.dialect.is_strict and watch_meetings(tree, choices, self._is_kernel):
             self.has_changed = True
             self.cells[MEETS] = CellType()
         if self._marks_lines:

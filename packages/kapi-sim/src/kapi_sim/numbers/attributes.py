@@ -18,6 +18,8 @@ __all__ = [
     "ATTRIBUTE",
     "CALLED",
     "EACH_APART",
+    "SLICED",
+    "UNREPEATED",
     "WHOLE",
     "WITHIN",
     "apart",
@@ -25,6 +27,8 @@ __all__ = [
     "called",
     "each_apart",
     "is_guarded",
+    "sliced",
+    "unrepeated",
     "whole",
     "within",
 ]
@@ -38,6 +42,10 @@ ATTRIBUTE = "_kapi_attribute"
 """The name of `attribute` in a rewritten kernel."""
 CALLED = "_kapi_called"
 """The name of `called` in a rewritten kernel."""
+SLICED = "_kapi_sliced"
+"""The name of `sliced` in a rewritten kernel."""
+UNREPEATED = "_kapi_unrepeated"
+"""The name of `unrepeated` in a rewritten kernel."""
 WHOLE = "_kapi_whole"
 """The name of `whole` in a rewritten kernel."""
 WITHIN = "_kapi_within"
@@ -135,6 +143,36 @@ def called(function: Any) -> Any:
     """Return what is called with one argument under a name that only a run knows: of a real type, its conversion."""
     is_real = isinstance(function, type) and issubclass(function, (int, float, np.integer, np.floating))
     return conversion(function) if is_real and function is not bool else function
+
+
+def sliced(value: Any) -> Any:
+    """Return what is sliced, which is no range.
+
+    Raises
+    ------
+    KernelCompilationError
+        If it is one.
+    """
+    if isinstance(value, range):
+        raise KernelCompilationError(
+            "a range cannot be sliced in a kernel: write range() with the other ends", code="indexed-value"
+        )
+    return value
+
+
+def unrepeated(value: Any) -> Any:
+    """Return the result of a multiplication, which is no tuple.
+
+    Raises
+    ------
+    KernelCompilationError
+        If it is one.
+    """
+    if isinstance(value, tuple):
+        raise KernelCompilationError(
+            "operator * does not take a tuple in a kernel: write its members out", code="operator-operands"
+        )
+    return value
 
 
 def whole(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Python's builtin functions of numbers as kernels see them: `abs`, `min`, `max`, `pow`, `round` and `sum`.
+"""Python's builtin functions as kernels see them: `abs`, `min`, `max`, `pow`, `reversed`, `round`, `sum` and `tuple`.
 
 Weak integers have 64 bits, and what is chosen among several numbers has the type that holds them all.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.errors import DtypeError
+from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.numbers.arithmetic import checked_ring, power
 from kapi_sim.numbers.complex_order import ordered
 from kapi_sim.numbers.fitting import beside_wide
@@ -58,6 +58,19 @@ def _sum(iterable: Any, start: Any = 0) -> Any:
         # Of no elements as of some: the type is that of the start and an element.
         return type(start + dtype.type(0))(start)
     return checked_ring(sum(iterable, start))
+
+
+def _reversed(sequence: Any) -> Any:
+    return sequence[::-1] if isinstance(sequence, range) else reversed(sequence)
+
+
+def _tuple(*members: Any) -> Any:
+    if len(members) > 1 or not all(isinstance(each, tuple) for each in members):
+        given = ", ".join(map(shown, members))
+        raise KernelCompilationError(
+            f"tuple() takes tuples only in a kernel, got {given}: write the members out", code="call-arguments"
+        )
+    return tuple(*members)
 
 
 def _same(value: Any) -> Any:
@@ -126,7 +139,9 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     min: _extremum(min),
     max: _extremum(max),
     pow: _power,
+    reversed: _reversed,
     round: _round,
     sum: _sum,
+    tuple: _tuple,
 }
 """Builtin functions that kernels do not get as they are."""

@@ -26,7 +26,9 @@ __all__ = [
     "counted",
     "folded",
     "is_of_literals",
+    "may_repeat",
     "position",
+    "settle_tests",
     "values_beside_literals",
 ]
 
@@ -138,10 +140,23 @@ def folded(node: ast.expr) -> Any:
         return node.value if isinstance(node.value, (int, float, complex)) else None
     if not isinstance(node, (ast.BinOp, ast.UnaryOp)) or not is_of_literals(node):
         return None
+    return _constant(node)
+
+
+def _constant(node: ast.expr) -> Any:
+    """What Python makes of an expression as it compiles it; None of what it leaves to be worked out at run time."""
     code = compile(ast.fix_missing_locations(ast.Expression(node)), "<literals>", "eval")
-    # What is left to be worked out at run time, such as 2**1000 and 1 // 0, has more instructions.
+    # Of 2**1000 and 1 // 0 there are more instructions.
     is_folded = all(each.opname in _OF_A_CONSTANT for each in dis.get_instructions(code))
     return eval(code) if is_folded else None
+
+
+def may_repeat(node: ast.BinOp) -> bool:
+    """Whether a multiplication may be of a tuple, other than one of literals that Python has repeated beforehand."""
+    operands = node.left, node.right
+    if any(isinstance(folded(each), float) for each in operands):
+        return False
+    return not any(isinstance(each, ast.Tuple) for each in operands) or not isinstance(_constant(node), tuple)
 
 
 def _literal(node: ast.expr) -> int | None:
@@ -178,6 +193,34 @@ def _truth(node: ast.expr) -> bool | None:
         return None if truth is None else not truth
     value = node.value if isinstance(node, ast.Constant) else folded(node)
     return bool(value) if isinstance(node, ast.Constant) or value is not None else None
+
+
+class _Tests(ast.NodeTransformer):
+    """Makes a literal that is a test the truth value that Python's compiler takes it for, whatever its size."""
+
+    def visit_If(self, node: ast.If | ast.While | ast.IfExp) -> ast.AST:
+        node.test = _settled(node.test)
+        return self.generic_visit(node)
+
+    visit_While = visit_IfExp = visit_If
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        if isinstance(node.op, ast.Not):
+            node.operand = _settled(node.operand)
+        return self.generic_visit(node)
+
+
+def _settled(test: ast.expr) -> ast.expr:
+    if isinstance(test, ast.BoolOp):
+        test.values = [_settled(value) for value in test.values]
+    value = folded(test)
+    return test if value is None else ast.copy_location(ast.Constant(bool(value)), test)
+
+
+def settle_tests(tree: ast.FunctionDef) -> ast.FunctionDef:
+    """Put the truth value of each literal that is a test in its place."""
+    _Tests().visit(tree)
+    return tree
 
 
 def _taken(node: ast.BoolOp) -> Iterator[int]:

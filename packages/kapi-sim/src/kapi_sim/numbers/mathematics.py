@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language.attributes import attribute_of
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder, too_wide
@@ -72,6 +73,8 @@ _IS_FAR: dict[str, Callable[..., bool]] = {
     "comb": lambda n, k: min(k, n - k) > 33,
 }
 """Whether a function of integers is certain to need more than 64 bits; Python would work out as many as there are."""
+_OF_ANY_COUNT = ("gcd", "lcm", "hypot")
+"""Functions that take two numbers in a kernel, and any count of them in Python."""
 _COMMON: dict[tuple[type, ...], type] = {}
 
 
@@ -107,6 +110,17 @@ def _real(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*numbers)
 
     return checked
+
+
+def _of_two_numbers(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def of_two(*numbers: Any) -> Any:
+        if len(numbers) != 2:
+            raise KernelCompilationError(
+                f"{name}() takes two numbers in a kernel, got {len(numbers)}", code="call-arguments"
+            )
+        return function(*numbers)
+
+    return of_two
 
 
 def _whole(value: Any) -> int:
@@ -222,6 +236,8 @@ def _function_of(row: Intrinsic, module: ModuleType) -> Callable[..., Any]:
         made = of_complex if words[0] == "argument complex" else by_name.get(row.name, of_floats)
     if module is math or row.name == "rect":
         made = _real(made)
+    if row.name in _OF_ANY_COUNT:
+        made = _of_two_numbers(made, f"math.{row.name}")
     made.__name__ = made.__qualname__ = row.name
     return made
 

@@ -8,6 +8,7 @@ from kapi_sim.testing.cases.language import call_cases, control_cases, language_
 from kapi_sim.testing.cases.memory import array_cases, atomic_cases, constant_cases, private_cases
 from kapi_sim.testing.cases.numbers import (
     bit_cases,
+    complex_cases,
     edge_cases,
     function_cases,
     math_cases,
@@ -27,6 +28,7 @@ CASES: tuple[Case, ...] = (
     *math_cases.CASES,
     *function_cases.CASES,
     *bit_cases.CASES,
+    *complex_cases.CASES,
     *random_cases.CASES,
     *value_cases.CASES,
     *array_cases.CASES,

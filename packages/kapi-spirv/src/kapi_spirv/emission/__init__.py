@@ -31,6 +31,7 @@ from .speed.chosen_places import narrow_places
 from .speed.conversions import write_out_conversions
 from .speed.converted_places import convert_places
 from .speed.early_reads import read_early
+from .speed.equal_turns import turn_equally
 from .speed.narrowing import narrow_counters
 from .speed.remainders import name_remainders
 
@@ -66,7 +67,7 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return text, problems
-    text = narrow_counters(read_early(text, request["reads_apart"]))
+    text = turn_equally(narrow_counters(read_early(text, request["reads_apart"])))
     if request["is_small"]:
         text = narrow_places(text)
     text = hide_zeros_of_negatives(keep_conditions_in_loops(copy_live_outs(text)))

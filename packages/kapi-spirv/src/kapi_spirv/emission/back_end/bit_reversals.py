@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from ..ir.functions import derived
+
 __all__ = ["write_out_bit_reversals"]
 
 _CALLED = re.compile(r"call (?:[\w()]+ )*?i(\d+) @llvm\.bitreverse\.i\1\(")
@@ -22,7 +24,7 @@ _SAME_WIDER = re.compile(
     r"^ +%\S+ = (?:(?:and|or(?: disjoint)?|xor|icmp (?:eq|ne|ult|ule|ugt|uge)|uitofp(?: nneg)?|phi)"
     r"|select i1 \S+,) i(\d+) "
 )
-_CONSTANT = re.compile(r"(?<![\w%.])-?\d+(?![\w.])")
+_CONSTANT = re.compile(r"(?<![\w%.\"])-?\d+(?![\w.])")
 
 
 def write_out_bit_reversals(text: str) -> str:
@@ -61,8 +63,8 @@ def _line(line: str, width: int, whole: int) -> list[str] | None:
     narrowed, widened = _NARROWED.match(line), _WIDENED.match(line)
     if narrowed:
         start, name, size, given, _ = narrowed.groups()
-        cut = [f"{start}{_part(name, 'c')} = trunc i{size} {given} to i{whole}"] if int(size) > whole else []
-        given = _part(name, "c") if cut else given
+        cut = [f"{start}{derived(name, 'c')} = trunc i{size} {given} to i{whole}"] if int(size) > whole else []
+        given = derived(name, "c") if cut else given
         return [*cut, f"{start}{name} = and i{whole} {given}, {2**width - 1}"]
     if widened:
         start, name, _, given, size = widened.groups()
@@ -81,8 +83,8 @@ def _steps(start: str, name: str, given: str, width: int, unused: int) -> list[s
     lines = []
     for step in (each for each in _STEPS if each < width):
         mask = sum(1 << bit for bit in range(width) if bit // step % 2 == 0)
-        low, up, high, down = (_part(name, f"{kind}{step}") for kind in ("l", "u", "h", "d"))
-        made = _part(name, f"r{step}") if 2 * step < width or unused else name
+        low, up, high, down = (derived(name, f"{kind}{step}") for kind in ("l", "u", "h", "d"))
+        made = derived(name, f"r{step}") if 2 * step < width or unused else name
         lines += [
             f"{start}{low} = and i{width} {given}, {mask}",
             f"{start}{up} = shl i{width} {low}, {step}",
@@ -92,8 +94,3 @@ def _steps(start: str, name: str, given: str, width: int, unused: int) -> list[s
         ]
         given = made
     return [*lines, f"{start}{name} = lshr i{width} {given}, {unused}"] if unused else lines
-
-
-def _part(name: str, suffix: str) -> str:
-    """A name for a value on the way to the one of `name`."""
-    return f'{name[:-1]}.{suffix}"' if name.endswith('"') else f"{name}.{suffix}"

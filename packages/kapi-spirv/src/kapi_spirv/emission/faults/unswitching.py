@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from ..ir.differences import different_values
 from ..ir.functions import (
     INCOMING,
     MADE,
+    MEETING,
     NAME,
     TERMINATOR,
     BlockLoop,
@@ -27,7 +29,6 @@ _LOGIC = re.compile(
     r"^  \S+ = (?:(?:and|or|xor)(?: disjoint)? i1 |select i1 [^,]+, i1 )([^\s,]+), (?:i1 )?([^\s,]+)(?:, !.*)?$"
 )
 _SWITCH = re.compile(r"^  switch (i\d+) (%\"[^\"]*\"|%[-\w.$]+), label")
-_MEETING = re.compile(r"call .*@_Z\d+(?:__spirv_\w*(?:Barrier|Group)|(?:work|sub)_group_|barrier)")
 _UNIFORM_CALLS = ("get_global_size", "get_local_size", "get_group_id", "get_num_groups", "get_work_dim")
 
 
@@ -43,8 +44,9 @@ def keep_conditions_in_loops(text: str) -> str:
     It does the same where the author wrote the two loops, each in an arm of an `if` or in an `if` of its own: a value
     that is the same for all work-items on either way is then taken to be the same after both, and is one work-item's.
     Where ways with such loops meet, one of the values is combined with a zero that might, for all the compiler knows,
-    differ between work-items. Ways without loops are right as they are. `test_driver_limits` records which drivers have
-    the faults.
+    differ between work-items. Ways without loops are right as they are, and so is what meets a value that is made of
+    what differs, such as a sum of elements that each work-item reads at its own place. `test_driver_limits` records
+    which drivers have the faults.
     """
     lines = text.split("\n")
     added: dict[int, list[str]] = {}
@@ -141,11 +143,12 @@ class _Function(Function):
 
     def _meets(self, loop: set[str]) -> bool:
         """Whether work-items meet in a loop, which therefore all of them come to."""
-        return any(_MEETING.search(self.lines[number]) for block in loop for number in self.blocks[block])
+        return any(MEETING.search(self.lines[number]) for block in loop for number in self.blocks[block])
 
     def _differ_where_ways_meet(self, loops: list[tuple[str, set[str]]], added: dict[int, list[str]]) -> None:
         """Let one of the values that meet behind loops be, for all that a compiler knows, of each work-item's own."""
         leading = self._leading() if loops else {}
+        different = different_values(self) if loops else set()
         for block, numbers in self.blocks.items():
             if not loops or len(self._forward_before[block]) < 2:
                 continue
@@ -156,8 +159,9 @@ class _Function(Function):
                 phi = _JOINED.match(self.lines[number])
                 if phi is None:
                     break
-                incoming = [each for each in INCOMING.finditer(phi.group(2)) if self._is_only(each.group(2), block)]
-                if not incoming:
+                met = list(INCOMING.finditer(phi.group(2)))
+                incoming = [each for each in met if self._is_only(each.group(2), block)]
+                if not incoming or any(each.group(1) in different for each in met):
                     continue
                 # A constant rather than a value, which may be known to differ already.
                 chosen = min(incoming, key=lambda each: each.group(1).startswith("%"))

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 __all__ = [
     "INCOMING",
     "MADE",
+    "MEETING",
     "NAME",
     "TERMINATOR",
     "BlockLoop",
     "Function",
     "bounds",
+    "derived",
     "finished",
     "targets_of",
     "with_added",
@@ -22,6 +24,7 @@ __all__ = [
 NAME = re.compile(r"%\"[^\"]*\"|%[-\w.$]+")
 MADE = re.compile(r"^  (%\"[^\"]*\"|%[-\w.$]+) = (.*)$")
 INCOMING = re.compile(r"\[ ([^,\]]+), (%\"[^\"]*\"|%[-\w.$]+) \]")
+MEETING = re.compile(r"call .*@_Z\d+(?:__spirv_\w*(?:Barrier|Group)|(?:work|sub)_group_|barrier)")
 TERMINATOR = re.compile(r"^  (?:br|switch|ret|unreachable)\b")
 _LABEL = re.compile(r"^(?:([-\w.$]+)|\"([^\"]*)\"):")
 _TARGET = re.compile(r"label (%\"[^\"]*\"|%[-\w.$]+)")
@@ -36,6 +39,12 @@ def bounds(lines: list[str]) -> Iterator[tuple[int, int]]:
         elif line == "}" and first is not None:
             yield first, number
             first = None
+
+
+def derived(name: str, suffix: str) -> str:
+    """A name for a value that belongs to another one; a numbered value's has quotes, since it begins with a digit."""
+    stem = name.strip('%"')
+    return f'%"{stem}.{suffix}"' if name.endswith('"') or stem.isdigit() else f"{name}.{suffix}"
 
 
 def with_added(lines: list[str], added: dict[int, list[str]]) -> str:

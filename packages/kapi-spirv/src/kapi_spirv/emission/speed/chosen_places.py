@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..ir.functions import INCOMING, Function, bounds
+from ..ir.functions import INCOMING, Function, bounds, derived
 from ..ir.packed import PACKED, SIZES, Array, array_of, arrays_of, field_of
 
 __all__ = ["narrow_places"]
@@ -159,6 +159,4 @@ class _Places:
 
 def _narrow(value: str) -> str:
     """The name of an integer of 32 bits beside that of 64; a number is itself."""
-    if not value.startswith("%"):
-        return value
-    return f'{value[:-1]}.place"' if value.endswith('"') else f"{value}.place"
+    return derived(value, "place") if value.startswith("%") else value

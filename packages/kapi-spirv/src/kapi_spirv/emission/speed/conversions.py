@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ..ir.functions import derived
+
 __all__ = ["write_out_conversions"]
 
 _CALL = re.compile(
@@ -51,7 +53,7 @@ def _widened(lines: list[str]) -> list[str]:
     for line in lines:
         found = _WIDENED.match(line)
         if found and found[2] in narrowed:
-            name = f'{found[1][:-1]}.half"' if found[1].endswith('"') else f"{found[1]}.half"
+            name = derived(found[1], "half")
             result += [f"  {name} = trunc i32 {narrowed[found[2]]} to i16", f"  {found[1]} = and i16 {name}, 255"]
         else:
             result.append(line)
@@ -73,8 +75,6 @@ class _Conversion:
 
     def __init__(self, result: str, width: int, is_signed: bool) -> None:
         self._result, self._width, self._is_signed = result, width, is_signed
-        self._stem = result[:-1] if result.endswith('"') else result
-        self._end = '"' if result.endswith('"') else ""
         self._middle = max(width, 32)
         self._lines: list[str] = []
 
@@ -93,7 +93,7 @@ class _Conversion:
         return [*self._lines[:-1], f"  {self._result} = {self._lines[-1].split(' = ', 1)[1]}"]
 
     def _let(self, name: str, code: str) -> str:
-        made = f"{self._stem}.{name}{self._end}"
+        made = derived(self._result, name)
         self._lines.append(f"  {made} = {code}")
         return made
 

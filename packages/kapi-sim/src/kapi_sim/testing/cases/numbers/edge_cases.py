@@ -219,7 +219,7 @@ def _decided(kapi: Any) -> Any:
         out[2, i] = (0 or a[i]) + 65535
         out[3, i] = (100000 and a[i]) + x
         out[4, i] = a[i] if 1 else 100000
-        out[5, i] = a[i] and (3.5 or a[i])
+        out[5, i] = np.float64(a[i]) and (3.5 or a[i])
 
     return decided
 

@@ -1,0 +1,1 @@
+"""Programs that are right, and the faults that are planted in them."""
