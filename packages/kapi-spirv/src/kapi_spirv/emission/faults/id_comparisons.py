@@ -45,7 +45,8 @@ def compare_ids_rightly(text: str) -> str:
     for others too, or end the process; and where an id of an outer dimension equals a number, it runs each of the
     work-items that are left several times. It does so from OpenCL C as well. An id alone that is less or more is
     compared with a value that is clamped to those that ids have, which stays a bound. To an id in an expression, and to
-    one that equals something, a zero is added that might differ between work-items. Remove this when `test_driver_limits` says that the driver is mended.
+    one that equals something, a zero is added that might differ between work-items. Remove this when
+    `test_driver_limits` says that the driver is mended.
     """
     lines = text.split("\n")
     firsts = {found.group(1): int(found.group(2)) for found in map(_FIRST_OF_RANGE.match, lines) if found}
