@@ -26,18 +26,20 @@ NUMBERS = [(10, 4), (40, 30), (-3, 2), (-3, -7), (100, 90), (0, 0), (2**40, -(2*
 SPACES = {
     "range": (kapi.Range(20), "Item", {"i": "item.get_id(0)"}),
     "ragged": (kapi.Range(5, 33), "Item", {"i": "item.get_id(1)", "j": "item.get_id(0)"}),
+    "cube": (kapi.Range(2, 3, 8), "Item", {"i": "item.get_id(0)", "j": "item.get_id(1)"}),
     "groups": (kapi.NdRange(64, 16), "NdItem", {"i": "item.get_local_id(0)", "j": "item.get_global_id(0)"}),
     "group": (kapi.NdRange(64, 16), "NdItem", {"i": "item.get_group().get_group_id(0)"}),
     "plane": (kapi.NdRange((4, 32), (2, 16)), "NdItem", {"i": "item.get_local_id(1)", "j": "item.get_global_id(0)"}),
 }
 BEFORE = 64  # elements before and after those of the work-items, which none may write
+# Each work-item adds to its element: one that runs twice is seen.
 
 SOURCE = """
 def kernel(item: {kind}, n, m, a, seen):
 {ids}
     place = {place}
     if {condition}:
-        seen[place] = 7
+        seen[place] += 7
 """
 
 
@@ -85,7 +87,9 @@ def conditions(expression, names):
 
 
 @pytest.mark.parametrize("space", SPACES)
-@pytest.mark.parametrize("condition", ["i < n", "n - i > 3", "i + 5 < m", "i >= n", "i == -n", "i - 1 < a.shape[0]"])
+@pytest.mark.parametrize(
+    "condition", ["i < n", "n - i > 3", "i + 5 < m", "i >= n", "i == -n", "i == 0", "i - 1 < a.shape[0]"]
+)
 def test_condition_of_an_id_decides_for_its_work_item(space, condition):
     check(space, condition)
 
@@ -118,7 +122,7 @@ def test_conditions_of_expressions_of_ids(expression, space):
 def test_id_of_fewer_bits_is_compared_as_written(dtype):
     source = (
         "def kernel(item: kapi.Item, n, seen):\n    i = item.get_id(0)\n"
-        "    if n.dtype.type(i) < n[0]:\n        seen[i] = 7\n"
+        "    if n.dtype.type(i) < n[0]:\n        seen[i] += 7\n"
     )
     kernel = kapi.kernel(compiled(source, f"narrow_{dtype}.py", kapi))
     for number in (0, 3, 100, *(() if dtype.startswith("u") else (-3, -100))):

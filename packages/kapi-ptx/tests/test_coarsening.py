@@ -148,6 +148,19 @@ def own_range(item, x, y):
     y[i] = x[item.get_range(0) - 1 - i] + item.get_range(0)
 
 
+def without_the_first(item, x, y):
+    i = item.get_id(0)
+    if i < 2:
+        return
+    y[i] = 4
+
+
+def odd_ones(item, x, y):
+    i, j = item.get_id(0), item.get_id(1)
+    if j % 3 != 1:
+        y[i, j] = 7 * j
+
+
 def numbers(dtype, *shape):
     return (np.arange(np.prod(shape)) * 7 % 23).astype(dtype).reshape(shape)
 
@@ -163,6 +176,10 @@ CASES = {
     "gathered": (gathered, "item1, float64[::1], int32[::1], float64[::1]",
                  lambda n: (numbers("f8", n), numbers("i4", n) % n, np.full(n, -1, "f8"))),
     "chosen": (chosen, "item1, int16[::1], int64[::1]", lambda n: (numbers("i2", n) - 9, np.full(n, -1, "i8"))),
+    "without_the_first": (without_the_first, "item1, float32[::1], float32[::1]",
+                          lambda n: (numbers("f4", n), np.full(n, -1, "f4"))),
+    "odd_ones": (odd_ones, "item2, float32[:,::1], float32[:,::1]",
+                 lambda n, m: (numbers("f4", n, m), np.full((n, m), -1, "f4"))),
     "own_range": (own_range, "item1, float32[::1], float32[::1]",
                   lambda n: (numbers("f4", n), np.full(n, -1, "f4"))),
 }  # fmt: skip

@@ -2,8 +2,9 @@
 
 A thread that reads one number and writes one has too little under way to fill the memory's bandwidth. The second entry
 point is for large ranges. A block of it does the work of `BLOCKS` blocks that follow each other along x, so that
-neighbours still read neighbours. Where all of a thread's work-items are in the range, their instructions are written in
-turn: the loads of all of them, and then what uses those. Work-items have no order among them, so any order is theirs.
+neighbours still read neighbours. Where the guard lets all of a thread's work-items in, their instructions are written
+in turn: the loads of all of them, and then what uses those. Work-items have no order among them, so any order is
+theirs. Otherwise a loop looks at each by itself: a guard has the kernel's own condition in it, too.
 
 References
 ----------
@@ -191,30 +192,37 @@ def _written(kernel: _Kernel, loop: int) -> str:
         return f"  {_copied(kernel.block, copy)} = add nuw nsw i32 {blocks}, {place}"
 
     first = [line for line in kernel.guard if _given(line) not in varying or _given(line) == kernel.block]
-    *before, last = (f"of.{each}" for each in range(BLOCKS))
+    copies = [f"of.{each}" for each in range(BLOCKS)]
+    *conditions, last = (_renamed(kernel.condition, own, copy) for copy in copies)
+    # Everybody is let in: of a condition that lets in, all are true, and of one that keeps out, none.
+    joined = [last, *(f'%"coarse.joined.{each}"' for each in range(len(conditions)))]
     entry = [
         *first,
         f"  {blocks} = shl nuw nsw i32 {kernel.block}, {BLOCKS.bit_length() - 1}",
-        *(block(f"of.{each}", str(each)) for each in range(BLOCKS)),
-        *guard(last, own),
-        _branch(_renamed(kernel.condition, own, last), kernel.goes_in, "coarse.inside", "coarse.edge"),
+        *(block(copy, str(each)) for each, copy in enumerate(copies)),
+        *(line for copy in copies for line in guard(copy, own)),
+        *(
+            f"  {joined[each + 1]} = {'and' if kernel.goes_in else 'or'} i1 {joined[each]}, {condition}"
+            for each, condition in enumerate(conditions)
+        ),
+        _branch(joined[-1], kernel.goes_in, "coarse.inside", "coarse.edge"),
     ]
-    inside = [line for copy in before for line in guard(copy, own)]
+    inside = []
     for line in kernel.body:
         if _given(line) in varying or _given(line) is None:
-            inside += [_renamed(line, varying, copy) for copy in (*before, last)]
+            inside += [_renamed(line, varying, copy) for copy in copies]
         else:
             inside.append(line)
     edge = [
-        f'  {turn} = phi i32 [ 0, %entry ], [ %"coarse.next", %coarse.one ]',
+        f'  {turn} = phi i32 [ 0, %entry ], [ %"coarse.following", %coarse.next ]',
         block("at.edge", turn),
         *guard("at.edge", own),
-        _branch(_renamed(kernel.condition, own, "at.edge"), kernel.goes_in, "coarse.one", "coarse.end"),
+        _branch(_renamed(kernel.condition, own, "at.edge"), kernel.goes_in, "coarse.one", "coarse.next"),
     ]
-    one = [
-        *(_renamed(line, all_own, "at.edge") for line in kernel.body),
-        f'  %"coarse.next" = add nuw nsw i32 {turn}, 1',
-        f'  %"coarse.more" = icmp ult i32 %"coarse.next", {BLOCKS}',
+    one = [*(_renamed(line, all_own, "at.edge") for line in kernel.body), "  br label %coarse.next"]
+    following = [
+        f'  %"coarse.following" = add nuw nsw i32 {turn}, 1',
+        f'  %"coarse.more" = icmp ult i32 %"coarse.following", {BLOCKS}',
         f'  br i1 %"coarse.more", label %coarse.edge, label %coarse.end, !llvm.loop !{loop}',
     ]
     head = kernel.head.replace(f"@{kernel.name}(", f"@{coarse_name(kernel.name)}(", 1)
@@ -223,6 +231,7 @@ def _written(kernel: _Kernel, loop: int) -> str:
         ("coarse.inside", [*inside, "  br label %coarse.end"]),
         ("coarse.edge", edge),
         ("coarse.one", one),
+        ("coarse.next", following),
         ("coarse.end", ["  ret void"]),
     )
     return "\n".join([f"\n{head}", *(line for label, lines in parts for line in (f"{label}:", *lines, "")), "}\n"])

@@ -21,7 +21,7 @@ def name_products(text: str) -> str:
     if " i128 " not in text:
         return text
     made = "\n".join(map(_named, re.split(r"\n(?=define )", text)))
-    declaration = f"declare spir_func i64 @{_FUNCTION}(i64, i64) nounwind memory(none)\n"
+    declaration = f"\ndeclare spir_func i64 @{_FUNCTION}(i64, i64) nounwind memory(none)\n"
     return made if f"declare spir_func i64 @{_FUNCTION}(" in made else made + declaration
 
 

@@ -42,9 +42,11 @@ def compare_ids_rightly(text: str) -> str:
 
     Intel's OpenCL CPU compiler (2026.2) makes bounds of its loop over work-items from conditions such as ``id < n``. It
     takes a negative `n` for a large one, so that all work-items are inside; ``n - id > 3`` and ``id + n < 3`` are wrong
-    for others too, or end the process. It does so from OpenCL C as well. An id alone is compared with a value that is
-    clamped to those that ids have, which stays a bound. To an id in an expression a zero is added that might differ
-    between work-items. Remove this when `test_driver_limits` says that the driver is mended.
+    for others too, or end the process; and where an id of an outer dimension equals a number, it runs each of the
+    work-items that are left several times. It does so from OpenCL C as well. An id alone that is less or more is
+    compared with a value that is clamped to those that ids have, which stays a bound. To an id in an expression, and to
+    one that equals something, a zero is added that might differ between work-items. Remove this when
+    `test_driver_limits` says that the driver is mended.
     """
     lines = text.split("\n")
     firsts = {found.group(1): int(found.group(2)) for found in map(_FIRST_OF_RANGE.match, lines) if found}
@@ -127,10 +129,10 @@ class _Comparisons(Function):
                     continue
                 place = of_ids.index(True)
                 other = values[1 - place]
-                is_limit = not all(of_ids) and self._is_id(values[place])
+                is_limit = not all(of_ids) and word in _CLAMPED and self._is_id(values[place])
                 if is_limit and self._is_positive(other):
                     continue
-                if not is_limit or word not in _CLAMPED:
+                if not is_limit:
                     name = f"%kapi.id.{number}"
                     added[number] = [f"  {name} = add {type_} {values[place]}, {unknown(type_, DIFFERENT)}"]
                     values[place] = name

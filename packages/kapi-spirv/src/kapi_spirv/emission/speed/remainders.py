@@ -22,7 +22,7 @@ def name_remainders(text: str) -> str:
     text = _REMAINDER.sub(named, text)
     for type_ in sorted(used):
         if f" @{_symbol(type_)}({type_}, {type_})" not in text:
-            text += f"declare spir_func {type_} @{_symbol(type_)}({type_}, {type_}) nounwind memory(none)\n"
+            text += f"\ndeclare spir_func {type_} @{_symbol(type_)}({type_}, {type_}) nounwind memory(none)\n"
     return text
 
 
