@@ -432,6 +432,17 @@ def test_products_of_128_bits_are_functions_of_the_library(validated_compile):
     assert module.optimized_llvm_ir.count("call spir_func i64 @_Z6mul_himm") == 1
 
 
+@pytest.mark.parametrize("condition", ["{} == 8", "{} != 0", "3 < {} <= 2**62", "{} in (np.uint64(8), x[0])"])
+def test_upper_half_of_a_product_is_compared(validated_compile, condition):
+    source = (
+        "def compared(item, x, y):\n    i = item.get_id(0)\n    half = kapi.mul_hi(x[i], x[i + 1])\n"
+        f"    y[i] = 1 if {condition.format('half')} else 2\n    y[i + 9] = half > 5\n"
+    )
+    names = {"kapi": kapi_sim, "np": np}
+    exec(source, names)
+    validated_compile(names["compared"], "item1, uint64[:], uint64[:]")
+
+
 def test_random_numbers_take_values_of_branches(validated_compile):
     """What is called is held by a variable while the branches of an argument are computed."""
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 
+from ..ir.functions import derived
+
 __all__ = ["name_products"]
 
 _WIDENED = re.compile(r"^ +(%\S+) = zext (?:nneg )?i64 (\S+) to i128$", re.MULTILINE)
 _PRODUCT = re.compile(r"^ +(%\S+) = mul (?:nuw |nsw )*i128 (\S+), (\S+)$", re.MULTILINE)
 _UPPER = re.compile(r"^ +(%\S+) = lshr (?:exact )?i128 (\S+), 64$", re.MULTILINE)
 _TAKEN = re.compile(r"^( +%\S+ = )trunc (?:nuw |nsw )*i128 (\S+) to i64$", re.MULTILINE)
+_COMPARED = re.compile(
+    r"^ +(?P<name>%\S+) = icmp (?:samesign )?[su]?(?P<word>eq|ne|[lg][te]) i128 (?P<value>%\S+), (?P<number>\d+)$",
+    re.MULTILINE,
+)
 _FUNCTION = "_Z6mul_himm"
 
 
@@ -40,7 +46,17 @@ def _named(function: str) -> str:
             return found[0]
         return f"{start}call spir_func i64 @{_FUNCTION}(i64 {factors[0]}, i64 {factors[1]})"
 
-    function = _TAKEN.sub(taken, function)
+    def compared(found: re.Match[str]) -> str:
+        """An upper half that is compared in 128 bits, where it is not negative."""
+        factors = products.get(halves.get(found["value"], ""))
+        if factors is None or int(found["number"]) >= 2**64:
+            return found[0]
+        word = found["word"] if found["word"] in ("eq", "ne") else f"u{found['word']}"
+        name, upper = found["name"], derived(found["name"], "upper")
+        call = f"  {upper} = call spir_func i64 @{_FUNCTION}(i64 {factors[0]}, i64 {factors[1]})"
+        return f"{call}\n  {name} = icmp {word} i64 {upper}, {found['number']}"
+
+    function = _COMPARED.sub(compared, _TAKEN.sub(taken, function))
     # What was only on the way goes, the last steps first.
     for pattern in (_UPPER, _PRODUCT, _WIDENED):
         for line in list(pattern.finditer(function)):
