@@ -515,3 +515,23 @@ def test_division_by_a_power_of_two_rounds_down(dtype):
     kapi.call_kernel(divide, kapi.Range(x.size), dpnp.asarray(x), quotients, remainders)
     np.testing.assert_array_equal(quotients.asnumpy(), x[:, None] // divisors)
     np.testing.assert_array_equal(remainders.asnumpy(), x[:, None] % divisors)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_arc_tangents_near_their_poles_are_finite(dtype):
+    """At 1j and at 1, where the square of the distance is too small a number, or 0."""
+
+    @kapi.kernel
+    def both(item: kapi.Item, x, y, z):
+        i = item.get_id(0)
+        y[i] = np.arctan(x[i] * x.dtype.type(1j))
+        z[i] = np.arctanh(x[i])
+
+    info = np.finfo(dtype)
+    near = np.array([0.5, float(info.tiny), 1e-10, 1e-20, float(info.tiny) ** 0.7])
+    x = np.concatenate([complex(sign) + 1j * signs * near for sign in (1, -1) for signs in (1, -1)]).astype(dtype)
+    y, z = dpnp.zeros(x.size, dtype=dtype), dpnp.zeros(x.size, dtype=dtype)
+    kapi.call_kernel(both, kapi.Range(x.size), dpnp.asarray(x), y, z)
+    wide = x.astype(np.complex128)
+    np.testing.assert_allclose(y.asnumpy(), np.arctan(wide * 1j), rtol=8 * info.eps)
+    np.testing.assert_allclose(z.asnumpy(), np.arctanh(wide), rtol=8 * info.eps)

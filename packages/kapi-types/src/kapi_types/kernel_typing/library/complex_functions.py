@@ -232,7 +232,11 @@ def atanh(z):
         return make_complex(sign * real, sign * (math.copysign(math.pi / 2, y) - rest))
     if x == 1 and y == 0:
         return make_complex(sign * math.inf, sign * y)
-    real = math.log1p(4 * x / ((1 - x) * (1 - x) + y * y)) / 4
+    distance = math.hypot(1 - x, y)
+    if distance < 1e-8:  # its square may be zero
+        real = (math.log(4 * x) / 2 - math.log(distance)) / 2
+    else:
+        real = math.log1p(4 * x / ((1 - x) * (1 - x) + y * y)) / 4
     return make_complex(sign * real, sign * math.atan2(2 * y, (1 - x) * (1 + x) - y * y) / 2)
 
 
