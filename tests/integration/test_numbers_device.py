@@ -430,7 +430,7 @@ def run_sized(lines, inputs, names):
 ACCEPTED = [
     "q & (2**64 - 1)", "q + (1 << 63)", "np.uint64(2**63) ^ q", "min(q, 2**63)", "q > 2**63", "m > 2**63",
     "i < 2**64 - 1", "x + 2**63", "x * (2**64 - 1)", "10**20 / 3", "10**20 // 10**18 + m", "float(2**63)",
-    "divmod(q, 2**63)[0]", "divmod(2**63, q + 1)[1]", "min(q, 3, 2**63)", "min(1.5, 3, 2**63)", "(m, 2**63)[i % 2]",
+    "divmod(q, 2**63)[0]", "divmod(2**63, q + 1)[1]", "min(q, 3, 2**63)", "min(1.5, 3, 2**63)", "(q, 2**63)[i % 2]",
     "-(2**63) + i", "m & -1", "np.where(q > 3, q, 2**64 - 1)", "math.sqrt(2**63)",
 ]  # fmt: skip
 REFUSED = [
@@ -441,7 +441,7 @@ REFUSED = [
     "max(2**63, i, 3)", "i if i > 2 else 2**63", "i and 2**63", "i or 2**63", "np.clip(i, 0, 2**63)",
     "divmod(i, 2**63)[0]", "divmod(2**63, i + 1)[1]", "divmod(b, 2**63)[0]", "min(m, i, 2**63)", "min(q, i, 2**63)",
     "max(q, True, 2**63)", "min(1.5, i, 2**63)", "min(b, i > 2, 2**63)", "(i > 2) or 2**63", "(q > 2) and 2**63",
-    "(i > 2) if i < 2 else 2**63", "pow(i, 2**63)",
+    "(i > 2) if i < 2 else 2**63", "pow(i, 2**63)", "(m, 2**63)[i % 2]", "(np.int8(i), 300)[i % 2]",
 ]  # fmt: skip
 
 
@@ -472,6 +472,17 @@ def test_literal_that_fits_is_python_s(expression):
             wanted.append(float(eval(expression, seen)))
     np.testing.assert_array_equal(simulated[-1], wanted)
     np.testing.assert_array_equal(arrays[-1].asnumpy(), wanted)
+
+
+@pytest.mark.parametrize("sequence", ["(s, 300)", "reversed((s, 300))", "(300, s, 2)"])
+def test_literal_that_a_loop_goes_over_fits_the_others(sequence):
+    """A variable of the loop has one type; in both worlds."""
+    function = kernel([f"s = a[i]\n    for v in {sequence}:\n        out[i] += v"], ["a", "out"]).py_func
+    given = [np.array([1, 2], np.int8), np.zeros(2)]
+    with raises(kapi.KernelCompilationError, "number-unfit"):
+        kapi.call_kernel(kapi.kernel(function), kapi.Range(2), *map(dpnp.asarray, given))
+    with raises(kapi_sim.DtypeError, "number-unfit"):
+        kapi_sim.call_kernel(kapi_sim.kernel(function), kapi_sim.Range(2), *given)
 
 
 @pytest.mark.parametrize("expression", REFUSED)

@@ -55,6 +55,8 @@ def constant_problems(state: Any) -> list[KernelProblem]:
                 problems += _stored_out_of_range(definitions, expression, signature.args[0])
             elif isinstance(signature.args[0], types.BaseTuple):
                 problems += _members_out_of_range(definitions, expression, signature.args[0])
+        for variable, taken in _taken_as(expression, kind, signature):
+            problems += _members_that_do_not_fit(definitions, state.typemap, expression, variable, taken)
     return problems
 
 
@@ -276,6 +278,32 @@ def _members_out_of_range(definitions: dict[str, Any], expression: Any, containe
     if isinstance(index, int) and not -len(container) <= index < len(container):
         text = f"index of a {spell_type(container)} must be less than {len(container)}, got {index}"
         yield problem_at(expression.loc, "tuple-index", text)
+
+
+def _taken_as(expression: Any, kind: str | None, signature: Any) -> list[tuple[Any, Any]]:
+    """What an expression takes, and as which types: a tuple that a loop goes over has members of one type there."""
+    if kind in ("getitem", "getiter"):
+        return [(expression.value, signature.args[0])]
+    return list(zip(expression.args, signature.args, strict=False)) if kind == "call" else []
+
+
+def _members_that_do_not_fit(
+    definitions: dict[str, Any], typemap: Any, expression: Any, variable: Any, taken: Any
+) -> Iterator[KernelProblem]:
+    """`(int8_array[i], 300)[k]`: whichever member it is, it goes to a variable, which has one type."""
+    made = definitions.get(getattr(variable, "name", ""))
+    while isinstance(made, ir.Var):
+        made = definitions.get(made.name)
+    if not isinstance(taken, types.UniTuple) or not isinstance(made, ir.Expr) or made.op != "build_tuple":
+        return
+    others = [typemap[each.name] for each in made.items if _constant(definitions, each) is None]
+    for member in made.items:
+        value = _constant(definitions, member)
+        if _is_wide(value) and others and not all(map(_holds_wide, others)):
+            yield _unfit_wide(expression, value)
+        elif _does_not_fit(definitions, member, taken.dtype) is not None:
+            text = f"literal must fit {spell_type(taken.dtype)}, got {value}"
+            yield problem_at(expression.loc, "number-unfit", text)
 
 
 def _taken_apart(state: Any) -> Iterator[KernelProblem]:
