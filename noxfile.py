@@ -64,7 +64,7 @@ BUDGETS = {
     "house": 50,
     "types": 40,
     "integration": 560,
-    "isolated(kapi-numba-offload)": 260,
+    "isolated(kapi-numba-offload)": 280,
     "isolated(kapi-runtime)": 300,
     "isolated(kapi-spirv)": 140,
     "isolated(kapi-ptx)": 170,
@@ -266,7 +266,7 @@ def brief(session: nox.Session) -> None:
 def instruction_sets(session: nox.Session) -> None:
     """A sample of what runs on the device, under each instruction set of the processor; a table of driver faults."""
     install(session, "--group", "integration")
-    under_each_instruction_set(session, {"KAPI_ONE_IN": "20"})
+    under_each_instruction_set(session, {"KAPI_ONE_IN": "24"})
 
 
 @nox.session

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-BLOCKS, EACH = 50, 20  # 2,000 functions at night, in two processes of 20 at a time: what is compiled stays in memory
+BLOCKS, EACH = 100, 10  # 2,000 functions at night, in two processes of 10 at a time: what is compiled stays in memory
 FOLDER = Path(__file__).parent / "random_functions"
 
 
