@@ -17,6 +17,9 @@ GROUP = 16
 class WorkItem:
     """Stands in for the work-item where the kernel's Python is run as it is."""
 
+    size = GROUP
+    """The work-items of its work-group."""
+
     def __init__(self, *ids: int) -> None:
         self.ids = ids
 
@@ -40,7 +43,7 @@ in_plain_python = types.SimpleNamespace(
     group_barrier=lambda _group: None,
     group_broadcast=lambda _group, value: value,
     any_of_group=lambda _group, value: value,
-    reduce_over_group=lambda _group, value, _function: value * GROUP,
+    reduce_over_group=lambda group, value, _function: value * group.size,
 )
 """kapi's functions for one work-item of a group whose members all give one value."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import ClassVar
 
 import kapi_runtime as kapi
@@ -22,6 +23,7 @@ class GroupedItem(WorkItem):
     def __init__(self, space: kapi.NdRange, *ids: int) -> None:
         super().__init__(*ids)
         self.space = space
+        self.size = prod(space.local_range)
 
     def get_global_range(self, dimension: int) -> int:
         return self.space.global_range[dimension]
