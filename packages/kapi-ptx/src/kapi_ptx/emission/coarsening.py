@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from .ir_text import DEFINED, FUNCTION, NAME, next_note
 
-__all__ = ["BLOCKS", "coarse_name", "with_coarse_entry"]
+__all__ = ["BLOCKS", "with_coarse_entry"]
 
 BLOCKS = 4
 """Blocks whose work one block of the second entry point does."""
@@ -27,7 +27,7 @@ BLOCKS = 4
 _MOST_INSTRUCTIONS = 128  # of a work-item: more hold registers, and gain nothing where memory is not what they wait for
 _MOST_FUNCTIONS = 8  # of libdevice, each of which becomes dozens of instructions
 
-_SIGNATURE = re.compile(r"^define ptx_kernel void @(?P<name>[-\w.$]+)\(.*? (?P<packed>%[-\w.$]+)\) [^\n]*\{$")
+_SIGNATURE = re.compile(r"^define ptx_kernel void @(?P<name>[-\w.$]+)\([^\n]*\{$")
 _LABEL = re.compile(r"^(?P<label>\"[^\"\n]+\"|[-\w.$]+):")
 _GUARD = re.compile(r"^  br i1 (?P<condition>\S+), label %(?P<yes>\S+), label %(?P<no>[^\s,]+)")
 _BLOCK_ID = re.compile(rf"^  (?P<name>{NAME}) = (?:tail )?call i32 @llvm\.nvvm\.read\.ptx\.sreg\.ctaid\.x\(\)")
@@ -36,7 +36,7 @@ _NOTE = re.compile(r"^  (?:tail )?call void @llvm\.experimental\.noalias\.scope\
 _OF_GLOBAL_MEMORY = re.compile(
     rf"^  (?:{NAME} = load (?!atomic|volatile)[^,]+|store (?!atomic|volatile).+?), ptr addrspace\(1\) "
 )
-_OF_THE_ARGUMENT = re.compile(rf"^  {NAME} = load (?!atomic|volatile)[^,]+, ptr (?P<pointer>{NAME})(?:,|$)")
+_OF_THE_ARGUMENT = re.compile(rf"^  {NAME} = load (?!atomic|volatile)[^,]+, ptr {NAME}(?:,|$)")
 _COMPUTES = re.compile(
     rf"^  {NAME} = (?:getelementptr|(?:s|z|fp|ui|si)?(?:ext|trunc)|add|sub|mul|[us]div|[us]rem|shl|[al]shr|and|or|xor"
     r"|f(?:add|sub|mul|div|rem|neg|cmp|ptosi|ptoui)|uitofp|sitofp|icmp|select|freeze|bitcast|insertvalue|extractvalue) "
@@ -47,9 +47,9 @@ _PURE_CALL = re.compile(
 _POINTER = re.compile(r"\bptr\b")
 
 
-def coarse_name(entry: str) -> str:
+def _coarse_name(entry: str) -> str:
     """The name of the second entry point, by that of the first."""
-    return f"{entry}.by.{BLOCKS}".replace(".", "_")
+    return f"{entry}_by_{BLOCKS}"
 
 
 def with_coarse_entry(text: str) -> str:
@@ -75,8 +75,6 @@ class _Kernel:
     ----------
     head : str
         The line that defines it.
-    packed : str
-        Its argument.
     name : str
         Its name.
     guard : list of str
@@ -92,7 +90,6 @@ class _Kernel:
     """
 
     head: str
-    packed: str
     name: str
     guard: list[str]
     condition: str
@@ -136,7 +133,7 @@ def _parted(function: str) -> _Kernel | None:
     *body, end = rest[inside]
     if rest[outside] != ["  ret void"] or not (end == "  ret void" or end.startswith(f"  br label %{outside}")):
         return None
-    return _Kernel(head, signature["packed"], signature["name"], guard, found["condition"], goes_in, body, block)
+    return _Kernel(head, signature["name"], guard, found["condition"], goes_in, body, block)
 
 
 def _is_worth_it(kernel: _Kernel, text: str) -> bool:
@@ -151,14 +148,12 @@ def _is_worth_it(kernel: _Kernel, text: str) -> bool:
     functions = [line for line in kernel.body if "@__nv_" in line]
     if len(functions) > _MOST_FUNCTIONS or any(" double @__nv_" in line for line in functions):
         return False
-    return all(_may_repeat(line, kernel.packed, text) for line in [*others, *kernel.body])
+    return all(_may_repeat(line, text) for line in [*others, *kernel.body])
 
 
-def _may_repeat(line: str, packed: str, text: str) -> bool:
+def _may_repeat(line: str, text: str) -> bool:
     """Whether an instruction only computes, or reads or writes the work-item's own elements."""
-    if _OF_GLOBAL_MEMORY.match(line) or _COMPUTES.match(line):
-        return True
-    if _OF_THE_ARGUMENT.match(line):
+    if _OF_GLOBAL_MEMORY.match(line) or _COMPUTES.match(line) or _OF_THE_ARGUMENT.match(line):
         return True
     called = _PURE_CALL.match(line)
     if called is None:
@@ -185,8 +180,8 @@ def _written(kernel: _Kernel, loop: int) -> str:
     own = set(_defined(kernel.guard)) & varying
     all_own = own | set(_defined(kernel.body))
 
-    def guard(copy: str, names: set[str]) -> list[str]:
-        return [_renamed(line, names, copy) for line in kernel.guard if _given(line) in varying - {kernel.block}]
+    def guard(copy: str) -> list[str]:
+        return [_renamed(line, own, copy) for line in kernel.guard if _given(line) in varying - {kernel.block}]
 
     def block(copy: str, place: str) -> str:
         return f"  {_copied(kernel.block, copy)} = add nuw nsw i32 {blocks}, {place}"
@@ -200,7 +195,7 @@ def _written(kernel: _Kernel, loop: int) -> str:
         *first,
         f"  {blocks} = shl nuw nsw i32 {kernel.block}, {BLOCKS.bit_length() - 1}",
         *(block(copy, str(each)) for each, copy in enumerate(copies)),
-        *(line for copy in copies for line in guard(copy, own)),
+        *(line for copy in copies for line in guard(copy)),
         *(
             f"  {joined[each + 1]} = {'and' if kernel.goes_in else 'or'} i1 {joined[each]}, {condition}"
             for each, condition in enumerate(conditions)
@@ -216,7 +211,7 @@ def _written(kernel: _Kernel, loop: int) -> str:
     edge = [
         f'  {turn} = phi i32 [ 0, %entry ], [ %"coarse.following", %coarse.next ]',
         block("at.edge", turn),
-        *guard("at.edge", own),
+        *guard("at.edge"),
         _branch(_renamed(kernel.condition, own, "at.edge"), kernel.goes_in, "coarse.one", "coarse.next"),
     ]
     one = [*(_renamed(line, all_own, "at.edge") for line in kernel.body), "  br label %coarse.next"]
@@ -225,7 +220,7 @@ def _written(kernel: _Kernel, loop: int) -> str:
         f'  %"coarse.more" = icmp ult i32 %"coarse.following", {BLOCKS}',
         f'  br i1 %"coarse.more", label %coarse.edge, label %coarse.end, !llvm.loop !{loop}',
     ]
-    head = kernel.head.replace(f"@{kernel.name}(", f"@{coarse_name(kernel.name)}(", 1)
+    head = kernel.head.replace(f"@{kernel.name}(", f"@{_coarse_name(kernel.name)}(", 1)
     parts: Iterable[tuple[str, list[str]]] = (
         ("entry", entry),
         ("coarse.inside", [*inside, "  br label %coarse.end"]),

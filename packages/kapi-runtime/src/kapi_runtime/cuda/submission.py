@@ -95,7 +95,8 @@ def launched(
     LimitError
         If the driver finds no code of so few registers.
     """
-    x, y, z, *group = grid_of(global_range, local_range)
+    grid = grid_of(global_range, local_range)
+    x, y, z, *group = grid
     size, coarse = prod(local_range), kernel.coarse
     if (
         coarse is not None
@@ -105,7 +106,7 @@ def launched(
     ):
         wide, high, deep = group
         return coarse.function, (-(-x // coarse.blocks), y, z, wide, high, deep)
-    return kernel.function_for(size), grid_of(global_range, local_range)
+    return kernel.function_for(size), grid
 
 
 def submit(
