@@ -10,6 +10,7 @@ import subprocess
 import warnings
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import nvidia
 import pytest
 
@@ -30,7 +31,6 @@ def ptxas():
 def compilations(monkeypatch, tmp_path):
     """What is compiled, as function, signature and options; nothing comes from a cache."""
     monkeypatch.setenv("KAPI_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("MPLBACKEND", "Agg")
     noted = []
     compile_ = SyclPlatform.compile
 
@@ -42,8 +42,16 @@ def compilations(monkeypatch, tmp_path):
     return noted
 
 
-# The film of the example before may go in the middle of the next one.
-@pytest.mark.filterwarnings("ignore:Animation was deleted", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.fixture
+def windows(monkeypatch):
+    """What is shown is drawn, as a window would: a film that nobody draws warns when it goes, in any test after."""
+    plt.switch_backend("Agg")
+    monkeypatch.setattr(plt, "show", lambda: [plt.figure(number).canvas.draw() for number in plt.get_fignums()])
+    yield
+    plt.close("all")
+
+
+@pytest.mark.usefixtures("windows")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_kernels_of_an_example_assemble(example, compilations, ptxas, tmp_path):
     with warnings.catch_warnings():
