@@ -107,6 +107,18 @@ BEHIND = {
     before[i] = v
     row[i] = w
 """,
+    "values that change places": """
+    u = 1
+    m = 2
+    k = i % 2
+    while k < x and i == 63:
+        k += 1
+        u, m = m, u
+        if x <= 1:
+            u += a[i]
+            out[3, i] += 1.0
+    out[2, i] = u + m
+""",
 }
 
 

@@ -12,6 +12,7 @@ from kapi_sim.language.other_systems import hint
 from kapi_sim.language.table.intrinsics import INTRINSICS
 from kapi_types._numba_compat import types
 from kapi_types.arrays import ArrayType
+from kapi_types.kernel_api import EnumerationType
 from kapi_types.kernel_typing.problems.problems import CONSEQUENCE, spell_type
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE, UNARY, negative_power
 from kapi_types.kernel_typing.rules.views import SliceType
@@ -23,7 +24,7 @@ _SYMBOLS = {
     "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "neg": "-", "pos": "+", "invert": "~",
     "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
 }  # fmt: skip
-_UNCALLABLE = (types.Number, types.Boolean, types.NoneType, types.BaseTuple, ArrayType, types.Module)
+_CALLABLE = (types.Callable, types.FunctionType, types.MakeFunctionLiteral, EnumerationType)
 _CONTAINERS = (types.List, types.LiteralList, types.DictType, types.LiteralStrKeyDict, types.Set, types.Generator)
 _FORMS = {row.key: f"{row.key}({', '.join(name for name, *_ in row.parameters)})" for row in INTRINSICS}
 _WHOLE_ARRAYS = "write a loop over its elements, or use dpnp outside of the kernel"
@@ -74,7 +75,7 @@ def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) 
             "in-array",
             f"operator in must have a tuple on its right, got {spelled[1]} in {spelled[0]}",
         )
-    if isinstance(func, _UNCALLABLE):
+    if isinstance(func, types.Type) and not isinstance(func, _CALLABLE):
         return Finding("called-value", f"{spell_type(func)} cannot be called, since it is not a function")
     if key is negative_power:
         return Finding(

@@ -39,16 +39,18 @@ def _copy(function: Function, header: str, loop: set[str], added: dict[int, list
         for name in set(NAME.findall(lines[number])):
             used.setdefault(name, []).append(number)
     phis, code = [], []
-    for number in function.blocks[header]:
+    starts = [number for number in function.blocks[header] if " = phi " in lines[number]]
+    for number in starts:
         made = MADE.match(lines[number])
-        if made is None or not made.group(2).startswith("phi "):
-            break
-        phi = _PHI.match(made.group(2))
-        if phi is None or made.group(1) not in used:
+        phi = _PHI.match(made.group(2)) if made else None
+        if made is None or phi is None or made.group(1) not in used:
             continue
         name, copy = made.group(1), f"%kapi.turn.{number}"
         for each in used[name]:
             lines[each] = _renamed(lines[each], name, copy)
+        for each in starts:
+            if each != number:  # `u, m = m, u`: the compiler crashes where `m` takes another copy of `u` than this one
+                lines[each] = _renamed(lines[each], name, copy)
         incoming = ", ".join(
             f"[ {copy if block in loop else value}, {block} ]" for value, block in INCOMING.findall(phi.group(2))
         )
