@@ -3,6 +3,7 @@
 ``KAPI_NIGHTLY``
     ``1`` runs the tests marked ``nightly`` and no others, ``all`` runs every test. Without it, only those marked
     ``nightly(one_in=N)`` run, one in N of a test's parameters: another sample each day, and each one within N days.
+    ``nightly(at_night=M)`` is one in M of them at night, in the same way.
 ``KAPI_ONE_IN``
     A number; one in so many of the parameters of every other test run, too.
 ``KAPI_TEST_SEED``
@@ -41,22 +42,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if wanted == "all":
         return
     nightly = [item for item in items if item.get_closest_marker("nightly")]
+    seed = int(os.environ["KAPI_TEST_SEED"])
     if wanted == "1":
-        kept = set(nightly)
+        whole = {item for item in nightly if "at_night" not in item.get_closest_marker("nightly").kwargs}
+        kept = whole | _sample(nightly, seed, "at_night")
     else:
         others = [item for item in items if not item.get_closest_marker("nightly")]
-        seed, one_in = int(os.environ["KAPI_TEST_SEED"]), int(os.environ.get("KAPI_ONE_IN", "1"))
-        kept = _sample(nightly, seed) | (_sample(others, seed, one_in) if one_in > 1 else set(others))
+        one_in = int(os.environ.get("KAPI_ONE_IN", "1"))
+        kept = _sample(nightly, seed, "one_in") | (_sample(others, seed, one_in) if one_in > 1 else set(others))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 
 
-def _sample(items: list[pytest.Item], seed: int, one_in_any: int | None = None) -> set[pytest.Item]:
-    """One in N of each test's items, as its mark says or for any test; at least one."""
+def _sample(items: list[pytest.Item], seed: int, share: int | str) -> set[pytest.Item]:
+    """One in so many of each test's items, at least one; a text is that word of the test's mark."""
     tests: dict[str, list[pytest.Item]] = {}
     shares: dict[str, int] = {}
     for item in items:
-        one_in = one_in_any or item.get_closest_marker("nightly").kwargs.get("one_in")
+        one_in = item.get_closest_marker("nightly").kwargs.get(share) if isinstance(share, str) else share
         if one_in:
             test = item.nodeid.partition("[")[0]
             tests.setdefault(test, []).append(item)

@@ -42,6 +42,7 @@ os.environ.setdefault("PYTHONPYCACHEPREFIX", str(places.environments(ROOT).paren
 PACKAGES = ("kapi-sim", "kapi-types", "kapi-lowering", "kapi-spirv", "kapi-ptx", "kapi-runtime", "kapi-numba-offload")
 SOURCES = [f"packages/{dist}/src" for dist in PACKAGES]
 EACH_PACKAGE = [nox.param(dist, id=dist) for dist in PACKAGES]
+TEST_GROUPS = [part for dist in PACKAGES for part in ("--group", f"packages/{dist}/pyproject.toml:test")]
 # The tests that NumPy's, Numba's, dpctl's and dpnp's versions have a bearing on.
 DECIDED_BY_VERSIONS = {
     "kapi-sim": ["test_conformance.py", "test_numbers.py"],
@@ -230,10 +231,9 @@ def run_with_lowest_versions(session: nox.Session) -> None:
     """Do what `minimums` does, in the environment of any session."""
     # As requirements files the projects' dependencies count as direct, which is what "lowest-direct" lowers.
     projects = [part for dist in PACKAGES for part in ("--requirements", f"packages/{dist}/pyproject.toml")]
-    groups = [part for dist in PACKAGES for part in ("--group", f"packages/{dist}/pyproject.toml:test")]
     extras = [part for extra in ("cpu", "dpnp", "libdevice", "pytest") for part in ("--extra", extra)]
     # Without --no-build, a version with no wheel for this Python would be compiled.
-    install(session, *PACKAGES, *projects, "--resolution", "lowest-direct", *extras, *groups, "--no-build")
+    install(session, *PACKAGES, *projects, "--resolution", "lowest-direct", *extras, *TEST_GROUPS, "--no-build")
     for dist, files in DECIDED_BY_VERSIONS.items():
         folder = ROOT / "packages" / dist / "tests"
         run_tests(session, *(folder / file for file in files), *session.posargs)
@@ -348,7 +348,7 @@ def nightly(session: nox.Session, part: str) -> None:
     start = time.monotonic()
     whole = {"KAPI_NIGHTLY": "1"}
     if part not in ("install-lines", "minimums", "pythons"):
-        install(session, "--group", "integration")
+        install(session, "--group", "integration", *(TEST_GROUPS if part == "packages" else ()))
     if part == "install-lines":
         command = [sys.executable, "-m", "tools.install_lines", "--uv", bootstrap.program("uv")]
         session.run(*command, "--constraints", str(wheels(session)), *session.posargs, external=True)

@@ -18,6 +18,9 @@ def test_sampled(n): pass
 @pytest.mark.parametrize("n", range(3))
 @pytest.mark.nightly(one_in=10)
 def test_few(n): pass
+@pytest.mark.parametrize("n", range(20))
+@pytest.mark.nightly(one_in=20, at_night=5)
+def test_huge(n): pass
 @pytest.mark.parametrize("n", [0, pytest.param(1, marks=pytest.mark.nightly)])
 def test_mixed(n): pass
 @pytest.mark.nightly
@@ -51,7 +54,7 @@ def run(root, tmp_path):
     """Run a suite beside the repository's conftest.py, with some variables at a time: status, seed, and what ran."""
     shutil.copy(root / "conftest.py", tmp_path)
     (tmp_path / "test_suite.py").write_text(SUITE, "utf-8")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = nightly(one_in=None): x\n", "utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = nightly(one_in=None, at_night=None): x\n", "utf-8")
 
     def run_suite(*variables):
         command = [sys.executable, "-c", LOOP, str(tmp_path), json.dumps(variables)]
@@ -71,7 +74,9 @@ def test_sample_is_another_each_day_and_all_within_some(run):
         "test_mixed[0]",
         *(f"test_sampled[{n}]" for n in range(20)),
         *(f"test_few[{n}]" for n in range(3)),
+        *(name for each in ran for name in each if "huge" in name),
     }
+    assert len({name for each in ran for name in each if "huge" in name}) == 10
 
 
 def test_sample_is_repeated_by_its_seed(run):
@@ -82,14 +87,19 @@ def test_sample_is_repeated_by_its_seed(run):
 
 def test_nightly_tests_are_run_whole(run):
     ((_, _, alone), (_, _, everything)), _ = run({"KAPI_NIGHTLY": "1"}, {"KAPI_NIGHTLY": "all"})
-    assert len(alone) == 20 + 3 + 1 + 1
-    assert set(everything) == {*alone, "test_mixed[0]"}
+    assert len(alone) == 20 + 3 + 4 + 1 + 1
+    assert set(everything) == {*alone, "test_mixed[0]", *(f"test_huge[{n}]" for n in range(20))}
+
+
+def test_sample_of_a_night_is_another_each_night_and_all_within_some(run):
+    outcomes, _ = run(*({"KAPI_NIGHTLY": "1", "KAPI_TEST_SEED": str(20261122 + day)} for day in range(5)))
+    assert {name for _, _, ran in outcomes for name in ran if "huge" in name} == {f"test_huge[{n}]" for n in range(20)}
 
 
 def test_any_test_is_sampled_where_that_is_asked_for(run):
     ((_, _, ran),), _ = run({"KAPI_ONE_IN": "2"})
     assert [name for name in ran if "mixed" in name] == ["test_mixed[0]"]
-    assert len(ran) == 2 + 1 + 1
+    assert len(ran) == 2 + 1 + 1 + 1
 
 
 def test_unknown_choice_is_refused(run):

@@ -104,7 +104,7 @@ def test_random_shared_loops_agree(seed):
     check(seed)
 
 
-@pytest.mark.nightly(one_in=BLOCKS)
+@pytest.mark.nightly(one_in=BLOCKS, at_night=4)
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_random_shared_loops_agree_at_length(block):
     """Others each day."""
