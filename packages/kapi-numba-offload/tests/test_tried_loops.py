@@ -176,7 +176,7 @@ def energies(a, b):
 
 @numba.njit
 def twice(x):
-    return x * np.float64(2)
+    return x * 2
 
 
 def calls_functions(a, b):
@@ -187,7 +187,8 @@ def calls_functions(a, b):
     return a * 2
 
 
-def test_loops_that_call_functions_are_tried_with_them(small_loops, launches):
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+def test_loops_that_call_functions_are_tried_with_them(small_loops):
     found, where = turns(calls_functions, 6)
     assert where == [False] * 4 + [True] * 2
     expected = [M.copy(), M * 0.5]
@@ -215,6 +216,17 @@ def shortened(a):
     return a.astype(np.float32) * 0.1
 
 
+@numba.njit("float64(float64)")
+def halved(x):
+    return x // 2 + 0.5
+
+
+def calls_with_a_signature(a, b):
+    for k in range(3):
+        a += b * halved(k)
+    return a
+
+
 def changes_a_row_by_another(a, b):
     for _ in range(3):
         added(a[1:], a[:-1])
@@ -235,7 +247,9 @@ def has_another_dtype(a, b):
     return a
 
 
-@pytest.mark.parametrize("function", [changes_a_row_by_another, keeps_a_name, has_another_dtype])
+@pytest.mark.parametrize(
+    "function", [changes_a_row_by_another, keeps_a_name, has_another_dtype, calls_with_a_signature]
+)
 def test_loops_whose_functions_numba_does_otherwise_stay_on_the_device(function, small_loops, assert_same):
     """It stores while it reads, and has types of its own."""
     found, where = turns(function, 7)
@@ -252,7 +266,6 @@ def scaled(a, position):
 def loop_with_index(a, position):
     for _ in range(2):
         a *= scaled(a, position)
-    return a
 
 
 def test_indices_are_checked_in_functions_that_a_loop_calls(small_loops):

@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from _kapi_numba_hooks import CPUDispatcher, has_overloads
+from _kapi_numba_hooks import CPUDispatcher, has_overloads, is_generic
 from kapi_numba_offload.analysis.aliases import returns_new_values
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, kinds_within
@@ -41,9 +41,9 @@ def is_alike_for_numba(facts: Facts, node: ast.AST) -> bool:
     and changes none in place that it reads: NumPy reads all of it first.
     """
     if isinstance(node, ast.AugAssign):
-        kinds = facts.kinds.target(node), facts.kinds.kind(node.value)
-        is_known = all(isinstance(each, ArrayKind) for each in kinds)
-        return any(map(_is_number, kinds)) or (is_known and not stores_what_it_reads(facts, node))
+        owner = _owner(node.target)
+        is_apart = owner is not None and owner not in variables_of([ast.Expr(node.value)], ast.Load)
+        return is_apart or _is_number(facts.kinds.target(node)) or _is_number(facts.kinds.kind(node.value))
     if isinstance(node, ast.keyword):
         return node.arg != "dtype" or facts.dtype(node.value) in SAME_TYPES
     if isinstance(node, ast.Constant):
@@ -102,10 +102,10 @@ def called_functions(facts: Facts, nodes: Sequence[ast.AST]) -> dict[ast.Call, C
 
 
 def _called_on_host(facts: Facts, call: ast.Call) -> CalledFunction | None:
-    value = facts.names.value(call.func)
-    found = (
-        called_function(facts, call) if isinstance(value, CPUDispatcher) and isinstance(call.func, ast.Name) else None
-    )
+    named, value = call.func, facts.names.value(call.func)
+    if not isinstance(named, ast.Name) or not isinstance(value, CPUDispatcher) or not is_generic(value):
+        return None
+    found = called_function(facts, call)
     if found is None or has_overloads(value.py_func):
         return None
     inner, body = found
@@ -122,8 +122,11 @@ def _called_on_host(facts: Facts, call: ast.Call) -> CalledFunction | None:
     )
     if not is_alike:
         return None
-    fastmath = value.targetoptions.get("fastmath", False)
-    return CalledFunction(named.id, value.py_func, inner.definition, fastmath, tuple(called.values()))
+    options = {
+        "boundscheck": any(map(may_reach_beyond, nodes)),
+        "fastmath": value.targetoptions.get("fastmath", False),
+    }
+    return CalledFunction(named.id, value.py_func, inner.definition, options, tuple(called.values()))
 
 
 def _changes_by_numbers(facts: Facts, node: ast.AST) -> bool:

@@ -30,8 +30,8 @@ class CalledFunction:
         As written, without a closure.
     definition : ast.FunctionDef
         Its syntax.
-    fastmath : object
-        Its option of that name.
+    options : mapping
+        Options for `numba.njit` that are its own.
     called : tuple of CalledFunction
         Those that it calls itself.
     """
@@ -39,18 +39,18 @@ class CalledFunction:
     name: str
     function: FunctionType
     definition: ast.FunctionDef
-    fastmath: Any
+    options: Mapping[str, Any]
     called: tuple[CalledFunction, ...]
 
     def compiled(self, options: Mapping[str, Any]) -> Callable[..., Any]:
-        """The function as Numba compiles it for the loop, with the loop's options but for `fastmath`."""
+        """The function as Numba compiles it for a loop with these options, where it has none of its own."""
         own = self.function
         named = variables_of(self.definition.body, ast.Load)
         outside = as_host_has_it(dict(own.__globals__), named)
         outside.update({each.name: each.compiled(options) for each in self.called})
         copy = FunctionType(own.__code__, outside, own.__name__, own.__defaults__)
         copy.__kwdefaults__ = own.__kwdefaults__
-        made: Callable[..., Any] = numba.njit(**{**options, "fastmath": self.fastmath})(copy)
+        made: Callable[..., Any] = numba.njit(**{**options, **self.options})(copy)
         return made
 
 
