@@ -54,9 +54,9 @@ class LooseVariables:
             self._loose |= more
 
     def is_sum(self, name: str) -> bool:
-        """Return whether a variable starts as literals of one type, and then is made of itself and something else at one place.
+        """Return whether a variable starts as literals of one type, and one operation with itself makes it what it becomes.
 
-        Whichever type that something has, the sum has it from the first turn on.
+        Whichever type the other operand has, the sum takes it at the first turn.
         """
         values = self._values[name]
         made = [each for each in values if not isinstance(each, ast.Constant)]
