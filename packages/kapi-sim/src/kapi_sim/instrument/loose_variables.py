@@ -54,7 +54,7 @@ class LooseVariables:
             self._loose |= more
 
     def is_sum(self, name: str) -> bool:
-        """Return whether a variable starts as literals of one type, and one operation with itself makes it what it becomes.
+        """Return whether a variable starts as literals of one type, and one operation makes another of it.
 
         Whichever type the other operand has, the sum takes it at the first turn.
         """
