@@ -133,6 +133,12 @@ def views_changed_in_place(a, b):
     return a, v
 
 
+def values_that_nothing_reads(a, b):
+    c = a + b
+    d = c * 2  # noqa: F841  nothing reads it
+    return a[1:]
+
+
 def complex_and_half(a, b):
     z = a * 1j + b
     h = a.astype(np.float16)
@@ -158,6 +164,7 @@ def handled(a, b):
 
 FUNCTIONS = [
     masks, local_functions, views_changed_in_place, complex_and_half, rows_of_a_matrix, handled,
+    values_that_nothing_reads,
     temporary, two_results, in_place, slices, overlap, conditional_expression, reversed_scalars, element_reads,
     made_here, library, reductions, casts, conditions,
 ]  # fmt: skip

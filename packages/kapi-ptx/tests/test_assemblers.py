@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from kapi_ptx import PtxTarget
-from kapi_ptx.emission.early_loads import load_early
-from kapi_ptx.emission.narrow_negatives import avoid_narrow_negatives
-from kapi_ptx.emission.shift_counts import mask_shift_counts
-from kapi_ptx.emission.value_names import name_values
+from kapi_ptx.emission.back_end.narrow_negatives import avoid_narrow_negatives
+from kapi_ptx.emission.back_end.shift_counts import mask_shift_counts
+from kapi_ptx.emission.ir.value_names import name_values
+from kapi_ptx.emission.speed.early_loads import load_early
 
 TARGET = PtxTarget(90)
 

@@ -10,9 +10,9 @@ import pytest
 
 import kapi_sim as kapi
 from kapi_ptx import PtxTarget, compile_kernel, read_module, write_module
-from kapi_ptx.emission.carried_values import carry_values
-from kapi_ptx.emission.early_loads import load_early
-from kapi_ptx.emission.narrow_counters import narrow_counters
+from kapi_ptx.emission.speed.carried_values import carry_values
+from kapi_ptx.emission.speed.early_loads import load_early
+from kapi_ptx.emission.speed.narrow_counters import narrow_counters
 from kapi_sim.language import KernelOptions
 
 BOTH = PtxTarget(80, is_small=True, reads_apart=True)

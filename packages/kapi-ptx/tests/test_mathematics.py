@@ -8,9 +8,10 @@ import pytest
 from numba import types
 
 from kapi_ptx import PtxTarget
-from kapi_ptx.emission import kept_file, libdevice
-from kapi_ptx.emission.mathematics import name_functions, needed_functions
-from kapi_ptx.emission.validation import misspelled_names
+from kapi_ptx.emission.back_end.validation import misspelled_names
+from kapi_ptx.emission.libdevice import kept_file
+from kapi_ptx.emission.libdevice import library as libdevice
+from kapi_ptx.emission.libdevice.mathematics import name_functions, needed_functions
 from kapi_sim.language import KernelOptions
 from kapi_types import ArrayType, ItemType
 

@@ -15,7 +15,7 @@ from kapi_sim.language import KernelOptions
 from kapi_sim.testing.reports import raises
 from kapi_types import ArrayType, NdItemType
 
-FORMAT = b"kapi PTX module 1\n"
+FORMAT = b"kapi PTX module 2\n"
 F32 = ArrayType(types.float32, 1, "C")
 
 
@@ -70,7 +70,7 @@ def test_file_with_another_key_is_refused(data):
 
 def test_file_of_another_code_generator_is_refused(data):
     with raises(ModuleFileError, "module-file-format"):
-        read_module(b"kapi SPIR-V module 3\n" + data[len(FORMAT) :])
+        read_module(b"kapi SPIR-V module 4\n" + data[len(FORMAT) :])
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import kapi_runtime as kapi
+import kapi_sim
 from kapi_runtime import cache
 from kapi_runtime.build import fingerprint
 from kapi_runtime.cache import folder as cache_folder
@@ -132,6 +133,19 @@ def test_failures_are_told_of_a_kernel_from_the_cache(folder, compiled):
     for _ in range(2):
         with raises(kapi.OutOfBoundsError, "index-out-of-bounds"):
             run(text)
+    assert len(compiled) == 1
+
+
+def test_types_that_meet_are_told_of_a_kernel_from_the_cache(folder, compiled):
+    chosen = "def chosen(x):\n    return (x if x > 100 else kapi_numpy.int8(2)) * 3\n"
+    text = source().replace("@kapi.kernel", chosen + "@kapi.kernel").replace("scaled(a[", "chosen(a[")
+    text = "import numpy as kapi_numpy\n" + text
+    told = []
+    for above in ("", "", "\n\n"):
+        with pytest.warns(kapi_sim.MixedTypesWarning, match="in `chosen`: what a choice gives is int64") as caught:
+            assert run(above + text) == 6
+        told += [(each.filename, each.lineno) for each in caught]
+    assert told == [("program.py", 8), ("program.py", 9), ("program.py", 11)]
     assert len(compiled) == 1
 
 

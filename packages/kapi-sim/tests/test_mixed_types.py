@@ -110,6 +110,72 @@ def test_places_where_types_meet_are_told(kernel, name):
     assert str(note).startswith(f"{name} is int32 on one way and int8 on another")
 
 
+@kapi.kernel
+def weak_then_strong(item: kapi.Item, source, other, target):
+    i = item.get_id(0)
+    s = 2
+    if i > 3:
+        s = source[i]
+    target[i] = other[i] * s
+
+
+@kapi.kernel
+def weak_choice(item: kapi.Item, source, other, target):
+    i = item.get_id(0)
+    target[i] = -(2 if i > 3 else source[i]) * other[i]
+
+
+@kapi.kernel
+def weak_counter(item: kapi.Item, source, other, target):
+    i = item.get_id(0)
+    s = 0
+    for k in range(i):
+        s += source[k]
+    t = s + 1
+    target[i] = max(other[i], t)
+
+
+def weak_or_strong(one, is_first):
+    if is_first:
+        return one
+    return 2
+
+
+@kapi.kernel
+def weak_result(item: kapi.Item, source, other, target):
+    i = item.get_id(0)
+    target[i] = weak_or_strong(source[i], i > 3) * other[i]
+
+
+@kapi.kernel
+def weak_integer_and_float(item: kapi.Item, source, other, target):
+    i = item.get_id(0)
+    s = 2
+    if i > 3:
+        s = 0.5
+    target[i] = s * other[i]
+
+
+WEAK = [
+    (weak_then_strong, "variable `s`", "int32 on one way and int8"),
+    (weak_choice, "what `if` and `else` give", "int32 on one way and int8"),
+    (weak_counter, "variable `t`", "int32 on one way and int8"),
+    (weak_result, "what the function returns", "int32 on one way and int8"),
+    (weak_integer_and_float, "variable `s`", "float64 on one way and int8"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "name", "types"), WEAK, ids=lambda each: getattr(each, "name", ""))
+def test_weak_numbers_that_give_an_operation_another_type_are_told(kernel, name, types):
+    narrow, wide = np.ones(8, np.int8), np.ones(8, np.int32)
+    (note,) = notes(kernel, wide, narrow, np.zeros(8))
+    assert str(note).startswith(f"an operation with {name} gives {types} on another")
+    assert "test_mixed_types.py:" in str(note)
+    is_float = kernel is weak_integer_and_float
+    assert len(notes(kernel, wide, wide, np.zeros(8))) == is_float
+    assert len(notes(kernel, narrow, wide, np.zeros(8))) == is_float
+
+
 def doubled(value, is_twice):
     if is_twice:
         value = value * 2

@@ -42,6 +42,39 @@ def weak_float(a, b, n):
     return x * 2
 
 
+def weak_then_strong(a, b, n):
+    s = 2
+    if n > 100:
+        s = b[0]
+    return a[0] * s
+
+
+def weak_choice(a, b, n):
+    return -(2 if n > 100 else b[0]) * a[0]
+
+
+def weak_integer_and_float(a, b, n):
+    s = 2
+    if n > 100:
+        s = 0.5
+    return a[0] * s
+
+
+def weak_in_a_function(a, b, n):
+    s = len(a)
+    if n > 100:
+        s = b[0]
+    t = s + 1
+    return max(t, a[0])
+
+
+def weak_counter(a, b, n):
+    s = 0
+    for k in range(n):
+        s += b[k]
+    return a[0] * s
+
+
 def notes(function, *arrays):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -68,6 +101,33 @@ def test_types_that_meet_are_told_with_their_line(function, said):
     assert first <= note.lineno <= first + 4
 
 
+@pytest.mark.parametrize(
+    ("function", "name", "types_"),
+    [
+        (weak_then_strong, "variable `s`", "int32 on one way and int8"),
+        (weak_choice, "what a choice gives", "int32 on one way and int8"),
+        (weak_integer_and_float, "variable `s`", "float64 on one way and int8"),
+        (weak_in_a_function, "variable `s`", "int32 on one way and int8"),
+        (weak_counter, "variable `s`", "int32 on one way and int8"),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_weak_numbers_that_give_an_operation_another_type_are_told(function, name, types_):
+    (note,) = notes(function, NARROW, WIDE)
+    assert str(note.message).startswith(f"an operation with {name} gives {types_}")
+    is_float = function is weak_integer_and_float
+    assert len(notes(function, WIDE, WIDE)) == len(notes(function, WIDE, NARROW)) == is_float
+
+
+def two_sums(a, b, n):
+    s = 0
+    t = 0
+    for k in range(n):
+        s += a[k]
+        t += b[k]
+    return s * t
+
+
 def total(a, b, n):
     s = 0
     for k in range(n):
@@ -81,3 +141,4 @@ def total(a, b, n):
 def test_one_type_is_not_told():
     assert not notes(variable, WIDE, WIDE)
     assert not notes(total, WIDE, WIDE)
+    assert not notes(two_sums, NARROW, WIDE)

@@ -29,7 +29,7 @@ from kapi_sim.testing.reports import raises
 from kapi_spirv import compile_kernel, read_module, write_module
 from kapi_types import ArrayType, NdItemType, weak_int
 
-FORMAT = b"kapi SPIR-V module 3\n"
+FORMAT = b"kapi SPIR-V module 4\n"
 F32 = ArrayType(types.float32, 1, "C")
 
 
@@ -155,7 +155,7 @@ def test_table_holds_exceptions_alone():
 
 # Where a value of another type may stand; "*" is each place of a list.
 PATHS = [
-    *[(name,) for name in ("name", "entry_point", "index_space", "ndim", "parameters", "layout", "failures")],
+    *[(name,) for name in ("name", "entry_point", "index_space", "ndim", "parameters", "layout", "failures", "notes")],
     *[(name,) for name in ("target", "options", "capabilities", "extensions", "key", "sizes")],
     *[("parameters", 0, name) for name in ("name", "kind", "type", "has_strides", "is_written")],
     *[
@@ -208,6 +208,14 @@ def test_header_lacks_nothing_and_has_nothing_else(data, name):
     del header[name]
     with raises(ModuleFileError, "module-file-part"):
         read_module(packed(header, rest))
+
+
+@pytest.mark.parametrize("notes", ["x", [1], ["\x1b[2J"], ["two\nlines"], ["x" * 5000], ["x"] * 65, None])
+def test_notes_are_a_few_printable_lines(data, notes):
+    header, rest = parts(data)
+    with raises(ModuleFileError, "module-file-part"):
+        read_module(packed(header | {"notes": notes}, rest))
+    assert read_module(packed(header | {"notes": ["`ä` is int8"]}, rest)).notes == ("`ä` is int8",)
 
 
 def test_layout_is_that_of_the_parameters(data):
@@ -298,7 +306,7 @@ def test_name_that_comes_twice_is_refused(data):
             read_module(packed(f"{spelled[:-1]}, {more}}}".encode(), rest))
 
 
-@pytest.mark.parametrize("given", [None, 3, "kapi SPIR-V module 3", ["x"]], ids=repr)
+@pytest.mark.parametrize("given", [None, 3, "kapi SPIR-V module 4", ["x"]], ids=repr)
 def test_what_is_no_bytes_is_refused(given):
     with raises(ModuleFileError, "module-file-format"):
         read_module(given)

@@ -24,7 +24,7 @@ def _itemsizes(value: Any, what: str) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-_FORMAT = ModuleFormat("PTX", 1, PtxModule, PtxTarget, entry_points, {"local_itemsizes": _itemsizes})
+_FORMAT = ModuleFormat("PTX", 2, PtxModule, PtxTarget, entry_points, {"local_itemsizes": _itemsizes})
 
 
 def write_module(module: PtxModule, key: str = "") -> bytes:
@@ -80,7 +80,7 @@ def read_module(data: bytes, key: str | None = None) -> PtxModule:
     >>> read_module(b"something else")
     Traceback (most recent call last):
     ...
-    kapi_sim.errors.ModuleFileError: data must be a kapi PTX module of format 1, got something else [module-file-format]
+    kapi_sim.errors.ModuleFileError: data must be a kapi PTX module of format 2, got something else [module-file-format]
     """
     module = _FORMAT.read(data, key)
     local = [each.name for each in module.parameters if each.kind == "local"]

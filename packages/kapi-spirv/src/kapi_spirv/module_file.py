@@ -11,7 +11,7 @@ from kapi_spirv.target import SpirvTarget
 __all__ = ["read_module", "write_module"]
 
 _FORMAT = ModuleFormat(
-    "SPIR-V", 3, SpirvModule, SpirvTarget, entry_points, {"capabilities": texts, "extensions": texts}
+    "SPIR-V", 4, SpirvModule, SpirvTarget, entry_points, {"capabilities": texts, "extensions": texts}
 )
 
 
@@ -68,7 +68,7 @@ def read_module(data: bytes, key: str | None = None) -> SpirvModule:
     >>> read_module(b"something else")
     Traceback (most recent call last):
     ...
-    kapi_sim.errors.ModuleFileError: data must be a kapi SPIR-V module of format 3, got something else \
+    kapi_sim.errors.ModuleFileError: data must be a kapi SPIR-V module of format 4, got something else \
 [module-file-format]
     """
     return _FORMAT.read(data, key)

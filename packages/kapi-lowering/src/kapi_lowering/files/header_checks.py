@@ -13,6 +13,7 @@ from keyword import iskeyword
 from typing import Any, TypeVar
 
 from kapi_lowering.results.failures import Failure
+from kapi_lowering.results.kernel_module import MOST_NOTES
 from kapi_lowering.results.packed import LINEAR_ROLES, Parameter
 from kapi_sim.errors import ModuleFileError
 from kapi_sim.language import MAX_RANK
@@ -23,6 +24,7 @@ __all__ = [
     "failures",
     "layout_fields",
     "mapping",
+    "notes",
     "one_of",
     "parameters",
     "sequence",
@@ -38,6 +40,7 @@ T = TypeVar("T")
 
 _NAME = re.compile(r"(\w+)((?:\[(?:0|[1-9][0-9]{0,5})\])*)")  # `data`, and `data[0][1]` for what tuples hold
 _LONGEST_TEXT = 1 << 16
+_LONGEST_NOTE = 1 << 12
 _MOST = 1 << 16
 """Entries of a list: far more than a kernel of any size has."""
 _ROLES = ("range", *LINEAR_ROLES, "pointer", "shape", "stride", "value", "failure")
@@ -72,6 +75,14 @@ def texts(value: Any, what: str) -> tuple[str, ...]:
     if any(type(each) is not str for each in sequence(value, what)):
         raise unfit(what, "a list of texts", value)
     return tuple(value)
+
+
+def notes(value: Any) -> tuple[str, ...]:
+    """Return the notes of a compiler: a few lines of text, without what a terminal would act upon."""
+    found = texts(value, "notes")
+    if len(found) > MOST_NOTES or any(len(each) > _LONGEST_NOTE or not each.isprintable() for each in found):
+        raise unfit("notes", f"at most {MOST_NOTES} printable lines of at most {_LONGEST_NOTE} characters", value)
+    return found
 
 
 def one_of(value: Any, what: str, known: tuple[T, ...]) -> T:

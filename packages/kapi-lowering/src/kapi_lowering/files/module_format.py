@@ -30,7 +30,18 @@ M = TypeVar("M", bound=KernelModule)
 _DIGEST_SIZE = 32
 _PARAMETER = tuple(each.name for each in dataclasses.fields(Parameter))
 _TEXTS = ("typed_ir", "llvm_ir", "optimized_llvm_ir")
-_SHARED = ("name", "entry_point", "index_space", "ndim", "parameters", "layout", "failures", "target", "options")
+_SHARED = (
+    "name",
+    "entry_point",
+    "index_space",
+    "ndim",
+    "parameters",
+    "layout",
+    "failures",
+    "notes",
+    "target",
+    "options",
+)
 _LONGEST_REASON = 400  # characters of a message that holds what the file says
 _LARGEST_HEADER = 1 << 22  # bytes: JSON of this length takes some tens of milliseconds
 _LARGEST_TEXTS = 1 << 26  # bytes once they are unpacked: a short file cannot ask for all memory
@@ -194,6 +205,7 @@ class ModuleFormat(Generic[M]):
             parameters=parameters,
             layout=PackedLayout.of(fields),
             failures=failures,
+            notes=check.notes(header["notes"]),
             target=self.target(**target),
             options=KernelOptions(**options),
             **dict(zip(_TEXTS, texts, strict=True)),

@@ -60,6 +60,8 @@ class LoweredFunction:
         For "float64" and "float16", where the target lacks them, the places that may have brought them in.
     writes : frozenset of tuple of int
         The arguments, or members of tuples, that it may write to.
+    notes : tuple of str
+        What was warned of, once all is lowered.
     uses_sub_groups : bool
         Whether it, or what it calls, asks for its sub-group.
     """
@@ -75,6 +77,7 @@ class LoweredFunction:
         self.context = context
         self.uses_sub_groups = uses_sub_groups
         self.lacking = lacking
+        self.notes: tuple[str, ...] = ()
         self.writes = writes
         self.library: KernelLibrary = state.library
         self.fndesc, self.return_type = state.cr.fndesc, state.return_type
@@ -150,7 +153,8 @@ def lower_function(
         for capability, bits in lacking_widths.items():
             lacking[capability] += float_introductions(compiler.state, bits)
         writes[python_function, types_] = written_arrays(compiler.state, lambda *called: writes[called])
-        mixed_types.extend(compiler.state["kapi_mixed_types"])
+        where = "" if python_function is function else f"in `{python_function.__name__}`: "
+        mixed_types.extend((where + text, *place) for text, *place in compiler.state["kapi_mixed_types"])
         sub_groups.extend(each for each in compiler.state.typemap.values() if isinstance(each, SubGroupType))
         return compiler.state
 
@@ -179,6 +183,7 @@ def lower_function(
     finally:
         for key in registered:
             context.remove_user_function(key)
+    lowered.notes = tuple(text for text, _, _ in mixed_types)
     for text, filename, line in mixed_types:
         warnings.warn_explicit(text, MixedTypesWarning, filename, line)
     return lowered, finished

@@ -12,7 +12,7 @@ from kapi_lowering.emission.client import EmissionError, Emitted, HelperEndedErr
 from kapi_lowering.functions.lowered_function import LoweredFunction, lower_function
 from kapi_lowering.kernels.entry_point import build_entry_point, describe_parameters, packed_layout, with_writes
 from kapi_lowering.kernels.exported_function import build_exported_function
-from kapi_lowering.results.kernel_module import KernelModule
+from kapi_lowering.results.kernel_module import MOST_NOTES, KernelModule
 from kapi_lowering.results.packed import PackedLayout, Parameter
 from kapi_lowering.target import Target
 from kapi_sim.errors import DtypeError, KernelCompilationError, LimitError
@@ -106,6 +106,7 @@ def compiled_kernel(
         parameters=parameters,
         layout=layout,
         failures=lowered.failures,
+        notes=lowered.notes[:MOST_NOTES],
         target=target,
         options=options,
         typed_ir=lowered.typed_ir,

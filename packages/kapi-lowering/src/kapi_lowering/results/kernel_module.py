@@ -10,7 +10,10 @@ from kapi_lowering.results.packed import LINEAR_ROLES, PackedLayout, Parameter
 from kapi_lowering.target import Target
 from kapi_sim.language import KernelOptions
 
-__all__ = ["KernelModule"]
+__all__ = ["MOST_NOTES", "KernelModule"]
+
+MOST_NOTES = 64
+"""Warnings of one kernel that are kept with it: more help nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class KernelModule:
         in global memory.
     failures : tuple of Failure
         What a work-item may meet, by the numbers of a record; empty without the options `debug` and `boundscheck`.
+    notes : tuple of str
+        What the compiler warned of, by `MixedTypesWarning`, at most `MOST_NOTES` of them.
     target : Target
         What it was compiled for.
     options : KernelOptions
@@ -56,6 +61,7 @@ class KernelModule:
     parameters: tuple[Parameter, ...]
     layout: PackedLayout = field(repr=False)
     failures: tuple[Failure, ...] = field(repr=False)
+    notes: tuple[str, ...] = field(repr=False)
     target: Target
     options: KernelOptions
     typed_ir: str = field(repr=False)

@@ -229,9 +229,9 @@ class FusedRegion:
         return self._apart(str(ready), ready.shapes) if isinstance(ready, Unfused) else ready, queue, leaves
 
     def _apart(self, reason: str, shapes: Sequence[tuple[int, ...]] = ()) -> _Apart:
-        """The parts for statements of these shapes; without shapes, each is one of its own."""
+        """The parts for statements of these shapes; without shapes, or where all have one, each is one of its own."""
         starts = [number for number in range(len(self.statements))
-                  if not shapes or not number or shapes[number] != shapes[number - 1]]  # fmt: skip
+                  if len(set(shapes)) < 2 or not number or shapes[number] != shapes[number - 1]]  # fmt: skip
         return _Apart(reason, tuple(itertools.pairwise([*starts, len(self.statements)])))
 
     @property

@@ -10,22 +10,22 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from .carried_values import carry_values
-from .coarsening import with_coarse_entry
-from .constant_loads import mark_constant_loads
-from .dimensions import with_known_extents
-from .early_loads import load_early
-from .libdevice import LibraryError, library
-from .line_notes import keeping_lines
-from .linking import link
-from .mathematics import name_functions, needed_functions
-from .narrow_counters import narrow_counters
-from .narrow_negatives import avoid_narrow_negatives
-from .scratch_barriers import settle_barriers
-from .shift_counts import mask_shift_counts
-from .validation import misspelled_names
-from .value_names import name_values
-from .wide_products import write_wide_products
+from .back_end.narrow_negatives import avoid_narrow_negatives
+from .back_end.scratch_barriers import settle_barriers
+from .back_end.shift_counts import mask_shift_counts
+from .back_end.validation import misspelled_names
+from .ir.line_notes import keeping_lines
+from .ir.value_names import name_values
+from .libdevice.library import LibraryError, library
+from .libdevice.linking import link
+from .libdevice.mathematics import name_functions, needed_functions
+from .speed.carried_values import carry_values
+from .speed.coarsening import with_coarse_entry
+from .speed.constant_loads import mark_constant_loads
+from .speed.dimensions import with_known_extents
+from .speed.early_loads import load_early
+from .speed.narrow_counters import narrow_counters
+from .speed.wide_products import write_wide_products
 
 __all__ = ["emit", "prepare", "repair", "start", "target_machine"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+import warnings
 from collections import OrderedDict
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,7 +18,7 @@ from kapi_runtime import cache
 from kapi_runtime.build.fingerprint import NoFingerprintError, compiler_fingerprint, fingerprint
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.whole import done_whole
-from kapi_sim import DtypeError, NdRange, Range
+from kapi_sim import DtypeError, MixedTypesWarning, NdRange, Range
 from kapi_sim.errors import code_of, message_of
 from kapi_sim.forks import free_in_children
 from kapi_sim.language import KernelOptions
@@ -145,8 +146,15 @@ class Modules:
             _log(f"compiled for {target.name}; {where}", name, start)
         else:
             self._from_disk[id(module)] = key
+            self._tell_notes(module)
             _log("found in the disk cache", name, start)
         return module
+
+    def _tell_notes(self, module: KernelModule) -> None:
+        """Warn as the compiler did, at the kernel's first line: since then, lines may have moved."""
+        code = self._function.__code__
+        for text in module.notes:
+            warnings.warn_explicit(text, MixedTypesWarning, code.co_filename, code.co_firstlineno)
 
 
 def compile_module(

@@ -66,7 +66,7 @@ def versions(device: CudaDevice) -> list[tuple[str, str]]:
 
 
 def _missing_library() -> list[str]:
-    from kapi_ptx.emission.libdevice import libdevice_path
+    from kapi_ptx.emission.libdevice.library import libdevice_path
 
     if libdevice_path() is not None:
         return []

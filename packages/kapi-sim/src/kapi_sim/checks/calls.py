@@ -12,7 +12,10 @@ from kapi_sim.language.attributes import MISSING, attribute_of, called_function,
 from kapi_sim.language.source import Site, line_of, parse_code
 from kapi_sim.tracebacks import is_users_own
 
-__all__ = ["Path", "called_at", "is_same_function", "path_of_frame", "path_to"]
+__all__ = ["DEVICE", "Path", "called_at", "is_same_function", "path_of_frame", "path_to"]
+
+DEVICE = "_kapi_device_"
+"""How the names of device functions begin in a rewritten function."""
 
 Path = tuple[tuple[CodeType, int], ...]
 """Function and line of each call, from the kernel to the function that makes the access."""
@@ -111,5 +114,5 @@ class _Names:
 
 def _rewritten(path: tuple[str, ...], closure: Mapping[str, Any]) -> Any:
     """Return the function that a rewritten one calls in the place of a variable around it."""
-    begins = f"_kapi_device_{path[-1]}_"
+    begins = f"{DEVICE}{path[-1]}_"
     return next((value for name, value in closure.items() if name.startswith(begins)), MISSING)

@@ -2,8 +2,9 @@
 
 On a device, a variable has one type on all ways that meet where it is read; the simulator keeps what was assigned. The
 same holds of what `a if c else b`, `and`, `or`, and a function with several `return` give. So each such place is looked
-at, and two types at one place are told. A weak integer that a strong one's type does not hold wraps on a device: that
-is an error.
+at, and two types at one place are told. A weak number stays what it is where a strong one came on another way, until an
+operation takes the type of its other operand: so the results of such operations are looked at, too. A weak integer that
+a strong one's type does not hold wraps on a device: that is an error.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError, MixedTypesWarning
+from kapi_sim.instrument.loose_variables import OWN_SCOPE, LooseVariables, own_nodes, spelled_choice
 from kapi_sim.language.source import Site, site_of
 
 __all__ = ["GIVEN", "MEETS", "MeetingTypes", "choices_in", "types_given", "watch_meetings"]
@@ -28,7 +30,6 @@ MEETS = "_kapi_meets"
 GIVEN = "_kapi_given"
 """The name of `types_given` in a rewritten function, and with `_types` behind it, of what it gave."""
 
-_OWN_SCOPE = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _places = itertools.count()  # of all functions: one kernel may run several
 
 
@@ -62,16 +63,38 @@ class MeetingTypes:
                 self._met[key] = kind
                 self._check_fit(key, name, kind)
         if met is not None and met is not kind and name not in self._told and _differ(met, kind):
-            self._told.add(name)
             first, second = sorted((met.__name__, kind.__name__))
-            warnings.warn(
+            self._tell(
+                name,
                 f"{name} is {first} on one way and {second} on another, and both meet at {_site()}\n"
-                "  on a device it has one type on all ways: convert one, or start with the other\n"
-                "  silence the note with warnings.filterwarnings('ignore', category=kapi_sim.MixedTypesWarning)",
-                MixedTypesWarning,
-                stacklevel=2,
+                "  on a device it has one type on all ways: convert one, or start with the other",
             )
         return value
+
+    def result_of(self, place: int, name: str, value: Any, given: tuple[Any, ...] = ()) -> Any:
+        """Look at the result of an operation with what `name` says; return it."""
+        kind = value.__class__
+        if self._met.get(place) is kind or not issubclass(kind, np.generic):
+            return value
+        key = (place, given) if given else place
+        met = self._met.setdefault(key, kind)
+        if met is not kind and name not in self._told:
+            first, second = sorted((met.__name__, kind.__name__))
+            self._tell(
+                name,
+                f"an operation with {name} gives {first} on one way and {second} on another, at {_site()}\n"
+                "  a Python number takes the type that it meets; on a device the operation has one type on all ways:\n"
+                "  convert the Python number",
+            )
+        return value
+
+    def _tell(self, name: str, said: str) -> None:
+        self._told.add(name)
+        warnings.warn(
+            f"{said}\n  silence the note with warnings.filterwarnings('ignore', category=kapi_sim.MixedTypesWarning)",
+            MixedTypesWarning,
+            stacklevel=3,
+        )
 
     def _check_fit(self, key: Any, name: str, strong: type[Any] | None) -> None:
         """Raise if a weak integer came to a place where the type of another way does not hold it."""
@@ -103,10 +126,10 @@ def _differ(one: type[Any], other: type[Any]) -> bool:
 
 def choices_in(tree: ast.FunctionDef) -> list[ast.AST]:
     """Return the choices that are written in a function."""
-    return [each for each in _own_nodes(tree) if isinstance(each, (ast.IfExp, ast.BoolOp))]
+    return [each for each in own_nodes(tree) if isinstance(each, (ast.IfExp, ast.BoolOp))]
 
 
-def watch_meetings(tree: ast.FunctionDef, choices: list[ast.AST], is_kernel: bool) -> bool:
+def watch_meetings(tree: ast.FunctionDef, choices: list[ast.AST], loose: LooseVariables, is_kernel: bool) -> bool:
     """Have each place looked at to which the ways of a function may give different types.
 
     Parameters
@@ -115,6 +138,8 @@ def watch_meetings(tree: ast.FunctionDef, choices: list[ast.AST], is_kernel: boo
         The function, which is changed.
     choices : list of ast.AST
         Its author's choices.
+    loose : LooseVariables
+        Its author's variables that may be weak on one way alone.
     is_kernel : bool
         Whether it runs for one list of argument types in a launch.
 
@@ -123,8 +148,8 @@ def watch_meetings(tree: ast.FunctionDef, choices: list[ast.AST], is_kernel: boo
     bool
         Whether there was any.
     """
-    returns = [each for each in _own_nodes(tree) if isinstance(each, ast.Return) and each.value is not None]
-    watcher = _Watcher(_of_several(tree), choices, returns if len(returns) > 1 else [], has_types=not is_kernel)
+    returns = [each for each in own_nodes(tree) if isinstance(each, ast.Return) and each.value is not None]
+    watcher = _Watcher(_of_several(tree), loose, choices, returns if len(returns) > 1 else [], has_types=not is_kernel)
     tree.body = [watcher.visit(statement) for statement in tree.body]
     if watcher.has_places and not is_kernel:
         given = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
@@ -146,7 +171,7 @@ def _name(name: str) -> ast.Name:
 def _of_several(tree: ast.FunctionDef) -> frozenset[str]:
     """Variables that get more than once something else than a literal."""
     count = Counter({argument.arg: 1 for argument in ast.walk(tree.args) if isinstance(argument, ast.arg)})
-    for node in _own_nodes(tree):
+    for node in own_nodes(tree):
         targets: list[ast.expr] = []
         if isinstance(node, ast.Assign):
             targets = [] if isinstance(node.value, ast.Constant) else node.targets
@@ -169,34 +194,29 @@ def _is_counted(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("range")
 
 
-def _own_nodes(tree: ast.AST) -> list[ast.AST]:
-    """The nodes of a function, without those of functions in it."""
-    found: list[ast.AST] = []
-    pending = list(ast.iter_child_nodes(tree))
-    while pending:
-        node = pending.pop()
-        found.append(node)
-        if not isinstance(node, _OWN_SCOPE):
-            pending += ast.iter_child_nodes(node)
-    return found
-
-
 class _Watcher(ast.NodeTransformer):
     def __init__(
-        self, names: frozenset[str], choices: list[ast.AST], returns: list[ast.Return], has_types: bool
+        self,
+        names: frozenset[str],
+        loose: LooseVariables,
+        choices: list[ast.AST],
+        returns: list[ast.Return],
+        has_types: bool,
     ) -> None:
         self._names = names
+        self._loose = loose
         self._choices = set(map(id, choices))
         self._returns = returns
         self._has_types = has_types
         self._returned: dict[int, int] = {}
+        self._updates: set[int] = set()  # operations that always give the type that they gave before
         self._tests: set[int] = set()  # choices of which the truth alone counts
         self.has_places = False
 
     def visit(self, node: ast.AST) -> Any:
         if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
             self._mark_test(node.test)
-        return node if isinstance(node, _OWN_SCOPE) else super().visit(node)
+        return node if isinstance(node, OWN_SCOPE) else super().visit(node)
 
     def _mark_test(self, node: ast.expr) -> None:
         if isinstance(node, ast.BoolOp):
@@ -206,15 +226,27 @@ class _Watcher(ast.NodeTransformer):
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             self._mark_test(node.operand)
 
-    def _place(self, node: ast.expr, name: str, place: int) -> ast.expr:
+    def _place(self, node: ast.expr, name: str, place: int, look: ast.expr | None = None) -> ast.expr:
         self.has_places = True
         arguments: list[ast.expr] = [ast.Constant(place), ast.Constant(name), node]
         if self._has_types:
             arguments.append(_name(_TYPES))
-        call = ast.Call(_name(MEETS), arguments, [])
-        for each in (call, call.func, *arguments[:2], *arguments[3:]):
+        call = ast.Call(look or _name(MEETS), arguments, [])
+        for each in (call, *ast.walk(call.func), *arguments[:2], *arguments[3:]):
             ast.copy_location(each, node)
         return call
+
+    def _result(self, node: ast.expr, name: str) -> ast.expr:
+        return self._place(node, name, next(_places), ast.Attribute(_name(MEETS), "result_of", ast.Load()))
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        has_literal = isinstance(node.left, ast.Constant) or isinstance(node.right, ast.Constant)
+        is_square = (
+            isinstance(node.left, ast.Name) and isinstance(node.right, ast.Name) and node.left.id == node.right.id
+        )
+        loose = "" if has_literal or is_square or id(node) in self._updates else self._loose.of(node)
+        self.generic_visit(node)
+        return self._result(node, loose) if loose else node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if not isinstance(node.ctx, ast.Load) or node.id not in self._names:
@@ -226,13 +258,22 @@ class _Watcher(ast.NodeTransformer):
         are_literals = isinstance(node.body, ast.Constant) and isinstance(node.orelse, ast.Constant)
         if are_literals or id(node) not in self._choices:
             return node
-        return self._place(node, "what `if` and `else` give", next(_places))
+        return self._place(node, spelled_choice(node), next(_places))
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        word = "and" if isinstance(node.op, ast.And) else "or"
         is_test = id(node) not in self._choices or id(node) in self._tests or all(map(_is_truth, node.values))
         self.generic_visit(node)
-        return node if is_test else self._place(node, f"what `{word}` gives", next(_places))
+        return node if is_test else self._place(node, spelled_choice(node), next(_places))
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        target, value = node.targets[0], node.value
+        while isinstance(value, ast.Call) and len(value.args) == 1:
+            value = value.args[0]
+        if isinstance(target, ast.Name) and isinstance(value, ast.BinOp) and isinstance(value.left, ast.Name):
+            if value.left.id == target.id and self._loose.is_sum(target.id):
+                self._updates.add(id(value))
+        self.generic_visit(node)
+        return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         if isinstance(node.op, ast.Not):
@@ -252,12 +293,13 @@ class _Watcher(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        loose = next(filter(None, map(self._loose.of, node.args)), "") if len(node.args) > 1 else ""
         node.args = [self.visit(each) for each in node.args]
         for each in node.keywords:
             each.value = self.visit(each.value)
         if not isinstance(node.func, ast.Name):
             node.func = self.visit(node.func)
-        return node
+        return self._result(node, loose) if loose else node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         # Arrays have no numbers' types.

@@ -10,8 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from kapi_sim.checks.calls import DEVICE
 from kapi_sim.errors import KernelProblem
 from kapi_sim.instrument.arithmetic_rewriter import ArithmeticRewriter, names_of_truths
+from kapi_sim.instrument.loose_variables import LooseVariables
 from kapi_sim.instrument.meeting_types import MEETS, choices_in, watch_meetings
 from kapi_sim.instrument.statements import TURN, counted_loop, holds_meeting, mark_lines, numbered_loop
 from kapi_sim.instrument.wait_loops import Callee, Waiting, kind_of_method, names_from_memory, private_names, waiting_of
@@ -134,8 +136,9 @@ class Rewriter(ArithmeticRewriter):
             self.has_changed = True
             (arguments.posonlyargs or arguments.args).insert(0, ast.arg(ADDED_ITEM))
         choices = choices_in(tree)
+        loose = LooseVariables(tree) if self._is_checked and self._callees.dialect.is_strict else None
         tree.body = [statement for old in tree.body for statement in self._statements(old)]
-        if self._is_checked and self._callees.dialect.is_strict and watch_meetings(tree, choices, self._is_kernel):
+        if loose is not None and watch_meetings(tree, choices, loose, self._is_kernel):
             self.has_changed = True
             self.cells[MEETS] = CellType()
         if self._marks_lines:
@@ -230,7 +233,7 @@ class Rewriter(ArithmeticRewriter):
         if called is not None:
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
-            name = f"_kapi_device_{_identifier(called)}_{id(called)}"
+            name = f"{DEVICE}{_identifier(called)}_{id(called)}"
             node.func = self._inject(name, self._callees.cell(called), node.func)
             if self._callees.is_generator(called):
                 self._refuse_in_lambda(node)

@@ -1,20 +1,26 @@
-"""Variables and results of functions to which the ways of a kernel give numbers of different types: one is told.
+"""Places to which the ways of a kernel give numbers of different types: variables, choices, results, and operations.
 
 A compiled kernel has one type for a variable, and NumPy's rules go on from there. Python goes on from what was
-assigned. The simulator tells of types that met; only the compiler knows those of ways that no work-item took.
+assigned: a weak number stays weak until an operation, and that may give another type than on the other ways. The
+simulator tells of types that met; only the compiler knows those of ways that no work-item took.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kapi_types._numba_compat import FunctionPass, ir, register_pass, types
-from kapi_types.kernel_typing.problems.problems import spell_type
+from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
+from kapi_types.kernel_typing.rules.operators import COMPARISONS
 from kapi_types.kernel_typing.rules.promotion import is_scalar
 from kapi_types.weak import is_weak, weak_float
 
 __all__ = ["FindMixedTypes"]
+
+_Ways = frozenset[types.Type]
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
@@ -37,8 +43,118 @@ class FindMixedTypes(FunctionPass):
                     "all ways; convert one, or start with the other"
                 )
                 found[name] = text, loc.filename, loc.line
+        for name, loc, mixed, result in _WaysOfVariables(state).operations():
+            if name not in found:
+                first, second = sorted(map(spell_type, mixed))
+                text = (
+                    f"an operation with {name} gives {first} on one way and {second} on another, for a Python number "
+                    f"takes the type that it meets: on a device it gives {spell_type(result)} on all ways; convert the "
+                    "Python number"
+                )
+                found[name] = text, loc.filename, loc.line
         state["kapi_mixed_types"] = list(found.values())
         return False
+
+
+class _WaysOfVariables:
+    """The types that Python's numbers and NumPy's would have in each variable, where these are several."""
+
+    def __init__(self, state: Any) -> None:
+        self._typemap: dict[str, types.Type] = state.typemap
+        self._context = state.typingctx
+        self._ways: dict[str, _Ways] = {}
+        self._roots: dict[str, tuple[str, int]] = {}  # what the ways first met at, as shown, and its block
+        self._assigned = [
+            (statement, block) for block in state.func_ir.blocks.values() for statement in block.find_insts(ir.Assign)
+        ]
+
+    def operations(self) -> Iterator[tuple[str, Any, tuple[types.Type, types.Type], types.Type]]:
+        """What is called how and where, two types that an operation with it gives, and the one that it has."""
+        if not any(_is_phi(statement.value) for statement, _ in self._assigned):
+            return
+        told: set[int] = set()
+        is_settled = False
+        while not is_settled:
+            is_settled = True
+            for number, (statement, block) in enumerate(self._assigned):
+                target = statement.target.name
+                ways = self._given(statement, block)
+                if number in told or ways <= self._of(target):
+                    continue
+                is_settled = False
+                mixed = _mixed(ways)
+                if mixed is None:
+                    self._ways[target] = self._ways.get(target, frozenset()) | ways
+                    continue
+                told.add(number)
+                if not _is_phi(statement.value):
+                    yield self._roots[target][0], statement.loc, mixed, self._typemap[target]
+
+    def _of(self, name: str) -> _Ways:
+        return self._ways.get(name) or frozenset((self._typemap[name],))
+
+    def _given(self, statement: Any, block: Any) -> _Ways:
+        """The types that a statement may give its target."""
+        value, target = statement.value, statement.target.name
+        if _is_phi(value):
+            operands = [each.name for each in value.incoming_values if isinstance(each, ir.Var)]
+            self._roots[target] = _shown(target), id(block)
+            ways = frozenset[types.Type]().union(*map(self._of, operands))
+            return ways if all(map(is_scalar, ways)) else frozenset((self._typemap[target],))
+        operands = _operands(value)
+        loose = [each for each in operands if len(self._of(each)) > 1]
+        if not loose:
+            return frozenset((self._typemap[target],))
+        self._roots[target] = self._roots[loose[0]]
+        if isinstance(value, ir.Var):
+            return self._of(value.name)
+        return frozenset(self._results(value, operands)) or frozenset((self._typemap[target],))
+
+    def _results(self, value: Any, operands: list[str]) -> Iterator[types.Type]:
+        function = self._typemap[value.func.name] if value.op == "call" else value.fn
+        if isinstance(function, DeviceFunctionType) or function in COMPARISONS:
+            return  # another compilation; and a bool
+        resolve = self._context.resolve_function_type
+        for given in itertools.product(*map(self._of, operands)):
+            if not self._is_possible(operands, given):
+                continue
+            try:
+                signature = resolve(function, given, {})
+            except KernelTypeProblem:
+                continue  # refused in the simulator, too, on this way
+            if signature is not None and is_scalar(signature.return_type):
+                yield signature.return_type
+
+    def _is_possible(self, operands: list[str], given: tuple[types.Type, ...]) -> bool:
+        """Whether one way may give these types: variables that meet at one place are weak on the same ways."""
+        weakness: dict[int, bool] = {}
+        for operand, type_ in zip(operands, given, strict=True):
+            if len(self._of(operand)) > 1 and weakness.setdefault(self._roots[operand][1], is_weak(type_)) != is_weak(
+                type_
+            ):
+                return False
+        return True
+
+
+def _is_phi(value: Any) -> bool:
+    return isinstance(value, ir.Expr) and value.op == "phi"
+
+
+def _operands(value: Any) -> list[str]:
+    """The variables that decide the type of a copy or an operation."""
+    if isinstance(value, ir.Var):
+        return [value.name]
+    if not isinstance(value, ir.Expr):
+        return []
+    if value.op in ("binop", "inplace_binop"):
+        return [value.lhs.name, value.rhs.name]
+    if value.op == "unary":
+        return [value.value.name]
+    return [each.name for each in value.args] if value.op == "call" and not value.kws and not value.vararg else []
+
+
+def _shown(name: str) -> str:
+    return "what a choice gives" if name.startswith("$") else f"variable `{name.split('.')[0]}`"
 
 
 def _meetings(func_ir: Any, typemap: dict[str, types.Type]) -> Iterator[tuple[str, Any, list[types.Type], types.Type]]:
@@ -53,11 +169,9 @@ def _meetings(func_ir: Any, typemap: dict[str, types.Type]) -> Iterator[tuple[st
             if value.op == "cast":
                 returned.append((statement.loc, typemap[value.value.name], result))
                 continue
-            name = statement.target.name
-            shown = "what a choice gives" if name.startswith("$") else f"variable `{name.split('.')[0]}`"
             incoming = [each for each in value.incoming_values if isinstance(each, ir.Var)]
             loc = next((each.loc for each in block.body if each.loc.line > 0), statement.loc)
-            yield shown, loc, [typemap[each.name] for each in incoming], result
+            yield _shown(statement.target.name), loc, [typemap[each.name] for each in incoming], result
     if len(returned) > 1:
         yield "what the function returns", returned[-1][0], [given for _, given, _ in returned], returned[0][2]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .ir_text import DEFINED, FUNCTION, NAME
+from ..ir.patterns import DEFINED, FUNCTION, NAME
 
 __all__ = ["load_early"]
 

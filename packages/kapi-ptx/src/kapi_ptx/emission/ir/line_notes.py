@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from .ir_text import FUNCTION, NAME
+from .patterns import FUNCTION, NAME
 
 __all__ = ["keeping_lines"]
 

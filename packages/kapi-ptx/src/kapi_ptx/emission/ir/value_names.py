@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .ir_text import FUNCTION
+from .patterns import FUNCTION
 
 __all__ = ["name_values"]
 

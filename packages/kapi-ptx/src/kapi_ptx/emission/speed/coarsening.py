@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .ir_text import DEFINED, FUNCTION, NAME, next_note
+from ..ir.patterns import DEFINED, FUNCTION, NAME, next_note
 
 __all__ = ["BLOCKS", "with_coarse_entry"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .ir_text import FUNCTION, NAME
+from ..ir.patterns import FUNCTION, NAME
 
 __all__ = ["write_wide_products"]
 

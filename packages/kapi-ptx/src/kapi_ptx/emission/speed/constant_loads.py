@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from .ir_text import next_note
+from ..ir.patterns import next_note
 
 __all__ = ["mark_constant_loads"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from .ir_text import FUNCTION
+from ..ir.patterns import FUNCTION
 
 __all__ = ["settle_barriers"]
 

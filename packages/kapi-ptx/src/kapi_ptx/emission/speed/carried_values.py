@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .ir_text import DEFINED, NAME
+from ..ir.patterns import DEFINED, NAME
 
 __all__ = ["carry_values"]
 
