@@ -282,9 +282,17 @@ def listed(a):
     return a
 
 
-@pytest.mark.parametrize("function", [transposed, reshaped, listed])
-def test_small_loops_that_change_an_array_by_another_name_of_it_stay_numpys(function, monkeypatch):
-    """What a method or a loop gives may be a view."""
+def with_an_output(a):
+    for _ in range(3):
+        b = a * 2
+        np.subtract(b, a.T, a)
+        np.add(a[:-1], b[:-1], a[1:])
+    return a
+
+
+@pytest.mark.parametrize("function", [transposed, reshaped, listed, with_an_output])
+def test_small_loops_that_change_an_array_by_itself_are_not_numbas(function, monkeypatch):
+    """What a method or a loop gives may be a view, and what a function stores to may be what it reads."""
     monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
     dispatcher, expected = numba.njit(function), function(M[:, :4].copy())
     for _ in range(3):

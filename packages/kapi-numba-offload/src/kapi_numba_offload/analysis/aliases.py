@@ -7,10 +7,10 @@ import ast
 __all__ = ["has_aliases", "is_view", "returns_new_values"]
 
 _VIEWS = frozenset(
-    "array array_split asanyarray asarray ascontiguousarray asfortranarray astype atleast_1d atleast_2d atleast_3d "
-    "broadcast_arrays broadcast_to diag diagonal dsplit expand_dims flip fliplr flipud hsplit imag matrix_transpose "
-    "moveaxis nan_to_num permute_dims ravel real require reshape rollaxis rot90 sliding_window_view split squeeze "
-    "swapaxes transpose trim_zeros unstack view vsplit".split()
+    "array array_split as_strided asanyarray asarray ascontiguousarray asfortranarray astype atleast_1d atleast_2d "
+    "atleast_3d broadcast_arrays broadcast_to diag diagonal dsplit expand_dims flip fliplr flipud hsplit imag "
+    "matrix_transpose moveaxis nan_to_num permute_dims ravel real require reshape rollaxis rot90 sliding_window_view "
+    "split squeeze swapaxes transpose trim_zeros unstack view vsplit".split()
 )
 """Functions and methods that may return a view of what they are given, or that itself."""
 
