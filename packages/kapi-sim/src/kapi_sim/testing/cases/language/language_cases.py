@@ -205,8 +205,9 @@ def _sequences(kapi: Any) -> Any:
         out[7, i] = max(range(2**62)) - (2**62 - 5) - min(range(2**62, i, -1)) + sum(range(i, 2**20))
         members = (1, 2.5, i)
         out[5, i] = members[i] + len(tuple(members))
-        members += (4, 5)
-        out[8, i] = members[3] - len(members)
+        longer: tuple[Any, ...] = members
+        longer += (4, 5)
+        out[8, i] = longer[3] - len(longer)
 
     return sequences
 
