@@ -67,6 +67,7 @@ __all__ = [
     "install",
     "ir",
     "is_container",
+    "is_generic",
     "is_installed",
     "is_of_jitclass",
     "is_untyped",
@@ -194,6 +195,11 @@ def is_untyped(value: Any) -> bool:
     if type(value).__module__ in ("numba.typed.typedlist", "numba.typed.typeddict"):
         return not value._typed
     return is_container(value) and (not value or any(map(is_container, value)))
+
+
+def is_generic(dispatcher: CPUDispatcher) -> bool:
+    """Whether a function is compiled for all types, with no signature and no type of a variable given."""
+    return bool(dispatcher._can_compile) and not dispatcher.locals
 
 
 def inferred_return_type(function: Any, args: tuple[Any, ...]) -> Any:

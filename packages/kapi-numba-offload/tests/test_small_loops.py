@@ -261,6 +261,36 @@ def test_small_loops_in_which_arrays_may_share_memory_stay_numpys(function, monk
         assert_same(called(), by_numpy)
 
 
+def transposed(a):
+    for _ in range(3):
+        x = a.transpose()
+        a += x
+    return a
+
+
+def reshaped(a):
+    for _ in range(3):
+        x = a.reshape((4, 4))
+        a[1:] -= x[:-1]
+    return a
+
+
+def listed(a):
+    for _ in range(3):
+        for i, row in enumerate(a):
+            row[1:] += a[i, :-1]
+    return a
+
+
+@pytest.mark.parametrize("function", [transposed, reshaped, listed])
+def test_small_loops_that_change_an_array_by_another_name_of_it_stay_numpys(function, monkeypatch):
+    """What a method or a loop gives may be a view."""
+    monkeypatch.setattr("kapi_numba_offload.loops.host.small_loops._PATIENCE", 0)
+    dispatcher, expected = numba.njit(function), function(M[:, :4].copy())
+    for _ in range(3):
+        np.testing.assert_array_equal(dispatcher(dpnp.asarray(M[:, :4])).asnumpy(), expected)
+
+
 @pytest.mark.parametrize("scale", [np.float32(0.1), 0.1])
 def test_small_loops_whose_types_are_others_for_numba_stay_numpys(scale, monkeypatch):
     """A product of float32 is float32, and float64 for Numba if the other factor is Python's."""

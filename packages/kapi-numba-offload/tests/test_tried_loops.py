@@ -1,5 +1,7 @@
 """Small loops around `prange` loops run on the device at first, and as Numba compiles them where that is faster."""
 
+from types import FunctionType
+
 import dpnp
 import numba
 import numpy as np
@@ -150,3 +152,128 @@ def test_statements_read_the_indices_of_what_they_store_to(monkeypatch):
     assert where == [False, True]
     for each in found:
         np.testing.assert_allclose(each[0].asnumpy(), rows(M.copy(), M * 0.5))
+
+
+@numba.njit
+def moved(a, by):
+    """Store to what it is given, and return a new array."""
+    old = a.copy()
+    a[1:-1] = (old[:-2] + old[2:]) * by
+    a[0] = a[1]
+    return old / (old - old[0])
+
+
+@numba.njit
+def energies(a, b):
+    column = a[:, 0:1]
+    difference = column.T - column + 0.5
+    for i in range(difference.shape[0]):
+        for j in range(difference.shape[1]):
+            if difference[i, j] > 1:
+                difference[i, j] **= -1.5
+    return np.sum(difference), twice(0.5 * np.sum(b))
+
+
+@numba.njit
+def twice(x):
+    return x * 2
+
+
+def calls_functions(a, b):
+    for _ in range(3):
+        c = moved(a, 0.5)
+        b += np.minimum(c, 1) * 0.1
+        b[0, 0], b[0, 1] = energies(a, b)
+    return a * 2
+
+
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+def test_loops_that_call_functions_are_tried_with_them(small_loops):
+    found, where = turns(calls_functions, 6)
+    assert where == [False] * 4 + [True] * 2
+    expected = [M.copy(), M * 0.5]
+    with np.errstate(all="ignore"):
+        outside = {**globals(), "moved": moved.py_func, "energies": energies.py_func, "twice": twice.py_func}
+        by_numpy = FunctionType(calls_functions.__code__, outside)(*expected)
+    for each in found:
+        for own, other in zip(each, [by_numpy, *expected], strict=True):
+            np.testing.assert_allclose(own.asnumpy(), other, rtol=1e-12)
+
+
+@numba.njit
+def added(a, b):
+    a += b
+    return 0
+
+
+@numba.njit
+def itself(a):
+    return a
+
+
+@numba.njit
+def shortened(a):
+    return a.astype(np.float32) * 0.1
+
+
+@numba.njit("float64(float64)")
+def halved(x):
+    return x // 2 + 0.5
+
+
+def calls_with_a_signature(a, b):
+    for k in range(3):
+        a += b * halved(k)
+    return a
+
+
+def changes_a_row_by_another(a, b):
+    for _ in range(3):
+        added(a[1:], a[:-1])
+        a *= 0.5
+    return a
+
+
+def keeps_a_name(a, b):
+    for _ in range(3):
+        c = itself(a)
+        a[1:] += c[:-1]
+    return a
+
+
+def has_another_dtype(a, b):
+    for _ in range(3):
+        a += shortened(b)
+    return a
+
+
+@pytest.mark.parametrize(
+    "function", [changes_a_row_by_another, keeps_a_name, has_another_dtype, calls_with_a_signature]
+)
+def test_loops_whose_functions_numba_does_otherwise_stay_on_the_device(function, small_loops, assert_same):
+    """It stores while it reads, and has types of its own."""
+    found, where = turns(function, 7)
+    assert where == [False] * 7
+    for each in found:
+        assert_same(tuple(each), tuple(found[0]))
+
+
+@numba.njit
+def scaled(a, position):
+    return np.sum(a[0, int(position)] * a)
+
+
+def loop_with_index(a, position):
+    for _ in range(2):
+        a *= scaled(a, position)
+
+
+def test_indices_are_checked_in_functions_that_a_loop_calls(small_loops):
+    """As on the device; the trial is the same for each float."""
+    dispatcher = numba.njit(loop_with_index)
+    for _ in range(5):
+        dispatcher(dpnp.asarray(M), 1.0)
+    parts = kapi_numba_offload.offload_reports(dispatcher)[-1].parts
+    assert any("Numba computes" in (each.reason or "") for each in parts)
+    with pytest.raises(IndexError):
+        dispatcher(dpnp.asarray(M), 9.0)

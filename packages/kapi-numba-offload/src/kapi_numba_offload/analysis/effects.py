@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 import numba
 
@@ -21,11 +22,11 @@ _PURE_METHODS = frozenset(
 )
 
 
-def has_effects(node: ast.AST, names: Names) -> bool:
-    """Whether a call in `node` may change an array, or an assignment within it a variable."""
+def has_effects(node: ast.AST, names: Names, besides: Collection[ast.Call] = ()) -> bool:
+    """Whether a call in `node`, those of `besides` left out, may change an array, or an assignment in it a variable."""
     return any(
         isinstance(each, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))
-        or (isinstance(each, ast.Call) and not _is_pure(each, names))
+        or (isinstance(each, ast.Call) and each not in besides and not _is_pure(each, names))
         for each in ast.walk(node)
     )
 

@@ -6,28 +6,37 @@ import ast
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
+from kapi_numba_offload.analysis.aliases import has_aliases
 from kapi_numba_offload.analysis.control_flow import assigned_at, may_leave_early, read_by_functions, why_in_place
 from kapi_numba_offload.analysis.effects import has_effects
-from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind, kinds_within
-from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.analysis.kinds import ANY, SCALAR, ArrayKind, Kind
+from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_copies import arrays_among
-from kapi_numba_offload.loops.host.host_loop import HostLoop, has_aliases
+from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.host.loop_exits import exit_statements, is_flaggable
 from kapi_numba_offload.loops.host.small_loops import SmallLoop, WorkedAxes
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, first_use, is_parallel, parallel_loop, variables_of
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.partition.facts import Facts, loaded
+from kapi_numba_offload.partition.numbas_code import (
+    called_function,
+    called_functions,
+    is_alike_for_numba,
+    is_movable,
+    may_be_row,
+    may_reach_beyond,
+    stores_what_it_reads,
+)
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
-from kapi_types import is_usm_array
 
 __all__ = ["LoopInPlace", "LoopPlan", "SequentialLoop", "loop_plan"]
 
@@ -302,23 +311,22 @@ def _moved(
 
 _OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call)
 _CONTRACTIONS = {"dot", "inner", "vdot", "matmul"}
-_NOT_SMALL = (ast.Raise, ast.Assert, ast.With, ast.Try, ast.Lambda, ast.FunctionDef)
 
 
 def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Sequence[ast.stmt]]) -> LoopPlan | None:
     """A loop that stays on the device, and is NumPy's where its arrays are small; None where it cannot be both."""
     nodes = list(ast.walk(statement))
-    words = {each.arg for each in nodes if isinstance(each, ast.keyword)}
     loops = [each for each in nodes if isinstance(each, ast.For)]
     has_parallel = any(is_parallel(each, facts.names) for each in loops)
-    is_alike = not has_aliases(statement) and all(_is_alike_for_numba(facts, each) for each in nodes)
+    called = called_functions(facts, nodes)
+    is_tried = has_parallel or bool(called)
+    is_alike = not has_aliases(statement) and all(is_alike_for_numba(facts, each) for each in nodes)
     if (
         facts.numba_types
         or not (has_parallel or any(_is_of_arrays(facts, each) for each in nodes if isinstance(each, ast.stmt)))
-        or (has_parallel and not is_alike)
-        or any(isinstance(each, _NOT_SMALL) for each in nodes)
-        or words & {"sycl_queue", "device", "usm_type", "out"}
-        or has_effects(statement, facts.names)
+        or (is_tried and not is_alike)
+        or not is_movable(nodes)
+        or has_effects(statement, facts.names, called.keys())
     ):
         return None
     given, returned, flagged, why = _moved(facts, statement, following)
@@ -326,73 +334,21 @@ def _small(facts: Facts, statement: ast.For | ast.While, following: Sequence[Seq
         return None
     # Numba does then what devices and NumPy do with zeros, and does not reach beyond arrays. Slices never do.
     options = {
-        "boundscheck": any(map(_may_reach_beyond, nodes)),
+        "boundscheck": any(map(may_reach_beyond, nodes)),
         "error_model": "numpy",
         "fastmath": facts.options.numbas_fastmath,
     }
     host = HostLoop(
         facts.original, facts.names, statement, (), given, returned, flagged=flagged, options=options,
-        parallel=facts.options.parallel and not has_parallel
-        and not any(_stores_what_it_reads(facts, each) for each in nodes),
+        parallel=facts.options.parallel and not is_tried
+        and not any(stores_what_it_reads(facts, each) for each in nodes),
+        called=tuple(called.values()),
     )  # fmt: skip
     loop = SmallLoop(
         facts.place(statement), host, _worked_axes(facts, nodes), facts.options,
-        may_compile=is_alike, is_tried=has_parallel,
+        may_compile=is_alike, is_tried=is_tried,
     )  # fmt: skip
     return LoopPlan(loop, statement, tuple(given), left=tuple(returned), flagged=tuple(flagged))
-
-
-def _is_alike_for_numba(facts: Facts, node: ast.AST) -> bool:
-    """Whether a part of a loop does the same for Numba.
-
-    It has no dtype of its own, reads no array that Numba would take for a constant, and changes none in place that it
-    reads: NumPy reads all of it first.
-    """
-    if isinstance(node, ast.AugAssign):
-        return not _stores_what_it_reads(facts, node)
-    if isinstance(node, ast.keyword):
-        return node.arg != "dtype"
-    if isinstance(node, ast.Constant):
-        return not isinstance(node.value, (str, bytes))
-    if not isinstance(node, (ast.Name, ast.Attribute)):
-        return True
-    value = facts.names.value(node)
-    if value is UNKNOWN:
-        return not isinstance(node, ast.Attribute) or node.attr not in ("astype", "view", "dtype")
-    if isinstance(value, type) and issubclass(value, np.generic):
-        return False
-    is_random = (getattr(value, "__module__", None) or "").startswith("numpy.random")
-    return (
-        not is_random and not isinstance(value, (np.ndarray, np.dtype, tuple, list, dict)) and not is_usm_array(value)
-    )
-
-
-def _stores_what_it_reads(facts: Facts, node: ast.AST) -> bool:
-    """Whether a statement stores to rows of an array of which it reads others."""
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.AugAssign) and _may_be_row(facts.kinds.target(node)):
-        targets = [node.target]
-    elif isinstance(node, ast.Assign):
-        targets = [each for each in node.targets if isinstance(each, ast.Subscript)]
-    if not targets or not isinstance(node, (ast.Assign, ast.AugAssign)) or not _has_rows(facts, node.value):
-        return False
-    read = variables_of([ast.Expr(node.value)], ast.Load)
-    return any(_owner(each) is None or _owner(each) in read for each in targets)
-
-
-def _owner(target: ast.expr) -> str | None:
-    """The variable of the array that a target is a part of; None if it is no variable's."""
-    while isinstance(target, (ast.Subscript, ast.Attribute)):
-        target = target.value
-    return target.id if isinstance(target, ast.Name) else None
-
-
-def _may_reach_beyond(node: ast.AST) -> bool:
-    """Whether a part of a loop is a subscript whose index may be beyond an array's end."""
-    if not isinstance(node, ast.Subscript):
-        return False
-    axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return not all(isinstance(each, ast.Slice) for each in axes)
 
 
 def _is_the_same_on_host(facts: Facts, nodes: Sequence[ast.AST], name: str) -> bool:
@@ -603,7 +559,7 @@ def _has_elements(facts: Facts, node: ast.AST) -> bool:
 def _is_element(facts: Facts, node: ast.AST) -> bool:
     """Whether a node is an element of a USM array, or a call of a function of the author's that touches elements."""
     if isinstance(node, ast.Call):
-        found = _called(facts, node) if any(_is_row(facts, each) for each in node.args) else None
+        found = called_function(facts, node) if any(_is_row(facts, each) for each in node.args) else None
         return found is not None and any(next(_elements(found[0], each), None) is not None for each in found[1])
     if not isinstance(node, ast.Subscript):
         return False
@@ -634,30 +590,8 @@ def _is_of_arrays(facts: Facts, statement: ast.stmt) -> bool:
 
 def _is_of_elements(facts: Facts, call: ast.Call) -> bool:
     """Whether a call is of a function of the author's that does nothing with whole arrays or rows itself."""
-    found = _called(facts, call)
+    found = called_function(facts, call)
     return found is not None and not any(_is_of_arrays(found[0], each) for each in found[1])
-
-
-def _called(facts: Facts, call: ast.Call) -> tuple[Facts, Sequence[ast.stmt]] | None:
-    """What is known of a function of the author's for a call, and its body; None for other functions."""
-    value = facts.names.value(call.func)
-    if value is UNKNOWN or numpy_name(value) is not None:
-        return None
-    given = [facts.kinds.kind(each) for each in (*call.args, *(each.value for each in call.keywords))]
-    found = kinds_within(value, call, given, facts.kinds.depth + 1)
-    if found is None:
-        return None
-    definition, kinds = found
-    function = getattr(value, "py_func", value)
-    inner = Facts(
-        function, definition, Names(function, definition), kinds, frozenset(), facts.options,
-        numba_types=facts.numba_types,
-    )  # fmt: skip
-    return inner, definition.body
-
-
-def _has_rows(facts: Facts, node: ast.expr) -> bool:
-    return any(isinstance(each, ast.expr) and _may_be_row(facts.kinds.kind(each)) for each in ast.walk(node))
 
 
 def _is_row(facts: Facts, node: ast.expr) -> bool:
@@ -665,11 +599,7 @@ def _is_row(facts: Facts, node: ast.expr) -> bool:
 
 
 def _is_row_kind(kind: Kind) -> bool:
-    return _may_be_row(kind) and not kind.may_be_element
-
-
-def _may_be_row(kind: Kind) -> TypeGuard[ArrayKind]:
-    return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0
+    return may_be_row(kind) and not kind.may_be_element
 
 
 def _is_over_elements(facts: Facts, node: ast.expr) -> bool:

@@ -11,17 +11,18 @@ import numba
 import numpy as np
 
 from _kapi_numba_hooks import NumbaError, as_dtype, is_container, is_untyped, numbas_call, types
+from kapi_numba_offload.analysis.aliases import has_aliases
 from kapi_numba_offload.analysis.effects import has_effects
 from kapi_numba_offload.analysis.element_dtypes import Dtypes, as_numpy_has_it, dtypes_after
 from kapi_numba_offload.analysis.names import Names
-from kapi_numba_offload.analysis.numpy_functions import function_named, numpy_name
+from kapi_numba_offload.loops.host.called_functions import CalledFunction, as_host_has_it
 from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
 from kapi_numba_offload.loops.host.loop_exits import function_body
 from kapi_numba_offload.loops.loop_syntax import variables_of
 from kapi_numba_offload.run.reasons import IN_PLACE, ON_COPIES
-from kapi_numba_offload.run.usm import LIBRARY, is_reachable
+from kapi_numba_offload.run.usm import is_reachable
 
-__all__ = ["HostLoop", "has_aliases"]
+__all__ = ["HostLoop"]
 
 
 class HostLoop:
@@ -47,6 +48,8 @@ class HostLoop:
         Those of `returned` that may have no value afterwards.
     options : mapping, optional
         Options for `numba.njit`.
+    called : sequence of CalledFunction
+        Functions of the author's that are compiled for it; others it calls as they are.
 
     Attributes
     ----------
@@ -66,6 +69,7 @@ class HostLoop:
         parallel: bool,
         flagged: Sequence[str] = (),
         options: Mapping[str, Any] | None = None,
+        called: Sequence[CalledFunction] = (),
     ) -> None:
         self.given = tuple(given)
         name = f"{function.__name__ if function.__name__.isidentifier() else 'lambda_'}_line_{loop.lineno}"
@@ -74,10 +78,12 @@ class HostLoop:
         definition.body = function_body(loop, returned, flagged)
         module = ast.fix_missing_locations(ast.Module([definition], []))
         scope: dict[str, Any] = {}
-        outside = _as_host_has_it({**function.__globals__, **names.closure}, variables_of([loop], ast.Load))
+        outside = as_host_has_it({**function.__globals__, **names.closure}, variables_of([loop], ast.Load))
+        options = {**(options or {}), "parallel": parallel}
+        outside.update({each.name: each.compiled(options) for each in called})
         exec(compile(module, function.__code__.co_filename, "exec"), outside, scope)
         self.function: FunctionType = scope[name]
-        self._compiled = numba.njit(**{**(options or {}), "parallel": parallel})(self.function)
+        self._compiled = numba.njit(**options)(self.function)
         self._refused = False
         self._loop, self._returned = loop, tuple(returned)
         self._first = len(definition.body[-1].value.elts) - len(returned) - len(flagged)  # type: ignore[attr-defined]
@@ -90,9 +96,8 @@ class HostLoop:
         # parameters are arrays whatever their rank.
         indexed = {each.value.id for each in subscripts if isinstance(each.value, ast.Name)}
         self._numbers = set(self.given).difference(names.parameters, indexed)
-        called = has_effects(loop, names)
         # An array that is only read need not be copied back; one that is given to a function may be changed by it.
-        self._only_read = set() if called or has_aliases(loop) else set(self.given) - stored
+        self._only_read = set() if has_effects(loop, names) or has_aliases(loop) else set(self.given) - stored
         self._kept_as_given = {name for name in self.given if _is_kept(name, loop)}
 
     @staticmethod
@@ -195,29 +200,3 @@ def _is_kept(name: str, loop: ast.stmt) -> bool:
         elif isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "len":
             kept.update(map(id, each.args))
     return all(id(each) in kept for each in ast.walk(loop) if isinstance(each, ast.Name) and each.id == name)
-
-
-def _as_host_has_it(outside: dict[str, Any], named: Iterable[str]) -> dict[str, Any]:
-    """Globals with NumPy in the place of dpnp, and its functions in the place of dpnp's: arrays are NumPy's there."""
-    for name in named:
-        value = outside.get(name)
-        if value is LIBRARY:
-            outside[name] = np
-        elif (own := numpy_name(value)) is not None and function_named(own, on_device=True) is value:
-            outside[name] = function_named(own, on_device=False) or value
-    return outside
-
-
-def has_aliases(loop: ast.AST) -> bool:
-    """Whether the loop may store to an array under another name than its parameter's."""
-    of_arrays = (ast.Name, ast.Subscript, ast.Attribute, ast.Tuple, ast.IfExp)
-    return any(
-        (
-            isinstance(each, ast.Assign)
-            and isinstance(each.value, of_arrays)
-            and not all(isinstance(target, ast.Subscript) for target in each.targets)
-        )
-        or isinstance(each, (ast.NamedExpr, ast.With))
-        or (isinstance(each, ast.For) and not isinstance(each.iter, ast.Call))
-        for each in ast.walk(loop)
-    )

@@ -1,7 +1,8 @@
 """Loops over small arrays: what a launch costs is more than the work, so it is done in the memory of the arrays.
 
 NumPy does it at first, and Numba's code once the loop has taken long enough for a compilation to pay. A loop around
-`prange` loops has elements, which are slow in Python: it stays on the device until then.
+`prange` loops has elements, which are slow in Python, and functions that a loop calls have plans of their own: such a
+loop stays on the device until then.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import DpnpArray, has_host_memory, is_same_view, may_overlap
 
-__all__ = ["SmallLoop", "WorkedAxes", "most_elements"]
+__all__ = ["SAME_TYPES", "SmallLoop", "WorkedAxes", "most_elements"]
 
 _PATIENCE = 0.01  # seconds of processor time that NumPy may take for a loop before Numba compiles it
 _PATIENCE_AT_FIRST = 1.0  # the same within the first call of a function, which few compilations are shorter than
-_SAME_TYPES = frozenset(map(np.dtype, ("float64", "complex128", "int64")))
+SAME_TYPES = frozenset(map(np.dtype, ("float64", "complex128", "int64")))
 """Dtypes whose operations have the same dtypes for dpnp and for Numba, with each other and with Python's numbers."""
 _DEFAULT = 32768  # elements: with fewer, NumPy needs less time for some operations than their launches
 _IN_PRODUCTS = 32  # times as many elements that a product of matrices may read: its call costs more than a launch
@@ -97,7 +98,8 @@ class SmallLoop:
     may_compile : bool
         Whether its source names nothing that has another type for Numba than for NumPy.
     is_tried : bool
-        Whether it has `prange` loops: these are kernels at first, and Numba's code where that turns out to be faster.
+        Whether it has `prange` loops, or calls functions of the author's: it runs on the device at first, and as
+        Numba's code where that turns out to be faster.
 
     Attributes
     ----------
@@ -214,7 +216,7 @@ def _are_alike_for_numba(values: Sequence[Any]) -> bool:
 def _has_the_same_types(value: Any) -> bool:
     """Whether operations with a value have the same dtypes for dpnp and for Numba."""
     if isinstance(value, (DpnpArray, np.generic)):
-        return value.dtype in _SAME_TYPES
+        return value.dtype in SAME_TYPES
     return type(value) in (bool, int, float, complex)
 
 

@@ -1,0 +1,65 @@
+"""Functions of the author's that a loop on the host calls: compiled for it, with what NumPy arrays ask for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import numba
+import numpy as np
+
+from kapi_numba_offload.analysis.numpy_functions import function_named, numpy_name
+from kapi_numba_offload.loops.loop_syntax import variables_of
+from kapi_numba_offload.run.usm import LIBRARY
+
+__all__ = ["CalledFunction", "as_host_has_it"]
+
+
+@dataclass(frozen=True, slots=True)
+class CalledFunction:
+    """A function that a loop calls by name.
+
+    Attributes
+    ----------
+    name : str
+        The name.
+    function : function
+        As written, without a closure.
+    definition : ast.FunctionDef
+        Its syntax.
+    options : mapping
+        Options for `numba.njit` that are its own.
+    called : tuple of CalledFunction
+        Those that it calls itself.
+    """
+
+    name: str
+    function: FunctionType
+    definition: ast.FunctionDef
+    options: Mapping[str, Any]
+    called: tuple[CalledFunction, ...]
+
+    def compiled(self, options: Mapping[str, Any]) -> Callable[..., Any]:
+        """The function as Numba compiles it for a loop with these options, where it has none of its own."""
+        own = self.function
+        named = variables_of(self.definition.body, ast.Load)
+        outside = as_host_has_it(dict(own.__globals__), named)
+        outside.update({each.name: each.compiled(options) for each in self.called})
+        copy = FunctionType(own.__code__, outside, own.__name__, own.__defaults__)
+        copy.__kwdefaults__ = own.__kwdefaults__
+        made: Callable[..., Any] = numba.njit(**{**options, **self.options})(copy)
+        return made
+
+
+def as_host_has_it(outside: dict[str, Any], named: Iterable[str]) -> dict[str, Any]:
+    """Globals with NumPy in the place of dpnp, and its functions in the place of dpnp's: arrays are NumPy's there."""
+    for name in named:
+        value = outside.get(name)
+        if value is LIBRARY:
+            outside[name] = np
+        elif (own := numpy_name(value)) is not None and function_named(own, on_device=True) is value:
+            outside[name] = function_named(own, on_device=False) or value
+    return outside

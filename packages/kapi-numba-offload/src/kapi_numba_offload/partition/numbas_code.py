@@ -1,0 +1,167 @@
+"""What Numba's code does as the device does: the parts of a loop, and the author's functions that it calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TypeGuard
+
+import numpy as np
+
+from _kapi_numba_hooks import CPUDispatcher, has_overloads, is_generic
+from kapi_numba_offload.analysis.aliases import returns_new_values
+from kapi_numba_offload.analysis.effects import has_effects
+from kapi_numba_offload.analysis.kinds import SCALAR, ArrayKind, Kind, is_number_type, kinds_within
+from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.analysis.numpy_functions import numpy_name
+from kapi_numba_offload.loops.host.called_functions import CalledFunction
+from kapi_numba_offload.loops.host.small_loops import SAME_TYPES
+from kapi_numba_offload.loops.loop_syntax import variables_of
+from kapi_numba_offload.partition.facts import Facts
+from kapi_types import is_usm_array
+
+__all__ = [
+    "called_function",
+    "called_functions",
+    "is_alike_for_numba",
+    "is_movable",
+    "may_be_row",
+    "may_reach_beyond",
+    "stores_what_it_reads",
+]
+
+_NOT_SMALL = (ast.Raise, ast.Assert, ast.With, ast.Try, ast.Lambda, ast.FunctionDef)
+_OF_DEVICES = {"sycl_queue", "device", "usm_type", "out"}
+
+
+def is_alike_for_numba(facts: Facts, node: ast.AST) -> bool:
+    """Whether a part of a loop does the same for Numba.
+
+    It names no dtype whose operations have other types for Numba, reads no array that Numba would take for a constant,
+    and changes none in place that it reads: NumPy reads all of it first.
+    """
+    if isinstance(node, ast.AugAssign):
+        owner = _owner(node.target)
+        is_apart = owner is not None and owner not in variables_of([ast.Expr(node.value)], ast.Load)
+        return is_apart or _is_number(facts.kinds.target(node)) or _is_number(facts.kinds.kind(node.value))
+    if isinstance(node, ast.keyword):
+        return node.arg != "dtype" or facts.dtype(node.value) in SAME_TYPES
+    if isinstance(node, ast.Constant):
+        return not isinstance(node.value, (str, bytes))
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return True
+    value = facts.names.value(node)
+    if value is UNKNOWN:
+        return not isinstance(node, ast.Attribute) or node.attr not in ("astype", "view", "dtype")
+    if is_number_type(value):
+        return np.dtype(value) in SAME_TYPES
+    is_random = (getattr(value, "__module__", None) or "").startswith("numpy.random")
+    return (
+        not is_random and not isinstance(value, (np.ndarray, np.dtype, tuple, list, dict)) and not is_usm_array(value)
+    )
+
+
+def stores_what_it_reads(facts: Facts, node: ast.AST) -> bool:
+    """Whether a statement stores to rows of an array of which it reads others."""
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.AugAssign) and may_be_row(facts.kinds.target(node)):
+        targets = [node.target]
+    elif isinstance(node, ast.Assign):
+        targets = [each for each in node.targets if isinstance(each, ast.Subscript)]
+    if not targets or not isinstance(node, (ast.Assign, ast.AugAssign)) or not _has_rows(facts, node.value):
+        return False
+    read = variables_of([ast.Expr(node.value)], ast.Load)
+    return any(_owner(each) is None or _owner(each) in read for each in targets)
+
+
+def _owner(target: ast.expr) -> str | None:
+    """The variable of the array that a target is a part of; None if it is no variable's."""
+    while isinstance(target, (ast.Subscript, ast.Attribute)):
+        target = target.value
+    return target.id if isinstance(target, ast.Name) else None
+
+
+def may_reach_beyond(node: ast.AST) -> bool:
+    """Whether a part of a loop is a subscript whose index may be beyond an array's end."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return not all(isinstance(each, ast.Slice) for each in axes)
+
+
+def is_movable(nodes: Sequence[ast.AST]) -> bool:
+    """Whether parts of a loop, or of a function that it calls, may run on the host in their place."""
+    words = {each.arg for each in nodes if isinstance(each, ast.keyword)}
+    return not any(isinstance(each, _NOT_SMALL) for each in nodes) and not words & _OF_DEVICES
+
+
+def called_functions(facts: Facts, nodes: Sequence[ast.AST]) -> dict[ast.Call, CalledFunction]:
+    """The calls among parts of a loop whose functions, the author's, do the same when Numba compiles them for NumPy."""
+    calls = [each for each in nodes if isinstance(each, ast.Call)]
+    return {each: found for each in calls if (found := _called_on_host(facts, each)) is not None}
+
+
+def _called_on_host(facts: Facts, call: ast.Call) -> CalledFunction | None:
+    named, value = call.func, facts.names.value(call.func)
+    if not isinstance(named, ast.Name) or not isinstance(value, CPUDispatcher) or not is_generic(value):
+        return None
+    found = called_function(facts, call)
+    if found is None or has_overloads(value.py_func):
+        return None
+    inner, body = found
+    body = [each for each in body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
+    nodes = [node for each in body for node in ast.walk(each)]
+    called = called_functions(inner, nodes)
+    # Two of its parameters may be one array, so that no rows are changed in place by others.
+    is_alike = (
+        is_movable(nodes)
+        and returns_new_values(inner.definition)
+        and all(is_alike_for_numba(inner, each) for each in nodes)
+        and all(_changes_by_numbers(inner, each) for each in nodes)
+        and not any(has_effects(each, inner.names, called.keys()) for each in body)
+    )
+    if not is_alike:
+        return None
+    options = {
+        "boundscheck": any(map(may_reach_beyond, nodes)),
+        "fastmath": value.targetoptions.get("fastmath", False),
+    }
+    return CalledFunction(named.id, value.py_func, inner.definition, options, tuple(called.values()))
+
+
+def _changes_by_numbers(facts: Facts, node: ast.AST) -> bool:
+    """Whether a part of a function is no augmented assignment, or one of a number, or by one."""
+    if not isinstance(node, ast.AugAssign):
+        return True
+    return _is_number(facts.kinds.target(node)) or _is_number(facts.kinds.kind(node.value))
+
+
+def _is_number(kind: Kind) -> bool:
+    return kind == SCALAR or (isinstance(kind, ArrayKind) and kind.ndim == 0)
+
+
+def called_function(facts: Facts, call: ast.Call) -> tuple[Facts, Sequence[ast.stmt]] | None:
+    """What is known of a function of the author's for a call, and its body; None for other functions."""
+    value = facts.names.value(call.func)
+    if value is UNKNOWN or numpy_name(value) is not None:
+        return None
+    given = [facts.kinds.kind(each) for each in (*call.args, *(each.value for each in call.keywords))]
+    found = kinds_within(value, call, given, facts.kinds.depth + 1)
+    if found is None:
+        return None
+    definition, kinds = found
+    function = getattr(value, "py_func", value)
+    inner = Facts(
+        function, definition, Names(function, definition), kinds, frozenset(), facts.options,
+        numba_types=facts.numba_types,
+    )  # fmt: skip
+    return inner, definition.body
+
+
+def _has_rows(facts: Facts, node: ast.expr) -> bool:
+    return any(isinstance(each, ast.expr) and may_be_row(facts.kinds.kind(each)) for each in ast.walk(node))
+
+
+def may_be_row(kind: Kind) -> TypeGuard[ArrayKind]:
+    """Whether it is a USM array that has axes, as far as that is known."""
+    return isinstance(kind, ArrayKind) and kind.usm and kind.ndim != 0
