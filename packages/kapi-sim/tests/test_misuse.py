@@ -44,7 +44,7 @@ def kernel_of(statement: str, more: dict[str, object] | None = None) -> kapi.Ker
         ("a[0] = item + 1", "operator-operands"),
         ("a[0] = 2.0 * item", "operator-operands"),
         ("a[0] = -item", "work-item-as-value"),
-        ("item()", "work-item-as-value"),
+        ("item()", "called-value"),
         ("a[0] = item", "work-item-as-value"),
     ],
 )

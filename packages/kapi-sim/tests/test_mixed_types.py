@@ -156,7 +156,17 @@ def weak_integer_and_float(item: kapi.Item, source, other, target):
     target[i] = s * other[i]
 
 
+@kapi.kernel
+def weak_in_place(item: kapi.Item, source, other, target):
+    i = item.get_id(0)
+    s = 2
+    if i > 3:
+        s = source[i]
+    other[i] *= s
+
+
 WEAK = [
+    (weak_in_place, "variable `s`", "int32 on one way and int8"),
     (weak_then_strong, "variable `s`", "int32 on one way and int8"),
     (weak_choice, "what `if` and `else` give", "int32 on one way and int8"),
     (weak_counter, "variable `t`", "int32 on one way and int8"),

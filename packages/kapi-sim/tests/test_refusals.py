@@ -51,6 +51,7 @@ def run(body, *arguments, header="item, a", space=None):
 
 LANGUAGE = {
     "item.x = 1": "attribute-assigned",
+    "a[0] = a.shape()": "called-value",
     "class A: pass": "class-in-kernel",
     "a[0] = SETTINGS.computed": "computed-attribute",
     "a[0] = a.astype('float32')[0]": "dtype-as-text",

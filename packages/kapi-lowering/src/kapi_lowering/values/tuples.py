@@ -79,6 +79,7 @@ def _same(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
 
 
 @registry.lower(operator.add, types.BaseTuple, types.BaseTuple)
+@registry.lower(operator.iadd, types.BaseTuple, types.BaseTuple)
 def _concatenate(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     members = [
         builder.extract_value(value, position)

@@ -14,6 +14,7 @@ import itertools
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -74,26 +75,35 @@ class MeetingTypes:
     def result_of(self, place: int, name: str, value: Any, given: tuple[Any, ...] = ()) -> Any:
         """Look at the result of an operation with what `name` says; return it."""
         kind = value.__class__
-        if self._met.get(place) is kind or not issubclass(kind, np.generic):
-            return value
-        key = (place, given) if given else place
+        if self._met.get(place) is not kind and issubclass(kind, np.generic):
+            self._meet_result((place, given) if given else place, name, kind)
+        return value
+
+    def operand_of(self, place: int, name: str, value: Any, array: Any, given: tuple[Any, ...] = ()) -> Any:
+        """Look at what an operation of an array's element with `value`, which `name` says, gives; return `value`."""
+        if isinstance(value, (int, float, np.generic)) and hasattr(array, "dtype"):
+            kind = np.result_type(array.dtype, value).type
+            self._meet_result((place, given) if given else place, name, kind)
+        return value
+
+    def _meet_result(self, key: Any, name: str, kind: type[Any]) -> None:
         met = self._met.setdefault(key, kind)
         if met is not kind and name not in self._told:
             first, second = sorted((met.__name__, kind.__name__))
             self._tell(
                 name,
-                f"an operation with {name} gives {first} on one way and {second} on another, at {_site()}\n"
+                f"an operation with {name} gives {first} on one way and {second} on another, at {_site(2)}\n"
                 "  a Python number takes the type that it meets; on a device the operation has one type on all ways:\n"
                 "  convert the Python number",
+                stacklevel=4,
             )
-        return value
 
-    def _tell(self, name: str, said: str) -> None:
+    def _tell(self, name: str, said: str, stacklevel: int = 3) -> None:
         self._told.add(name)
         warnings.warn(
             f"{said}\n  silence the note with warnings.filterwarnings('ignore', category=kapi_sim.MixedTypesWarning)",
             MixedTypesWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
 
     def _check_fit(self, key: Any, name: str, strong: type[Any] | None) -> None:
@@ -164,6 +174,10 @@ def watch_meetings(tree: ast.FunctionDef, choices: list[ast.AST], loose: LooseVa
 _TYPES = f"{GIVEN}_types"
 
 
+def _method(name: str) -> ast.Attribute:
+    return ast.Attribute(_name(MEETS), name, ast.Load())
+
+
 def _name(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
 
@@ -226,9 +240,11 @@ class _Watcher(ast.NodeTransformer):
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             self._mark_test(node.operand)
 
-    def _place(self, node: ast.expr, name: str, place: int, look: ast.expr | None = None) -> ast.expr:
+    def _place(
+        self, node: ast.expr, name: str, place: int, look: ast.expr | None = None, more: Sequence[ast.expr] = ()
+    ) -> ast.expr:
         self.has_places = True
-        arguments: list[ast.expr] = [ast.Constant(place), ast.Constant(name), node]
+        arguments: list[ast.expr] = [ast.Constant(place), ast.Constant(name), node, *more]
         if self._has_types:
             arguments.append(_name(_TYPES))
         call = ast.Call(look or _name(MEETS), arguments, [])
@@ -237,7 +253,17 @@ class _Watcher(ast.NodeTransformer):
         return call
 
     def _result(self, node: ast.expr, name: str) -> ast.expr:
-        return self._place(node, name, next(_places), ast.Attribute(_name(MEETS), "result_of", ast.Load()))
+        return self._place(node, name, next(_places), _method("result_of"))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AugAssign:
+        target = node.target
+        is_element = isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)
+        loose = self._loose.of(node.value) if is_element else ""
+        self.generic_visit(node)
+        if loose and isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            call = self._place(node.value, loose, next(_places), _method("operand_of"), [_name(target.value.id)])
+            node.value = call
+        return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         has_literal = isinstance(node.left, ast.Constant) or isinstance(node.right, ast.Constant)

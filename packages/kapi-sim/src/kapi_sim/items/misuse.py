@@ -36,8 +36,15 @@ _OF_REFERENCES = {"value": "load", "get": "load", "read": "load", "set": "store"
 """What other libraries call the methods of an AtomicRef."""
 _OF_OPERATORS = {"+": "fetch_add", "-": "fetch_sub", "&": "fetch_and", "|": "fetch_or", "^": "fetch_xor"}
 """The methods that operators are in SYCL C++."""
-_NUMBERS = {"int": "Python int", "float": "Python float", "complex": "Python complex", "View": "array"}
+_NUMBERS = {
+    "bool": "Python bool",
+    "int": "Python int",
+    "float": "Python float",
+    "complex": "Python complex",
+    "View": "array",
+}
 _IDS = {"Item": "item.get_id(0)", "NdItem": "nd_item.get_global_id(0)"}
+_CALLED = re.compile(r"'(?:numpy\.)?(\w+)' object is not callable")
 _UNSET = re.compile(r"(?:cannot access )?(?:local|free) variable '(\w+)'")
 _CHANGED = "'tuple' object does not support item "
 
@@ -119,6 +126,12 @@ def describe_misuse(error: Exception) -> Finding | None:
         if number:
             said = f"{number} cannot be indexed: pass an array{_for_name(error)}"
             return Finding("indexed-value", said) if _is_in_users(error) else None
+    called = _CALLED.match(text) if type(error) is TypeError and _is_in_users(error) else None
+    if called is not None:
+        said = (
+            f"{_WORDS.get(called[1], _NUMBERS.get(called[1], called[1]))} cannot be called, since it is not a function"
+        )
+        return Finding("called-value", said)
     unset = _UNSET.match(text) if isinstance(error, NameError) else None
     if unset is not None and _is_in_users(error):
         return Finding("variable-unset", f"variable {unset[1]!r} has no value here: assign it on every path before")

@@ -57,6 +57,9 @@ def _sum(iterable: Any, start: Any = 0) -> Any:
     if dtype is not None and len(iterable) == 0:
         # Of no elements as of some: the type is that of the start and an element.
         return type(start + dtype.type(0))(start)
+    if type(iterable) is range and iterable and isinstance(start, int):
+        first, last = iterable[0], iterable[-1]  # there may be more values than `len` takes
+        return checked_ring(start + (first + last) * ((last - first) // iterable.step + 1) // 2)
     return checked_ring(sum(iterable, start))
 
 
@@ -118,6 +121,8 @@ def _hold_no_wide(numbers: Sequence[Any]) -> None:
 def _extremum(function: Callable[..., Any]) -> Callable[..., Any]:
     def chosen(*numbers: Any, **words: Any) -> Any:
         kinds = tuple(map(type, numbers))
+        if kinds == (range,) and not words and numbers[0]:
+            return function(numbers[0][0], numbers[0][-1])
         if words or len(numbers) < 2:
             return function(*numbers, **words)
         if any(issubclass(k, (complex, np.complexfloating)) for k in kinds):

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-__all__ = ["FUNCTIONS"]
+import operator
+
+__all__ = ["FUNCTIONS", "OF_RANGES"]
 
 
 def sum_(values, start):
@@ -47,6 +49,37 @@ def max_(values):
             found = value
     return found
 
+
+def least_of_range(values):
+    """The smallest value, which is at one of the ends."""
+    return min(values[0], values[len(values) - 1])
+
+
+def greatest_of_range(values):
+    """The largest value, which is at one of the ends."""
+    return max(values[0], values[len(values) - 1])
+
+
+def are_equal_ranges(one, other):
+    """Whether two ranges have the same values in the same order."""
+    count = len(one)
+    if count != len(other):
+        return False
+    return count == 0 or (one[0] == other[0] and one[count - 1] == other[count - 1])
+
+
+def are_unequal_ranges(one, other):
+    """The opposite."""
+    return not are_equal_ranges(one, other)
+
+
+OF_RANGES = {
+    min: least_of_range,
+    max: greatest_of_range,
+    operator.eq: are_equal_ranges,
+    operator.ne: are_unequal_ranges,
+}
+"""By Python's function of one or two ranges, the one in the kernel language that does not go over their values."""
 
 FUNCTIONS = {sum: sum_, any: any_, all: all_, min: min_, max: max_}
 """By Python's function, the one in the kernel language."""

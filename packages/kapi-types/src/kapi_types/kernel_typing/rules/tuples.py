@@ -155,14 +155,17 @@ class _Same(templates.AbstractTemplate):
         return templates.signature(types.Tuple(args[0].types if args else ()), *args)
 
 
-@registry.register_global(operator.add)
 class _Concatenation(templates.AbstractTemplate):
-    key = operator.add
-
     def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Any:
         if not all(isinstance(arg, types.BaseTuple) for arg in args):
             return None
         return templates.signature(types.Tuple((*args[0].types, *args[1].types)), *args)
+
+
+for _function in (operator.add, operator.iadd):
+    registry.register_global(_function)(
+        type(f"_Concatenation_{_function.__name__}", (_Concatenation,), {"key": _function})
+    )
 
 
 @registry.register_global(operator.contains)

@@ -199,8 +199,15 @@ def _sequences(kapi: Any) -> Any:
         out[2, i] = any(b[i]) + 2 * all(b[i]) + 4 * any(a[:0]) + 8 * all(a[:0])
         out[3, i] = (i in range(0, 3, 2)) + 2 * (i not in PLACES) + 4 * (5 - i in range(5, 0, -2))
         out[4, i] = len(range(0, 10, i + 1)) + range(9, 0, -3)[i] + range(4)[-1]
+        out[6, i] = (
+            (range(i) == range(0, i, 2)) + 2 * (range(1, 5, 3) != range(1, 6, 3)) + 4 * (range(i, 0) == range(0))
+        )
+        out[7, i] = max(range(2**62)) - (2**62 - 5) - min(range(2**62, i, -1)) + sum(range(i, 2**20))
         members = (1, 2.5, i)
         out[5, i] = members[i] + len(tuple(members))
+        longer: tuple[Any, ...] = members
+        longer += (4, 5)
+        out[8, i] = longer[3] - len(longer)
 
     return sequences
 
@@ -297,7 +304,7 @@ CASES: tuple[Case, ...] = (
         "language/functions-of-sequences",
         _sequences,
         ((3,),),
-        lambda: [_A, _B, np.zeros((6, 3))],
+        lambda: [_A, _B, np.zeros((9, 3))],
         lambda given: {
             2: np.array(
                 [
@@ -307,6 +314,9 @@ CASES: tuple[Case, ...] = (
                     [1 + 2 + 4, 0 + 0 + 0, 1 + 2 + 4],
                     [10 + 9 + 3, 5 + 6 + 3, 4 + 3 + 3],
                     [1 + 3, 2.5 + 3, 2 + 3],
+                    [1 + 4, 1 + 4, 4],
+                    4 - (_ID + 1) + 2**19 * (2**20 - 1) - [0, 0, 1],
+                    [4 - 5] * 3,
                 ]
             )
         },
