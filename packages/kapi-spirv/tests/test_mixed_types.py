@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import pytest
@@ -142,3 +143,49 @@ def test_one_type_is_not_told():
     assert not notes(variable, WIDE, WIDE)
     assert not notes(total, WIDE, WIDE)
     assert not notes(two_sums, NARROW, WIDE)
+
+
+SINGLE, DOUBLE = ArrayType(types.float32, 1, "C"), ArrayType(types.float64, 1, "C")
+
+
+def rounded_for_an_operation(a, b, n):
+    x = 0.1
+    if n > 100:
+        x = a[0]
+    return b[0] * x
+
+
+def rounded_for_a_store(a, b, n):
+    x = -0.1 if n > 3 else a[0]
+    b[0] = x
+    return 0
+
+
+def rounded_for_a_comparison(a, b, n):
+    x = 2 * math.pi
+    if n > 100:
+        x = a[0]
+    return 1 if b[0] < x else 2
+
+
+def not_rounded(a, b, n):
+    x, y, z, k = 0.5, -math.inf, 1e30, 0
+    if n > 100:
+        x = y = a[0]
+        z = a[1]
+        k = a[2]
+    b[0] = b[1] * x + y + k
+    a[0] = z if z < a[0] else a[1] * z
+    return 0
+
+
+@pytest.mark.parametrize("function", [rounded_for_an_operation, rounded_for_a_store, rounded_for_a_comparison])
+def test_python_numbers_that_are_rounded_are_told(function):
+    (note,) = notes(function, SINGLE, DOUBLE)
+    assert "is a Python number on one way and float32 on another, and is used as float64" in str(note.message)
+    assert not notes(function, SINGLE, SINGLE)
+    assert not notes(function, DOUBLE, DOUBLE)
+
+
+def test_python_numbers_that_are_not_rounded_are_not_told():
+    assert not notes(not_rounded, SINGLE, DOUBLE)

@@ -11,7 +11,9 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kapi_types._numba_compat import FunctionPass, ir, register_pass, types
+import numpy as np
+
+from kapi_types._numba_compat import FunctionPass, as_dtype, ir, register_pass, types
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.operators import COMPARISONS
@@ -43,13 +45,21 @@ class FindMixedTypes(FunctionPass):
                     "all ways; convert one, or start with the other"
                 )
                 found[name] = text, loc.filename, loc.line
-        for name, loc, mixed, result in _WaysOfVariables(state).operations():
+        ways = _WaysOfVariables(state)
+        for name, loc, mixed, result in ways.operations():
             if name not in found:
                 first, second = sorted(map(spell_type, mixed))
                 text = (
                     f"an operation with {name} gives {first} on one way and {second} on another, for a Python number "
                     f"takes the type that it meets: on a device it gives {spell_type(result)} on all ways; convert the "
                     "Python number"
+                )
+                found[name] = text, loc.filename, loc.line
+        for name, loc, narrow, wide in ways.rounded():
+            if name not in found:
+                text = (
+                    f"{name} is a Python number on one way and {spell_type(narrow)} on another, and is used as "
+                    f"{spell_type(wide)}: on a device the Python number is rounded to {spell_type(narrow)}; convert one"
                 )
                 found[name] = text, loc.filename, loc.line
         state["kapi_mixed_types"] = list(found.values())
@@ -67,6 +77,10 @@ class _WaysOfVariables:
         self._assigned = [
             (statement, block) for block in state.func_ir.blocks.values() for statement in block.find_insts(ir.Assign)
         ]
+        self._made = {statement.target.name: statement.value for statement, _ in self._assigned}
+        stores = [each for block in state.func_ir.blocks.values()
+                  for each in block.find_insts((ir.SetItem, ir.StaticSetItem))]  # fmt: skip
+        self._uses = [*(statement for statement, _ in self._assigned), *stores]
 
     def operations(self) -> Iterator[tuple[str, Any, tuple[types.Type, types.Type], types.Type]]:
         """What is called how and where, two types that an operation with it gives, and the one that it has."""
@@ -89,6 +103,56 @@ class _WaysOfVariables:
                 told.add(number)
                 if not _is_phi(statement.value):
                     yield self._roots[target][0], statement.loc, mixed, self._typemap[target]
+
+    def rounded(self) -> Iterator[tuple[str, Any, types.Type, types.Type]]:
+        """What is called how and where, the type that rounds its Python number, and the wider one that it is used as.
+
+        It is to be called once `operations` has ended.
+        """
+        for statement in self._uses:
+            operands, used = _use(statement, self._typemap)
+            for operand in operands:
+                narrow = self._typemap[operand]
+                is_loose = {is_weak(each) for each in self._of(operand)} == {True, False}
+                if is_loose and _digits(narrow) < _digits(used) and self._is_rounded(operand, narrow, set()):
+                    yield self._roots[operand][0], statement.loc, narrow, used
+
+    def _is_rounded(self, name: str, narrow: types.Type, seen: set[str]) -> bool:
+        """Whether a variable may have a Python number that a type does not have exactly."""
+        value: Any = self._made.get(name)
+        if name in seen or not any(map(is_weak, self._of(name))):
+            return False
+        seen.add(name)
+        if isinstance(value, ir.Var):
+            return self._is_rounded(value.name, narrow, seen)
+        if _is_phi(value):
+            return any(self._is_rounded(each.name, narrow, seen) for each in value.incoming_values
+                       if isinstance(each, ir.Var))  # fmt: skip
+        constant = self._constant(value)
+        if isinstance(constant, (int, float, complex)):
+            return not _is_exact(constant, narrow)
+        if isinstance(value, ir.Expr) and value.op == "unary":
+            return self._is_rounded(value.value.name, narrow, seen)
+        if (member := self._member(value)) is not None:
+            return self._is_rounded(member.name, narrow, seen)
+        if is_weak(self._typemap[name]):
+            return isinstance(self._typemap[name], types.Float)
+        return any(self._is_rounded(each, narrow, seen) for each in _operands(value))
+
+    def _member(self, value: Any) -> Any:
+        """The variable that a member of a tuple was, where the tuple is taken apart as soon as it is made."""
+        if not isinstance(value, ir.Expr) or value.op != "static_getitem":
+            return None
+        made = self._made.get(value.value.name)
+        if isinstance(made, ir.Expr) and made.op == "exhaust_iter":
+            made = self._made.get(made.value.name)
+        return made.items[value.index] if isinstance(made, ir.Expr) and made.op == "build_tuple" else None
+
+    def _constant(self, value: Any) -> Any:
+        """What a number of the source, or a name from outside, stands for; None for others."""
+        if isinstance(value, ir.Expr) and value.op == "getattr":
+            return getattr(self._constant(self._made.get(value.value.name)), value.attr, None)
+        return value.value if isinstance(value, (ir.Const, ir.Global, ir.FreeVar)) else None
 
     def _of(self, name: str) -> _Ways:
         return self._ways.get(name) or frozenset((self._typemap[name],))
@@ -151,6 +215,29 @@ def _operands(value: Any) -> list[str]:
     if value.op == "unary":
         return [value.value.name]
     return [each.name for each in value.args] if value.op == "call" and not value.kws and not value.vararg else []
+
+
+def _use(statement: Any, typemap: dict[str, types.Type]) -> tuple[list[str], types.Type]:
+    """The variables that a statement takes numbers from, and the widest type of floats that it takes or gives."""
+    if not isinstance(statement, ir.Assign):
+        given = typemap[statement.target.name]
+        return [statement.value.name], getattr(given, "dtype", given)
+    if not isinstance(statement.value, ir.Expr):
+        return [], types.none
+    operands = _operands(statement.value)
+    return operands, max((typemap[each] for each in (statement.target.name, *operands)), key=_digits)
+
+
+def _digits(type_: types.Type) -> int:
+    """The bits of a strong type of floats, or of a part of complex numbers; 0 of others."""
+    part = type_.underlying_float if isinstance(type_, types.Complex) else type_
+    return part.bitwidth if isinstance(part, types.Float) and not is_weak(type_) else 0
+
+
+def _is_exact(number: complex, type_: types.Type) -> bool:
+    """Whether a type has a number of Python's as it is."""
+    with np.errstate(over="ignore"):
+        return bool(as_dtype(type_).type(number).item() == number) or number != number
 
 
 def _shown(name: str) -> str:
