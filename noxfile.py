@@ -88,6 +88,9 @@ ALONE = {
     "random-functions": ["tests/integration/test_random_functions.py", "tests/integration/test_threaded_calls.py"],
     "compositions": ["tests/integration/test_compositions.py"],
     "differential": ["tests/integration/test_simulator_against_device.py"],
+    # Apart from each other and from the rest, for each kernel stays in the driver's memory until a process ends.
+    "conditions": [f"tests/integration/test_{name}.py" for name in ("conditions_in_loops", "id_comparisons")],
+    "loops": [f"tests/integration/test_{name}.py" for name in ("loops_in_branches", "nested_loops", "shared_loops")],
     "oracles": [f"packages/kapi-sim/tests/test_{name}.py" for name in ("order_oracle", "race_oracle", "random_loops")],
     "isolated-stress": ["packages/kapi-runtime/tests/test_life_cycle.py"],
     "numba": ["packages/kapi-numba-offload/tests/test_numba_parfors.py"],

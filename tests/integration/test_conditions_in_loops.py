@@ -74,7 +74,7 @@ def check(number):
     np.testing.assert_array_equal(out.asnumpy(), expected, err_msg=source)
 
 
-@pytest.mark.nightly(one_in=BLOCKS, at_night=20)
+@pytest.mark.nightly(one_in=BLOCKS, at_night=30)
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_conditions_in_loops_are_each_work_items_own(block):
     for number in range(block, len(ALL), BLOCKS):

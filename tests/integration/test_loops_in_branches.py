@@ -274,7 +274,7 @@ def test_random_loops_in_branches_agree(seed):
     check(*drawn(seed))
 
 
-@pytest.mark.nightly(one_in=BLOCKS)
+@pytest.mark.nightly(one_in=BLOCKS, at_night=2)
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_random_loops_in_branches_agree_at_length(block):
     """Others each day."""
