@@ -70,7 +70,7 @@ def weak_in_a_function(a, b, n):
 
 
 def weak_counter(a, b, n):
-    s = 0
+    s = 2
     for k in range(n):
         s += b[k]
     return a[0] * s
@@ -139,7 +139,17 @@ def total(a, b, n):
     return s / 2 + x
 
 
+def nested_sum(a, b, n):
+    s = 0
+    for k in range(n):
+        for m in range(k):
+            if b[m] > 3:
+                s += b[m]
+    return a[0] + s
+
+
 def test_one_type_is_not_told():
+    assert not notes(nested_sum, NARROW, WIDE)
     assert not notes(variable, WIDE, WIDE)
     assert not notes(total, WIDE, WIDE)
     assert not notes(two_sums, NARROW, WIDE)

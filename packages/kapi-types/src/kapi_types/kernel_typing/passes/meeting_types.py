@@ -164,6 +164,8 @@ class _WaysOfVariables:
             operands = [each.name for each in value.incoming_values if isinstance(each, ir.Var)]
             self._roots[target] = _shown(target), id(block)
             ways = frozenset[types.Type]().union(*map(self._of, operands))
+            if self._is_sum(target, operands):
+                ways = frozenset(each for each in ways if not is_weak(each)) or ways
             return ways if all(map(is_scalar, ways)) else frozenset((self._typemap[target],))
         operands = _operands(value)
         loose = [each for each in operands if len(self._of(each)) > 1]
@@ -173,6 +175,32 @@ class _WaysOfVariables:
         if isinstance(value, ir.Var):
             return self._of(value.name)
         return frozenset(self._results(value, operands)) or frozenset((self._typemap[target],))
+
+    def _is_sum(self, name: str, incoming: list[str]) -> bool:
+        """Whether a variable starts as 0 or 1, and each turn of a loop makes it of what it was.
+
+        A loop without a turn leaves the start, which is the same number in any type.
+        """
+        starts = [each for each in incoming if is_weak(self._typemap[each])]
+        return all(self._start(each) in (0, 1) for each in starts) and any(
+            self._depends_on(each, name, set()) for each in incoming if each not in starts
+        )
+
+    def _start(self, name: str) -> Any:
+        value = self._made.get(name)
+        return self._start(value.name) if isinstance(value, ir.Var) else self._constant(value)
+
+    def _depends_on(self, name: str, other: str, seen: set[str]) -> bool:
+        """Whether a variable is made of another one, by operations and choices."""
+        if name == other:
+            return True
+        value = self._made.get(name)
+        if name in seen or value is None:
+            return False
+        seen.add(name)
+        operands = [each.name for each in value.incoming_values if isinstance(each, ir.Var)] if _is_phi(value) else (
+            _operands(value))  # fmt: skip
+        return any(self._depends_on(each, other, seen) for each in operands)
 
     def _results(self, value: Any, operands: list[str]) -> Iterator[types.Type]:
         function = self._typemap[value.func.name] if value.op == "call" else value.fn
