@@ -32,7 +32,7 @@ def _register(python_function: Any, *arguments: Any) -> None:
         given, values = sig.args, list(args)
         if python_function is sum and len(given) == 1:
             given, values = (*given, weak_int), [*values, I64(0)]
-        functions = FUNCTIONS | OF_RANGES if isinstance(given[0], RangeType) else FUNCTIONS
+        functions = OF_RANGES if isinstance(given[0], RangeType) else FUNCTIONS
         return _call(context, builder, functions[python_function], sig.return_type(*given), values)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Collection
-from functools import cache
 
 import numba
 import numpy as np
 
+from kapi_numba_offload.analysis import positional_parameters
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.numpy_functions import function_named, numpy_name
 
@@ -23,9 +22,6 @@ _PURE_METHODS = frozenset(
     "all any argmax argmin argsort astype clip conj conjugate copy cumsum cumprod diagonal dot flatten item max mean "
     "min nonzero prod ravel repeat reshape round squeeze std sum swapaxes take trace transpose var".split()
 )
-
-
-_PLACES_OF_OUT = {"concat": 2, "concatenate": 2, "dot": 2}  # of functions that may not tell their signatures
 
 
 def has_effects(node: ast.AST, names: Names, besides: Collection[ast.Call] = ()) -> bool:
@@ -59,14 +55,9 @@ def _is_pure(call: ast.Call, names: Names) -> bool:
         return False
 
 
-@cache
 def _place_of_out(name: str) -> int | None:
-    """How many arguments come before `out` in a call of a NumPy function; None if it has no such parameter."""
-    function = function_named(name, on_device=False)
-    if isinstance(function, np.ufunc):
-        return function.nin
-    try:
-        parameters = list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # a class, or a function written in C in older versions of NumPy
-        return _PLACES_OF_OUT.get(name)
-    return parameters.index("out") if "out" in parameters else None
+    """How many arguments come before `out` in a call of a NumPy function; None if it does not take it by position."""
+    names = positional_parameters.of_numpys(name)
+    if isinstance(function_named(name, on_device=False), np.ufunc):
+        return len(names)
+    return names.index("out") if "out" in names else None

@@ -7,30 +7,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-import numpy as np
-
+from kapi_numba_offload.analysis import positional_parameters
 from kapi_numba_offload.analysis.numpy_functions import function_named
 from kapi_numba_offload.run.usm import MEANINGLESS_PARAMETERS, PARAMETER_NAMES, REQUIRED_PARAMETERS
 
 __all__ = ["as_dpnp_takes_it"]
-
-# Functions written in C tell their signatures in new versions of NumPy only.
-_POSITIONAL = {
-    "arange": "start stop step dtype",
-    "array": "object dtype",
-    "asarray": "a dtype order",
-    "concatenate": "arrays axis out",
-    "concat": "arrays axis out",
-    "copyto": "dst src casting where",
-    "dot": "a b out",
-    "empty": "shape dtype order",
-    "empty_like": "prototype dtype order subok shape",
-    "inner": "a b",
-    "putmask": "a mask values",
-    "vdot": "a b",
-    "where": "condition x y",
-    "zeros": "shape dtype order",
-}
 
 
 def as_dpnp_takes_it(
@@ -91,21 +72,11 @@ def _same(numpys: Sequence[str], dpnps: Sequence[str], words: frozenset[str]) ->
 @cache
 def _parameters(name: str) -> tuple[tuple[str, ...], tuple[str, ...], frozenset[str]]:
     """Names of what NumPy and dpnp take by position, and of what dpnp takes by name."""
-    numpys = _POSITIONAL.get(name, "").split() or _positional(function_named(name, on_device=False))
+    numpys = positional_parameters.of_numpys(name)
     function = function_named(name, on_device=True)
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # an elementwise function, which both take alike
-        return tuple(numpys), tuple(numpys), frozenset(numpys)
+        return numpys, numpys, frozenset(numpys)
     words = frozenset(each.name for each in found if each.kind is not each.POSITIONAL_ONLY)
-    return tuple(numpys), tuple(_positional(function)), words
-
-
-def _positional(function: Any) -> list[str]:
-    if isinstance(function, np.ufunc):
-        return [f"x{number}" for number in range(1, function.nin + 1)]
-    try:
-        found = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [each.name for each in found if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    return numpys, positional_parameters.of_function(function), words

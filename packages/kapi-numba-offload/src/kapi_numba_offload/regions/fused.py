@@ -230,8 +230,9 @@ class FusedRegion:
 
     def _apart(self, reason: str, shapes: Sequence[tuple[int, ...]] = ()) -> _Apart:
         """The parts for statements of these shapes; without shapes, or where all have one, each is one of its own."""
+        is_alike = len(set(shapes)) < 2
         starts = [number for number in range(len(self.statements))
-                  if len(set(shapes)) < 2 or not number or shapes[number] != shapes[number - 1]]  # fmt: skip
+                  if is_alike or not number or shapes[number] != shapes[number - 1]]  # fmt: skip
         return _Apart(reason, tuple(itertools.pairwise([*starts, len(self.statements)])))
 
     @property

@@ -46,11 +46,9 @@ def _copy(function: Function, header: str, loop: set[str], added: dict[int, list
         if made is None or phi is None or made.group(1) not in used:
             continue
         name, copy = made.group(1), f"%kapi.turn.{number}"
-        for each in used[name]:
+        # Other variables of the loop take the copy, too (`u, m = m, u`): the compiler crashes where they take another.
+        for each in (*used[name], *(other for other in starts if other != number)):
             lines[each] = _renamed(lines[each], name, copy)
-        for each in starts:
-            if each != number:  # `u, m = m, u`: the compiler crashes where `m` takes another copy of `u` than this one
-                lines[each] = _renamed(lines[each], name, copy)
         incoming = ", ".join(
             f"[ {copy if block in loop else value}, {block} ]" for value, block in INCOMING.findall(phi.group(2))
         )

@@ -73,13 +73,14 @@ def are_unequal_ranges(one, other):
     return not are_equal_ranges(one, other)
 
 
+FUNCTIONS = {sum: sum_, any: any_, all: all_, min: min_, max: max_}
+"""By Python's function, the one in the kernel language."""
+
 OF_RANGES = {
+    **FUNCTIONS,
     min: least_of_range,
     max: greatest_of_range,
     operator.eq: are_equal_ranges,
     operator.ne: are_unequal_ranges,
 }
-"""By Python's function of one or two ranges, the one in the kernel language that does not go over their values."""
-
-FUNCTIONS = {sum: sum_, any: any_, all: all_, min: min_, max: max_}
-"""By Python's function, the one in the kernel language."""
+"""By Python's function of one or two ranges, the one in the kernel language; few go over the values."""

@@ -16,7 +16,7 @@ from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLA
 from kapi_types.kernel_typing.rules.views import SliceType
 from kapi_types.weak import is_weak
 
-__all__ = ["constant_problems", "is_negative_literal"]
+__all__ = ["constant_problems", "definitions_of", "is_negative_literal", "made_of"]
 
 
 def constant_problems(state: Any) -> list[KernelProblem]:
@@ -27,7 +27,7 @@ def constant_problems(state: Any) -> list[KernelProblem]:
     state : numba.core.compiler.StateDict
         A compilation after type inference.
     """
-    definitions = _definitions(state.func_ir)
+    definitions = definitions_of(state.func_ir)
     problems: list[KernelProblem] = [*_taken_apart(state), *_chosen_out_of_range(definitions, state)]
     for expression, signature in state.calltypes.items():
         if signature is None:
@@ -60,7 +60,7 @@ def constant_problems(state: Any) -> list[KernelProblem]:
     return problems
 
 
-def _definitions(func_ir: Any) -> dict[str, Any]:
+def definitions_of(func_ir: Any) -> dict[str, Any]:
     """What each variable is assigned, for those assigned once."""
     found: dict[str, Any] = {}
     for block in func_ir.blocks.values():
@@ -70,11 +70,17 @@ def _definitions(func_ir: Any) -> dict[str, Any]:
     return found
 
 
-def _constant(definitions: dict[str, Any], variable: Any) -> int | None:
-    """The Python int that a variable always holds, or None."""
+def made_of(definitions: dict[str, Any], variable: Any) -> Any:
+    """What makes the value of a variable, or of the one that it is a copy of; None where that is not known."""
     value = definitions.get(getattr(variable, "name", ""))
     while isinstance(value, ir.Var):
         value = definitions.get(value.name)
+    return value
+
+
+def _constant(definitions: dict[str, Any], variable: Any) -> int | None:
+    """The Python int that a variable always holds, or None."""
+    value = made_of(definitions, variable)
     if isinstance(value, ir.Const) and type(value.value) is int:
         return value.value
     return None
@@ -291,9 +297,7 @@ def _members_that_do_not_fit(
     definitions: dict[str, Any], typemap: Any, expression: Any, variable: Any, taken: Any
 ) -> Iterator[KernelProblem]:
     """`(int8_array[i], 300)[k]`: whichever member it is, it goes to a variable, which has one type."""
-    made = definitions.get(getattr(variable, "name", ""))
-    while isinstance(made, ir.Var):
-        made = definitions.get(made.name)
+    made = made_of(definitions, variable)
     if not isinstance(taken, types.UniTuple) or not isinstance(made, ir.Expr) or made.op != "build_tuple":
         return
     others = [typemap[each.name] for each in made.items if _constant(definitions, each) is None]

@@ -15,6 +15,7 @@ import numpy as np
 
 from kapi_types._numba_compat import FunctionPass, as_dtype, ir, register_pass, types
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType
+from kapi_types.kernel_typing.passes.constants import definitions_of, made_of
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.operators import COMPARISONS
 from kapi_types.kernel_typing.rules.promotion import is_scalar
@@ -36,34 +37,47 @@ class FindMixedTypes(FunctionPass):
 
     def run_pass(self, state: Any) -> bool:
         found: dict[str, tuple[str, str, int]] = {}
-        for name, loc, given, result in _meetings(state.func_ir, state.typemap):
-            mixed = _mixed(given)
-            if mixed and name not in found:
-                first, second = sorted(map(spell_type, mixed))
-                text = (
-                    f"{name} is {first} on one way and {second} on another: on a device it is {spell_type(result)} on "
-                    "all ways; convert one, or start with the other"
-                )
-                found[name] = text, loc.filename, loc.line
-        ways = _WaysOfVariables(state)
-        for name, loc, mixed, result in ways.operations():
-            if name not in found:
-                first, second = sorted(map(spell_type, mixed))
-                text = (
-                    f"an operation with {name} gives {first} on one way and {second} on another, for a Python number "
-                    f"takes the type that it meets: on a device it gives {spell_type(result)} on all ways; convert the "
-                    "Python number"
-                )
-                found[name] = text, loc.filename, loc.line
-        for name, loc, narrow, wide in ways.rounded():
-            if name not in found:
-                text = (
-                    f"{name} is a Python number on one way and {spell_type(narrow)} on another, and is used as "
-                    f"{spell_type(wide)}: on a device the Python number is rounded to {spell_type(narrow)}; convert one"
-                )
-                found[name] = text, loc.filename, loc.line
+        for name, loc, text in _notes(state):
+            found.setdefault(name, (text, loc.filename, loc.line))
         state["kapi_mixed_types"] = list(found.values())
         return False
+
+
+def _notes(state: Any) -> Iterator[tuple[str, Any, str]]:
+    """What is called how and where, and what is said of it; the first note of a name is the one to tell."""
+    for name, loc, given, result in _meetings(state.func_ir, state.typemap):
+        mixed = _mixed(given)
+        if mixed:
+            first, second = sorted(map(spell_type, mixed))
+            yield (
+                name,
+                loc,
+                (
+                    f"{name} is {first} on one way and {second} on another: on a device it is {spell_type(result)} on "
+                    "all ways; convert one, or start with the other"
+                ),
+            )
+    ways = _WaysOfVariables(state)
+    for name, loc, mixed, result in ways.operations():
+        first, second = sorted(map(spell_type, mixed))
+        yield (
+            name,
+            loc,
+            (
+                f"an operation with {name} gives {first} on one way and {second} on another, for a Python number "
+                f"takes the type that it meets: on a device it gives {spell_type(result)} on all ways; convert the "
+                "Python number"
+            ),
+        )
+    for name, loc, narrow, wide in ways.rounded():
+        yield (
+            name,
+            loc,
+            (
+                f"{name} is a Python number on one way and {spell_type(narrow)} on another, and is used as "
+                f"{spell_type(wide)}: on a device the Python number is rounded to {spell_type(narrow)}; convert one"
+            ),
+        )
 
 
 class _WaysOfVariables:
@@ -77,10 +91,8 @@ class _WaysOfVariables:
         self._assigned = [
             (statement, block) for block in state.func_ir.blocks.values() for statement in block.find_insts(ir.Assign)
         ]
-        self._made = {statement.target.name: statement.value for statement, _ in self._assigned}
-        stores = [each for block in state.func_ir.blocks.values()
-                  for each in block.find_insts((ir.SetItem, ir.StaticSetItem))]  # fmt: skip
-        self._uses = [*(statement for statement, _ in self._assigned), *stores]
+        self._definitions = definitions_of(state.func_ir)
+        self._blocks = state.func_ir.blocks.values()
 
     def operations(self) -> Iterator[tuple[str, Any, tuple[types.Type, types.Type], types.Type]]:
         """What is called how and where, two types that an operation with it gives, and the one that it has."""
@@ -109,7 +121,10 @@ class _WaysOfVariables:
 
         It is to be called once `operations` has ended.
         """
-        for statement in self._uses:
+        if not self._ways:
+            return
+        stores = (each for block in self._blocks for each in block.find_insts((ir.SetItem, ir.StaticSetItem)))
+        for statement in itertools.chain((statement for statement, _ in self._assigned), stores):
             operands, used = _use(statement, self._typemap)
             for operand in operands:
                 narrow = self._typemap[operand]
@@ -119,39 +134,41 @@ class _WaysOfVariables:
 
     def _is_rounded(self, name: str, narrow: types.Type, seen: set[str]) -> bool:
         """Whether a variable may have a Python number that a type does not have exactly."""
-        value: Any = self._made.get(name)
         if name in seen or not any(map(is_weak, self._of(name))):
             return False
         seen.add(name)
-        if isinstance(value, ir.Var):
-            return self._is_rounded(value.name, narrow, seen)
-        if _is_phi(value):
-            return any(self._is_rounded(each.name, narrow, seen) for each in value.incoming_values
-                       if isinstance(each, ir.Var))  # fmt: skip
+        value = self._definitions.get(name)
         constant = self._constant(value)
         if isinstance(constant, (int, float, complex)):
             return not _is_exact(constant, narrow)
-        if isinstance(value, ir.Expr) and value.op == "unary":
-            return self._is_rounded(value.value.name, narrow, seen)
-        if (member := self._member(value)) is not None:
-            return self._is_rounded(member.name, narrow, seen)
-        if is_weak(self._typemap[name]):
+        sources = self._sources(value)
+        if not sources and is_weak(self._typemap[name]):
             return isinstance(self._typemap[name], types.Float)
-        return any(self._is_rounded(each, narrow, seen) for each in _operands(value))
+        return any(self._is_rounded(each, narrow, seen) for each in sources or _operands(value))
+
+    def _sources(self, value: Any) -> list[str]:
+        """The variables of which an expression is one, but for its sign: of copies, choices and members of tuples."""
+        if isinstance(value, ir.Var) or (isinstance(value, ir.Expr) and value.op == "unary"):
+            return _operands(value)
+        if _is_phi(value):
+            return _incoming(value)
+        return [] if (member := self._member(value)) is None else [member.name]
 
     def _member(self, value: Any) -> Any:
         """The variable that a member of a tuple was, where the tuple is taken apart as soon as it is made."""
         if not isinstance(value, ir.Expr) or value.op != "static_getitem":
             return None
-        made = self._made.get(value.value.name)
+        made = made_of(self._definitions, value.value)
         if isinstance(made, ir.Expr) and made.op == "exhaust_iter":
-            made = self._made.get(made.value.name)
+            made = made_of(self._definitions, made.value)
         return made.items[value.index] if isinstance(made, ir.Expr) and made.op == "build_tuple" else None
 
     def _constant(self, value: Any) -> Any:
         """What a number of the source, or a name from outside, stands for; None for others."""
+        if isinstance(value, ir.Var):
+            value = made_of(self._definitions, value)
         if isinstance(value, ir.Expr) and value.op == "getattr":
-            return getattr(self._constant(self._made.get(value.value.name)), value.attr, None)
+            return getattr(self._constant(self._definitions.get(value.value.name)), value.attr, None)
         return value.value if isinstance(value, (ir.Const, ir.Global, ir.FreeVar)) else None
 
     def _of(self, name: str) -> _Ways:
@@ -161,7 +178,7 @@ class _WaysOfVariables:
         """The types that a statement may give its target."""
         value, target = statement.value, statement.target.name
         if _is_phi(value):
-            operands = [each.name for each in value.incoming_values if isinstance(each, ir.Var)]
+            operands = _incoming(value)
             self._roots[target] = _shown(target), id(block)
             ways = frozenset[types.Type]().union(*map(self._of, operands))
             if self._is_sum(target, operands):
@@ -182,25 +199,19 @@ class _WaysOfVariables:
         A loop without a turn leaves the start, which is the same number in any type.
         """
         starts = [each for each in incoming if is_weak(self._typemap[each])]
-        return all(self._start(each) in (0, 1) for each in starts) and any(
+        return all(self._constant(self._definitions.get(each)) in (0, 1) for each in starts) and any(
             self._depends_on(each, name, set()) for each in incoming if each not in starts
         )
-
-    def _start(self, name: str) -> Any:
-        value = self._made.get(name)
-        return self._start(value.name) if isinstance(value, ir.Var) else self._constant(value)
 
     def _depends_on(self, name: str, other: str, seen: set[str]) -> bool:
         """Whether a variable is made of another one, by operations and choices."""
         if name == other:
             return True
-        value = self._made.get(name)
-        if name in seen or value is None:
+        if name in seen:
             return False
         seen.add(name)
-        operands = [each.name for each in value.incoming_values if isinstance(each, ir.Var)] if _is_phi(value) else (
-            _operands(value))  # fmt: skip
-        return any(self._depends_on(each, other, seen) for each in operands)
+        value = self._definitions.get(name)
+        return any(self._depends_on(each, other, seen) for each in (_incoming if _is_phi(value) else _operands)(value))
 
     def _results(self, value: Any, operands: list[str]) -> Iterator[types.Type]:
         function = self._typemap[value.func.name] if value.op == "call" else value.fn
@@ -230,6 +241,11 @@ class _WaysOfVariables:
 
 def _is_phi(value: Any) -> bool:
     return isinstance(value, ir.Expr) and value.op == "phi"
+
+
+def _incoming(phi: Any) -> list[str]:
+    """The variables of which a variable is one, each on its way."""
+    return [each.name for each in phi.incoming_values if isinstance(each, ir.Var)]
 
 
 def _operands(value: Any) -> list[str]:
@@ -284,9 +300,8 @@ def _meetings(func_ir: Any, typemap: dict[str, types.Type]) -> Iterator[tuple[st
             if value.op == "cast":
                 returned.append((statement.loc, typemap[value.value.name], result))
                 continue
-            incoming = [each for each in value.incoming_values if isinstance(each, ir.Var)]
             loc = next((each.loc for each in block.body if each.loc.line > 0), statement.loc)
-            yield _shown(statement.target.name), loc, [typemap[each.name] for each in incoming], result
+            yield _shown(statement.target.name), loc, [typemap[each] for each in _incoming(value)], result
     if len(returned) > 1:
         yield "what the function returns", returned[-1][0], [given for _, given, _ in returned], returned[0][2]
 

@@ -28,7 +28,7 @@ class _Reduction(templates.AbstractTemplate):
         if not (isinstance(args[0], RangeType) or (isinstance(args[0], ArrayType) and args[0].ndim == 1)):
             return None
         given = (*args, weak_int) if is_sum and len(args) == 1 else args
-        functions = FUNCTIONS | OF_RANGES if isinstance(args[0], RangeType) else FUNCTIONS
+        functions = OF_RANGES if isinstance(args[0], RangeType) else FUNCTIONS
         returned = self.context.type_device_function(functions[self.function], given)
         return templates.signature(returned, *args)
 
