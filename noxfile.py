@@ -11,7 +11,6 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -103,6 +102,8 @@ OTHER_ENVIRONMENTS = (
     "pythons",
 )  # `tests` has a sample of the first and the last
 REST = {"packages": [f"packages/{dist}/tests" for dist in PACKAGES], "integration": ["tests/integration"]}
+AT_NIGHT = (*ALONE, *OTHER_ENVIRONMENTS, *REST)
+LONGEST_AT_NIGHT = ("compositions", "random-functions", "instruction-sets", "random-kernels")
 BUILT = "KAPI_BUILT_WHEELS"  # tells a session run by another which constraints file that one has written
 
 
@@ -118,7 +119,7 @@ def demo(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
-    """Everything that must hold: all below but pythons, minimums, nightly, and those on request; the quick first."""
+    """Everything that must hold: all below but pythons, minimums, nightly, night, and those on request; the quick first."""
     quick = ["lint", "imports", "house", "types"]
     # The longest first, so that no lane is left alone with one at the end.
     latest = [f"isolated({dist})" for dist in PACKAGES]
@@ -345,10 +346,9 @@ def sizes(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("part", [nox.param(part, id=part) for part in (*ALONE, *OTHER_ENVIRONMENTS, *REST)])
+@nox.parametrize("part", [nox.param(part, id=part) for part in AT_NIGHT])
 def nightly(session: nox.Session, part: str) -> None:
     """Long fuzzing and stress: the tests marked nightly, full stack (arguments after -- go to pytest)."""
-    start = time.monotonic()
     whole = {"KAPI_NIGHTLY": "1"}
     if part not in ("install-lines", "minimums", "pythons"):
         install(session, "--group", "integration", *(TEST_GROUPS if part == "packages" else ()))
@@ -366,8 +366,13 @@ def nightly(session: nox.Session, part: str) -> None:
         run_tests(session, *(ROOT / path for path in REST[part]), *ignored, *session.posargs, env=whole)
     else:
         run_tests(session, *(ROOT / path for path in ALONE[part]), *session.posargs, env=whole)
-    FIGURES.append(f"| {part} | {time.monotonic() - start:.0f} s |")
-    print("\n".join(["| part of nightly | took |", "|---|---|", *FIGURES]))
+
+
+@nox.session(venv_backend="none")
+def night(session: nox.Session) -> None:
+    """All parts of nightly, two at a time, the longest first (names of parts after -- take these alone)."""
+    names = session.posargs or [*LONGEST_AT_NIGHT, *(part for part in AT_NIGHT if part not in LONGEST_AT_NIGHT)]
+    run_sessions(session, {name: nox_command(f"nightly({name})") for name in names}, lanes_at_most=2)
 
 
 # --------------------------------------------------------------------------------------------- how they do it
@@ -382,9 +387,15 @@ def nox_command(name: str, version: str = "", python: Path | None = None) -> lis
     return [*command, "--force-python", str(python), "--envdir", str(folder)]
 
 
-def run_sessions(session: nox.Session, commands: dict[str, list[str]], env: dict[str, str] | None = None) -> None:
+def run_sessions(
+    session: nox.Session,
+    commands: dict[str, list[str]],
+    env: dict[str, str] | None = None,
+    lanes_at_most: int | None = None,
+) -> None:
     """Run commands of nox side by side on the same wheels, print how each ended, and fail if one did."""
-    outcomes = lanes.run(commands, {BUILT: str(wheels(session)), **(env or {})}, budgets=BUDGETS)
+    variables = {BUILT: str(wheels(session)), **(env or {})}
+    outcomes = lanes.run(commands, variables, lanes=lanes_at_most, budgets=BUDGETS)
     print("\n" + "\n".join(map(str, outcomes)))
     failed = [each.name for each in outcomes if each.status]
     if failed:
@@ -410,7 +421,6 @@ def on_other_pythons(session: nox.Session) -> dict[str, list[str]]:
     return {f"brief on {version}": nox_command("brief", version, path) for version, path in others.items()}
 
 
-FIGURES: list[str] = []  # of the parts of nightly that this run has done
 _constraints: list[Path] = []  # the file that `wheels` wrote, once it has
 
 

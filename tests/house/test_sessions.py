@@ -9,7 +9,7 @@ import pytest
 SESSIONS = """
     demo tests pythons lint imports house types build isolated without_dpnp without_platform with_cuda minimums
     integration brief instruction_sets docs browser docs-live bench gpu first_race sizes
-    nightly
+    nightly night
 """.split()
 
 
