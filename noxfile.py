@@ -119,7 +119,7 @@ def demo(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
-    """Everything that must hold: all below but pythons, minimums, nightly, night, those on request; quick ones first."""
+    """Everything that must hold: all below but pythons, minimums, nightly, night, those on request; quick first."""
     quick = ["lint", "imports", "house", "types"]
     # The longest first, so that no lane is left alone with one at the end.
     latest = [f"isolated({dist})" for dist in PACKAGES]
