@@ -230,7 +230,12 @@ class ParallelLoop:
             facts = {
                 name: ArrayFacts(each.dtype, [length == 1 for length in each.shape]) for name, each in arrays.items()
             }
-            rewriter = self._functions.rewriter(facts, lower, self._constants(captured))
+            integers = [
+                name
+                for name, each in zip(names, captured, strict=True)
+                if isinstance(each, (int, np.integer, np.bool_))
+            ]
+            rewriter = self._functions.rewriter(facts, lower, self._constants(captured), integers)
             body = rewriter.run()
             pairs = {(one, other, False) for one in rewriter.late_reads for other in rewriter.stored_to}
             apart = [
