@@ -1,4 +1,4 @@
-"""Which elements of arrays lie next to each other in a loop's body: those of its iterations, or those of loops within."""
+"""Which elements of arrays are neighbours in a loop's body: those of its iterations, or those of loops within."""
 
 from __future__ import annotations
 
