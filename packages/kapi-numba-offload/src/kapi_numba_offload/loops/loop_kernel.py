@@ -93,7 +93,7 @@ class LoopFunctions:
         return self._made(["item", *parameters], statements)
 
     def walk(self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic]) -> FunctionType:
-        """Iterations one after another in each work-item, over an `NdRange`; parameters as of `reduction`, but the last.
+        """Iterations one after another in each work-item, over an `NdRange`; parameters of `reduction`, but the last.
 
         A work-item takes `kapi_share` iterations of the outermost loop, and all of the inner ones.
 
