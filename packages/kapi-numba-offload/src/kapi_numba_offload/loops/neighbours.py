@@ -32,14 +32,14 @@ def walked_rows(body: Sequence[ast.stmt], variable: str) -> frozenset[str]:
         Empty where iterations side by side are the better vectors: there neighbours read neighbours, or they call
         functions.
     """
-    reader = _Accesses(variable, _made_of(body, variable))
+    reader = _NeighbourCounts(variable, _made_of(body, variable))
     for statement in body:
         reader.visit(statement)
     rows = sum(reader.rows.values())
     return frozenset(reader.rows) if rows > reader.columns and not reader.calls else frozenset()
 
 
-class _Accesses(ast.NodeVisitor):
+class _NeighbourCounts(ast.NodeVisitor):
     """Counts the elements that the innermost loops read and write, by what tells them from their neighbours."""
 
     def __init__(self, variable: str, differing: set[str]) -> None:
