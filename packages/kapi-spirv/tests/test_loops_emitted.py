@@ -1,4 +1,4 @@
-"""What is made of loops before the back end: narrow counters, elements that are read early, arrays that are apart."""
+"""What is made of loops before the back end: narrow counters, elements read early, arrays apart, simple functions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kapi_spirv.emission.speed.aliases import tell_apart
 from kapi_spirv.emission.speed.early_reads import read_early
 from kapi_spirv.emission.speed.equal_turns import turn_equally
 from kapi_spirv.emission.speed.narrowing import narrow_counters
+from kapi_spirv.emission.speed.simple_functions import write_out_simple_functions
 from kapi_spirv.target import ALIASING
 
 APART = SpirvTarget(extensions=(ALIASING,), reads_apart=True)
@@ -339,3 +340,49 @@ def test_other_loop_stays(code, other):
     assert text != SHARED
     llvm.parse_assembly(text).verify()
     assert turn_equally(text) == text
+
+
+SIMPLE = """declare i32 @llvm.smin.i32(i32, i32)
+declare i64 @llvm.umax.i64(i64, i64)
+declare i16 @llvm.abs.i16(i16, i1)
+declare double @llvm.fabs.f64(double)
+declare double @llvm.sqrt.f64(double)
+
+define i32 @f(i32 %a, i64 %b, i16 %c, double %d, i32 %count) {
+entry:
+  %before = call i32 @llvm.smin.i32(i32 %a, i32 3)
+  br label %turn
+
+turn:
+  %k = phi i32 [ 0, %entry ], [ %next, %turn ]
+  %0 = tail call range(i32 -9, 6) i32 @llvm.smin.i32(i32 %k, i32 noundef 5)
+  %1 = call i64 @llvm.umax.i64(i64 %b, i64 7), !range !0
+  %"2 x" = call i16 @llvm.abs.i16(i16 %c, i1 false) #0
+  %h = call nnan double @llvm.fabs.f64(double %d)
+  %s = call double @llvm.sqrt.f64(double %h)
+  %next = add i32 %k, 1
+  %done = icmp eq i32 %next, %count
+  br i1 %done, label %end, label %turn
+
+end:
+  ret i32 %before
+}
+
+attributes #0 = { nounwind }
+!0 = !{i64 0, i64 9}
+"""
+
+
+def test_loops_compare_and_choose_without_calls():
+    text = write_out_simple_functions(SIMPLE)
+    llvm.parse_assembly(text).verify()
+    body = text[text.index("turn:") : text.index("end:")]
+    assert [line for line in body.split("\n") if " call " in line] == ["  %s = call double @llvm.sqrt.f64(double %h)"]
+    assert "  %before = call i32 @llvm.smin.i32(i32 %a, i32 3)" in text
+    chosen = ["icmp slt i32 %k, 5", "icmp ugt i64 %b, 7", "icmp slt i16 %c, 0", f"and i64 %h.first, {2**63 - 1}"]
+    assert all(each in body for each in chosen)
+
+
+def test_what_has_no_loop_keeps_its_calls():
+    text = SIMPLE.replace("br i1 %done, label %end, label %turn", "br label %end")
+    assert write_out_simple_functions(text) == text

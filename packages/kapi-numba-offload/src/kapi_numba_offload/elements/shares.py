@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import kapi_runtime
 
-__all__ = ["POSITION_LINES", "Shares", "pieces_of", "shares_of"]
+__all__ = ["POSITION_LINES", "Shares", "has_enough_rows", "pieces_of", "rows_of", "shares_of"]
 
 _ITEMS_PER_UNIT = 2048
 _MOST_ITEMS = 65536
+_ROWS_PER_UNIT = 16  # so that no unit waits long for the last one
 _FEWEST_STEPS = 16  # of a work-item, else its result costs as much as its work
 
 
@@ -34,6 +35,14 @@ class Shares(NamedTuple):
         """The index space."""
         return kapi_runtime.Range(self.rows, self.lanes)
 
+    @property
+    def single_items(self) -> kapi_runtime.NdRange:
+        """The index space of work-items that are work-groups of their own, for one lane.
+
+        A compiler that makes vectors of work-groups makes them of the loops within such a work-item.
+        """
+        return kapi_runtime.NdRange([self.rows], [1])
+
 
 POSITION_LINES = (
     "kapi_row = item.get_id(0)",
@@ -50,6 +59,17 @@ def shares_of(count: int, queue: Any) -> Shares:
     lanes = _lanes(device)
     rows = max(1, min(_most_items(device), count) // lanes)
     return Shares(rows, lanes, -(-count // (rows * lanes)))
+
+
+def rows_of(count: int, queue: Any) -> Shares:
+    """How `count` iterations, at least one, are shared out in rows of one lane: each work-item takes neighbours."""
+    steps = -(-count // (_ROWS_PER_UNIT * queue.sycl_device.max_compute_units))
+    return Shares(-(-count // steps), 1, steps)
+
+
+def has_enough_rows(count: int, queue: Any) -> bool:
+    """Whether `count` iterations keep all units of a queue's device busy."""
+    return count >= _ROWS_PER_UNIT // 4 * int(queue.sycl_device.max_compute_units)
 
 
 def pieces_of(kept: int, count: int, device: Any, is_along_last: bool) -> int:

@@ -96,6 +96,42 @@ class LoopFunctions:
         parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count", "kapi_steps"]
         return self._made(["item", *parameters], statements)
 
+    def walk(self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic]) -> FunctionType:
+        """Iterations one after another in each work-item, over an `NdRange`; parameters of `reduction`, but the last.
+
+        A work-item takes `kapi_share` iterations of the outermost loop, and all of the inner ones.
+
+        Parameters
+        ----------
+        body : sequence of ast.stmt
+            What the rewriter gave.
+        initial : mapping of str to NumPy scalar
+            What each reduction starts with.
+        """
+        axes = self._syntax.axes
+        lines = [f"{name} = kapi_initial_{name}" for name in initial]
+        lines += [
+            "kapi_row = item.get_global_id(0)",
+            "for kapi_at in range(kapi_row * kapi_share, min(kapi_row * kapi_share + kapi_share, kapi_count)):",
+            f"    {self._value(0, 'kapi_at')}",
+        ]
+        for number in range(1, len(axes)):
+            indent = "    " * number
+            lines.append(f"{indent}for kapi_at{number} in range(kapi_extent{number}):")
+            lines.append(f"{indent}    {self._value(number, f'kapi_at{number}')}")
+        lines += [f"kapi_partial_{name}[kapi_row] = {name}" for name in initial]
+        statements = _parsed(lines)
+        (loop,) = (each for each in statements if isinstance(each, ast.For))
+        for _ in axes[1:]:
+            last = loop.body[-1]
+            assert isinstance(last, ast.For)
+            loop = last
+        loop.body += body
+        parameters = [f"kapi_partial_{name}" for name in initial]
+        parameters += [f"kapi_initial_{name}" for name in initial]
+        parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count", "kapi_share"]
+        return self._made(["item", *parameters], statements)
+
     def typing(self, body: Sequence[ast.stmt]) -> FunctionType:
         """A function that does all iterations and returns the reductions, to know their types."""
         axes = self._syntax.axes

@@ -13,13 +13,14 @@ from _kapi_numba_hooks import as_dtype
 from kapi_numba_offload.analysis.assertions import asserts
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.reductions import COMBINATIONS, combine
-from kapi_numba_offload.elements.shares import shares_of
+from kapi_numba_offload.elements.shares import has_enough_rows, rows_of, shares_of
 from kapi_numba_offload.loops.body.numba_numbers import NumbaNumbers, strong_numbers
 from kapi_numba_offload.loops.body.private_arrays import lengths_of
 from kapi_numba_offload.loops.body.state import ArrayFacts, NotInKernelError
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
+from kapi_numba_offload.loops.neighbours import walked_rows
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.options import OffloadOptions
@@ -35,17 +36,21 @@ from kapi_types.kernel_typing import ProblemsFound, as_strong, describe_problems
 __all__ = ["ParallelLoop"]
 
 
+_LONG = 16  # elements of a row
+
+
 class _Made(NamedTuple):
     """A loop's kernel, the dtypes of its reductions, and which of them are Python's own numbers.
 
     `apart` has pairs of captured arrays, by their positions, that may share no memory, and whether they may be one view
-    all the same.
+    all the same. `walks` tells whether a work-item takes one iteration after another.
     """
 
     kernel: kapi_runtime.Kernel
     dtypes: Sequence[np.dtype[Any]]
     weak: Sequence[bool]
     apart: Sequence[tuple[int, int, bool]]
+    walks: bool
 
 
 class ParallelLoop:
@@ -125,19 +130,24 @@ class ParallelLoop:
         if not arrays and (not self.syntax.reductions or any(isinstance(each, np.ndarray) for each in captured)):
             return self.host.run(bounds, captured, initial)
         refusal = self.syntax.refusals[0] if self.syntax.refusals else self._array_reduction(initial)
-        made = refusal or self._prepared(bounds, captured, initial)
+        extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
+        may_walk = queue.sycl_device.is_cpu and (len(extents) == 1 or has_enough_rows(extents[0], queue))
+        made = refusal or self._prepared(bounds, captured, initial, may_walk)
         if isinstance(made, _Made) and made.apart:
             made = self._shared(made, captured) or made
         if isinstance(made, Refusal):
             how = self.host.how((*captured, *initial))
             self.latest = fall_back(self.place, made, self.options.may_fall_back, how)
             return self.host.run(bounds, captured, initial)
-        extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
         steps = [each for at in range(0, len(bounds), 3) for each in (bounds[at], bounds[at + 2])]
         if not self.syntax.reductions:
             if all(extents):
-                space = kapi_runtime.Range(*extents)
-                launch(made.kernel, space, [*captured, *steps], checks=self._checks)
+                rest: list[int] = []
+                space: kapi_runtime.Range | kapi_runtime.NdRange = kapi_runtime.Range(*extents)
+                if made.walks:
+                    shares = rows_of(extents[0], queue)
+                    space, rest = shares.single_items, [*extents[1:], extents[0], shares.steps]
+                launch(made.kernel, space, [*captured, *steps, *rest], checks=self._checks)
                 self.latest = KernelLaunch(made.kernel, space, queue, ())
             return ()
         return self._reduce(made, queue, extents, steps, captured, initial)
@@ -151,20 +161,21 @@ class ParallelLoop:
         captured: Sequence[Any],
         initial: Sequence[Any],
     ) -> Any:
-        kernel, dtypes, weak, _ = made
+        kernel, dtypes, weak = made.kernel, made.dtypes, made.weak
         count = int(np.prod(extents, dtype=np.int64))
         operations = self.syntax.reductions.values()
         if count == 0:
             found = [np.asarray(value).astype(dtype)[()] for value, dtype in zip(initial, dtypes, strict=True)]
             return _results(found, weak)
-        shares = shares_of(count, queue)
+        shares = rows_of(extents[0], queue) if made.walks else shares_of(count, queue)
+        space = shares.single_items if made.walks else shares.space
         partial = [allocate((shares.items,), dtype, "device", queue) for dtype in dtypes]
         starts = [COMBINATIONS[operation].identity(dtype) for operation, dtype in zip(operations, dtypes, strict=True)]
-        args = [*partial, *starts, *captured, *steps, *extents[1:], count, shares.steps]
-        launch(kernel, shares.space, args, checks=self._checks)
+        args = [*partial, *starts, *captured, *steps, *extents[1:], extents[0] if made.walks else count, shares.steps]
+        launch(kernel, space, args, checks=self._checks)
         moved = shares.items * sum(dtype.itemsize for dtype in dtypes)
         arrays = [((shares.items,), dtype, "device") for dtype in dtypes]
-        self.latest = KernelLaunch(kernel, shares.space, queue, arrays, moved)
+        self.latest = KernelLaunch(kernel, space, queue, arrays, moved)
         found = [
             combine(operation, value, each.asnumpy())
             for operation, value, each in zip(operations, initial, partial, strict=True)
@@ -184,8 +195,11 @@ class ParallelLoop:
                 return Refusal("shared-memory", self.place.line, self.syntax.captured[stored])
         return None
 
-    def _prepared(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> _Made | Refusal:
+    def _prepared(
+        self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any], may_walk: bool
+    ) -> _Made | Refusal:
         key = (
+            may_walk,
             tuple(_key(each) for each in captured),
             tuple(type(each) if not isinstance(each, np.generic) else each.dtype for each in initial),
             tuple(_lowest(bounds[at : at + 3]) for at in range(0, len(bounds), 3)),
@@ -196,7 +210,7 @@ class ParallelLoop:
             with self._lock:
                 made = self._made.get(key)
                 if made is None:
-                    made = self._make(bounds, captured, initial)
+                    made = self._make(bounds, captured, initial, may_walk)
                     self._made[key] = made
         return made
 
@@ -213,7 +227,9 @@ class ParallelLoop:
                 found[text] = int(value)
         return found
 
-    def _make(self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]) -> _Made | Refusal:
+    def _make(
+        self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any], may_walk: bool
+    ) -> _Made | Refusal:
         names = self.syntax.captured
         arrays = {name: each for name, each in zip(names, captured, strict=True) if isinstance(each, DpnpArray)}
         lower = {
@@ -245,9 +261,11 @@ class ParallelLoop:
             ]
             if self._numba_types:
                 body = [NumbaNumbers(arrays).visit(each) for each in body]
+            rows = walked_rows(body, self.syntax.axes[-1].variable) & arrays.keys() if may_walk else ()
+            walks = any(_has_long_rows(arrays[each]) for each in rows)
             if not self.syntax.reductions:
-                return _Made(self._plain(body, captured, len(bounds) // 3), (), (), apart)
-            return _Made(*self._reducing(body, captured, initial, len(bounds) // 3), apart)
+                return _Made(self._plain(body, captured, len(bounds) // 3, walks), (), (), apart, walks)
+            return _Made(*self._reducing(body, captured, initial, len(bounds) // 3, walks), apart, walks)
         except NotInKernelError as error:
             return Refusal("not-in-kernel", error.line, self._first_variable(), str(error))
         except ProblemsFound as error:
@@ -263,14 +281,16 @@ class ParallelLoop:
             debug=self._has_asserts, boundscheck=self.options.boundscheck, fastmath=self.options.fastmath
         )(function)
 
-    def _plain(self, body: Sequence[Any], captured: Sequence[Any], axes: int) -> kapi_runtime.Kernel:
-        kernel = self._kernel(self._functions.kernel(body))
+    def _plain(self, body: Sequence[Any], captured: Sequence[Any], axes: int, walks: bool) -> kapi_runtime.Kernel:
+        kernel = self._kernel(self._functions.walk(body, {}) if walks else self._functions.kernel(body))
         # A launch without work-items compiles, so that what it cannot be is known before it is used.
-        kapi_runtime.call_kernel_async(kernel, kapi_runtime.Range(*[0] * axes), (), *captured, *[0, 1] * axes)
+        space = kapi_runtime.NdRange([0], [1]) if walks else kapi_runtime.Range(*[0] * axes)
+        rest = [0] * axes + [1] if walks else []
+        kapi_runtime.call_kernel_async(kernel, space, (), *captured, *[0, 1] * axes, *rest)
         return kernel
 
     def _reducing(
-        self, body: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any], axes: int
+        self, body: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any], axes: int, walks: bool
     ) -> tuple[kapi_runtime.Kernel, list[np.dtype[Any]], list[bool]]:
         numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
         signature = [typeof_argument(each) for each in (*initial, *captured, *numbers)]
@@ -280,7 +300,8 @@ class ParallelLoop:
             name: COMBINATIONS[operation].identity(dtype)
             for (name, operation), dtype in zip(self.syntax.reductions.items(), dtypes, strict=True)
         }
-        return self._kernel(self._functions.reduction(body, starts)), dtypes, [is_weak(each) for each in types]
+        made = self._functions.walk if walks else self._functions.reduction
+        return self._kernel(made(body, starts)), dtypes, [is_weak(each) for each in types]
 
 
 def _results(found: Sequence[Any], weak: Sequence[bool]) -> Any:
@@ -296,12 +317,17 @@ def _element(value: Any) -> Any:
 
 def _key(value: Any) -> Any:
     if isinstance(value, DpnpArray):
-        return value.dtype, tuple([length == 1 for length in value.shape])
+        return value.dtype, tuple([length == 1 for length in value.shape]), _has_long_rows(value)
     if isinstance(value, tuple):
         return tuple(map(_key, value))
     if isinstance(value, (int, np.integer)):
         return type(value), bool(value >= 0)
     return type(value)
+
+
+def _has_long_rows(array: DpnpArray) -> bool:
+    """Whether walking along a row takes longer than what is done once for each."""
+    return bool(array.ndim) and array.shape[-1] >= _LONG
 
 
 def _lowest(bounds: Sequence[int]) -> int | None:

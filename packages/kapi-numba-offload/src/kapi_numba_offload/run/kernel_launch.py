@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import kapi_runtime
+from kapi_runtime import NdRange
 from kapi_runtime.sycl.programs.geometry import rounded_range
 
 __all__ = ["KernelLaunch"]
@@ -20,7 +21,7 @@ class KernelLaunch:
     ----------
     kernel : kapi_runtime.Kernel
         What ran.
-    index_space : Range
+    index_space : Range or NdRange
         Its work-items.
     queue : dpctl.SyclQueue
         Where.
@@ -49,11 +50,14 @@ class KernelLaunch:
     @property
     def space(self) -> str:
         """The range, as text."""
-        return " x ".join(map(str, self.index_space)) + " work-items"
+        whole = self.index_space.global_range if isinstance(self.index_space, NdRange) else self.index_space
+        return " x ".join(map(str, whole)) + " work-items"
 
     @property
     def work_group(self) -> str:
         """The size of a work-group, as text."""
+        if isinstance(self.index_space, NdRange):
+            return "1 work-item, which takes one iteration after another"
         device = self.queue.sycl_device
         _, local = rounded_range(self.index_space, device.max_compute_units, device.max_work_group_size)
         return "chosen by the driver" if local is None else " x ".join(map(str, local)) + " work-items"

@@ -34,6 +34,7 @@ from .speed.early_reads import read_early
 from .speed.equal_turns import turn_equally
 from .speed.narrowing import narrow_counters
 from .speed.remainders import name_remainders
+from .speed.simple_functions import write_out_simple_functions
 
 __all__ = ["emit", "prepare", "repair", "start", "target_machine"]
 
@@ -67,6 +68,7 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     problems = forbidden_constructs(text) + misused_bools(text)
     if problems:
         return text, problems
+    text = write_out_simple_functions(text)
     text = turn_equally(narrow_counters(read_early(text, request["reads_apart"])))
     if request["is_small"]:
         text = narrow_places(text)

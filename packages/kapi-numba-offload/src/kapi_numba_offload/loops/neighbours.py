@@ -1,0 +1,118 @@
+"""Which elements of arrays are neighbours in a loop's body: those of its iterations, or those of loops within."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Sequence
+
+__all__ = ["walked_rows"]
+
+_QUICK = frozenset(
+    "abs absolute bool fabs float float32 float64 int int8 int16 int32 int64 kapi_slice_bound kapi_slice_bound_down "
+    "kapi_slice_length kapi_slice_length_down kapi_wrapped_index len max maximum min minimum range sqrt square uint8 "
+    "uint16 uint32 uint64".split()
+)
+"""Functions that a compiler makes instructions of; those of others it has for the work-items of a vector only."""
+
+
+def walked_rows(body: Sequence[ast.stmt], variable: str) -> frozenset[str]:
+    """The arrays whose rows the loops of a body walk along, if they do so more often than iterations are neighbours.
+
+    Parameters
+    ----------
+    body : sequence of ast.stmt
+        What an iteration does, with elements only.
+    variable : str
+        The loop variable, of the innermost loop if there are several.
+
+    Returns
+    -------
+    frozenset of str
+        Empty where iterations side by side are the better vectors: there neighbours read neighbours, or they call
+        functions.
+    """
+    reader = _NeighbourCounts(variable, _made_of(body, variable))
+    for statement in body:
+        reader.visit(statement)
+    rows = sum(reader.rows.values())
+    return frozenset(reader.rows) if rows > reader.columns and not reader.calls else frozenset()
+
+
+class _NeighbourCounts(ast.NodeVisitor):
+    """Counts the elements that the innermost loops read and write, by what tells them from their neighbours."""
+
+    def __init__(self, variable: str, differing: set[str]) -> None:
+        self._variable, self._differing = variable, differing
+        self._counters: list[tuple[str, bool]] = []
+        self.rows: Counter[str] = Counter()
+        self.columns = 0
+        self.calls = False
+
+    def visit_For(self, node: ast.For) -> None:
+        self.visit(node.iter)
+        is_counted = isinstance(node.iter, ast.Call) and isinstance(node.target, ast.Name)
+        if is_counted:
+            self._counters.append((node.target.id, _mentions(node.iter, self._differing)))  # type: ignore[attr-defined]
+        for each in (*node.body, *node.orelse):
+            self.visit(each)
+        if is_counted:
+            self._counters.pop()
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        self.calls |= bool(self._counters) and name not in _QUICK
+        self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        is_quick = not isinstance(node.op, ast.Pow) or (isinstance(node.right, ast.Constant) and node.right.value == 2)
+        self.calls |= bool(self._counters) and not is_quick
+        self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        self.generic_visit(node)
+        if not self._counters or not isinstance(node.value, ast.Name):
+            return
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        counter, differs = self._counters[-1]
+        if _counts(parts[-1], self._variable):
+            self.columns += 1
+        elif _counts(parts[-1], counter) and (differs or any(_mentions(each, self._differing) for each in parts)):
+            self.rows[node.value.id] += 1
+
+
+def _made_of(body: Sequence[ast.stmt], variable: str) -> set[str]:
+    """The variable, and those that may differ with it from iteration to iteration."""
+    found = {variable}
+    statements = [each for statement in body for each in ast.walk(statement)]
+    while True:
+        more = {
+            name.id
+            for each in statements
+            if isinstance(each, (ast.Assign, ast.AugAssign)) and _mentions(each.value, found)
+            for target in (each.targets if isinstance(each, ast.Assign) else [each.target])
+            for name in ast.walk(target)
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+        }
+        if more <= found:
+            return found
+        found |= more
+
+
+def _counts(index: ast.expr, name: str) -> bool:
+    """Whether an index goes up by one with a variable."""
+    if isinstance(index, ast.Name):
+        return index.id == name
+    if isinstance(index, ast.Call) and isinstance(index.func, ast.Name) and index.func.id == "kapi_wrapped_index":
+        return _counts(index.args[0], name)
+    if isinstance(index, ast.IfExp):
+        return _counts(index.body, name)
+    if not isinstance(index, ast.BinOp) or not isinstance(index.op, (ast.Add, ast.Sub)):
+        return False
+    if _counts(index.left, name):
+        return not _mentions(index.right, {name})
+    return isinstance(index.op, ast.Add) and _counts(index.right, name) and not _mentions(index.left, {name})
+
+
+def _mentions(node: ast.AST, names: set[str]) -> bool:
+    return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(node))
