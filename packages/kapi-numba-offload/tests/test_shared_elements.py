@@ -121,20 +121,25 @@ def test_updates_without_an_atomic_are_done_one_after_the_other(function, dtype,
 
 def test_updates_of_an_iteration_s_own_elements_stay_on_the_device():
     @numba.njit
-    def scaled(a, b, rows):
+    def scaled(a, b, rows, table):
         n = a.size
         for i in prange(n):
             a[n - 1 - i] *= 2
             b[i] //= 3
             for k in range(rows[i], rows[i + 1]):
                 b[k] *= 1
+            found = table[i]
+            at = int(a[n - 1 - i]) % 3
+            found[at] = max(found[at], 5)
+            table[i, at] *= 3
 
     a, b = dpnp.arange(6.0), dpnp.arange(6)
     with warnings.catch_warnings():
         warnings.simplefilter("error", OffloadFallbackWarning)
-        scaled(a, b, dpnp.arange(7))
+        scaled(a, b, dpnp.arange(7), table := dpnp.zeros((6, 3)))
     assert (a.asnumpy() == np.arange(6.0) * 2).all()
     assert (b.asnumpy() == np.arange(6) // 3).all()
+    assert (table.asnumpy() == 15 * (np.arange(3) == np.arange(10, -1, -2)[:, None] % 3)).all()
 
 
 def best_behind_a_comparison(a):

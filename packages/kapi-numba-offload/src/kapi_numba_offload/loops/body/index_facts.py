@@ -143,6 +143,8 @@ class IndexFacts:
 
         Arithmetic of the loop variables is taken to give each iteration its own.
         """
+        if all(any(self.follows(each, name) for each in indices) for name in self.parallel):
+            return False
         reached = [self._reached(each, frozenset()) for each in indices]
         return None in reached or not frozenset(self.parallel).issubset(frozenset().union(*filter(None, reached)))
 
