@@ -56,6 +56,21 @@ def neighbours(at, whole, halves, sums):
             sums[i + 1] -= 2
 
 
+def by_counters(at, whole, halves, sums):
+    for i in prange(2):
+        for index in np.ndindex(2, at.size // 10):
+            sums[index[0] + i] += 1
+
+
+def ever_shorter_rows(at, whole, halves, sums):
+    for i in prange(2):
+        row = sums
+        for _ in range(2):
+            row = row[1:]
+            for _ in range(at.size // 10):
+                row[i] += 1
+
+
 @njit
 def bump(sums, k, value):
     sums[k] += value
@@ -98,7 +113,10 @@ def run(function, dtype, **options):
     return sums.asnumpy(), expected, len(told)
 
 
-@pytest.mark.parametrize("function", [one, variable, converted, outside, swapped, several, neighbours, helper])
+@pytest.mark.parametrize(
+    "function",
+    [one, variable, converted, outside, swapped, several, neighbours, by_counters, helper],
+)
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_sums_are_atomic(function, dtype):
     found, expected, told = run(function, dtype)
@@ -109,7 +127,7 @@ def test_sums_are_atomic(function, dtype):
 @pytest.mark.parametrize(
     ("function", "dtype"),
     [(one, np.int16), (one, np.complex128), (fraction, np.int64), (product, np.int64), (largest, np.int64),
-     (guarded, np.float64)],
+     (guarded, np.float64), (ever_shorter_rows, np.int64)],
 )  # fmt: skip
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.filterwarnings("ignore:overflow")
@@ -132,6 +150,9 @@ def test_updates_of_an_iteration_s_own_elements_stay_on_the_device():
             at = int(a[n - 1 - i]) % 3
             found[at] = max(found[at], 5)
             table[i, at] *= 3
+            found *= 1
+            rest = found[1:]
+            rest /= 1
 
     a, b = dpnp.arange(6.0), dpnp.arange(6)
     with warnings.catch_warnings():
