@@ -5,10 +5,15 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
+import numpy as np
+
 from kapi_sim.errors import Finding
-from kapi_sim.language.attributes import MISSING, bound_names, dotted_path, resolve
+from kapi_sim.language.attributes import bound_names, dotted_path, resolve
+from kapi_sim.language.device_function import DeviceFunction
+from kapi_sim.language.words.operators import OPERATORS
 
 __all__ = ["FUNCTION_PASSED", "misplaced_functions"]
 
@@ -78,7 +83,9 @@ def _has_function_as_value(node: ast.AST, names: set[str], local: set[str], func
 
 
 def _is_called(value: Any) -> bool:
-    return value is not MISSING and callable(value)
+    """Whether a value from outside is a function, and no operator of kapi's: a group algorithm is given one."""
+    kinds = (DeviceFunction, FunctionType, BuiltinFunctionType, type, np.ufunc)
+    return isinstance(value, kinds) and all(value is not row.function for row in OPERATORS)
 
 
 def _of_several_ways(tree: ast.FunctionDef, names: set[str]) -> Iterator[ast.stmt]:
