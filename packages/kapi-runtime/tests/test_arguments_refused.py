@@ -77,3 +77,36 @@ def test_store_to_an_array_that_may_only_be_read_has_its_line():
     x = dpnp.ones(4)
     add[4](array, x)
     assert x.asnumpy().tolist() == [1] * 4
+
+
+class Told:
+    """An object that tells of an array of dpnp's what it likes."""
+
+    def __init__(self, array, **changes):
+        told = array.__sycl_usm_array_interface__
+        self.array = array
+        self.__sycl_usm_array_interface__ = {**told, **{key: change(told[key]) for key, change in changes.items()}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"data": lambda data: (0, False)}, "usm-array-interface"),
+        ({"data": lambda data: (0x12340, False)}, "usm-array-interface"),
+        ({"data": lambda data: (data[0] + 3, False)}, "array-misaligned"),
+        ({"shape": lambda shape: (10**6,)}, "usm-array-interface"),
+        ({"shape": lambda shape: (-4,)}, "usm-array-interface"),
+        ({"shape": lambda shape: "4"}, "usm-array-interface"),
+        ({"strides": lambda strides: (10**9,)}, "usm-array-interface"),
+        ({"strides": lambda strides: (-1,)}, "usm-array-interface"),
+        ({"typestr": lambda typestr: "zz"}, "usm-array-interface"),
+    ],
+)
+def test_array_that_is_elsewhere_than_it_tells_is_refused(changes, code):
+    """An address that is none of unified shared memory ends the process, if it is used."""
+    target = dpnp.zeros(4)
+    with raises(kapi.DtypeError, code) as raised:
+        add[4](Told(dpnp.ones(4), **changes), target)
+    assert raised.value.message.startswith("argument `source` of kernel `add`: ")
+    add[3](Told(dpnp.ones(4), shape=lambda shape: (3,)), target)
+    assert target.asnumpy().tolist() == [1, 1, 1, 0]

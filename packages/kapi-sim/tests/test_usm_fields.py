@@ -3,8 +3,12 @@
 import itertools
 
 import numpy as np
+import pytest
 
-from kapi_sim.language.usm_fields import is_between, may_share, span
+import kapi_sim as kapi
+from kapi_sim.errors import DtypeError
+from kapi_sim.language.usm_fields import array_fields, is_between, may_share, span
+from kapi_sim.testing.reports import raises
 
 
 def test_is_between_is_true_of_columns_and_never_of_views_that_share_a_byte():
@@ -32,3 +36,63 @@ def test_is_between_is_true_of_columns_and_never_of_views_that_share_a_byte():
     assert met > 100
     first, second = base[:, 1, 0], base[:, 2, 0]
     assert is_between(0, 6 * 288 + 8, first.shape, (36,), 8, 32, 6 * 288 + 40, second.shape, (36,), 8, 1)
+
+
+class Told:
+    """An object that tells what it likes."""
+
+    def __init__(self, interface):
+        self.__sycl_usm_array_interface__ = interface
+
+
+ADDRESS = 1 << 20
+ARRAY = {"typestr": "<f8", "data": (ADDRESS, False), "shape": (4,), "strides": None, "version": 1, "syclobj": None}
+
+
+@pytest.mark.parametrize(
+    "interface",
+    [
+        None,
+        [1],
+        {},
+        *(
+            {key: value for key, value in ARRAY.items() if key != left_out}
+            for left_out in ("typestr", "data", "shape", "syclobj")
+        ),
+        *(
+            {**ARRAY, key: value}
+            for key, value in [
+                *(("shape", each) for each in ((-3,), (4.0,), "4", None, (2**62,), 4)),
+                *(("strides", each) for each in ((1, 2), (), "x", (0.5,), 3)),
+                *(("offset", each) for each in ("1", 0.5, 2**62)),
+                *(("data", (each, False)) for each in (0, -8, 2**70, "x", None)),
+                *(("data", each) for each in (None, 5, (ADDRESS,))),
+                *(("typestr", each) for each in (None, "zz", "__import__('os')", 8)),
+            ]
+        ),
+    ],
+    ids=repr,
+)
+def test_what_is_told_of_no_array_is_refused(interface):
+    with raises(DtypeError, "usm-array-interface", words=False):  # many are NumPy's and Python's
+        array_fields(Told(interface))
+
+    @kapi.kernel
+    def first(item: kapi.Item, a):
+        a[0] = 1
+
+    with raises(DtypeError, "usm-array-interface", words=False) as raised:
+        first[1](Told(interface))
+    assert raised.value.message.startswith("argument `a`: ")
+
+
+def test_array_between_elements_is_refused():
+    with raises(DtypeError, "array-misaligned"):
+        array_fields(Told({**ARRAY, "data": (ADDRESS + 3, False)}))
+
+
+@pytest.mark.parametrize("shape", [(0,), (4, 0), [4], (), (2, 2)])
+def test_what_is_told_of_an_array_is_taken(shape):
+    """One without elements may be anywhere."""
+    assert array_fields(Told({**ARRAY, "shape": shape})).shape == tuple(shape)
+    assert array_fields(Told({**ARRAY, "data": (0, False), "shape": (0,)})).span == (0, 0)

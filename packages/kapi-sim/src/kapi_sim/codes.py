@@ -204,6 +204,7 @@ _LAUNCHES = {
 _ARGUMENTS = {
     "tensor-form": "a tensor is sparse, conjugated, negated or recorded for its gradient",
     "cuda-array-interface": "an array says of itself what the CUDA array interface forbids",
+    "usm-array-interface": "an array says of itself what the USM array protocol forbids",
     "array-misaligned": "an array does not begin, or does not step, at whole elements",
     "argument-array-class": "an argument is a matrix or a masked array",
     "argument-dtype": "an array has a dtype that kernels do not have",

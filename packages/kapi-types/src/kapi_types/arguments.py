@@ -9,6 +9,7 @@ import numpy as np
 
 from kapi_sim import AddressSpace, LocalAccessor
 from kapi_sim.errors import DtypeError
+from kapi_sim.language.integers import require_64_bits
 from kapi_types._numba_compat import from_dtype, types
 from kapi_types.arrays import ArrayType, array_type
 from kapi_types.kernel_api import tuple_of
@@ -16,8 +17,6 @@ from kapi_types.usm.usm_array import ArrayFields, array_fields, is_usm_array
 from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = ["typeof_argument"]
-
-_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
 def typeof_argument(value: Any) -> types.Type:
@@ -43,11 +42,7 @@ def typeof_argument(value: Any) -> types.Type:
     if isinstance(value, np.generic):
         return _strong(value.dtype)
     if isinstance(value, int):
-        if not _INT64_MIN <= value <= _INT64_MAX:
-            raise DtypeError(
-                f"int argument must fit 64 bits, got {value}; pass numpy.uint64(...) for the upper half",
-                code="integer-too-wide",
-            )
+        require_64_bits("int argument", value)
         return weak_int
     if isinstance(value, float):
         return weak_float
@@ -59,8 +54,9 @@ def typeof_argument(value: Any) -> types.Type:
         shape = tuple(value.shape)
         return ArrayType(_strong(value.dtype), len(shape), "C", address_space=AddressSpace.LOCAL, extents=shape)
     if is_usm_array(value) or isinstance(value, ArrayFields):
+        fields = value if isinstance(value, ArrayFields) else array_fields(value)
         try:
-            return array_type(value if isinstance(value, ArrayFields) else array_fields(value))
+            return array_type(fields)
         except TypeError as error:
             raise DtypeError(str(error), code="argument-dtype") from error
     if isinstance(value, np.ndarray):

@@ -34,6 +34,8 @@ def _computed_index(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) ->
     """A chain of selects: tuples are short, and memory for them would be private memory."""
     (tuple_type, index_type), (value, index) = sig.args, args
     index = convert(builder, index, index_type, types.int64)
+    from_end = builder.add(index, I64(len(tuple_type)))
+    index = builder.select(builder.icmp_signed("<", index, I64(0)), from_end, index)
     chosen = builder.extract_value(value, 0)
     for position in range(1, len(tuple_type)):
         is_here = builder.icmp_signed("==", index, I64(position))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -48,11 +48,15 @@ class LoopFunctions:
         }
 
     def rewriter(
-        self, arrays: Mapping[str, ArrayFacts], lower: Mapping[str, int], constants: Mapping[str, int]
+        self,
+        arrays: Mapping[str, ArrayFacts],
+        lower: Mapping[str, int],
+        constants: Mapping[str, int],
+        integers: Iterable[str],
     ) -> BodyRewriter:
-        """What rewrites the loop's body, for such arrays, variables that are never below numbers, and lengths."""
+        """What rewrites the body, for such arrays, variables that are never below numbers, lengths and integers."""
         parallel = [axis.variable for axis in self._syntax.axes]
-        made = BodyRewriter(self._names, arrays, lower, self._syntax.body, constants, parallel)
+        made = BodyRewriter(self._names, arrays, lower, self._syntax.body, constants, parallel, integers)
         self._globals.update(made.outside)
         return made
 

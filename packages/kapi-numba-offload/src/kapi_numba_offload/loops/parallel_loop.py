@@ -286,7 +286,12 @@ class ParallelLoop:
         }
         arrays = self._arrays(captured)
         facts = {name: ArrayFacts(each.dtype, [length == 1 for length in each.shape]) for name, each in arrays.items()}
-        rewriter = self._functions.rewriter(facts, lower, self._constants(captured))
+        integers = [
+            name
+            for name, each in zip(self.syntax.captured, captured, strict=True)
+            if isinstance(each, (int, np.integer, np.bool_))
+        ]
+        rewriter = self._functions.rewriter(facts, lower, self._constants(captured), integers)
         body = rewriter.run()
         if self._numba_types:
             body = [NumbaNumbers(arrays).visit(each) for each in body]

@@ -18,6 +18,7 @@ from kapi_runtime.platform.installed import nothing_installed, platform_of_array
 from kapi_runtime.platform.interface import Platform
 from kapi_runtime.platform.placement import placement_error
 from kapi_sim import DtypeError, LocalAccessor
+from kapi_sim.language.integers import require_64_bits
 from kapi_sim.language.usm_fields import ArrayFields, is_masked
 
 __all__ = ["Arguments", "packed_arguments", "placed", "read_arguments", "with_address"]
@@ -164,7 +165,10 @@ def _arrays_of_devices(
         platform = platform_of_array(value, f"argument `{name}` of kernel `{kernel}`")
         if platform is None and not isinstance(value, _NO_ARRAYS):
             raise _no_argument(kernel, name, _described(value))
-        fields = None if platform is None else platform.fields(value)
+        try:
+            fields = None if platform is None else platform.fields(value)
+        except DtypeError as error:
+            raise DtypeError(f"argument `{name}` of kernel `{kernel}`: {error.message}", code=error.code) from error
         if platform is None or fields is None:
             continue
         if found is not None and platform is not found:
@@ -258,11 +262,8 @@ def _require_plain(kernel: str, name: str, value: Any) -> None:
         )
     if isinstance(value, np.matrix):
         raise _no_argument(kernel, name, f"a matrix: pass np.asarray({name})")
-    if type(value) is int and not -(2**63) <= value < 2**64:
-        raise DtypeError(
-            f"argument `{name}` of kernel `{kernel}` must fit 64 bits as a Python integer, got {value}",
-            code="integer-too-wide",
-        )
+    if isinstance(value, int) and not 0 <= value < 2**64:  # those between are for a uint64 of a kernel from elsewhere
+        require_64_bits(f"argument `{name}` of kernel `{kernel}`", value)
 
 
 def _no_argument(kernel: str, name: str, got: str) -> DtypeError:

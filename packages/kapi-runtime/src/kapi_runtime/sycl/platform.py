@@ -33,7 +33,7 @@ from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_runtime.sycl.devices.fork import require_no_fork
 from kapi_runtime.sycl.devices.usable import usable_devices
 from kapi_runtime.sycl.memory import host_api as memory
-from kapi_runtime.sycl.memory.usm_array import copy_call, memory_at, shared_array_of
+from kapi_runtime.sycl.memory.usm_array import copy_call, memory_at, require_memory, shared_array_of
 from kapi_runtime.sycl.native.submission import DONE
 from kapi_runtime.sycl.placement import execution_queue
 from kapi_runtime.sycl.programs.geometry import rounded_range
@@ -42,7 +42,7 @@ from kapi_runtime.sycl.queues import queue as queues
 from kapi_runtime.sycl.queues.copying import copy_array, copy_bytes
 from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import KernelLaunchError, UsmAllocationError
-from kapi_sim.language.usm_fields import ArrayFields, array_fields, is_usm_array
+from kapi_sim.language.usm_fields import ArrayFields, array_fields, is_usm_array, structure_fields
 
 if TYPE_CHECKING:
     from kapi_lowering import KernelModule, Target
@@ -86,7 +86,11 @@ class SyclPlatform(Platform):
 
     def fields(self, value: Any) -> ArrayFields | None:
         if is_usm_array(value):
-            return array_fields(value)
+            fields = structure_fields(value)
+            if fields is None:
+                fields = array_fields(value)
+                require_memory(fields)
+            return fields
         shared = shared_array_of(value)
         return None if shared is None else array_fields(shared)
 

@@ -7,11 +7,15 @@ The protocol is `__sycl_usm_array_interface__`, version 1, as dpctl documents it
 
 from __future__ import annotations
 
+import operator
 import sys
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from kapi_sim.errors import DtypeError
+from kapi_sim.shown import shown
 
 __all__ = [
     "OVERLAPPING",
@@ -26,6 +30,7 @@ __all__ = [
     "may_share",
     "overlaps_itself",
     "span",
+    "structure_fields",
 ]
 
 _PROTOCOL = "__sycl_usm_array_interface__"
@@ -113,33 +118,62 @@ def array_fields(value: Any) -> ArrayFields:
 
     Raises
     ------
-    TypeError
-        If `value` has no such attribute.
+    DtypeError
+        If `value` has no such attribute, or what it tells is no array.
     """
-    inner = value.get_array() if hasattr(value, "get_array") else value
-    # Memory objects of the same library have the pointer and the queue, and are arrays of bytes by their protocol.
-    if isinstance(getattr(inner, "_pointer", None), int) and hasattr(inner, "strides"):
-        return ArrayFields(
-            inner._pointer, inner.shape, inner.strides, inner.dtype, not inner.flags.writable, inner.sycl_queue
-        )
+    known = structure_fields(value)
+    if known is not None:
+        return known
     interface = getattr(value, _PROTOCOL, None)
     if interface is None:
-        raise TypeError(
+        raise DtypeError(
             f"array must have {_PROTOCOL}, got {type(value).__name__}; dpnp arrays have it, and "
-            "`dpnp.asarray` makes one of a NumPy array"
+            "`dpnp.asarray` makes one of a NumPy array",
+            code="usm-array-interface",
         )
-    dtype = np.dtype(interface["typestr"])
-    base, readonly = interface["data"]
-    shape = tuple(interface["shape"])
-    strides = interface.get("strides")
+    return _told_fields(interface)
+
+
+def structure_fields(value: Any) -> ArrayFields | None:
+    """Read where an array of dpnp's, or of the type that it wraps, is; None of other objects."""
+    inner = value.get_array() if hasattr(value, "get_array") else value
+    # Memory objects of the same library have the pointer and the queue, and are arrays of bytes by their protocol.
+    if not isinstance(getattr(inner, "_pointer", None), int) or not hasattr(inner, "strides"):
+        return None
     return ArrayFields(
-        pointer=base + interface.get("offset", 0) * dtype.itemsize,
-        shape=shape,
-        strides=c_strides(shape) if strides is None else tuple(strides),
-        dtype=dtype,
-        readonly=bool(readonly),
-        owner=interface["syclobj"],
+        inner._pointer, inner.shape, inner.strides, inner.dtype, not inner.flags.writable, inner.sycl_queue
     )
+
+
+def _told_fields(interface: Any) -> ArrayFields:
+    """What an object tells by the protocol, which may be anything."""
+    try:
+        dtype = np.dtype(str(interface["typestr"]))
+        base, readonly = interface["data"]
+        shape = tuple(map(operator.index, interface["shape"]))
+        given = interface.get("strides")
+        strides = c_strides(shape) if given is None else tuple(map(operator.index, given))
+        pointer = operator.index(base) + operator.index(interface.get("offset", 0)) * dtype.itemsize
+        fields = ArrayFields(pointer, shape, strides, dtype, bool(readonly), interface["syclobj"])
+        low, high = fields.span if len(strides) == len(shape) else (0, 0)
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+        raise _interface_error(f"got {type(error).__name__}: {error}") from error
+    if len(strides) != len(shape) or any(extent < 0 for extent in shape):
+        raise _interface_error(f"got shape {shown(shape)} and strides {shown(given)}")
+    # A null address is that of no element, and others are 64 bits.
+    if low < high and not 0 < low < high <= 2**64:
+        raise _interface_error(f"got elements from address {low:#x} to {high:#x}")
+    if low < high and pointer % dtype.alignment != 0:
+        raise DtypeError(
+            f"an array must begin at a multiple of its elements' alignment, {dtype.alignment}, got {dtype} at "
+            f"{pointer:#x}: pass a copy",
+            code="array-misaligned",
+        )
+    return fields
+
+
+def _interface_error(got: str) -> DtypeError:
+    return DtypeError(f"{_PROTOCOL} of an array must be as dpctl documents it, {got}", code="usm-array-interface")
 
 
 def is_masked(value: object) -> bool:

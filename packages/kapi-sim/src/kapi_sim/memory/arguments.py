@@ -17,6 +17,7 @@ from kapi_sim.items.clock import Clock
 from kapi_sim.items.profile import Profile
 from kapi_sim.items.usm import HostCopy, copy_in, copy_out_changed, is_usm_array
 from kapi_sim.language import MAX_RANK, LocalAccessor, NdRange, Range
+from kapi_sim.language.integers import require_64_bits
 from kapi_sim.language.usm_fields import OVERLAPPING, array_fields, is_masked, overlaps_itself
 from kapi_sim.memory.dialect import KAPI, Dialect
 from kapi_sim.memory.views import SaturatingArray
@@ -279,11 +280,7 @@ class _Binder:
         elif isinstance(value, np.generic):
             self._inspect_dtype(name, value.dtype)
         elif isinstance(value, int):
-            if not -(2**63) <= value < 2**63:
-                raise DtypeError(
-                    f"argument `{name}` must fit 64 bits as a Python integer, got {shown(value)}: pass a numpy.uint64",
-                    code="integer-too-wide",
-                )
+            require_64_bits(f"argument `{name}`", value)
         elif is_usm_array(value):
             self._inspect_usm(name, value)
         elif isinstance(value, (float, complex)):
@@ -334,7 +331,11 @@ class _Binder:
     def _inspect_usm(self, name: str, value: Any) -> None:
         if id(value) in self.bound.usm:
             return
-        host, fields = copy_in(value, name), array_fields(value)
+        try:
+            fields = array_fields(value)
+        except DtypeError as error:
+            raise DtypeError(f"argument `{name}`: {error.message}", code=error.code) from None
+        host = copy_in(value, name)
         self._inspect_array(name, host)
         if fields.readonly or fields.overlaps_itself:
             self.bound.unwritable[name] = READ_ONLY if fields.readonly else OVERLAPPING

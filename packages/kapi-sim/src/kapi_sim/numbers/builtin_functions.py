@@ -1,4 +1,4 @@
-"""Python's builtin functions as kernels see them: `abs`, `min`, `max`, `pow`, `reversed`, `round`, `sum` and `tuple`.
+"""Python's builtin functions as kernels see them: `abs`, `all`, `any`, `min`, `max` and others.
 
 Weak integers have 64 bits, and what is chosen among several numbers has the type that holds them all.
 """
@@ -65,6 +65,16 @@ def _sum(iterable: Any, start: Any = 0) -> Any:
 
 def _reversed(sequence: Any) -> Any:
     return sequence[::-1] if isinstance(sequence, range) else reversed(sequence)
+
+
+def _any(iterable: Any) -> bool:
+    if type(iterable) is range:
+        return bool(iterable) and (iterable[0] != 0 or iterable[-1] != 0)
+    return any(iterable)
+
+
+def _all(iterable: Any) -> bool:
+    return 0 not in iterable if type(iterable) is range else all(iterable)
 
 
 def _tuple(*members: Any) -> Any:
@@ -141,6 +151,8 @@ def _extremum(function: Callable[..., Any]) -> Callable[..., Any]:
 
 BUILTINS: dict[Any, Callable[..., Any]] = {
     abs: _absolute,
+    all: _all,
+    any: _any,
     min: _extremum(min),
     max: _extremum(max),
     pow: _power,

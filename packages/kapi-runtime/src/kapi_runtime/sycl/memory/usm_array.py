@@ -21,7 +21,7 @@ from kapi_runtime.platform.kapi_array import KapiArray
 from kapi_runtime.sycl.queues.copying import copy_array
 from kapi_runtime.sycl.queues.queue import default_queue, queue_of
 from kapi_runtime.sycl.queues.waiting import wait_for
-from kapi_sim.errors import ExecutionPlacementError
+from kapi_sim.errors import DtypeError, ExecutionPlacementError
 from kapi_sim.language.usm_fields import ArrayFields, array_fields, c_strides
 from kapi_sim.shown import shown
 
@@ -34,12 +34,14 @@ __all__ = [
     "memory_at",
     "memory_of",
     "new_usm_array",
+    "require_memory",
     "shared_array_of",
     "usm_array_of",
 ]
 
 UsmType = Literal["device", "shared", "host"]
 
+_BYTE = np.dtype(np.uint8)
 _MEMORY: dict[UsmType, Any] = {"device": MemoryUSMDevice, "shared": MemoryUSMShared, "host": MemoryUSMHost}
 
 
@@ -253,6 +255,29 @@ def memory_of(array: UsmArray) -> tuple[Any, int]:
 def memory_at(fields: ArrayFields) -> Any:
     """Return the `dpctl.memory` object of an array that has elements; somebody else keeps its memory."""
     return _memory(fields, None)
+
+
+def require_memory(fields: ArrayFields) -> None:
+    """Raise unless what an object tells of its array begins and ends in unified shared memory of its queue's context.
+
+    Raises
+    ------
+    DtypeError
+        If the driver does not know the memory.
+    """
+    low, high = fields.span
+    if low == high or queue_of(fields.owner) is None:  # the latter is refused with the other queues of the launch
+        return
+    for address in (low, high - 1):
+        end = ArrayFields(address, (1,), (1,), _BYTE, False, fields.owner)
+        try:
+            _memory(end, None)
+        except ValueError as error:
+            raise DtypeError(
+                f"an array must be in unified shared memory of its queue's context, got address {address:#x}, which "
+                "the driver does not know: make it by dpnp or dpctl",
+                code="usm-array-interface",
+            ) from error
 
 
 def _memory(fields: ArrayFields, owner: Any) -> Any:

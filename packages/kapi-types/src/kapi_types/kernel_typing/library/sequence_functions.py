@@ -60,6 +60,17 @@ def greatest_of_range(values):
     return max(values[0], values[len(values) - 1])
 
 
+def any_of_range(values):
+    """Whether one of the values is not zero, which is the first or the second; the length may be beyond 64 bits."""
+    value = values.start if values.start != 0 else values.step
+    return value < values.stop if values.step > 0 else value > values.stop
+
+
+def all_of_range(values):
+    """Whether none of the values is zero."""
+    return 0 not in values
+
+
 def are_equal_ranges(one, other):
     """Whether two ranges have the same values in the same order."""
     count = len(one)
@@ -78,6 +89,8 @@ FUNCTIONS = {sum: sum_, any: any_, all: all_, min: min_, max: max_}
 
 OF_RANGES = {
     **FUNCTIONS,
+    any: any_of_range,
+    all: all_of_range,
     min: least_of_range,
     max: greatest_of_range,
     operator.eq: are_equal_ranges,

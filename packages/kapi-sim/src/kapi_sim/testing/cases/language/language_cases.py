@@ -205,6 +205,9 @@ def _sequences(kapi: Any) -> Any:
         out[7, i] = max(range(2**62)) - (2**62 - 5) - min(range(2**62, i, -1)) + sum(range(i, 2**20))
         members = (1, 2.5, i)
         out[5, i] = members[i] + len(tuple(members))
+        out[9, i] = members[-1 - i] + 10 * PLACES[-i] + range(3)[-i]
+        out[10, i] = all(range(i, 2**62)) + 2 * all(range(-i - 3, 2**62, 3)) + 4 * any(range(-(2**63), 2**63 - 1))
+        out[11, i] = any(range(i)) + 2 * any(range(0, -i, -1)) + 4 * any(range(3, i + 3, 2)) + 8 * all(range(i))
         longer: tuple[Any, ...] = members
         longer += (4, 5)
         out[8, i] = longer[3] - len(longer)
@@ -304,7 +307,7 @@ CASES: tuple[Case, ...] = (
         "language/functions-of-sequences",
         _sequences,
         ((3,),),
-        lambda: [_A, _B, np.zeros((9, 3))],
+        lambda: [_A, _B, np.zeros((12, 3))],
         lambda given: {
             2: np.array(
                 [
@@ -317,6 +320,9 @@ CASES: tuple[Case, ...] = (
                     [1 + 4, 1 + 4, 4],
                     4 - (_ID + 1) + 2**19 * (2**20 - 1) - [0, 0, 1],
                     [4 - 5] * 3,
+                    [0 + 10 + 0, 2.5 + 50 + 2, 1 + 30 + 1],
+                    [0 + 2 * 0 + 4, 1 + 2 + 4, 1 + 2 + 4],
+                    [8, 4, 1 + 2 + 4],
                 ]
             )
         },
