@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -17,6 +17,7 @@ from kapi_numba_offload.loops.body.state import ArrayFacts
 from kapi_numba_offload.loops.body.statements import BodyRewriter
 from kapi_numba_offload.loops.body.views import HELPERS
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, variables_of
+from kapi_sim.language.source import remember_tree
 
 __all__ = ["LoopFunctions"]
 
@@ -47,11 +48,15 @@ class LoopFunctions:
         }
 
     def rewriter(
-        self, arrays: Mapping[str, ArrayFacts], lower: Mapping[str, int], constants: Mapping[str, int]
+        self,
+        arrays: Mapping[str, ArrayFacts],
+        lower: Mapping[str, int],
+        constants: Mapping[str, int],
+        integers: Iterable[str],
     ) -> BodyRewriter:
-        """What rewrites the loop's body, for such arrays, variables that are never below numbers, and lengths."""
+        """What rewrites the body, for such arrays, variables that are never below numbers, lengths and integers."""
         parallel = [axis.variable for axis in self._syntax.axes]
-        made = BodyRewriter(self._names, arrays, lower, self._syntax.body, constants, parallel)
+        made = BodyRewriter(self._names, arrays, lower, self._syntax.body, constants, parallel, integers)
         self._globals.update(made.outside)
         return made
 
@@ -178,6 +183,7 @@ class LoopFunctions:
         exec(compile(module, self._function.__code__.co_filename, "exec"), self._globals, scope)
         made = scope[name]
         assert isinstance(made, FunctionType)
+        remember_tree(made, definition)
         return made
 
 

@@ -20,6 +20,7 @@ from kapi_numba_offload.elements.statements import Place
 from kapi_numba_offload.loops.host.host_copies import arrays_among
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.host.loop_exits import exit_statements, is_flaggable
+from kapi_numba_offload.loops.host.numbas_parallel import may_be_parallel
 from kapi_numba_offload.loops.host.small_loops import SmallLoop, WorkedAxes
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, first_use, is_parallel, parallel_loop, variables_of
 from kapi_numba_offload.loops.parallel_loop import ParallelLoop
@@ -218,9 +219,18 @@ def _parallel(facts: Facts, statement: ast.For, following: Sequence[Sequence[ast
     host_bounds = [f"kapi_{word}{number}" for number in range(len(syntax.axes)) for word in ("start", "stop", "step")]
     # Numba does a loop that may raise one iteration after the other, and warns of it.
     raises = any(isinstance(each, (ast.Raise, ast.Assert)) for each in ast.walk(statement))
+
+    def is_number(node: ast.expr | ast.AugAssign) -> bool:
+        kinds = facts.kinds
+        return (kinds.target(node) if isinstance(node, ast.AugAssign) else kinds.kind(node)) in (
+            SCALAR,
+            ArrayKind(True, 0),
+        )
+
     host = HostLoop(
         facts.original, facts.names, _with_bounds(syntax, statement), host_bounds, [*given, *reductions], left,
-        parallel=not carried and not raises, options=facts.options.for_numba,
+        parallel=facts.options.parallel and not carried and not raises and may_be_parallel(syntax, is_number),
+        options=facts.options.for_numba,
     )  # fmt: skip
     loop = ParallelLoop(facts.original, facts.names, syntax, place, host, facts.options, numba_types=facts.numba_types)
     bounds = tuple(each for axis in syntax.axes for each in (axis.start, axis.stop, axis.step))

@@ -1,16 +1,18 @@
-"""Elements that several iterations of a parallel loop may update: they do so atomically, and lose nothing."""
+"""Elements that several iterations of a parallel loop may update: they do so atomically, or the loop is no kernel."""
 
 from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from kapi_numba_offload.loops.body.state import ArrayFacts
+from kapi_numba_offload.loops.body.index_facts import IndexFacts
+from kapi_numba_offload.loops.body.state import ArrayFacts, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import variable
 from kapi_numba_offload.loops.body.views import ArrayPart, FixedAxis
 
-__all__ = ["SharedElements", "as_update"]
+__all__ = ["SharedElements", "added_values", "as_update"]
 
 _METHODS: dict[type[ast.operator], str] = {
     ast.Add: "fetch_add", ast.Sub: "fetch_sub", ast.BitAnd: "fetch_and", ast.BitOr: "fetch_or", ast.BitXor: "fetch_xor",
@@ -18,51 +20,139 @@ _METHODS: dict[type[ast.operator], str] = {
 _DTYPES = ("int32", "uint32", "int64", "uint64", "float32", "float64")
 
 
+@dataclass(frozen=True, slots=True)
+class _Update:
+    """An update of an element: the statement, the element's axes with one index, and whether an atomic can do it."""
+
+    statement: ast.AugAssign | ast.Assign
+    array: str
+    indices: Mapping[int, ast.expr]
+    is_atomic: bool
+
+
 class SharedElements:
-    """Tells which updates of elements meet in one element, and writes them as atomic ones.
+    """Finds the updates that meet in one element, and writes them as atomic ones.
 
     Parameters
     ----------
     arrays : mapping of str to ArrayFacts
         The arrays that the loop is given.
-    parallel : sequence of str
-        The variables of the parallel loops.
+    facts : IndexFacts
+        What indices and values are made of.
     """
 
-    def __init__(self, arrays: Mapping[str, ArrayFacts], parallel: Sequence[str]) -> None:
-        self._arrays, self._parallel = arrays, tuple(parallel)
+    def __init__(self, arrays: Mapping[str, ArrayFacts], facts: IndexFacts) -> None:
+        self._arrays, self._facts = arrays, facts
+        self._updates: dict[int, _Update] = {}
 
-    def needs_atomic(self, view: ArrayPart, operation: ast.operator, value: ast.expr) -> bool:
-        """Whether another iteration may update the same element, and an atomic can do the same."""
+    def take(self, statement: ast.AugAssign | ast.Assign, view: ArrayPart, values: Sequence[ast.expr]) -> None:
+        """Note a statement that updates an element of `view` with values, as their author wrote them.
+
+        Raises
+        ------
+        NotInKernelError
+            If iterations may lose what others store, and no atomic is for such a statement.
+        """
         facts = self._arrays.get(view.array)
-        if facts is None or facts.dtype is None or type(operation) not in _METHODS:
-            return False
-        if facts.dtype.name not in _DTYPES or (facts.dtype.kind in "iu" and not self._is_whole(value)):
-            return False
-        if facts.dtype.kind == "f" and not isinstance(operation, (ast.Add, ast.Sub)):
-            return False
-        indices = [axis.index for axis in view.axes if isinstance(axis, FixedAxis)]
-        return not all(any(_follows(index, each) for index in indices) for each in self._parallel)
+        if facts is None or facts.dtype is None:
+            return
+        indices = {number: axis.index for number, axis in enumerate(view.axes) if isinstance(axis, FixedAxis)}
+        operation = type(statement.op) if isinstance(statement, ast.AugAssign) else ast.Add
+        if operation not in _METHODS:
+            if self._facts.may_meet(list(indices.values())):
+                raise NotInKernelError(_LOST.format(view.array), statement)
+            return
+        kind, is_sum = facts.dtype.kind, operation in (ast.Add, ast.Sub)
+        suits = all(map(self._facts.is_whole, values)) if kind in "iu" else is_sum
+        is_atomic = facts.dtype.name in _DTYPES and suits
+        self._updates[id(statement)] = _Update(statement, view.array, indices, is_atomic)
 
-    def _is_whole(self, value: ast.expr) -> bool:
-        """Whether a value is surely an integer: adding a fraction to an element is not adding its whole part."""
-        if isinstance(value, ast.Constant):
-            return type(value.value) in (int, bool)
-        if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name):
-            facts = self._arrays.get(value.value.id)
-            return facts is not None and facts.dtype is not None and facts.dtype.kind in "iub"
-        if isinstance(value, ast.BinOp):
-            return not isinstance(value.op, (ast.Div, ast.Pow)) and all(map(self._is_whole, (value.left, value.right)))
-        return isinstance(value, ast.Name) and value.id in self._parallel
+    def look(self, statement: ast.Assign, body: Sequence[ast.stmt]) -> None:
+        """Look at a statement that stores to an element, and may not be what updates it.
+
+        Raises
+        ------
+        NotInKernelError
+            If the body reads the element as well, and other iterations may store to it.
+        """
+        (target,) = statement.targets
+        assert isinstance(target, ast.Subscript)
+        name = target.value.id if isinstance(target.value, ast.Name) else None
+        indices = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+        fixed = [each for each in indices if not isinstance(each, ast.Slice)]
+        if name not in self._arrays or not self._facts.may_meet(fixed):
+            return
+        spelled = ast.unparse(target)
+        reads = (each for part in body for each in ast.walk(part)
+                 if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load))  # fmt: skip
+        if any(ast.unparse(each) == spelled for each in reads):
+            raise NotInKernelError(_LOST.format(name), statement)
+
+    def settled(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """The rewritten body, with atomics where updates meet.
+
+        Raises
+        ------
+        NotInKernelError
+            If no atomic can do such an update.
+        """
+        shared = {name for name in {each.array for each in self._updates.values()} if not self._is_apart(name)}
+        return _Atomics({key: each for key, each in self._updates.items() if each.array in shared}).block(statements)
+
+    def _is_apart(self, name: str) -> bool:
+        """Whether for each loop variable all updates of the array have one index in common that follows it."""
+        updates = [each.indices for each in self._updates.values() if each.array == name]
+
+        def is_told_apart(parallel: str) -> bool:
+            return any(
+                len({ast.unparse(each[axis]) if axis in each else None for each in updates}) == 1
+                and self._facts.follows(updates[0][axis], parallel)
+                for axis in updates[0]
+            )
+
+        return all(map(is_told_apart, self._facts.parallel))
+
+
+class _Atomics(ast.NodeTransformer):
+    """Writes updates as atomic ones."""
+
+    def __init__(self, updates: Mapping[int, _Update]) -> None:
+        self._updates = updates
+
+    def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        return [each for statement in statements for each in self._of(self.visit(statement))]
 
     @staticmethod
-    def atomic(node: ast.AugAssign) -> ast.stmt:
-        """The update of an element as an atomic one."""
-        assert isinstance(node.target, ast.Subscript)
-        reference = ast.Call(variable("kapi_AtomicRef"), [node.target.value, copy.deepcopy(node.target.slice)], [])
-        method = ast.Attribute(reference, _METHODS[type(node.op)], ast.Load())
-        made = ast.Expr(ast.Call(method, [node.value], []))
-        return ast.fix_missing_locations(ast.copy_location(made, node))
+    def _of(made: ast.stmt | list[ast.stmt]) -> list[ast.stmt]:
+        return made if isinstance(made, list) else [made]
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        update = self._updates.get(id(node))
+        if update is None:
+            return node
+        if not update.is_atomic:
+            raise NotInKernelError(_LOST.format(update.array), node)
+        return _atomic(node.target, node.op, node.value, node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
+        update = self._updates.get(id(node))
+        if update is None:
+            return node
+        added = list(_added(node.value, ast.unparse(node.targets[0])))
+        if not update.is_atomic or not added:
+            raise NotInKernelError(_LOST.format(update.array), node)
+        return [_atomic(node.targets[0], operation, value, node) for operation, value in added]
+
+
+_LOST = "an update of elements of {} that several iterations may have, and no atomic operation for it"
+
+
+def _atomic(target: ast.expr, operation: ast.operator, value: ast.expr, where: ast.stmt) -> ast.stmt:
+    assert isinstance(target, ast.Subscript)
+    reference = ast.Call(variable("kapi_AtomicRef"), [target.value, copy.deepcopy(target.slice)], [])
+    method = ast.Attribute(reference, _METHODS[type(operation)], ast.Load())
+    made = ast.Expr(ast.Call(method, [value], []))
+    return ast.fix_missing_locations(ast.copy_location(made, where))
 
 
 def as_update(node: ast.Assign) -> ast.AugAssign | None:
@@ -75,21 +165,21 @@ def as_update(node: ast.Assign) -> ast.AugAssign | None:
     return ast.copy_location(ast.AugAssign(target, value.op, value.right), node)
 
 
-def _follows(index: ast.expr, name: str) -> bool:
-    """Whether an index has another value for each value of a loop variable, all else being equal in all iterations."""
-    if isinstance(index, ast.Name):
-        return index.id == name
-    if isinstance(index, ast.BinOp) and isinstance(index.op, (ast.Add, ast.Sub)):
-        sides = (index.left, index.right)
-        for own, other in (sides, sides[::-1]):
-            if _follows(own, name) and isinstance(other, ast.Constant):
-                return True
-        return False
-    if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Mult):
-        sides = (index.left, index.right)
-        return any(
-            _follows(own, name) and isinstance(other, ast.Constant) and bool(other.value)
-            for own, other in (sides, sides[::-1])
-        )
-    is_wrapped = isinstance(index, ast.Call) and isinstance(index.func, ast.Name)
-    return is_wrapped and index.func.id == "kapi_wrapped_index" and _follows(index.args[0], name)  # type: ignore[attr-defined]
+def added_values(node: ast.Assign) -> list[ast.expr]:
+    """What `a[i] = x + a[i] - y` adds to the element and takes from it: x and y; none for anything else."""
+    return [value for _, value in _added(node.value, ast.unparse(node.targets[0]))]
+
+
+def _added(value: ast.expr, spelled: str) -> Iterator[tuple[ast.operator, ast.expr]]:
+    """The operations that update what is spelled so, one after the other; none if the value is something else."""
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, (ast.Add, ast.Sub)):
+        return
+    if ast.unparse(value.left) == spelled:
+        yield value.op, value.right
+    elif isinstance(value.op, ast.Add) and ast.unparse(value.right) == spelled:
+        yield value.op, value.left
+    else:
+        inner = list(_added(value.left, spelled))
+        if inner:
+            yield from inner
+            yield value.op, value.right

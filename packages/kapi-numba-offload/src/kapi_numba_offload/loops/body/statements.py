@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numba
 
 from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.loops.body.index_facts import IndexFacts
 from kapi_numba_offload.loops.body.inlining import Inliner
 from kapi_numba_offload.loops.body.loops_over_rows import as_loop_over_indices
 from kapi_numba_offload.loops.body.private_arrays import private_array
 from kapi_numba_offload.loops.body.row_expressions import RowExpressions
-from kapi_numba_offload.loops.body.shared_elements import SharedElements, as_update
+from kapi_numba_offload.loops.body.shared_elements import SharedElements, added_values, as_update
 from kapi_numba_offload.loops.body.state import ArrayFacts, BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of, variable
 from kapi_numba_offload.loops.body.views import ArrayPart, Rows
@@ -43,6 +44,8 @@ class BodyRewriter:
         Variables whose values the kernel is made for: the lengths of a work-item's own arrays.
     parallel : sequence of str
         The variables of the parallel loops.
+    integers : iterable of str
+        Variables from outside of the loop that are whole numbers.
 
     Attributes
     ----------
@@ -64,12 +67,13 @@ class BodyRewriter:
         body: Sequence[ast.stmt],
         constants: Mapping[str, int] | None = None,
         parallel: Sequence[str] = (),
+        integers: Iterable[str] = (),
     ) -> None:
-        self._shared = SharedElements(arrays, parallel)
         inliner = Inliner(names, {name: len(facts.ones) for name, facts in arrays.items()})
         self._body = inliner.block([copy.deepcopy(each) for each in body])
         self.outside = inliner.outside
         names = names.with_outside(inliner.outside)
+        self._shared = SharedElements(arrays, IndexFacts(names, arrays, parallel, integers, self._body))
         self._state = BodyState(names, arrays, lower, self._body, constants or {})
         self._names = names
         self._expressions = RowExpressions(self._state)
@@ -86,7 +90,17 @@ class BodyRewriter:
         NotInKernelError
             If it cannot be written with elements.
         """
-        return self._block(self._body)
+        written = copy.deepcopy(self._body)
+        for statement in written:
+            for each in ast.walk(statement):
+                if (
+                    isinstance(each, ast.Assign)
+                    and len(each.targets) == 1
+                    and isinstance(each.targets[0], ast.Subscript)
+                ):
+                    if as_update(each) is None and not added_values(each):
+                        self._shared.look(each, written)
+        return self._shared.settled(self._block(self._body))
 
     def _block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
@@ -153,6 +167,9 @@ class BodyRewriter:
             if view.order:
                 product = self._product(target, view, value, None, node)
                 return product or self._loops(view, value, self._expressions.rows(value), None, node)
+            values = added_values(node)
+            if values:
+                self._shared.take(node, view, values)
             node.targets = [self._views.stored(view, [], node)]
         elif isinstance(target, (ast.Tuple, ast.List)):
             node.targets = [self._stored_part(target, node)]
@@ -220,9 +237,9 @@ class BodyRewriter:
         rows = self._expressions.rows(node.value)
         if view.order:
             return self._loops(view, node.value, rows, node.op, node)
-        is_atomic = self._shared.needs_atomic(view, node.op, node.value)
+        self._shared.take(node, view, [node.value])
         node.target, node.value = self._views.stored(view, [], node), self._expressions.scalar(node.value)
-        return [self._shared.atomic(node) if is_atomic else node]
+        return [node]
 
     def _product(
         self, target: ast.expr, view: ArrayPart, value: ast.expr, operation: ast.operator | None, node: ast.stmt
@@ -296,8 +313,8 @@ class BodyRewriter:
             ast.Assign([element], source) if operation is None else ast.AugAssign(element, operation, source)
         )
         inner = ast.copy_location(inner, node)
-        if isinstance(inner, ast.AugAssign) and self._shared.needs_atomic(view, inner.op, value):
-            inner = self._shared.atomic(inner)
+        if isinstance(inner, ast.AugAssign):
+            self._shared.take(inner, view, [value])
         for counter, axis in zip(reversed(counters), reversed(view.free), strict=True):
             steps = call_of("range", copy.deepcopy(axis.length))
             inner = ast.copy_location(ast.For(ast.Name(counter, ast.Store()), steps, [inner], []), node)

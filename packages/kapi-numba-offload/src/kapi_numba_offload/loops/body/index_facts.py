@@ -1,0 +1,180 @@
+"""What indices and values in the body of a parallel loop are made of: loop variables, whole numbers, elements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from kapi_numba_offload.analysis.names import UNKNOWN, Names
+from kapi_numba_offload.loops.body.state import ArrayFacts
+
+__all__ = ["IndexFacts"]
+
+_SIZES = ("shape", "size", "ndim")
+
+
+class IndexFacts:
+    """Facts of the body's variables, whatever order its statements run in.
+
+    Parameters
+    ----------
+    names : Names
+        What names mean.
+    arrays : mapping of str to ArrayFacts
+        The arrays that the loop is given.
+    parallel : sequence of str
+        The variables of the parallel loops.
+    integers : iterable of str
+        Further variables that are whole numbers.
+    body : sequence of ast.stmt
+        The body, helpers written out.
+    """
+
+    def __init__(
+        self,
+        names: Names,
+        arrays: Mapping[str, ArrayFacts],
+        parallel: Sequence[str],
+        integers: Iterable[str],
+        body: Sequence[ast.stmt],
+    ) -> None:
+        self._names, self.parallel = names, tuple(parallel)
+        self._values: dict[str, list[ast.expr | None]] = {}
+        self._counters: dict[str, ast.expr] = {}
+        for statement in body:
+            for node in ast.walk(statement):
+                self._note(node)
+        whole = {name for name, facts in arrays.items() if facts.dtype is not None and facts.dtype.kind in "iub"}
+        self._whole = whole | {*parallel, *integers} | self._values.keys()
+        while found := {name for name, values in self._values.items()
+                        if name in self._whole and not all(map(self.is_whole, values))}:  # fmt: skip
+            self._whole -= found
+
+    def _note(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._assigned(target, node.value)
+        elif isinstance(node, (ast.AugAssign, ast.NamedExpr, ast.AnnAssign)):
+            value = node.value
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                value = ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
+            self._assigned(node.target, value)
+        elif isinstance(node, ast.For):
+            is_range = isinstance(node.iter, ast.Call) and getattr(
+                self._names.value(node.iter.func), "__name__", ""
+            ) in ("range", "prange")
+            if is_range and isinstance(node.target, ast.Name):
+                self._counters[node.target.id] = node.iter
+                self._assigned(node.target, ast.Constant(0))
+            else:
+                self._assigned(node.target, None)
+
+    def _assigned(self, target: ast.expr, value: ast.expr | None) -> None:
+        if isinstance(target, ast.Name):
+            self._values.setdefault(target.id, []).append(value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            values = value.elts if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts) else None
+            for number, each in enumerate(target.elts):
+                self._assigned(each, values[number] if values else None)
+
+    def is_whole(self, node: ast.expr | None) -> bool:
+        """Whether a value is surely an integer: to add a fraction to an element is not to add its whole part."""
+        if isinstance(node, ast.Constant):
+            return type(node.value) in (int, bool)
+        if isinstance(node, ast.Name):
+            value = self._names.value(node)
+            return node.id in self._whole or type(value) in (int, bool) or isinstance(value, np.integer)
+        if isinstance(node, ast.Attribute):
+            return node.attr in _SIZES or (node.attr == "T" and self.is_whole(node.value))
+        if isinstance(node, ast.Subscript):
+            return self.is_whole(node.value)
+        if isinstance(node, ast.BinOp):
+            is_power = isinstance(node.op, ast.Pow)
+            is_exact = not is_power or (isinstance(node.right, ast.Constant) and isinstance(node.right.value, int))
+            return is_exact and not isinstance(node.op, ast.Div) and all(map(self.is_whole, (node.left, node.right)))
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, ast.Not) or self.is_whole(node.operand)
+        if isinstance(node, ast.IfExp):
+            return self.is_whole(node.body) and self.is_whole(node.orelse)
+        if isinstance(node, ast.BoolOp):
+            return all(map(self.is_whole, node.values))
+        return isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and self._is_whole_call(node))
+
+    def _is_whole_call(self, node: ast.Call) -> bool:
+        function = self._names.value(node.func)
+        if function is UNKNOWN:
+            return False
+        if function in (int, len, bool) or (isinstance(function, type) and issubclass(function, np.integer)):
+            return True
+        return function in (abs, min, max) and not node.keywords and all(map(self.is_whole, node.args))
+
+    def follows(self, index: ast.expr, name: str) -> bool:
+        """Whether an index has another value for each value of a loop variable, all else being equal."""
+        if isinstance(index, ast.Name):
+            return index.id == name
+        if isinstance(index, ast.UnaryOp):
+            return isinstance(index.op, ast.USub) and self.follows(index.operand, name)
+        if isinstance(index, ast.BinOp) and isinstance(index.op, (ast.Add, ast.Sub)):
+            sides = (index.left, index.right)
+            return any(self.follows(own, name) and self._is_the_same(other)
+                       for own, other in (sides, sides[::-1]))  # fmt: skip
+        if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Mult):
+            sides = (index.left, index.right)
+            return any(
+                self.follows(own, name) and isinstance(other, ast.Constant) and bool(other.value)
+                for own, other in (sides, sides[::-1])
+            )
+        is_wrapped = isinstance(index, ast.Call) and isinstance(index.func, ast.Name)
+        return is_wrapped and index.func.id == "kapi_wrapped_index" and self.follows(index.args[0], name)  # type: ignore[attr-defined]
+
+    def _is_the_same(self, node: ast.expr) -> bool:
+        """Whether an expression has one value in all iterations."""
+        return not any(
+            isinstance(each, (ast.Call, ast.NamedExpr))
+            or (isinstance(each, ast.Subscript) and not _is_shape(each))
+            or (isinstance(each, ast.Name) and (each.id in self._values or each.id in self.parallel))
+            for each in ast.walk(node)
+        )
+
+    def may_meet(self, indices: Sequence[ast.expr]) -> bool:
+        """Whether elements at indices are surely or by the data those of several iterations.
+
+        Arithmetic of the loop variables is taken to give each iteration its own.
+        """
+        reached = [self._reached(each, frozenset()) for each in indices]
+        return None in reached or not frozenset(self.parallel).issubset(frozenset().union(*filter(None, reached)))
+
+    def _reached(self, node: ast.expr | None, seen: frozenset[str]) -> frozenset[str] | None:
+        """The loop variables that an expression is made of; None if it is made of elements of arrays, too."""
+        if node is None:
+            return None
+        found: frozenset[str] = frozenset()
+        for each in ast.walk(node):
+            if isinstance(each, ast.Subscript) and not _is_shape(each):
+                return None
+            if isinstance(each, ast.Name) and each.id not in seen:
+                inner = self._made_of(each.id, seen | {each.id})
+                if inner is None:
+                    return None
+                found |= inner
+        return found
+
+    def _made_of(self, name: str, seen: frozenset[str]) -> frozenset[str] | None:
+        if name in self.parallel:
+            return frozenset((name,))
+        if name in self._counters:  # an iteration's own range, wherever it begins
+            named = {each.id for each in ast.walk(self._counters[name]) if isinstance(each, ast.Name)}
+            return frozenset().union(*(self._made_of(each, seen | {each}) or frozenset() for each in named - seen))
+        found: frozenset[str] = frozenset()
+        for value in self._values.get(name, ()):
+            inner = self._reached(value, seen)
+            if inner is None:
+                return None
+            found |= inner
+        return found
+
+
+def _is_shape(node: ast.Subscript) -> bool:
+    return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"

@@ -1,0 +1,202 @@
+"""Iterations of `prange` that update one element lose nothing: by atomics, or one after the other on the host."""
+
+import warnings
+
+import dpnp
+import numba
+import numpy as np
+import pytest
+from numba import njit, prange
+
+from kapi_numba_offload import OffloadFallbackWarning
+
+COUNT = 40_000
+AT = np.arange(COUNT) * 7919 % 4
+WHOLE = np.arange(COUNT) % 10
+HALVES = (np.arange(COUNT) % 10) * 0.5
+
+
+def one(at, whole, halves, sums):
+    for i in prange(at.size):
+        sums[at[i]] += 1
+
+
+def variable(at, whole, halves, sums):
+    for i in prange(at.size):
+        w = whole[i] * 2
+        w -= 1
+        sums[at[i]] += w
+
+
+def converted(at, whole, halves, sums):
+    for i in prange(at.size):
+        sums[at[i]] += int(halves[i])
+
+
+def outside(at, whole, halves, sums):
+    n = at.shape[0] // 10_000
+    for i in prange(at.size):
+        sums[at[i]] -= n
+
+
+def swapped(at, whole, halves, sums):
+    for i in prange(at.size):
+        sums[at[i]] = whole[i] + sums[at[i]]
+
+
+def several(at, whole, halves, sums):
+    for i in prange(at.size):
+        sums[at[i]] = sums[at[i]] + whole[i] - 1
+
+
+def neighbours(at, whole, halves, sums):
+    for i in prange(sums.size - 1):
+        for _ in range(at.size // 10):
+            sums[i] += 1
+            sums[i + 1] -= 2
+
+
+@njit
+def bump(sums, k, value):
+    sums[k] += value
+
+
+def helper(at, whole, halves, sums):
+    for i in prange(at.size):
+        bump(sums, at[i], whole[i])
+
+
+def fraction(at, whole, halves, sums):
+    for i in prange(at.size):
+        sums[at[i]] += halves[i] * 3
+
+
+def product(at, whole, halves, sums):
+    for i in prange(at.size):
+        sums[at[i]] *= 1 + 2 * (whole[i] % 2)
+
+
+def largest(at, whole, halves, sums):
+    for i in prange(at.size):
+        sums[at[i]] = max(sums[at[i]], i)
+
+
+def guarded(at, whole, halves, sums):
+    for i in prange(at.size):
+        if i > sums[at[i]]:
+            sums[at[i]] = i
+
+
+def run(function, dtype, **options):
+    """The sums on the device and in Python, and the number of warnings."""
+    expected = np.ones(4, dtype)
+    function(AT, WHOLE, HALVES, expected)
+    sums = dpnp.asarray(np.ones(4, dtype))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", OffloadFallbackWarning)
+        njit(**options)(function)(*map(dpnp.asarray, (AT, WHOLE, HALVES)), sums)
+    return sums.asnumpy(), expected, len(told)
+
+
+@pytest.mark.parametrize("function", [one, variable, converted, outside, swapped, several, neighbours, helper])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_sums_are_atomic(function, dtype):
+    found, expected, told = run(function, dtype)
+    np.testing.assert_array_equal(found, expected)
+    assert told == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype"),
+    [(one, np.int16), (one, np.complex128), (fraction, np.int64), (product, np.int64), (largest, np.int64),
+     (guarded, np.float64)],
+)  # fmt: skip
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_updates_without_an_atomic_are_done_one_after_the_other(function, dtype, parallel):
+    found, expected, told = run(function, dtype, parallel=parallel)
+    np.testing.assert_array_equal(found, expected)
+    assert told == 1
+
+
+def test_updates_of_an_iteration_s_own_elements_stay_on_the_device():
+    @numba.njit
+    def scaled(a, b, rows):
+        n = a.size
+        for i in prange(n):
+            a[n - 1 - i] *= 2
+            b[i] //= 3
+            for k in range(rows[i], rows[i + 1]):
+                b[k] *= 1
+
+    a, b = dpnp.arange(6.0), dpnp.arange(6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OffloadFallbackWarning)
+        scaled(a, b, dpnp.arange(7))
+    assert (a.asnumpy() == np.arange(6.0) * 2).all()
+    assert (b.asnumpy() == np.arange(6) // 3).all()
+
+
+def best_behind_a_comparison(a):
+    best = -1.0
+    for i in prange(a.shape[0]):
+        v = np.sort(a[i])[1]
+        if v > best:
+            best = v
+    return best
+
+
+def bits(a):
+    either, both = 0, -1
+    for i in prange(a.shape[0]):
+        v = int(np.sort(a[i])[1])
+        either |= v
+        both &= v
+    return either, both
+
+
+def in_a_chain(a):
+    total = 0.0
+    for i in prange(a.shape[0]):
+        v = np.sort(a[i])[1]
+        total = total + v - 2 * v
+    return total
+
+
+def of_products(a):
+    total = np.zeros((a.shape[1], a.shape[1]))
+    for i in prange(a.shape[0]):
+        total += np.outer(a[i], a[i])
+    return total
+
+
+def of_rows(a):
+    total = np.zeros(a.shape[1])
+    for i in prange(a.shape[0]):
+        total = total + a[i]
+    return total
+
+
+def largest_of_rows(a):
+    found = np.full(a.shape[1], -1.0)
+    for i in prange(a.shape[0]):
+        found = np.maximum(found, a[i])
+    return found
+
+
+def counted(a):
+    counts = np.zeros(4)
+    for i in prange(a.shape[0]):
+        counts[int(np.sort(a[i])[0]) % 4] += 1
+    return counts
+
+
+@pytest.mark.parametrize(
+    "function", [best_behind_a_comparison, bits, in_a_chain, of_products, of_rows, largest_of_rows, counted]
+)
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.filterwarnings("ignore::kapi_numba_offload.OffloadFallbackWarning")
+def test_reductions_on_the_host_lose_no_iteration(function, parallel):
+    a = (np.arange(3000.0) * 7919 % 101).reshape(1000, 3)
+    found = njit(parallel=parallel)(function)(dpnp.asarray(a))
+    np.testing.assert_allclose(found.asnumpy() if isinstance(found, dpnp.ndarray) else found, function(a))
