@@ -37,7 +37,7 @@ def misplaced_functions(tree: ast.FunctionDef, function: Callable[..., Any]) -> 
     found = [
         (node.lineno, FUNCTION_PASSED)
         for node in ast.walk(tree)
-        if _has_function_as_value(node, names, local, function)
+        if isinstance(node, (ast.expr, ast.stmt)) and _has_function_as_value(node, names, local, function)
     ]
     found += [(node.lineno, FUNCTION_PASSED) for node in _of_several_ways(tree, names)]
     found += [(node.lineno, _ORDER) for node in _too_early(tree, list(made), local)]

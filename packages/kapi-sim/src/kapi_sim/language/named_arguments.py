@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import cmath
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ __all__ = ["named_arguments"]
 
 _OF_BUILTINS = {"enumerate": ("iterable", "start"), "round": ("ndigits",)}
 _MODULES = {"math": math, "cmath": cmath, "numpy": np}
-_OF_TABLE: dict[Callable[..., Any], str] = {
+_OF_TABLE: dict[Hashable, str] = {
     getattr(_MODULES[row.owner], row.name): row.key
     for row in INTRINSICS
     if row.kind == "function" and row.owner in _MODULES and hasattr(_MODULES[row.owner], row.name)
