@@ -56,6 +56,15 @@ TAKEN = (
     "t = (1, 2)\nu = t + (b[i], 3)\no[0, i] = u[i % 4] * 2\no[1, i] = tuple(t)[i % 2]",
     "t = (1, 2) + (3,) * 2\no[0, i] = t[i % 4]",
     "t = (1, 2, 3)\nu = t[1:]\no[0, i] = u[i % 2] * range(3, 9)[i % 6]",
+    "t = (1, 2.5, 3)\no[0, i] = t[-(i % 3) - 1] + ((1, 2), (3, 4))[-(i % 2) - 1][b[1]]\no[1, i] = t[np.int8(-n)]",
+    "o[0, i] = all(range(1, 2**62)) + 2 * all(range(-4, 2**62, 3)) + 4 * any(range(-(2**63), 2**63 - 1))",
+    "o[0, i] = round(a[i] / 3, ndigits=1)\nfor k, y in enumerate(iterable=b, start=2):\n    o[1, i] += k * y",
+    "def f(y): return y + i\ng = f\no[0, i] = g(n)",
+    "def apply(h, y): return h(y)\no[0, i] = apply(abs, b[i]) + apply(lambda y: y + 1, n)",
+    "def f(y):\n    def g(z): return z * y\n    return g(2)\ny = 5\no[0, i] = f(n) + y",
+    "f, k = (lambda y: y + n), 3\no[0, i] = f(k)",
+    "def f(y): return y + 1\no[0, i] = f(n)\ndef f(y): return y + 2\no[1, i] = f(n)",
+    "if b[i] > 1:\n    def f(y): return y + 1\n    o[0, i] = f(n)",
 )
 REFUSED = {
     "indexed-value": (
@@ -84,6 +93,27 @@ REFUSED = {
         "o[0, i] = math.lcm(n)",
         "o[0, i] = a[i].astype(int)",
         "o[0, i] = Colour(1)",
+        "o[0, i] = round(number=a[i], ndigits=1)",
+        "o[0, i] = divmod(n, y=2)[0]",
+        "o[0, i] = np.where(condition=n, x=1, y=2)",
+        "o[0, i] = np.clip(a[i], low=0, high=1)",
+        "o[0, i] = np.floor_divide(a[i], y=2)",
+        "o[0, i] = math.sqrt(x=2.0)",
+    ),
+    "function-passed": (
+        "f = (lambda y: y + 1) if i > 3 else (lambda y: y + 2)\no[0, i] = f(n)",
+        "def f(y): return y + 1\ndef g(y): return y + 2\no[0, i] = (f if i > 3 else g)(n)",
+        "if i > 3:\n    def f(y): return y + 1\nelse:\n    def f(y): return y + 2\no[0, i] = f(n)",
+        "t = (lambda y: y + 1, lambda y: y + 2)\no[0, i] = t[0](n)",
+        "def f(y): return y\nt = (f, 2)\no[0, i] = t[0](n)",
+        "f = g = lambda y: y + 1\no[0, i] = f(n) + g(n)",
+        "o[0, i] = min(n, lambda y: y)",
+    ),
+    "local-function-order": (
+        "def f(y): return y if y < 2 else f(y - 1)\no[0, i] = f(n)",
+        "f = lambda y: y if y < 2 else f(y - 1)\no[0, i] = f(n)",
+        "def f(y): return g(y)\ndef g(y): return y + 1\no[0, i] = f(n)",
+        "def f(y): return y + late\nlate = 5\no[0, i] = f(n)",
     ),
     "unpacking": (
         "p, q = o[i % 3, :2]\no[0, i] = p",

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from kapi_ptx import PtxTarget
-from kapi_ptx.emission.back_end.narrow_negatives import avoid_narrow_negatives
 from kapi_ptx.emission.back_end.shift_counts import mask_shift_counts
+from kapi_ptx.emission.back_end.signs import write_signs_out
 from kapi_ptx.emission.ir.value_names import name_values
 from kapi_ptx.emission.speed.early_loads import load_early
 
@@ -41,10 +41,23 @@ def test_negatives_of_16_bits_are_none_that_the_assembler_widens_wrongly(assembl
     assert "abs.s16" not in ptx
 
 
+def remainder_of_absolute(item, x, y):
+    i = item.get_id(0)
+    y[i] = abs(x[i]) % 9
+
+
+@pytest.mark.parametrize("type_", ["int8", "int16", "int32", "int64"])
+def test_absolute_values_may_be_negative_for_the_assembler(assembled_compile, type_):
+    """The least integer's is itself; once the assembler left out what `%` does for a negative number."""
+    ptx = assembled_compile(remainder_of_absolute, f"item1, {type_}[:], {type_}[:]", target=TARGET).ptx
+    assert len(re.findall(r"abs\.s(?:16|64)|abs\.s32 \t%r\d", ptx)) == 0
+    assert "neg.s" in ptx or type_ in ("int8", "int16")
+
+
 def test_instructions_of_other_types_stay():
     text = "\tneg.s32 \t%r1, %r2;\n\tabs.s16x2 \t%r1, %r2;\n\tneg.f16 \t%rs1, %rs2;\n"
-    assert avoid_narrow_negatives(text) == text
-    assert avoid_narrow_negatives("\tneg.s16 \t%rs1, %rs2;\n") == "\tmul.lo.s16 \t%rs1, %rs2, -1;\n"
+    assert write_signs_out(text) == text
+    assert write_signs_out("\tneg.s16 \t%rs1, %rs2;\n") == "\tmul.lo.s16 \t%rs1, %rs2, -1;\n"
 
 
 @pytest.mark.parametrize("word", ["np.right_shift", "np.left_shift"])

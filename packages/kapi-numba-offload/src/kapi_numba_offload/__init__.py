@@ -15,6 +15,7 @@ from kapi_numba_offload.frontend import index_spaces as _index_spaces  # registe
 from kapi_numba_offload.frontend.decorator import dpjit, offload
 from kapi_numba_offload.frontend.explaining import Explanation, explain
 from kapi_numba_offload.frontend.host_calls import listen as _listen
+from kapi_numba_offload.frontend.race_checks import check_races
 from kapi_numba_offload.run.diagnostics import (
     ExplainedPart,
     OffloadReport,
@@ -36,6 +37,7 @@ __all__ = [
     "OffloadReport",
     "PartReport",
     "Reason",
+    "check_races",
     "dpjit",
     "explain",
     "html_report",

@@ -17,6 +17,7 @@ from kapi_numba_offload.loops.body.state import ArrayFacts
 from kapi_numba_offload.loops.body.statements import BodyRewriter
 from kapi_numba_offload.loops.body.views import HELPERS
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax, variables_of
+from kapi_sim.language.source import remember_tree
 
 __all__ = ["LoopFunctions"]
 
@@ -182,6 +183,7 @@ class LoopFunctions:
         exec(compile(module, self._function.__code__.co_filename, "exec"), self._globals, scope)
         made = scope[name]
         assert isinstance(made, FunctionType)
+        remember_tree(made, definition)
         return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -17,15 +18,18 @@ from kapi_numba_offload.elements.shares import has_enough_rows, rows_of, shares_
 from kapi_numba_offload.loops.body.numba_numbers import NumbaNumbers, strong_numbers
 from kapi_numba_offload.loops.body.private_arrays import lengths_of
 from kapi_numba_offload.loops.body.state import ArrayFacts, NotInKernelError
+from kapi_numba_offload.loops.body.statements import BodyRewriter
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
 from kapi_numba_offload.loops.neighbours import walked_rows
+from kapi_numba_offload.loops.simulated_loop import identities, simulate
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.reasons import Refusal, fall_back
+from kapi_numba_offload.run.simulating import is_simulating
 from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import DpnpArray, allocate, is_same_view, may_overlap
 from kapi_sim.errors import DtypeError, KernelCompilationError
@@ -139,6 +143,8 @@ class ParallelLoop:
             how = self.host.how((*captured, *initial))
             self.latest = fall_back(self.place, made, self.options.may_fall_back, how)
             return self.host.run(bounds, captured, initial)
+        if is_simulating() and all(extents):
+            self._simulate(bounds, extents, captured, initial)
         steps = [each for at in range(0, len(bounds), 3) for each in (bounds[at], bounds[at + 2])]
         if not self.syntax.reductions:
             if all(extents):
@@ -227,40 +233,28 @@ class ParallelLoop:
                 found[text] = int(value)
         return found
 
+    def _simulate(
+        self, bounds: Sequence[int], extents: Sequence[int], captured: Sequence[Any], initial: Sequence[Any]
+    ) -> None:
+        """Run the loop in the simulator, over copies of the arrays; it raises what it finds."""
+        made = self._prepared(bounds, captured, initial, False)
+        assert isinstance(made, _Made)
+        _, body = self._rewritten(bounds, captured)
+        simulate(self._functions, self.syntax, body, bounds, extents, captured, made.dtypes)
+
     def _make(
         self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any], may_walk: bool
     ) -> _Made | Refusal:
         names = self.syntax.captured
-        arrays = {name: each for name, each in zip(names, captured, strict=True) if isinstance(each, DpnpArray)}
-        lower = {
-            axis.variable: low
-            for number, axis in enumerate(self.syntax.axes)
-            if (low := _lowest(bounds[3 * number : 3 * number + 3])) is not None
-        }
-        lower |= {
-            name: 0
-            for name, each in zip(names, captured, strict=True)
-            if isinstance(each, (int, np.integer)) and each >= 0
-        }
+        arrays = self._arrays(captured)
         try:
-            facts = {
-                name: ArrayFacts(each.dtype, [length == 1 for length in each.shape]) for name, each in arrays.items()
-            }
-            integers = [
-                name
-                for name, each in zip(names, captured, strict=True)
-                if isinstance(each, (int, np.integer, np.bool_))
-            ]
-            rewriter = self._functions.rewriter(facts, lower, self._constants(captured), integers)
-            body = rewriter.run()
+            rewriter, body = self._rewritten(bounds, captured)
             pairs = {(one, other, False) for one in rewriter.late_reads for other in rewriter.stored_to}
             apart = [
                 (names.index(one), names.index(other), may_be_one)
                 for one, other, may_be_one in sorted(pairs | rewriter.row_reads)
                 if {one, other} <= arrays.keys()
             ]
-            if self._numba_types:
-                body = [NumbaNumbers(arrays).visit(each) for each in body]
             rows = walked_rows(body, self.syntax.axes[-1].variable) & arrays.keys() if may_walk else ()
             walks = any(_has_long_rows(arrays[each]) for each in rows)
             if not self.syntax.reductions:
@@ -272,6 +266,36 @@ class ParallelLoop:
             return Refusal("not-in-kernel", self.place.line, self._first_variable(), describe_problems(error.problems))
         except (KernelCompilationError, DtypeError) as error:
             return Refusal("not-in-kernel", self.place.line, self._first_variable(), str(error))
+
+    def _arrays(self, captured: Sequence[Any]) -> dict[str, Any]:
+        return {
+            name: each for name, each in zip(self.syntax.captured, captured, strict=True) if isinstance(each, DpnpArray)
+        }
+
+    def _rewritten(self, bounds: Sequence[int], captured: Sequence[Any]) -> tuple[BodyRewriter, list[ast.stmt]]:
+        """The body with elements only, and what was found out on the way."""
+        lower = {
+            axis.variable: low
+            for number, axis in enumerate(self.syntax.axes)
+            if (low := _lowest(bounds[3 * number : 3 * number + 3])) is not None
+        }
+        lower |= {
+            name: 0
+            for name, each in zip(self.syntax.captured, captured, strict=True)
+            if isinstance(each, (int, np.integer)) and each >= 0
+        }
+        arrays = self._arrays(captured)
+        facts = {name: ArrayFacts(each.dtype, [length == 1 for length in each.shape]) for name, each in arrays.items()}
+        integers = [
+            name
+            for name, each in zip(self.syntax.captured, captured, strict=True)
+            if isinstance(each, (int, np.integer, np.bool_))
+        ]
+        rewriter = self._functions.rewriter(facts, lower, self._constants(captured), integers)
+        body = rewriter.run()
+        if self._numba_types:
+            body = [NumbaNumbers(arrays).visit(each) for each in body]
+        return rewriter, body
 
     def _first_variable(self) -> str:
         return self.syntax.axes[0].variable
@@ -296,10 +320,7 @@ class ParallelLoop:
         signature = [typeof_argument(each) for each in (*initial, *captured, *numbers)]
         types = return_type(self._functions.typing(body), signature)
         dtypes = [np.dtype(as_dtype(as_strong(each))) for each in types]
-        starts = {
-            name: COMBINATIONS[operation].identity(dtype)
-            for (name, operation), dtype in zip(self.syntax.reductions.items(), dtypes, strict=True)
-        }
+        starts = identities(self.syntax, dtypes)
         made = self._functions.walk if walks else self._functions.reduction
         return self._kernel(made(body, starts)), dtypes, [is_weak(each) for each in types]
 

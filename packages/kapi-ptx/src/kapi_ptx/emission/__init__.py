@@ -10,9 +10,9 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from .back_end.narrow_negatives import avoid_narrow_negatives
 from .back_end.scratch_barriers import settle_barriers
 from .back_end.shift_counts import mask_shift_counts
+from .back_end.signs import write_signs_out
 from .back_end.validation import misspelled_names
 from .ir.line_notes import keeping_lines
 from .ir.value_names import name_values
@@ -85,4 +85,4 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
 def emit(machine: Any, text: str) -> bytes:
     """The PTX of repaired IR."""
     code: str = machine.emit_assembly(llvm.parse_assembly(text))
-    return avoid_narrow_negatives(code).encode()
+    return write_signs_out(code).encode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import copy
 import inspect
 import linecache
 import re
@@ -31,6 +32,7 @@ __all__ = [
     "parse_function",
     "place_of",
     "remember_source",
+    "remember_tree",
     "site_of",
 ]
 
@@ -62,6 +64,14 @@ def remember_source(function: Callable[..., Any]) -> None:
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if lines:
         _remembered[code] = lines  # one list for all functions of the file
+
+
+_trees: WeakKeyDictionary[CodeType, ast.FunctionDef] = WeakKeyDictionary()
+
+
+def remember_tree(function: Callable[..., Any], tree: ast.FunctionDef) -> None:
+    """Keep the tree that a function was made of, for one that no file has."""
+    _trees[function.__code__] = copy.deepcopy(tree)
 
 
 def _lines_of(code: CodeType) -> tuple[list[str], int]:
@@ -170,6 +180,8 @@ def _unmangled(name: str) -> str:
 
 def parse_code(code: CodeType) -> ast.FunctionDef | None:
     """Return the tree of the function of this code, or of what it was rewritten to; else `None`."""
+    if code in _trees:
+        return copy.deepcopy(_trees[code])
     try:
         lines, first = _lines_of(code)
     except (OSError, TypeError):

@@ -26,6 +26,8 @@ from kapi_sim.language.attributes import (
     resolve,
     write_out_attributes,
 )
+from kapi_sim.language.local_functions import misplaced_functions
+from kapi_sim.language.named_arguments import named_arguments
 from kapi_sim.language.other_systems import hint
 from kapi_sim.language.outside_values import describe_value, is_kernel_value, names_dtype
 from kapi_sim.shown import shown
@@ -49,7 +51,6 @@ PARAMETERS_OF_LOCAL = Finding(
     "local-function-parameters", "parameters of a local function must be plain and positional, got * or keyword-only"
 )
 PATTERN_OF_MATCH = Finding("match-pattern", "patterns of `match` must be constants in a kernel: write `if` for others")
-_PASSED = Finding("function-passed", "a kernel cannot pass a function as a value: call it where it is defined")
 _LIST = Finding("list-in-kernel", "kernels have no lists: use a tuple, a LocalAccessor or an array argument")
 _STRING = Finding("text-in-kernel", "kernels have no strings: give print() constant strings and numbers one by one")
 _COMPREHENSION = Finding("comprehension", "kernels have no comprehensions: write a loop")
@@ -98,8 +99,6 @@ _MADE_BY: dict[str, Finding | None] = {
 _MADE_BY["getattr"] = Finding(
     "function-unknown", "getattr() must be given an object and a name, a text in its place: write getattr(x, 'name')"
 )
-_KEYWORDS = {"enumerate": ("start",), "round": ("number", "ndigits")}
-"""Of Python's functions, those that a kernel may give arguments by name."""
 _FREE = ("print", "breakpoint")
 """Calls that a kernel may make in the simulator only, whatever they are given."""
 
@@ -127,6 +126,8 @@ def find_problems(tree: ast.FunctionDef, function: Callable[..., Any], is_kernel
         finder.found.append((function.__code__.co_firstlineno, PARAMETERS_OF_FUNCTION))
     for statement in tree.body:
         finder.visit(statement)
+    lines = {line for line, _ in finder.found}
+    finder.found += [each for each in misplaced_functions(tree, function) if each[0] not in lines]
     found = sorted(set(finder.found))
     return [finding.at(function.__code__.co_filename, line) for line, finding in found]
 
@@ -331,6 +332,10 @@ class _Finder(ast.NodeVisitor):
                 self._builtin(node, name)
         if self._is_number_of_text(node):
             return
+        path = dotted_path(node.func) if node.keywords else None
+        named = named_arguments(node, resolve(self._function, path)) if path and path[0] not in self._local else None
+        if named is not None:
+            self._told(node, named)
         if name in self._local_functions and any(isinstance(each, ast.Starred) for each in node.args):
             self._add(
                 node,
@@ -350,8 +355,6 @@ class _Finder(ast.NodeVisitor):
             return  # what it is given matters no more
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             self.visit(argument)
-            if isinstance(argument, ast.Lambda):
-                self._told(argument, _PASSED)
 
     def _enumeration(self, node: ast.expr) -> type[enum.Enum] | None:
         """The enumeration that an expression names; None if it names none."""
@@ -361,10 +364,9 @@ class _Finder(ast.NodeVisitor):
 
     def _builtin(self, node: ast.Call, name: str) -> None:
         """Look at how a function of Python's own is called."""
-        unknown = [each.arg for each in node.keywords if each.arg not in _KEYWORDS.get(name, ())]
-        if unknown:
-            given = ", ".join(f"{each}=" for each in unknown)
-            self._add(node, "call-arguments", f"{name}() does not take these arguments in a kernel: {given}")
+        named = named_arguments(node, getattr(builtins, name), name)
+        if named is not None:
+            self._told(node, named)
         if name == "pow" and len(node.args) > 2:
             self._add(
                 node,

@@ -27,15 +27,16 @@ def arrays_among(values: Iterable[Any], kind: type[Any] = DpnpArray) -> Iterator
 class _Block:
     """A range of bytes of USM on the host."""
 
-    def __init__(self, arrays: list[Any]) -> None:
+    def __init__(self, arrays: list[Any], is_copy: bool) -> None:
         bounds = [_device_bounds(each) for each in arrays]
         self.owner = max(arrays, key=lambda each: each._array_obj.usm_data.nbytes)
         memory = self.owner._array_obj.usm_data
         low = min(low for low, _ in bounds)
         self.low = max(memory._pointer, low - low % _ALIGNMENT)
         self.high = max(high for _, high in bounds)
-        self.is_copy = not is_reachable(self.owner)
-        self.bytes = host_bytes(self.owner, self.low, self.high)
+        self.is_copy = is_copy or not is_reachable(self.owner)
+        reached = host_bytes(self.owner, self.low, self.high)
+        self.bytes = reached.copy() if is_copy else reached
 
 
 class HostCopies:
@@ -45,6 +46,8 @@ class HostCopies:
     ----------
     arrays : iterable of dpnp.ndarray
         What is copied.
+    always : bool
+        Whether memory that the host reaches is copied, too.
 
     Attributes
     ----------
@@ -52,7 +55,8 @@ class HostCopies:
         Bytes that were copied to the host.
     """
 
-    def __init__(self, arrays: Iterable[Any]) -> None:
+    def __init__(self, arrays: Iterable[Any], *, always: bool = False) -> None:
+        self._always = always
         self._copies: dict[int, tuple[Any, Any]] = {}
         self._blocks: list[_Block] = []
         self._copied: set[int] = set()
@@ -64,7 +68,7 @@ class HostCopies:
         self.size = sum(block.high - block.low for block in self._blocks if block.is_copy)
 
     def _copy(self, arrays: list[Any]) -> None:
-        block = _Block(arrays)
+        block = _Block(arrays, self._always)
         self._blocks.append(block)
         for each in arrays:
             inner = each._array_obj

@@ -23,6 +23,7 @@ from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.host.trials import Trials
 from kapi_numba_offload.run.first_runs import is_first_run
 from kapi_numba_offload.run.options import OffloadOptions
+from kapi_numba_offload.run.simulating import is_simulating
 from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import DpnpArray, has_host_memory, is_same_view, may_overlap
 
@@ -132,7 +133,7 @@ class SmallLoop:
     def suits(self, *captured: Any) -> bool:
         """Whether it is to run on the host for these values."""
         self.latest = None
-        if self._queue(captured) is None:
+        if self._queue(captured) is None or (self.is_tried and is_simulating()):
             return False
         if self._trials is None:
             return True

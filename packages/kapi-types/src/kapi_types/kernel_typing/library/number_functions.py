@@ -62,7 +62,7 @@ def power(x, y):
     return x**y
 
 
-def divmod_(x, y):
+def divmod_(x, y, /):
     """Quotient and remainder."""
     return x // y, x % y
 
@@ -438,10 +438,12 @@ def round_whole(x, ndigits):
 
 def round_float(x, ndigits):
     """To decimal digits as NumPy does it: scaled, rounded to even, and scaled back."""
-    digits = max(-400, min(ndigits, 400))  # a scale of more is infinite as well
+    left = abs(max(-400, min(ndigits, 400)))  # a scale of more is infinite as well
     scale = 1.0
-    for _ in range(abs(digits)):
+    # Beyond 10**22 the order of the multiplications counts. A driver may change that of a loop whose end it can tell.
+    while left > 0 and scale != math.inf:
         scale *= 10.0
+        left -= 1
     if ndigits < 0:
         return np.rint(x / scale) * scale
     return np.rint(x * scale) / scale

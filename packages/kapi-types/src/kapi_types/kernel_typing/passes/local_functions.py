@@ -8,6 +8,7 @@ from types import CodeType
 from typing import Any
 
 from kapi_sim.errors import KernelProblem
+from kapi_sim.language.local_functions import FUNCTION_PASSED
 from kapi_sim.language.syntax import PARAMETERS_OF_LOCAL
 from kapi_types._numba_compat import InlineClosureLikes, ir, register_pass
 from kapi_types.kernel_typing.problems.problems import ProblemsFound, problem_at
@@ -39,6 +40,8 @@ class InlineLocalFunctions(InlineClosureLikes):
             for statement in list(block.find_insts(ir.Assign)):
                 if getattr(statement.value, "op", None) == "call":
                     made = _made_function(state.func_ir, statement.value.func)
+                    if made is None and _is_of_several_ways(state.func_ir, statement.value.func):
+                        problems.append(problem_at(statement.loc, *FUNCTION_PASSED))
                     if made is not None:
                         problems += _settle_call(state.func_ir, block, statement, made)
         if problems:
@@ -90,6 +93,24 @@ def _made_function(func_ir: Any, variable: Any) -> Any:
     except KeyError:
         return None
     return definition if getattr(definition, "op", None) == "make_function" else None
+
+
+def _is_of_several_ways(func_ir: Any, variable: Any) -> bool:
+    """Whether what is called is a local function on one way, and another one on another."""
+    names, seen = [variable.name], set[str]()
+    while names:
+        name = names.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for definition in func_ir._definitions.get(name, ()):
+            if isinstance(definition, ir.Var):
+                names.append(definition.name)
+            elif getattr(definition, "op", None) == "phi":
+                names += [each.name for each in definition.incoming_values if isinstance(each, ir.Var)]
+            elif getattr(definition, "op", None) == "make_function":
+                return True
+    return False
 
 
 def _settle_call(func_ir: Any, block: Any, statement: Any, made: Any) -> list[KernelProblem]:

@@ -7,6 +7,7 @@ from types import CodeType
 from typing import Any
 
 from kapi_sim.errors import Finding, KernelProblem
+from kapi_sim.language.local_functions import FUNCTION_PASSED
 from kapi_sim.language.other_systems import hint
 from kapi_sim.shown import shown
 from kapi_types._numba_compat import FunctionPass, ir, register_pass
@@ -21,9 +22,7 @@ _REFUSED = {
     "build_string": Finding(
         "text-in-kernel", "kernels have no strings: give print() constant strings and numbers one by one"
     ),
-    "make_function": Finding(
-        "function-passed", "a kernel cannot pass a function as a value: call it where it is defined"
-    ),
+    "make_function": FUNCTION_PASSED,
 }
 _STATEMENTS: dict[type[Any], Finding] = {
     ir.EnterWith: Finding("with-in-kernel", "kernels have no with statement: enter the context around the launch"),

@@ -216,7 +216,7 @@ class RoundType(types.Callable, types.Opaque):
 
     _parameters = inspect.Signature(
         [
-            inspect.Parameter("number", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+            inspect.Parameter("number", inspect.Parameter.POSITIONAL_ONLY),
             inspect.Parameter("ndigits", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None),
         ]
     )

@@ -46,6 +46,9 @@ def _negatives(kapi: Any) -> Any:
         out[4, i] = a[i] * -eighth
         out[5, i] = np.float32(-a[i])
         out[6, i] = np.negative(abs(a[i])) < b[i]
+        out[7, i] = abs(a[i]) % 9
+        out[8, i] = abs(a[i]) < 0
+        out[9, i] = abs(a[i]) // eighth
 
     return negatives
 
@@ -312,9 +315,10 @@ def _negatives_case(dtype: str) -> Case:
     def expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
         with np.errstate(all="ignore"):
             rows = [-a, abs(a), -a <= b, -a >> 1, a * -eighth, (-a).astype(np.float32), -abs(a) < b]
+            rows += [abs(a) % 9, abs(a) < 0, abs(a) // eighth]
         return {3: np.array([row.astype(np.float64) for row in rows])}
 
-    return Case(f"edges/negatives-{dtype}", _negatives, ((8,),), lambda: [a, b, eighth, np.ones((7, 8))], expected)
+    return Case(f"edges/negatives-{dtype}", _negatives, ((8,),), lambda: [a, b, eighth, np.ones((10, 8))], expected)
 
 
 def _counts_case(of: str, by: str) -> Case:
@@ -332,7 +336,7 @@ def _counts_case(of: str, by: str) -> Case:
 
 
 CASES: tuple[Case, ...] = (
-    *(_negatives_case(dtype) for dtype in ("int8", "int16", "int32")),
+    *(_negatives_case(dtype) for dtype in ("int8", "int16", "int32", "int64")),
     *(_counts_case(of, by) for of, by in (("uint32", "uint64"), ("uint64", "uint64"), ("int32", "int64"))),
     _counts_case("int64", "int64"),
     *(

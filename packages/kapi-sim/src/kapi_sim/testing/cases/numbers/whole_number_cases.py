@@ -1,6 +1,6 @@
 # mypy: disable-error-code="name-defined,no-untyped-def,no-untyped-call,untyped-decorator"
 # The kernels are written as users write them.
-"""Cases of integers near the ends of their types: stored, compared, counted, rounded, and as bounds."""
+"""Cases of numbers near the ends of their types: stored, compared, counted, rounded, and as bounds."""
 
 from __future__ import annotations
 
@@ -184,10 +184,29 @@ def _round_case(dtype: str) -> Case:
     return Case(f"numbers/rounded-{dtype}", _round, (shape,), inputs, expected)
 
 
+def _round_float_case(dtype: str) -> Case:
+    """To more digits, and fewer, than the type has, as NumPy rounds one of its numbers."""
+
+    def inputs() -> list[Any]:
+        ends = np.finfo(dtype)
+        values = [0.0, -0.0, 1.5, 2.5, -2.675, 1e-3, 12345.678, 1 / 3, np.inf, np.nan, ends.max, ends.tiny, 6e-8]
+        digits = [*range(-46, 47), -400, -309, -308, 300, 308, 309, 400, 2**62, -(2**63)]
+        shape = len(values), len(digits)
+        return [np.array(values, dtype), np.array(digits), np.zeros(shape, dtype)]
+
+    def expected(given: list[Any]) -> dict[int, Any]:
+        with np.errstate(all="ignore"):
+            rounded = [[round(x, max(-500, min(int(digits), 500))) for digits in given[1]] for x in given[0]]
+        return {2: np.array(rounded, dtype)}
+
+    return Case(f"numbers/rounded-{dtype}", _round, (inputs()[2].shape,), inputs, expected)
+
+
 CASES: tuple[Case, ...] = (
     _divisors_case(),
     _counts_case(),
     *(_round_case(dtype) for dtype in _NARROW),
+    *(_round_float_case(dtype) for dtype in ("float16", "float32", "float64")),
     *(_store_case(source) for source in ("int64", "uint64", "int32", "uint32")),
     *(_compare_case(dtype, n) for dtype in ("int8", "uint16", "int64") for n in (300, -70000)),
     *(_bounds_case(dtype) for dtype in ("int8", "uint8")),

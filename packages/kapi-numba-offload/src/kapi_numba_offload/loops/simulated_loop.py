@@ -1,0 +1,68 @@
+"""A parallel loop in the simulator, over copies of its arrays."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import kapi_sim
+from kapi_numba_offload.elements.reductions import COMBINATIONS
+from kapi_numba_offload.loops.host.host_copies import HostCopies, arrays_among
+from kapi_numba_offload.loops.loop_kernel import LoopFunctions
+from kapi_numba_offload.loops.loop_syntax import LoopSyntax
+
+__all__ = ["identities", "simulate"]
+
+
+def identities(syntax: LoopSyntax, dtypes: Sequence[np.dtype[Any]]) -> dict[str, np.generic]:
+    """What each reduction of a loop starts with, by its variable."""
+    return {
+        name: COMBINATIONS[operation].identity(dtype)
+        for (name, operation), dtype in zip(syntax.reductions.items(), dtypes, strict=True)
+    }
+
+
+def simulate(
+    functions: LoopFunctions,
+    syntax: LoopSyntax,
+    body: Sequence[ast.stmt],
+    bounds: Sequence[int],
+    extents: Sequence[int],
+    captured: Sequence[Any],
+    dtypes: Sequence[np.dtype[Any]],
+) -> None:
+    """Run a loop in the simulator, a work-item for each iteration; one with reductions for each of the outermost loop.
+
+    Parameters
+    ----------
+    functions, syntax : LoopFunctions, LoopSyntax
+        The loop.
+    body : sequence of ast.stmt
+        What the rewriter gave.
+    bounds : sequence of int
+        Start, stop and step of each axis.
+    extents : sequence of int
+        Iterations along each axis, at least one.
+    captured : sequence
+        Values of the captured variables.
+    dtypes : sequence of numpy.dtype
+        Types of the reductions.
+
+    Raises
+    ------
+    kapi_sim.KapiError
+        What the simulator finds.
+    """
+    host = HostCopies(arrays_among(captured), always=True)
+    steps = [each for at in range(0, len(bounds), 3) for each in (bounds[at], bounds[at + 2])]
+    args = [*map(host.on_host, captured), *steps]
+    if syntax.reductions:
+        starts = identities(syntax, dtypes)
+        partial = [np.empty(extents[0], dtype) for dtype in dtypes]
+        args = [*partial, *starts.values(), *args, *extents[1:], extents[0], 1]
+        kapi_sim.call_kernel(kapi_sim.kernel(functions.walk(body, starts)), kapi_sim.NdRange([extents[0]], [1]), *args)
+    else:
+        kapi_sim.call_kernel(kapi_sim.kernel(functions.kernel(body)), kapi_sim.Range(*extents), *args)
