@@ -203,3 +203,25 @@ def test_rows_of_one_array_under_two_names(function):
     numba.njit(function)(a, a)
     function(expected, expected)
     assert values(a) == expected.tolist()
+
+
+def test_another_name_of_a_parameter_of_rank_0_is_the_same_array():
+    @numba.njit
+    def increased(a):
+        b = a
+        b += 1
+        return a * 2
+
+    a = dpnp.asarray(3.0)
+    assert (float(increased(a)), float(a)) == (8.0, 4.0)
+
+
+def test_parts_of_complex_arrays_are_changed_in_place():
+    def turned(z):
+        z.imag += 2
+        z.real *= z.imag
+        return z * 2
+
+    expected, z = np.arange(3) + 1j, dpnp.arange(3) + 1j
+    np.testing.assert_array_equal(numba.njit(turned)(z).asnumpy(), turned(expected))
+    np.testing.assert_array_equal(z.asnumpy(), expected)

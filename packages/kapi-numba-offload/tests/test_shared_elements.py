@@ -56,6 +56,21 @@ def neighbours(at, whole, halves, sums):
             sums[i + 1] -= 2
 
 
+def by_counters(at, whole, halves, sums):
+    for i in prange(2):
+        for index in np.ndindex(2, at.size // 10):
+            sums[index[0] + i] += 1
+
+
+def ever_shorter_rows(at, whole, halves, sums):
+    for i in prange(2):
+        row = sums
+        for _ in range(2):
+            row = row[1:]
+            for _ in range(at.size // 10):
+                row[i] += 1
+
+
 @njit
 def bump(sums, k, value):
     sums[k] += value
@@ -98,7 +113,10 @@ def run(function, dtype, **options):
     return sums.asnumpy(), expected, len(told)
 
 
-@pytest.mark.parametrize("function", [one, variable, converted, outside, swapped, several, neighbours, helper])
+@pytest.mark.parametrize(
+    "function",
+    [one, variable, converted, outside, swapped, several, neighbours, by_counters, helper],
+)
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_sums_are_atomic(function, dtype):
     found, expected, told = run(function, dtype)
@@ -109,7 +127,7 @@ def test_sums_are_atomic(function, dtype):
 @pytest.mark.parametrize(
     ("function", "dtype"),
     [(one, np.int16), (one, np.complex128), (fraction, np.int64), (product, np.int64), (largest, np.int64),
-     (guarded, np.float64)],
+     (guarded, np.float64), (ever_shorter_rows, np.int64)],
 )  # fmt: skip
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.filterwarnings("ignore:overflow")
@@ -121,20 +139,28 @@ def test_updates_without_an_atomic_are_done_one_after_the_other(function, dtype,
 
 def test_updates_of_an_iteration_s_own_elements_stay_on_the_device():
     @numba.njit
-    def scaled(a, b, rows):
+    def scaled(a, b, rows, table):
         n = a.size
         for i in prange(n):
             a[n - 1 - i] *= 2
             b[i] //= 3
             for k in range(rows[i], rows[i + 1]):
                 b[k] *= 1
+            found = table[i]
+            at = int(a[n - 1 - i]) % 3
+            found[at] = max(found[at], 5)
+            table[i, at] *= 3
+            found *= 1
+            rest = found[1:]
+            rest /= 1
 
     a, b = dpnp.arange(6.0), dpnp.arange(6)
     with warnings.catch_warnings():
         warnings.simplefilter("error", OffloadFallbackWarning)
-        scaled(a, b, dpnp.arange(7))
+        scaled(a, b, dpnp.arange(7), table := dpnp.zeros((6, 3)))
     assert (a.asnumpy() == np.arange(6.0) * 2).all()
     assert (b.asnumpy() == np.arange(6) // 3).all()
+    assert (table.asnumpy() == 15 * (np.arange(3) == np.arange(10, -1, -2)[:, None] % 3)).all()
 
 
 def best_behind_a_comparison(a):

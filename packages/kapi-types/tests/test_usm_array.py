@@ -91,7 +91,14 @@ def test_layout_agrees_with_numpy(data):
     shape = tuple(data.draw(st.lists(st.integers(0, 3), max_size=4)))
     strides = tuple(data.draw(st.sampled_from([-6, -1, 0, 1, 2, 3, 4, 6, 9])) for _ in shape)
     flags = as_strided(np.zeros(1), shape, [8 * stride for stride in strides]).flags
-    interface = {"data": (0, False), "shape": shape, "strides": strides, "typestr": "<f8", "version": 1, "syclobj": 0}
+    interface = {
+        "data": (4096, False),
+        "shape": shape,
+        "strides": strides,
+        "typestr": "<f8",
+        "version": 1,
+        "syclobj": 0,
+    }
     double = type("Double", (), {"__sycl_usm_array_interface__": interface})()
     assert array_fields(double).layout == ("C" if flags.c_contiguous else "F" if flags.f_contiguous else "A")
 

@@ -38,11 +38,14 @@ class ArrayKind:
         Its rank, if known.
     may_be_element : bool
         Whether it was named with an index for each axis, one of which may be an array of indices, and need not be.
+    is_given : bool
+        Whether it is a parameter's array: one of rank 0 is changed in place, where others of rank 0 stand for numbers.
     """
 
     usm: bool
     ndim: int | None = None
     may_be_element: bool = field(default=False, compare=False)
+    is_given: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ class Kinds:
             if isinstance(node.target, ast.Name):
                 own = self.of[id(target)]
                 # What is changed in place keeps its rank; a 0-d array stands for a number, which is replaced.
-                self._now[node.target.id] = own if isinstance(own, ArrayKind) and own.ndim else kind
+                self._now[node.target.id] = own if isinstance(own, ArrayKind) and (own.ndim or own.is_given) else kind
         elif isinstance(node, (ast.For, ast.While)):
             self._loop(node)
         elif isinstance(node, ast.If):

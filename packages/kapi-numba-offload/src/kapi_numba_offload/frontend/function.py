@@ -153,7 +153,7 @@ def _rebuilt(
 
 def _kind_of_type(type_: types.Type) -> Kind:
     if isinstance(type_, UsmArrayType):
-        return ArrayKind(True, type_.ndim)
+        return ArrayKind(True, type_.ndim, is_given=True)
     if isinstance(type_, types.Array):
         return ArrayKind(False, type_.ndim)
     if isinstance(type_, (types.Number, types.Boolean)):

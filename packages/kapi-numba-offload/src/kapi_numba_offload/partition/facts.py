@@ -87,7 +87,8 @@ class Facts:
         if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
             return statement
         name, kind = statement.target.id, self.kinds.target(statement)
-        if name in self.names.parameters or kind != ArrayKind(True, 0):
+        is_number = isinstance(kind, ArrayKind) and kind == ArrayKind(True, 0) and not kind.is_given
+        if name in self.names.parameters or not is_number:
             return statement
         before = loaded(name, statement.target)
         self.kinds.note(before, kind)

@@ -122,6 +122,8 @@ class StatementGroup:
 
     def _take_in_place(self, statement: ast.AugAssign) -> bool:
         facts = self._facts
+        if isinstance(statement.target, ast.Attribute):  # `z.real += 1` is Python's and dpnp's
+            return False
         name = OPERATORS.get(type(statement.op))
         target = _as_read(statement.target)
         if isinstance(statement.target, ast.Name):

@@ -160,8 +160,7 @@ def _told_fields(interface: Any) -> ArrayFields:
         raise _interface_error(f"got {type(error).__name__}: {error}") from error
     if len(strides) != len(shape) or any(extent < 0 for extent in shape):
         raise _interface_error(f"got shape {shown(shape)} and strides {shown(given)}")
-    # A null address is that of no element, and others are 64 bits.
-    if low < high and not 0 < low < high <= 2**64:
+    if low < high and not 0 <= low < high <= 2**64:
         raise _interface_error(f"got elements from address {low:#x} to {high:#x}")
     if low < high and pointer % dtype.alignment != 0:
         raise DtypeError(

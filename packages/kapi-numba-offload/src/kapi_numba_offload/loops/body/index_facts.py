@@ -130,11 +130,14 @@ class IndexFacts:
         return is_wrapped and index.func.id == "kapi_wrapped_index" and self.follows(index.args[0], name)  # type: ignore[attr-defined]
 
     def _is_the_same(self, node: ast.expr) -> bool:
-        """Whether an expression has one value in all iterations."""
+        """Whether an expression has one value in all iterations: none assigns its variables."""
         return not any(
             isinstance(each, (ast.Call, ast.NamedExpr))
             or (isinstance(each, ast.Subscript) and not _is_shape(each))
-            or (isinstance(each, ast.Name) and (each.id in self._values or each.id in self.parallel))
+            or (
+                isinstance(each, ast.Name)
+                and (each.id in self._values or each.id in self.parallel or each.id.startswith("kapi_"))
+            )
             for each in ast.walk(node)
         )
 
@@ -143,6 +146,8 @@ class IndexFacts:
 
         Arithmetic of the loop variables is taken to give each iteration its own.
         """
+        if all(any(self.follows(each, name) for each in indices) for name in self.parallel):
+            return False
         reached = [self._reached(each, frozenset()) for each in indices]
         return None in reached or not frozenset(self.parallel).issubset(frozenset().union(*filter(None, reached)))
 

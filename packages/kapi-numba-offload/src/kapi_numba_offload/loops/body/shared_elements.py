@@ -22,11 +22,24 @@ _DTYPES = ("int32", "uint32", "int64", "uint64", "float32", "float64")
 
 @dataclass(frozen=True, slots=True)
 class _Update:
-    """An update of an element: the statement, the element's axes with one index, and whether an atomic can do it."""
+    """An update of an element.
+
+    Attributes
+    ----------
+    statement : ast.AugAssign or ast.Assign
+        What updates it.
+    array : str
+        The array.
+    indices : mapping of int to ast.expr
+        The axes of the array that have one index.
+    has_atomic, is_atomic : bool
+        Whether there is an atomic operation for the operator, and whether it does the same with these values.
+    """
 
     statement: ast.AugAssign | ast.Assign
     array: str
     indices: Mapping[int, ast.expr]
+    has_atomic: bool
     is_atomic: bool
 
 
@@ -39,33 +52,28 @@ class SharedElements:
         The arrays that the loop is given.
     facts : IndexFacts
         What indices and values are made of.
+    made : mapping of str to list of ast.expr
+        What is assigned to variables that the author has not.
     """
 
-    def __init__(self, arrays: Mapping[str, ArrayFacts], facts: IndexFacts) -> None:
-        self._arrays, self._facts = arrays, facts
+    def __init__(
+        self, arrays: Mapping[str, ArrayFacts], facts: IndexFacts, made: Mapping[str, Sequence[ast.expr]]
+    ) -> None:
+        self._arrays, self._facts, self._made = arrays, facts, made
         self._updates: dict[int, _Update] = {}
 
     def take(self, statement: ast.AugAssign | ast.Assign, view: ArrayPart, values: Sequence[ast.expr]) -> None:
-        """Note a statement that updates an element of `view` with values, as their author wrote them.
-
-        Raises
-        ------
-        NotInKernelError
-            If iterations may lose what others store, and no atomic is for such a statement.
-        """
+        """Note a statement that updates an element of `view` with values, as their author wrote them."""
         facts = self._arrays.get(view.array)
         if facts is None or facts.dtype is None:
             return
         indices = {number: axis.index for number, axis in enumerate(view.axes) if isinstance(axis, FixedAxis)}
         operation = type(statement.op) if isinstance(statement, ast.AugAssign) else ast.Add
-        if operation not in _METHODS:
-            if self._facts.may_meet(list(indices.values())):
-                raise NotInKernelError(_LOST.format(view.array), statement)
-            return
         kind, is_sum = facts.dtype.kind, operation in (ast.Add, ast.Sub)
         suits = all(map(self._facts.is_whole, values)) if kind in "iu" else is_sum
-        is_atomic = facts.dtype.name in _DTYPES and suits
-        self._updates[id(statement)] = _Update(statement, view.array, indices, is_atomic)
+        has_atomic = operation in _METHODS
+        is_atomic = has_atomic and facts.dtype.name in _DTYPES and suits
+        self._updates[id(statement)] = _Update(statement, view.array, indices, has_atomic, is_atomic)
 
     def look(self, statement: ast.Assign, body: Sequence[ast.stmt]) -> None:
         """Look at a statement that stores to an element, and may not be what updates it.
@@ -96,12 +104,20 @@ class SharedElements:
         NotInKernelError
             If no atomic can do such an update.
         """
-        shared = {name for name in {each.array for each in self._updates.values()} if not self._is_apart(name)}
-        return _Atomics({key: each for key, each in self._updates.items() if each.array in shared}).block(statements)
+        for each in self._updates.values():
+            if not each.has_atomic and self._facts.may_meet(list(self._told(each).values())):
+                raise NotInKernelError(_LOST.format(each.array), each.statement)
+        updates = {key: each for key, each in self._updates.items() if each.has_atomic}
+        shared = {name for name in {each.array for each in updates.values()} if not self._is_apart(name)}
+        return _Atomics({key: each for key, each in updates.items() if each.array in shared}).block(statements)
+
+    def _told(self, update: _Update) -> dict[int, ast.expr]:
+        """The indices of an update in the author's variables, as far as one expression says what they are."""
+        return {axis: _Told(self._made).visit(copy.deepcopy(each)) for axis, each in update.indices.items()}
 
     def _is_apart(self, name: str) -> bool:
-        """Whether for each loop variable all updates of the array have one index in common that follows it."""
-        updates = [each.indices for each in self._updates.values() if each.array == name]
+        """Whether for each loop variable all sums into the array have one index in common that follows it."""
+        updates = [self._told(each) for each in self._updates.values() if each.array == name and each.has_atomic]
 
         def is_told_apart(parallel: str) -> bool:
             return any(
@@ -111,6 +127,21 @@ class SharedElements:
             )
 
         return all(map(is_told_apart, self._facts.parallel))
+
+
+class _Told(ast.NodeTransformer):
+    """Expressions in the place of variables that the author has not."""
+
+    def __init__(self, made: Mapping[str, Sequence[ast.expr]]) -> None:
+        self._made = made
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        values = self._made.get(node.id, ())
+        if len({ast.unparse(each) for each in values}) != 1:
+            return node
+        rest = {name: each for name, each in self._made.items() if name != node.id}
+        made: ast.expr = _Told(rest).visit(copy.deepcopy(values[0]))
+        return made
 
 
 class _Atomics(ast.NodeTransformer):

@@ -70,6 +70,8 @@ class BodyState:
         Variables that are expressions of arrays, computed where an element is used.
     before : list of ast.stmt
         Statements that come before the one at hand.
+    made : dict of str to list of ast.expr
+        Variables that the author has not, and what is assigned to them.
     is_put_off : bool
         Whether the expression at hand is used later, when the variables of its indices may have changed.
     """
@@ -89,6 +91,7 @@ class BodyState:
         self.views: dict[str, ArrayPart] = {}
         self.expressions: dict[str, Rows] = {}
         self.before: list[ast.stmt] = []
+        self.made: dict[str, list[ast.expr]] = {}
         self.is_put_off = False
         self._count = 0
         nodes = [node for statement in body for node in ast.walk(statement)]
@@ -127,6 +130,7 @@ class BodyState:
 
     def assigned(self, name: str, value: ast.expr) -> ast.expr:
         """The variable `name`, assigned before the statement."""
+        self.made.setdefault(name, []).append(value)
         self.put_before(ast.Assign([ast.Name(name, ast.Store())], value), value)
         return variable(name)
 

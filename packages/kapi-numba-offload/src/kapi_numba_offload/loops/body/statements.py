@@ -73,8 +73,9 @@ class BodyRewriter:
         self._body = inliner.block([copy.deepcopy(each) for each in body])
         self.outside = inliner.outside
         names = names.with_outside(inliner.outside)
-        self._shared = SharedElements(arrays, IndexFacts(names, arrays, parallel, integers, self._body))
         self._state = BodyState(names, arrays, lower, self._body, constants or {})
+        facts = IndexFacts(names, arrays, parallel, integers, self._body)
+        self._shared = SharedElements(arrays, facts, self._state.made)
         self._names = names
         self._expressions = RowExpressions(self._state)
         self._views = self._expressions.views
