@@ -136,13 +136,8 @@ def _judged(
     went = np.array([i not in raised for i in items])
     # Whether a result is too large may hang on the last digit of a part.
     near = _agreed(parts, wanted, simulated, each.reads_sign)
-    # To know their common type, both operands of `and` and `or` are computed here.
-    in_parts = (
-        {i for part in parts for i in wanted.raised.get(part, {})}
-        if (each.plain or "").startswith("one_of(")
-        else set()
-    )
-    alone = [] if each.is_mixed else [i for i in items if went[i] and not given[i] and near[i] and i not in in_parts]
+    alone = [i for i in items if went[i] and near[i] and plain.get(i, "UntakenOperandError") != "UntakenOperandError"]
+    alone = [] if each.is_mixed else alone
     if alone:
         found.append(
             (

@@ -113,7 +113,7 @@ def _of_python() -> list[Operation]:
     made += [
         Operation("not", "(not {0})", 1),
         *(
-            Operation(name, form, 2, plain=f"one_of({form}, {{0}}, {{1}})")
+            Operation(name, form, 2, plain=f"one_of({form}, lambda: {{0}}, lambda: {{1}})")
             for name, form in (
                 ("and", "({0} and {1})"),
                 ("or", "({0} or {1})"),

@@ -353,9 +353,16 @@ def _int(value: Any = 0) -> Any:
     return _held(value, np.dtype(np.int64)) if is_float else int(value)
 
 
-def _one_of(value: Any, *operands: Any) -> Any:
+class UntakenOperandError(Exception):
+    """An operand that is not taken has no value, and so no type that one would know."""
+
+
+def _one_of(value: Any, *operands: Callable[[], Any]) -> Any:
     """A value in the one type that it has on the device, whichever operand it is."""
-    kind = unify({kind_of(each) for each in operands})
+    try:
+        kind = unify({kind_of(each()) for each in operands})
+    except Exception as error:  # the one that is taken has been computed for `value`
+        raise UntakenOperandError from error
     if kind in _PYTHON:
         return _PYTHON[kind](value)
     return converted(value, kind)

@@ -70,6 +70,8 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     problems = misspelled_names(text)
     if problems:
         return text, problems
+    # Before libdevice is linked, whose functions ask for what a shift beyond the width gives in PTX.
+    text = mask_shift_counts(text)
     needed = needed_functions(text)
     if needed:
         try:
@@ -79,7 +81,7 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
         text = name_values(link(text, functions, request, target_machine(request)), "linked")
         if is_optimised:
             text = load_early(text)
-    return mask_shift_counts(text), []
+    return text, []
 
 
 def emit(machine: Any, text: str) -> bytes:

@@ -53,6 +53,15 @@ def _negatives(kapi: Any) -> Any:
     return negatives
 
 
+def _large_powers(kapi: Any) -> Any:
+    @kapi.kernel
+    def powers(item: kapi.Item, x, y, out):
+        i = item.get_id(0)
+        out[i] = x[i] ** y[i]
+
+    return powers
+
+
 def _counts(kapi: Any) -> Any:
     @kapi.kernel
     def counts(item: kapi.Item, a, n, right, left):
@@ -321,6 +330,21 @@ def _negatives_case(dtype: str) -> Case:
     return Case(f"edges/negatives-{dtype}", _negatives, ((8,),), lambda: [a, b, eighth, np.ones((10, 8))], expected)
 
 
+def _large_powers_case(dtype: str) -> Case:
+    """Exponents so large that all are even, and the last odd ones."""
+    exponents = [2.0**k for k in range(20, 72)] + [2.0 ** (53 if dtype == "float64" else 24) - 1]
+    y = np.array([*exponents, *(-each for each in exponents)], dtype)
+    bases = np.array([-1, -2, -0.5], dtype)
+    x = np.repeat(bases, len(y))
+    y = np.tile(y, len(bases))
+
+    def expected(given: list[Any]) -> dict[int, np.ndarray[Any, Any]]:
+        with np.errstate(all="ignore"):
+            return {2: np.power(x, y)}
+
+    return Case(f"edges/large-powers-{dtype}", _large_powers, (x.shape,), lambda: [x, y, np.full_like(x, 9)], expected)
+
+
 def _counts_case(of: str, by: str) -> Case:
     """A count of 2**32 or more shifts everything out."""
     a = np.array([3, 2**31 - 1, -5, 7, 2**30, 1, -1, 9, 2**20], np.int64).astype(of)
@@ -336,6 +360,7 @@ def _counts_case(of: str, by: str) -> Case:
 
 
 CASES: tuple[Case, ...] = (
+    *(_large_powers_case(dtype) for dtype in ("float32", "float64")),
     *(_negatives_case(dtype) for dtype in ("int8", "int16", "int32", "int64")),
     *(_counts_case(of, by) for of, by in (("uint32", "uint64"), ("uint64", "uint64"), ("int32", "int64"))),
     _counts_case("int64", "int64"),
