@@ -136,7 +136,7 @@ def _judged(
     went = np.array([i not in raised for i in items])
     # Whether a result is too large may hang on the last digit of a part.
     near = _agreed(parts, wanted, simulated, each.reads_sign)
-    alone = [i for i in items if went[i] and near[i] and plain.get(i, "UntakenOperandError") != "UntakenOperandError"]
+    alone = [i for i in items if went[i] and near[i] and plain.get(i, "LeftOpenError") != "LeftOpenError"]
     alone = [] if each.is_mixed else alone
     if alone:
         found.append(

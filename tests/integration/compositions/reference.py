@@ -93,11 +93,16 @@ def _reciprocal(x: Any) -> Any:
     return np.reciprocal(x)
 
 
+class LeftOpenError(ArithmeticError):
+    """Python has no one answer: an operand that is not taken has no value, or the last digit of a float decides."""
+
+
 def _power(function: Any, x: Any, y: Any) -> Any:
     """NumPy's, but that an exponent of a half is one like others, as where each element of an array has its own."""
     power = function(x, y)
     if isinstance(power, np.complexfloating):
-        return type(power)(_complex_power(x, y, power))
+        # A weak number is one of the strong one's type first.
+        return type(power)(_complex_power(type(power)(x), type(power)(y), power))
     is_root = not isinstance(power, np.complexfloating) and y == 0.5 and x == -np.inf
     return type(power)(np.inf) if is_root else power
 
@@ -123,6 +128,8 @@ def _real_power(x: Any, y: Any) -> Any:
 
 def _complex_power(x: Any, y: Any, power: Any) -> Any:
     """NumPy's own; where that overflows, though it need not have on its way, in wider floats."""
+    if np.isinf(y) and isinstance(x, np.complex64) and 0 < abs(abs(np.complex128(x)) - 1) < np.finfo(np.float32).eps:
+        raise LeftOpenError  # whether the base is more or less than 1
     is_multiplied = y.imag == 0 and abs(y.real) < 100 and y.real == np.floor(y.real)
     if np.isfinite(power) or is_multiplied or not x or not (np.isfinite(x) and np.isfinite(y)):
         return power
@@ -141,7 +148,8 @@ def _log1p(z: Any) -> Any:
     size = x * (2 + x) + y * y  # of 1 + z, squared, less 1
     if size > 1:
         return found
-    real = np.log1p(np.longdouble(float(size))) / 2
+    is_small = size < -0.5
+    real = (np.log(np.longdouble(float(1 + size))) if is_small else np.log1p(np.longdouble(float(size)))) / 2
     return type(found)(complex(real, np.arctan2(np.longdouble(z.imag), 1 + np.longdouble(z.real))))
 
 
@@ -353,16 +361,12 @@ def _int(value: Any = 0) -> Any:
     return _held(value, np.dtype(np.int64)) if is_float else int(value)
 
 
-class UntakenOperandError(Exception):
-    """An operand that is not taken has no value, and so no type that one would know."""
-
-
 def _one_of(value: Any, *operands: Callable[[], Any]) -> Any:
     """A value in the one type that it has on the device, whichever operand it is."""
     try:
         kind = unify({kind_of(each()) for each in operands})
     except Exception as error:  # the one that is taken has been computed for `value`
-        raise UntakenOperandError from error
+        raise LeftOpenError from error
     if kind in _PYTHON:
         return _PYTHON[kind](value)
     return converted(value, kind)
