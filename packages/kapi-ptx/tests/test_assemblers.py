@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import llvmlite.binding as llvm
@@ -51,7 +52,7 @@ def test_absolute_values_may_be_negative_for_the_assembler(assembled_compile, ty
     """The least integer's is itself; once the assembler left out what `%` does for a negative number."""
     ptx = assembled_compile(remainder_of_absolute, f"item1, {type_}[:], {type_}[:]", target=TARGET).ptx
     assert len(re.findall(r"abs\.s(?:16|64)|abs\.s32 \t%r\d", ptx)) == 0
-    assert "neg.s" in ptx or type_ in ("int8", "int16")
+    assert "xor.b" in ptx or type_ in ("int8", "int16")
 
 
 def test_instructions_of_other_types_stay():
@@ -76,11 +77,25 @@ def power(item, x, y):
     y[i] = x[i] ** y[i]
 
 
-def test_shifts_of_libdevice_are_as_nvidia_wrote_them(assembled_compile):
-    """Its `pow` finds out whether an exponent is even by a shift beyond the width; masked, 2.0**63 was odd."""
+def test_shifts_of_libdevice_go_beyond_the_width_as_in_ptx(assembled_compile):
+    """Its `pow` finds out whether an exponent is even by such a shift; by a masked count, 2.0**63 was odd."""
     ptx = assembled_compile(power, "item1, float64[:], float64[:]", target=TARGET).ptx
     (count,) = re.findall(r"shl\.b64 \t%rd\d+, %rd\d+, (%r\d+);", ptx)
-    assert f"and.b32 \t{count}," not in ptx
+    (whole,) = re.findall(rf"and\.b32 \t{count}, (%r\d+), 63;", ptx)
+    assert re.search(rf"setp\.lt\.u32 \t%p\d+, {whole}, 64;", ptx)
+
+
+def shifted_beside_libdevice(item, x, y):
+    i = item.get_id(0)
+    x[i] = x[i] >> y[i]
+    x[i + 1] = np.int64(math.pow(x[i], 0.3))
+
+
+def test_counts_are_masked_beside_functions_of_libdevice_too(assembled_compile):
+    """LLVM optimises once more when these are linked, and takes masks for needless beside a comparison."""
+    ptx = assembled_compile(shifted_beside_libdevice, "item1, uint64[:], uint64[:]", target=TARGET).ptx
+    (count,) = re.findall(r"shr\.u64 \t%rd\d+, %rd\d+, (%r\d+);", ptx)
+    assert re.search(rf"and\.b32 \t{count}, %r\d+, 63;", ptx)
 
 
 SHIFTS = """\

@@ -11,7 +11,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from .back_end.scratch_barriers import settle_barriers
-from .back_end.shift_counts import mask_shift_counts
+from .back_end.shift_counts import define_shifts, mask_shift_counts
 from .back_end.signs import write_signs_out
 from .back_end.validation import misspelled_names
 from .ir.line_notes import keeping_lines
@@ -70,18 +70,16 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
     problems = misspelled_names(text)
     if problems:
         return text, problems
-    # Before libdevice is linked, whose functions ask for what a shift beyond the width gives in PTX.
-    text = mask_shift_counts(text)
     needed = needed_functions(text)
     if needed:
         try:
             functions = library(needed, request["cache"]).functions(needed, request["sm"])
         except LibraryError as error:
             return text, [str(error)]
-        text = name_values(link(text, functions, request, target_machine(request)), "linked")
+        text = name_values(link(text, define_shifts(functions), request, target_machine(request)), "linked")
         if is_optimised:
             text = load_early(text)
-    return text, []
+    return mask_shift_counts(text), []
 
 
 def emit(machine: Any, text: str) -> bytes:

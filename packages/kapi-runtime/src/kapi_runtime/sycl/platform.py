@@ -40,6 +40,7 @@ from kapi_runtime.sycl.programs.geometry import rounded_range
 from kapi_runtime.sycl.queues import events, keep_alive
 from kapi_runtime.sycl.queues import queue as queues
 from kapi_runtime.sycl.queues.copying import copy_array, copy_bytes
+from kapi_runtime.sycl.queues.queue import queue_of
 from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import KernelLaunchError, UsmAllocationError
 from kapi_sim.language.usm_fields import ArrayFields, array_fields, is_usm_array, structure_fields
@@ -89,7 +90,10 @@ class SyclPlatform(Platform):
             fields = structure_fields(value)
             if fields is None:
                 fields = array_fields(value)
-                require_memory(fields)
+                queue = queue_of(fields.owner)  # once: a capsule is used up by it
+                if queue is not None:  # else it is refused with the other queues of the launch
+                    fields = dataclasses.replace(fields, owner=queue)
+                    require_memory(fields)
             return fields
         shared = shared_array_of(value)
         return None if shared is None else array_fields(shared)

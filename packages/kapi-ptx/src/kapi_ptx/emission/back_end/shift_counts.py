@@ -3,6 +3,9 @@
 A shift of PTX by more than its width gives 0, and LLVM's back end makes one instruction of a shift and the choice of 0
 beyond the width. But it compares the count in 64 bits, and gives the instruction the lower half of it: a count of 2**32
 is then one of 0. Where the count is masked, the comparison stays.
+
+Functions of libdevice shift beyond the width and go by what PTX gives, which is no value in LLVM. There the choice of
+it is written out, before their counts are masked as all others.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import re
 
 from ..ir.patterns import FUNCTION, NAME
 
-__all__ = ["mask_shift_counts"]
+__all__ = ["define_shifts", "mask_shift_counts"]
 
 _NARROWED = re.compile(rf"^  ({NAME}) = trunc [^\n]*$", re.MULTILINE)
 _MASKED = re.compile(rf"^  ({NAME}) = and i64 {NAME}, (\d+)[^\n]*$", re.MULTILINE)
@@ -20,6 +23,36 @@ _SHIFT = re.compile(
     rf"(?P<value>[^,\n]+), (?P<count>{NAME})(?P<rest>[^\n]*)$",
     re.MULTILINE,
 )
+
+
+_WRITTEN = re.compile(
+    rf"^  (?P<result>{NAME}) = (?P<word>shl|lshr|ashr)(?: nuw| nsw| exact)* i(?P<width>\d+) "
+    rf"(?P<value>[^,\n]+), (?P<count>{NAME})[^\n]*$",
+    re.MULTILINE,
+)
+
+
+def define_shifts(functions: str) -> str:
+    """LLVM IR text in which shifts beyond the width give what they give in PTX: 0, or the sign in all bits."""
+    number = 0
+
+    def defined(shift: re.Match[str]) -> str:
+        nonlocal number
+        number += 1
+        name, word, type_, last = f"%kapi.shift.{number}", shift["word"], f"i{shift['width']}", int(shift["width"]) - 1
+        beyond = f"{name}.signs" if word == "ashr" else "0"
+        signs = [f"  {beyond} = ashr {type_} {shift['value']}, {last}"] if word == "ashr" else []
+        return "\n".join(
+            [
+                *signs,
+                f"  {name}.count = and {type_} {shift['count']}, {last}",
+                f"  {name}.within = {word} {type_} {shift['value']}, {name}.count",
+                f"  {name}.is.beyond = icmp ugt {type_} {shift['count']}, {last}",
+                f"  {shift['result']} = select i1 {name}.is.beyond, {type_} {beyond}, {type_} {name}.within",
+            ]
+        )
+
+    return _WRITTEN.sub(defined, functions)
 
 
 def mask_shift_counts(text: str) -> str:

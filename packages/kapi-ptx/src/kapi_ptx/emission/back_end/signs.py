@@ -2,7 +2,8 @@
 
 The absolute value of the least integer is itself, in NumPy, LLVM and hardware. The assembler of CUDA 13.0, which is in
 the drivers of that version, takes the result of ``abs`` for never negative: of ``abs(x) % 9`` it leaves out what a
-negative number needs. So a maximum of the number and its negative is written. In 16 bits it takes ``neg`` and ``abs``
+negative number needs. It mistakes maxima of a number and its negative, too. So the number and its signs are put
+together. In 16 bits it takes ``neg`` and ``abs``
 for what never leaves the type: where the result is widened, or compared with a sign, the least number becomes 32768.
 A product, and arithmetic of 32 bits, it widens anew.
 """
@@ -22,15 +23,22 @@ _OF_16_BITS = (
     r"\1cvt.u16.u32 \t\3, %kapi_wide;\n"
     "\t}"
 )
-_AS_MAXIMUM = (
-    r"\t{ .reg .b\2 %kapi_negative;\n"
-    r"\1neg.s\2 \t%kapi_negative, \4;\n"
-    r"\1max.s\2 \t\3, \4, %kapi_negative;\n"
+_OF_SIGNS = (
+    r"\t{ .reg .b\2 %kapi_signs, %kapi_turned;\n"
+    r"\1shr.s\2 \t%kapi_signs, \4, {last};\n"
+    r"\1xor.b\2 \t%kapi_turned, \4, %kapi_signs;\n"
+    r"\1sub.s\2 \t\3, %kapi_turned, %kapi_signs;\n"
     "\t}"
 )
 
 
 def write_signs_out(code: str) -> str:
     """PTX text without these instructions."""
-    code = _ABSOLUTE.sub(lambda found: found.expand(_OF_16_BITS if found[2] == "16" else _AS_MAXIMUM), code)
+    code = _ABSOLUTE.sub(_absolute, code)
     return _NEGATIVE.sub(r"\1mul.lo.s16 \t\2, \3, -1;", code)
+
+
+def _absolute(found: re.Match[str]) -> str:
+    if found[2] == "16":
+        return found.expand(_OF_16_BITS)
+    return found.expand(_OF_SIGNS.replace("{last}", str(int(found[2]) - 1)))
