@@ -92,10 +92,7 @@ class LoopFunctions:
         guard = loop.body[-1]
         assert isinstance(guard, ast.If)
         guard.body = [*_parsed(self._positions(len(axes))), *body]
-        parameters = [f"kapi_partial_{name}" for name in initial]
-        parameters += [f"kapi_initial_{name}" for name in initial]
-        parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count", "kapi_steps"]
-        return self._made(["item", *parameters], statements)
+        return self._made(self._shared_out(initial, "kapi_steps"), statements)
 
     def walk(self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic]) -> FunctionType:
         """Iterations one after another in each work-item, over an `NdRange`; parameters of `reduction`, but the last.
@@ -128,10 +125,7 @@ class LoopFunctions:
             assert isinstance(last, ast.For)
             loop = last
         loop.body += body
-        parameters = [f"kapi_partial_{name}" for name in initial]
-        parameters += [f"kapi_initial_{name}" for name in initial]
-        parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count", "kapi_share"]
-        return self._made(["item", *parameters], statements)
+        return self._made(self._shared_out(initial, "kapi_share"), statements)
 
     def typing(self, body: Sequence[ast.stmt]) -> FunctionType:
         """A function that does all iterations and returns the reductions, to know their types."""
@@ -145,6 +139,12 @@ class LoopFunctions:
         parameters = [f"kapi_initial_{name}" for name in names]
         parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count"]
         return self._made(parameters, statements)
+
+    def _shared_out(self, initial: Mapping[str, np.generic], last: str) -> list[str]:
+        """The parameters of a kernel whose work-items take shares of the iterations, which `last` tells."""
+        partial, starts = [f"kapi_partial_{name}" for name in initial], [f"kapi_initial_{name}" for name in initial]
+        given = [*self._syntax.captured, *self._bounds(), *self._extents()]
+        return ["item", *partial, *starts, *given, "kapi_count", last]
 
     def _positions(self, count: int) -> list[str]:
         """Lines that give the loop variables from the number of the iteration."""

@@ -13,7 +13,7 @@ import kapi_runtime
 from _kapi_numba_hooks import as_dtype
 from kapi_numba_offload.analysis.assertions import asserts
 from kapi_numba_offload.analysis.names import Names
-from kapi_numba_offload.elements.reductions import COMBINATIONS, combine
+from kapi_numba_offload.elements.reductions import combine
 from kapi_numba_offload.elements.shares import has_enough_rows, rows_of, shares_of
 from kapi_numba_offload.loops.body.numba_numbers import NumbaNumbers, strong_numbers
 from kapi_numba_offload.loops.body.private_arrays import lengths_of
@@ -135,8 +135,7 @@ class ParallelLoop:
             return self.host.run(bounds, captured, initial)
         refusal = self.syntax.refusals[0] if self.syntax.refusals else self._array_reduction(initial)
         extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
-        may_walk = queue.sycl_device.is_cpu and (len(extents) == 1 or has_enough_rows(extents[0], queue))
-        made = refusal or self._prepared(bounds, captured, initial, may_walk)
+        made = refusal or self._prepared(bounds, captured, initial, _may_walk(extents, queue))
         if isinstance(made, _Made) and made.apart:
             made = self._shared(made, captured) or made
         if isinstance(made, Refusal):
@@ -176,8 +175,15 @@ class ParallelLoop:
         shares = rows_of(extents[0], queue) if made.walks else shares_of(count, queue)
         space = shares.single_items if made.walks else shares.space
         partial = [allocate((shares.items,), dtype, "device", queue) for dtype in dtypes]
-        starts = [COMBINATIONS[operation].identity(dtype) for operation, dtype in zip(operations, dtypes, strict=True)]
-        args = [*partial, *starts, *captured, *steps, *extents[1:], extents[0] if made.walks else count, shares.steps]
+        args = [
+            *partial,
+            *identities(self.syntax, dtypes).values(),
+            *captured,
+            *steps,
+            *extents[1:],
+            extents[0] if made.walks else count,
+            shares.steps,
+        ]
         launch(kernel, space, args, checks=self._checks)
         moved = shares.items * sum(dtype.itemsize for dtype in dtypes)
         arrays = [((shares.items,), dtype, "device") for dtype in dtypes]
@@ -344,6 +350,11 @@ def _key(value: Any) -> Any:
     if isinstance(value, (int, np.integer)):
         return type(value), bool(value >= 0)
     return type(value)
+
+
+def _may_walk(extents: Sequence[int], queue: Any) -> bool:
+    """Whether work-items may take one iteration after another: there each is a thread's, and all threads get some."""
+    return bool(queue.sycl_device.is_cpu) and (len(extents) == 1 or has_enough_rows(extents[0], queue))
 
 
 def _has_long_rows(array: DpnpArray) -> bool:

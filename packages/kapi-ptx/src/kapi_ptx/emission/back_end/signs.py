@@ -3,9 +3,8 @@
 The absolute value of the least integer is itself, in NumPy, LLVM and hardware. The assembler of CUDA 13.0, which is in
 the drivers of that version, takes the result of ``abs`` for never negative: of ``abs(x) % 9`` it leaves out what a
 negative number needs. It mistakes maxima of a number and its negative, too. So the number and its signs are put
-together. In 16 bits it takes ``neg`` and ``abs``
-for what never leaves the type: where the result is widened, or compared with a sign, the least number becomes 32768.
-A product, and arithmetic of 32 bits, it widens anew.
+together. In 16 bits it takes ``neg`` and ``abs`` for what never leaves the type: where the result is widened, or
+compared with a sign, the least number becomes 32768. A product, and arithmetic of 32 bits, it widens anew.
 """
 
 from __future__ import annotations
