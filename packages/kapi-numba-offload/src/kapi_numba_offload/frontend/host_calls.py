@@ -30,7 +30,7 @@ from kapi_numba_offload.loops.parallel_loop import ParallelLoop
 from kapi_numba_offload.run.diagnostics import remember
 from kapi_numba_offload.run.options import options_of
 from kapi_numba_offload.run.reasons import Refusal, fall_back
-from kapi_numba_offload.run.usm import DpnpArray, as_dpnp_array, like
+from kapi_numba_offload.run.usm import DpnpArray, as_dpnp_array, host_copy, like
 from kapi_runtime.launch.host_arrays import on_device_context, place_of_host_arrays
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 from kapi_sim.forks import free_in_children
@@ -116,7 +116,7 @@ class _HostCall:
         moved = sum(each.nbytes for each in arrays.values())
         for key, each in arrays.items():
             if self._may_write and each.flags.writeable:
-                each[...] = copies[key].asnumpy()
+                each[...] = host_copy(copies[key])
                 moved += each.nbytes
         self._function.moved = moved
         back = {id(copies[key]): each for key, each in arrays.items()}
@@ -194,7 +194,7 @@ def _on_host(value: Any, back: dict[int, Any], type_: types.Type | None) -> Any:
     if id(value) in back:
         return back[id(value)]
     if isinstance(value, DpnpArray):
-        array = value.asnumpy()
+        array = host_copy(value)
         if isinstance(type_, types.Array):
             return array.astype(str(type_.dtype), copy=False)
         return array.item() if array.ndim == 0 else array

@@ -31,7 +31,7 @@ from kapi_numba_offload.run.placement import one_queue
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.simulating import is_simulating
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import DpnpArray, allocate, is_same_view, may_overlap
+from kapi_numba_offload.run.usm import DpnpArray, allocate, host_copy, is_same_view, may_overlap
 from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.forks import free_in_children
 from kapi_types import is_weak, typeof_argument
@@ -189,7 +189,7 @@ class ParallelLoop:
         arrays = [((shares.items,), dtype, "device") for dtype in dtypes]
         self.latest = KernelLaunch(kernel, space, queue, arrays, moved)
         found = [
-            combine(operation, value, each.asnumpy())
+            combine(operation, value, host_copy(each))
             for operation, value, each in zip(operations, initial, partial, strict=True)
         ]
         return _results(found, weak)
@@ -339,7 +339,7 @@ def _results(found: Sequence[Any], weak: Sequence[bool]) -> Any:
 
 def _element(value: Any) -> Any:
     """A 0-d array that a loop takes for a number, as a number."""
-    return value.asnumpy()[()] if isinstance(value, DpnpArray) and value.ndim == 0 else value
+    return host_copy(value)[()] if isinstance(value, DpnpArray) and value.ndim == 0 else value
 
 
 def _key(value: Any) -> Any:

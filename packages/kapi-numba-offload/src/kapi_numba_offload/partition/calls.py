@@ -16,7 +16,7 @@ from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error, not_on_device_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
 from kapi_numba_offload.run.timing import timed
-from kapi_numba_offload.run.usm import as_dpnp_array, is_dpnp_array
+from kapi_numba_offload.run.usm import as_dpnp_array, host_copy, is_dpnp_array
 from kapi_sim.errors import ExecutionPlacementError, KernelCompilationError
 
 __all__ = ["Constant", "Conversion", "Creation", "HelperCall", "NumpyCall", "OverloadedCall", "element"]
@@ -284,7 +284,7 @@ class Conversion:
 
 def element(value: Any) -> Any:
     """One element of an array as a number: an ordered copy to the host."""
-    return value.asnumpy()[()] if is_dpnp_array(value) and value.ndim == 0 else value
+    return host_copy(value)[()] if is_dpnp_array(value) and value.ndim == 0 else value
 
 
 def _has_usm(value: Any) -> bool:
@@ -307,7 +307,7 @@ def _arrays(values: Any) -> Iterator[Any]:
 
 def _on_host(value: Any) -> Any:
     if is_dpnp_array(value):
-        return value.asnumpy()
+        return host_copy(value)
     return type(value)(map(_on_host, value)) if isinstance(value, (tuple, list)) else value
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from kapi_numba_offload.run.usm import is_dpnp_array
+from kapi_numba_offload.run.usm import is_dpnp_array, wait_for
 
 __all__ = ["timed", "timing"]
 
@@ -52,6 +52,6 @@ def timed(method: Callable[..., Any]) -> Callable[..., Any]:
 def _wait(values: Sequence[Any]) -> None:
     for each in values:
         if is_dpnp_array(each):
-            each.sycl_queue.wait()
+            wait_for(each.sycl_queue)
         elif isinstance(each, (tuple, list)):
             _wait(each)

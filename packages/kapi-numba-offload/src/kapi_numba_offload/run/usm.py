@@ -33,6 +33,7 @@ __all__ = [
     "flat_view",
     "has_host_memory",
     "host_bytes",
+    "host_copy",
     "is_dpnp_array",
     "is_reachable",
     "is_same_view",
@@ -40,6 +41,7 @@ __all__ = [
     "may_overlap",
     "memory_kind",
     "view_of",
+    "wait_for",
 ]
 
 LIBRARY: ModuleType = dpnp
@@ -58,6 +60,7 @@ MEANINGLESS_PARAMETERS = {"subok": (True, False), "like": (None,), "device": (No
 """Values of parameters that it need not be told."""
 
 _UsmNdarray = dpnp.tensor.usm_ndarray
+_BYTE = np.dtype(np.uint8)
 _wrap = dpnp_array._create_from_usm_ndarray
 memory_kind = KINDS
 """The USM kind by the class of an array's memory, which is faster to read than the array's own word for it."""
@@ -145,11 +148,25 @@ def has_host_memory(device: Any) -> bool:
 
 
 class _ArrayInterface:
-    """Bytes of USM as NumPy sees memory, with what keeps them."""
+    """Elements in USM as NumPy sees memory, with what keeps them."""
 
-    def __init__(self, owner: Any, low: int, high: int) -> None:
+    def __init__(self, owner: Any, low: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> None:
         self.owner = owner
-        self.__array_interface__ = {"data": (low, False), "shape": (high - low,), "typestr": "|u1", "version": 3}
+        self.__array_interface__ = {
+            "data": (low, False),
+            "shape": shape,
+            "strides": strides,
+            "typestr": dtype.str,
+            "version": 3,
+        }
+
+
+def wait_for(queue: Any) -> None:
+    """Wait for all that a queue has been given.
+
+    By a barrier: two threads that let Intel's runtime for CPUs finish a queue at once end the process.
+    """
+    queue.submit_barrier().wait()
 
 
 def host_bytes(owner: Any, low: int, high: int) -> np.ndarray[Any, Any]:
@@ -160,8 +177,19 @@ def host_bytes(owner: Any, low: int, high: int) -> np.ndarray[Any, Any]:
     if not is_reachable(owner):
         copy: np.ndarray[Any, Any] = as_bytes(owner, low, high).asnumpy()
         return copy
-    owner.sycl_queue.wait()
-    return np.asarray(_ArrayInterface(owner, low, high))
+    wait_for(owner.sycl_queue)
+    return np.asarray(_ArrayInterface(owner, low, (high - low,), (1,), _BYTE))
+
+
+def host_copy(array: Any) -> np.ndarray[Any, Any]:
+    """A dpnp array's elements in the host's memory, after all that its queue has been given."""
+    if array.size == 0 or not is_reachable(array):
+        copy: np.ndarray[Any, Any] = array.asnumpy()
+        return copy
+    wait_for(array.sycl_queue)
+    fields = array_fields(array)
+    steps = tuple(stride * fields.dtype.itemsize for stride in fields.strides)
+    return np.array(_ArrayInterface(array, fields.pointer, fields.shape, steps, fields.dtype))
 
 
 def as_dpnp(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:

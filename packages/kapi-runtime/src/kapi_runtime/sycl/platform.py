@@ -33,13 +33,14 @@ from kapi_runtime.sycl.devices.device_summary import describe_device
 from kapi_runtime.sycl.devices.fork import require_no_fork
 from kapi_runtime.sycl.devices.usable import usable_devices
 from kapi_runtime.sycl.memory import host_api as memory
-from kapi_runtime.sycl.memory.usm_array import copy_call, memory_at, require_memory, shared_array_of
+from kapi_runtime.sycl.memory.copying import copy_array, copy_bytes
+from kapi_runtime.sycl.memory.usm_array import copy_call, shared_array_of
+from kapi_runtime.sycl.memory.usm_bytes import memory_at, require_memory
 from kapi_runtime.sycl.native.submission import DONE
 from kapi_runtime.sycl.placement import execution_queue
 from kapi_runtime.sycl.programs.geometry import rounded_range
 from kapi_runtime.sycl.queues import events, keep_alive
 from kapi_runtime.sycl.queues import queue as queues
-from kapi_runtime.sycl.queues.copying import copy_array, copy_bytes
 from kapi_runtime.sycl.queues.queue import queue_of
 from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import KernelLaunchError, UsmAllocationError

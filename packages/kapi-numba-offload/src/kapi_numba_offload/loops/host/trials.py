@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from kapi_numba_offload.run.usm import wait_for
+
 __all__ = ["Trials"]
 
 _PATIENCE = 0.01  # seconds that calls may take on the device before Numba compiles the loop
@@ -56,14 +58,14 @@ class Trials:
         trial = self._trials.setdefault(key, _Trial())
         if trial.compiles is not None:
             return None
-        queue.wait()
+        wait_for(queue)
         return trial, queue, time.perf_counter()
 
     @staticmethod
     def ended(begun: tuple[_Trial, Any, float]) -> None:
         """End a call on the device."""
         trial, queue, start = begun
-        queue.wait()
+        wait_for(queue)
         taken = time.perf_counter() - start
         trial.device_calls += 1
         trial.spent += taken
@@ -74,7 +76,7 @@ class Trials:
         trial = self._trials.get(key)
         if trial is None or trial.host_calls >= _ROUNDS:
             return run()
-        queue.wait()
+        wait_for(queue)
         start = time.perf_counter()
         result = run()
         trial.host_calls += 1

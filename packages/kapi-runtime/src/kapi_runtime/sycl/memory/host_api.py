@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 from dpctl.memory import USMAllocationError
 
+from kapi_runtime.sycl.memory.copying import copy_array
 from kapi_runtime.sycl.memory.usm_array import (
     UsmArray,
     UsmType,
     coerced_kind,
     has_dpnp,
-    memory_at,
     memory_of,
     new_usm_array,
     shared_array_of,
     usm_array_of,
 )
-from kapi_runtime.sycl.queues.copying import copy_array
+from kapi_runtime.sycl.memory.usm_bytes import memory_at
 from kapi_runtime.sycl.queues.queue import default_queue, describe_queue
 from kapi_runtime.sycl.queues.waiting import wait_for
 from kapi_sim.errors import DriverError, ExecutionPlacementError, UsmAllocationError

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
 import dpctl
 import numpy as np
-from dpctl.memory import MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared, as_usm_memory
+from dpctl.memory import MemoryUSMDevice, MemoryUSMHost, MemoryUSMShared
 
 from kapi_runtime.platform.dlpack import ONEAPI, device_kind, read_capsule
 from kapi_runtime.platform.kapi_array import KapiArray
-from kapi_runtime.sycl.queues.copying import copy_array
+from kapi_runtime.sycl.memory.copying import copy_array
+from kapi_runtime.sycl.memory.usm_bytes import memory_at
 from kapi_runtime.sycl.queues.queue import default_queue, queue_of
 from kapi_runtime.sycl.queues.waiting import wait_for
-from kapi_sim.errors import DtypeError, ExecutionPlacementError
+from kapi_sim.errors import ExecutionPlacementError
 from kapi_sim.language.usm_fields import ArrayFields, array_fields, c_strides
 from kapi_sim.shown import shown
 
@@ -31,17 +31,14 @@ __all__ = [
     "coerced_kind",
     "copy_call",
     "has_dpnp",
-    "memory_at",
     "memory_of",
     "new_usm_array",
-    "require_memory",
     "shared_array_of",
     "usm_array_of",
 ]
 
 UsmType = Literal["device", "shared", "host"]
 
-_BYTE = np.dtype(np.uint8)
 _MEMORY: dict[UsmType, Any] = {"device": MemoryUSMDevice, "shared": MemoryUSMShared, "host": MemoryUSMHost}
 
 
@@ -56,14 +53,6 @@ def copy_call(name: str, queue: str = "") -> str:
     if has_dpnp():
         return f"dpnp.asarray({name}{f', sycl_queue={queue}' if queue else ''})"
     return f"kapi_runtime.memory.asarray({name}{f', queue={queue}' if queue else ''})"
-
-
-@dataclass(frozen=True, slots=True)
-class _Bytes:
-    """The memory of an array, from its lowest byte, by the protocol of USM arrays; keeps its owner."""
-
-    __sycl_usm_array_interface__: dict[str, Any]
-    owner: Any
 
 
 class UsmArray(KapiArray):
@@ -249,45 +238,10 @@ def coerced_kind(kinds: list[UsmType]) -> UsmType:
 def memory_of(array: UsmArray) -> tuple[Any, int]:
     """Return the `dpctl.memory` object of an array that has elements, and how many lie before its first one there."""
     low, _ = array._fields.span
-    return _memory(array._fields, array._owner), (array._fields.pointer - low) // array.itemsize
-
-
-def memory_at(fields: ArrayFields) -> Any:
-    """Return the `dpctl.memory` object of an array that has elements; somebody else keeps its memory."""
-    return _memory(fields, None)
-
-
-def require_memory(fields: ArrayFields) -> None:
-    """Raise unless what an object tells of its array begins and ends in unified shared memory of its queue's context.
-
-    Raises
-    ------
-    DtypeError
-        If the driver does not know the memory.
-    """
-    low, high = fields.span
-    if low == high:
-        return
-    for address in (low, high - 1):
-        end = ArrayFields(address, (1,), (1,), _BYTE, False, fields.owner)
-        try:
-            _memory(end, None)
-        except ValueError as error:
-            raise DtypeError(
-                f"an array must be in unified shared memory of its queue's context, got address {address:#x}, which "
-                "the driver does not know: make it by dpnp or dpctl",
-                code="usm-array-interface",
-            ) from error
-
-
-def _memory(fields: ArrayFields, owner: Any) -> Any:
-    """The bytes from the lowest element to the end of the highest, as dpctl knows memory."""
-    low, high = fields.span
-    interface = {"data": (low, False), "shape": (max(1, high - low),), "typestr": "|u1", "strides": None}
-    return as_usm_memory(_Bytes({**interface, "version": 1, "syclobj": fields.owner}, owner))
+    return memory_at(array._fields, array._owner), (array._fields.pointer - low) // array.itemsize
 
 
 def _kind_of(fields: ArrayFields, owner: Any) -> UsmType:
     """The kind of memory, as the driver tells it."""
-    kind: UsmType = _memory(fields, owner).get_usm_type()
+    kind: UsmType = memory_at(fields, owner).get_usm_type()
     return kind

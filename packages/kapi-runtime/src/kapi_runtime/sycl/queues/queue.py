@@ -48,6 +48,10 @@ class DpctlQueue(Queue, dpctl.SyclQueue):  # type: ignore[misc]  # dpctl is Any 
         callbacks.wait_until_called(self)
         keep_alive.release()
 
+    def wait(self) -> None:
+        """Wait for all work that was submitted to the queue; several threads may do so at once."""
+        wait_for(self)
+
     submit_barrier = dpctl.SyclQueue.submit_barrier
 
     def _described(self) -> str:

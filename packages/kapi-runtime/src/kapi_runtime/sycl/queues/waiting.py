@@ -5,6 +5,9 @@ an event again and again would hear signals, and take the core that Intel's runt
 waits: there a kernel of 70 ms takes 140 ms.  So the main thread, the only one that signals reach, waits for a
 thread of this module, which waits inside of the driver.  Handing that over costs some tens of microseconds, so
 launches whose like were short before are waited for directly: Ctrl-C is heard after them, and that is soon.
+
+All work of a queue is waited for by a barrier.  `dpctl.SyclQueue.wait` asks the driver to finish the queue, and where
+two threads do so at once, Intel's runtime for CPUs ends the process by a segmentation fault.
 """
 
 from __future__ import annotations
@@ -80,6 +83,8 @@ def wait_for(work: Any, pace: Pace | None = None) -> None:
         In a process that was forked after a device was used.
     """
     require_no_fork()
+    if isinstance(work, dpctl.SyclQueue):
+        work = work.submit_barrier()
     if pace is None:
         _wait(work, is_short=False)
         return
@@ -89,7 +94,7 @@ def wait_for(work: Any, pace: Pace | None = None) -> None:
 
 
 def _wait(work: Any, is_short: bool) -> None:
-    if isinstance(work, dpctl.SyclEvent) and work.execution_status == _COMPLETE:
+    if work.execution_status == _COMPLETE:
         return
     if is_short or threading.current_thread() is not threading.main_thread():
         work.wait()

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from dpctl.memory import as_usm_memory
-from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime.platform import recorder
 from kapi_runtime.platform.installed import named
+from kapi_runtime.sycl.memory.usm_bytes import memory_at
 from kapi_runtime.sycl.queues.queue import queue_of
 from kapi_runtime.sycl.queues.waiting import wait_for
+from kapi_sim.language.usm_fields import array_fields
 
 __all__ = ["copy_array", "copy_bytes"]
 
@@ -29,8 +29,6 @@ def copy_array(target: Any, source: Any, name: str) -> None:
     """
     usm = [each for each in (target, source) if not isinstance(each, np.ndarray)]
     queue = queue_of(usm[0].sycl_queue)
-    for each in usm:
-        wait_for(each.sycl_queue)  # dpnp would wait when its array's pointer is asked for, and Ctrl-C not be heard
     for other in usm[1:]:
         if other.sycl_queue.sycl_context != queue.sycl_context:
             staged = np.empty(source.shape, source.dtype)
@@ -40,7 +38,8 @@ def copy_array(target: Any, source: Any, name: str) -> None:
     if source.nbytes == 0:  # there may be no memory to point to
         return
     to, of = (_bytes_of(each) for each in (target, source))
-    copy_bytes(queue, to, of, source.nbytes, name, SequentialOrderManager[queue].submitted_events)
+    before = [each.sycl_queue.submit_barrier() for each in usm]
+    copy_bytes(queue, to, of, source.nbytes, name, before)
 
 
 def copy_bytes(queue: Any, target: Any, source: Any, nbytes: int, name: str, depends: Sequence[Any] = ()) -> None:
@@ -75,4 +74,4 @@ def copy_bytes(queue: Any, target: Any, source: Any, nbytes: int, name: str, dep
 
 
 def _bytes_of(array: Any) -> Any:
-    return array if isinstance(array, np.ndarray) else as_usm_memory(array)
+    return array if isinstance(array, np.ndarray) else memory_at(array_fields(array), array)
