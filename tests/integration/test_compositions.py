@@ -58,10 +58,10 @@ def report(capsys, counts, differences):
     assert not differences, "\n\n".join(differences[:20])
 
 
-@pytest.mark.nightly
+@pytest.mark.nightly(at_night=2)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_all_compositions_agree(part, capsys):
-    """All of them, in two processes at a time."""
+    """All of them in two nights, in two processes at a time."""
     first, last = (running.total() * n // PARTS for n in (part, part + 1))
     report(capsys, *compositions.run_in_processes(first, last))
 
