@@ -62,7 +62,7 @@ def test_debug_kernel_without_failure_is_as_without_debug(checked):
         (1, [78, 1], 3, kapi.KernelAssertionError, r"assert must hold for every work-item, got one that fails\n", 8),
         (1, [-1, 1], 3, ValueError, r"\('negative element', 3\)", 5),
         (1, [77, 1], 3, OverflowError, "in work-item global", 7),
-        (1, [1, 1], 0, ZeroDivisionError, "divisor of // must not be zero, got 0", 9),
+        (1, [1, 1], 0, kapi.DivisionByZeroError, "divisor of // must not be zero, got 0", 9),
         (1, [1], 3, kapi.OutOfBoundsError, "index 1 is out of bounds: axis 0 of `a` has length 1\n", 9),
         (1, [], 3, kapi.OutOfBoundsError, "index 0 is out of bounds: axis 0 of `a` has length 0", 4),
     ],
@@ -263,3 +263,24 @@ def test_debug_launch_raises_for_a_member_that_the_group_has_not(make):
         with raises(kapi.CollectiveMismatchError, "no-such-work-item") as raised:
             kapi.call_kernel(make(kapi), space, dpnp.arange(8, dtype=np.int32), place)
         assert str(raised.value).splitlines()[0] == str(simulated.value).splitlines()[0]
+
+
+def test_debug_checks_indices_of_tuples_and_exponents():
+    """A tuple's index may count from its end, as in Python."""
+    body = made(
+        """def body(item, a, k):
+    t = (5, 6, 7)
+    a[0] = t[k] * 2 ** k
+""",
+        debug=True,
+    )
+    data = array([0])
+    launched(body, 1, data, 2)
+    assert data.asnumpy().tolist() == [28]
+    for k in (3, -4):
+        with pytest.raises(kapi.OutOfBoundsError, match=f"index {k} is ") as caught:
+            launched(body, 1, data, k)
+        assert "kernel of" in str(caught.value)
+    with pytest.raises(kapi.OperandError, match="exponent of") as caught:
+        launched(body, 1, data, -3)
+    assert caught.value.code == "negative-exponent"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import math
 import warnings
 
 import numpy as np
@@ -270,3 +272,98 @@ def started(item: kapi.Item, source, target):
     for k in range(3):
         x = x + source[k]
     target[i] = x
+
+
+def third(x):
+    return x / 3
+
+
+def one_of(value, is_first):
+    if is_first:
+        return value
+    return 7
+
+
+# What follows `s = 7` on one way and `s = a[0]`, a float32, on another, with float64 in `b`.
+COMPUTED = {
+    "b[i] = s / 3": True,
+    "b[i] = s / 7": False,
+    "b[i] = -s * 2 + 1": False,
+    "b[i] = s ** 0.5": True,
+    "b[i] = math.sqrt(s)": True,
+    "b[i] = math.sqrt(s + 2)": False,
+    "b[i] = s + 2**24": True,
+    "b[i] = third(s)": True,
+    "b[i] = one_of(a[0], i > 3) / 3": True,
+    "b[i] = (7, a[0])[i % 2] / 3": True,
+    "for x in (7, a[0]): b[i] = x / 3": True,
+    "s /= 3; b[i] = s": True,
+    "s = s if i > 3 else 0.1; b[i] = s": True,
+    "s = s if i > 3 else 0.1; a[i] = s": False,
+    "s = s if i > 3 else 0.5; b[i] = s": False,
+}
+
+
+def with_a_start(lines):
+    source = "def function(item, a, b):\n    i = item.get_id(0)\n    s = 7\n    if i > 3:\n        s = a[i]\n"
+    source += "".join(f"    {line.strip()}\n" for line in lines.split("; "))
+    filename = f"started_{len(linecache.cache)}.py"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    names = {"math": math, "third": third, "one_of": one_of, "late": late}
+    exec(compile(source, filename, "exec"), names)
+    return kapi.kernel(names["function"])
+
+
+@pytest.mark.parametrize("lines", COMPUTED)
+def test_python_numbers_that_a_device_computes_in_a_type_are_told(lines):
+    caught = notes(with_a_start(lines), np.ones(8, np.float32), np.zeros(8))
+    assert len(caught) == COMPUTED[lines]
+    assert all("float32 on another" in str(each) and "started_" in str(each) for each in caught)
+    assert not notes(with_a_start(lines), np.ones(8), np.zeros(8))
+
+
+WHOLE = {
+    "s * 100": True,
+    "s * 10": False,
+    "s - 8": True,
+    "-s": True,
+    "~s": True,
+    "s // 2 + s % 3": False,
+    "s << 6": True,
+}
+
+
+@pytest.mark.parametrize("expression", WHOLE)
+def test_python_integers_that_a_device_wraps_are_refused(expression):
+    kernel = with_a_start(f"b[i] = {expression}")
+    if WHOLE[expression]:
+        with raises(kapi.DtypeError, "number-unfit"):
+            kapi.call_kernel(kernel, kapi.Range(8), np.ones(8, np.uint8), np.zeros(8))
+    else:
+        assert not notes(kernel, np.ones(8, np.uint8), np.zeros(8, np.int64))
+    assert not notes(kernel, np.ones(8, np.int64), np.zeros(8, np.int64))
+
+
+def late(x):
+    if x > 3:
+        return x
+
+
+# A number on one way, and None on another.
+NONES = [
+    "n = None; n = 1.5 if i < 3 else n; b[i] = 1 if n else 2",
+    "n = 1 if i > 3 else None; b[i] = 1 if n else 2",
+    "n = s and None; n = n if i > 3 else 2.5; b[i] = 1 if n else 2",
+    "b[i] = 1 if late(i) else 2",
+]
+
+
+@pytest.mark.parametrize("lines", NONES)
+def test_none_beside_numbers_is_refused(lines):
+    kernel = with_a_start(lines)
+    with raises(kapi.KernelCompilationError, "variable-types"):
+        kapi.call_kernel(kernel, kapi.Range(8), np.ones(8), np.zeros(8))
+
+
+def test_none_alone_is_none():
+    assert not notes(with_a_start("n = None; n = i; b[i] = n; t = (i, None); b[i] += t[0]"), np.ones(8), np.zeros(8))

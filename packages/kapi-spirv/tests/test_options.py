@@ -143,8 +143,8 @@ def test_debug_numbers_divisions_asserts_and_raises(validated_compile):
     assert [(each.error, each.args, each.line) for each in module.failures] == [
         ("AssertionError", ("positive",), 2),
         ("OverflowError", ("five", 5), 4),
-        ("ZeroDivisionError", ("divisor of % must not be zero, got 0",), 5),
-        ("ZeroDivisionError", ("divisor of // must not be zero, got 0",), 5),
+        ("DivisionByZeroError", ("division-by-zero", "divisor of % must not be zero, got 0"), 5),
+        ("DivisionByZeroError", ("division-by-zero", "divisor of // must not be zero, got 0"), 5),
         ("OutOfBoundsError", ("a",), 5),
     ]
 

@@ -48,10 +48,14 @@ _ARRAYS = {
 
 _NUMBERS = {
     "bits-of-integer": "a function of the bits of integers is given something else",
+    "division-by-zero": "an integer, or a Python float, is divided by zero",
+    "float-out-of-range": "Python floats give a number beyond the range of floats",
     "integer-too-wide": "a Python integer needs more than 64 bits",
     "negative-exponent": "an integer is raised to a negative power",
+    "negative-shift": "a Python integer is shifted by a negative count",
     "number-text": "a text that is no number is converted to one",
     "number-unfit": "a Python number does not fit the type that it meets",
+    "operand-value": "an operator or a function has no result for a number that it is given",
     "random-dtype": "random numbers are asked for of a type other than float32 and float64",
     "random-integer": "a seed, counter, stream or bound of random numbers is no integer",
     "step-of-zero": "the step of a range or slice is 0",

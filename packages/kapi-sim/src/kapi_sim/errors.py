@@ -21,6 +21,7 @@ __all__ = [
     "DataRaceError",
     "DeadlockError",
     "DeviceNotFoundError",
+    "DivisionByZeroError",
     "DriverError",
     "DtypeError",
     "ErrorRow",
@@ -36,6 +37,7 @@ __all__ = [
     "KernelProblem",
     "LimitError",
     "ModuleFileError",
+    "OperandError",
     "OutOfBoundsError",
     "MixedTypesWarning",
     "ScheduleDependenceWarning",
@@ -149,6 +151,20 @@ class DtypeError(KapiError, TypeError):
     """A value has a type that kernels do not take, or does not fit the type it meets.
 
     Cure: convert the array or number before the launch, or choose a wider type.
+    """
+
+
+class DivisionByZeroError(KapiError, ZeroDivisionError):
+    """An integer, or one of Python's own floats, was divided by zero.
+
+    Cure: guard the divisor.  NumPy's floats give inf and nan, in the simulator as on a device.
+    """
+
+
+class OperandError(KapiError, ValueError):
+    """An operator or a function has no result for the numbers that it was given.
+
+    Cure: guard the operands, as the message says.
     """
 
 
@@ -396,6 +412,20 @@ ERRORS: tuple[ErrorRow, ...] = (
         "kapi-sim",
         "a type that kernels do not take, or a value that does not fit",
         "convert before the launch",
+    ),
+    ErrorRow(
+        DivisionByZeroError,
+        ZeroDivisionError,
+        "kapi-sim",
+        "an integer or a Python float divided by zero",
+        "guard the divisor",
+    ),
+    ErrorRow(
+        OperandError,
+        ValueError,
+        "kapi-sim",
+        "numbers for which an operator or a function has no result",
+        "guard the operands",
     ),
     ErrorRow(
         ExecutionPlacementError,

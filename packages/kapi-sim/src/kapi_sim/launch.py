@@ -32,6 +32,7 @@ from kapi_sim.instrument.compiled import Compiled
 from kapi_sim.instrument.hooks import hooks_of, words_of
 from kapi_sim.instrument.rewrite import Instrumented
 from kapi_sim.items.misuse import describe_misuse
+from kapi_sim.items.operations import error_of_operation
 from kapi_sim.language.options import KernelOptions
 from kapi_sim.language.source import Site
 from kapi_sim.language.words.index_space import NdRange, Range
@@ -283,6 +284,10 @@ def _complete(error: Exception, kernel: Instrumented, bound: Bound) -> None:
         misused = KernelCompilationError(misuse.text, code=misuse.code).with_traceback(error.__traceback__)
         misused.add_note(note)
         raise misused from None
+    operation = error_of_operation(error) if kernel.dialect.is_strict else None
+    if operation is not None:
+        operation.add_note(note)
+        raise operation.with_traceback(error.__traceback__) from None
     if isinstance(error, OutOfBoundsError) and bound.clock.describe() in str(error):
         note = f"in kernel `{kernel.name}`"  # the message has the place
     if not isinstance(error, _NAME_WORK_ITEMS):

@@ -14,7 +14,8 @@ def integers():
 
 
 class integer_divided_by_zero:
-    error, space, arguments = ZeroDivisionError, ONE, integers
+    error, space, arguments = kapi.DivisionByZeroError, ONE, integers
+    code = "division-by-zero"
 
     def wrong(item: kapi.Item, a, out):
         out[0] = a[0] // a[1]  # named
@@ -24,7 +25,8 @@ class integer_divided_by_zero:
 
 
 class remainder_by_zero:
-    error, space, arguments = ZeroDivisionError, ONE, integers
+    error, space, arguments = kapi.DivisionByZeroError, ONE, integers
+    code = "division-by-zero"
 
     def wrong(item: kapi.Item, a, out):
         out[0] = a[0] % a[1]  # named

@@ -46,7 +46,8 @@ _MOST = 1 << 16
 _ROLES = ("range", *LINEAR_ROLES, "pointer", "shape", "stride", "value", "failure")
 _CODES = tuple("bBhHiIqQefd")
 _KINDS = {"str": str, "int": int, "float": float, "bool": bool}
-_OF_AN_INDEX, _OF_A_MEMBER = ("OutOfBoundsError", 1), ("CollectiveMismatchError", 3)
+_TEXTS_OF = {"OutOfBoundsError": 1, "CollectiveMismatchError": 3, "DivisionByZeroError": 2, "OperandError": 2}
+"""How many texts a failure of kapi's own has, by the name of its class."""
 
 
 def unfit(what: str, requirement: str, value: object) -> ModuleFileError:
@@ -192,8 +193,8 @@ def failures(value: Any) -> tuple[Failure, ...]:
         error, given, filename, line = each
         text(error, "error of a failure")
         args = tuple(_argument(spelled) for spelled in sequence(given, "arguments of a failure"))
-        if error in (_OF_AN_INDEX[0], _OF_A_MEMBER[0]):
-            if (error, len(args)) not in (_OF_AN_INDEX, _OF_A_MEMBER) or any(type(arg) is not str for arg in args):
+        if error in _TEXTS_OF:
+            if len(args) != _TEXTS_OF[error] or any(type(arg) is not str for arg in args):
                 raise unfit(f"arguments of {error}", "the texts that it has", args)
         else:
             made_exception(error, args)

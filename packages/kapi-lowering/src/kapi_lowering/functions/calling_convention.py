@@ -93,6 +93,19 @@ class KernelCallConv(MinimalCallConv):
         site = self.context.site
         self._fail(builder, Failure(exc.__name__, tuple(exc_args or ()), site.filename, site.line))
 
+    def return_operand_failure(self, builder: ir.IRBuilder, error: str, code: str, text: str) -> None:
+        """End the work-item for operands that an operation has no result for.
+
+        Parameters
+        ----------
+        builder : llvmlite.ir.IRBuilder
+            Where to end it.
+        error, code, text : str
+            The class of the error, the cause as `kapi_sim.codes` has it, and what is said.
+        """
+        site = self.context.site
+        self._fail(builder, Failure(error, (code, text), site.filename, site.line))
+
     def return_index_failure(self, builder: ir.IRBuilder, index: ir.Value, axis: int, extent: ir.Value) -> None:
         """End the work-item for an index outside its axis."""
         site = self.context.site

@@ -47,14 +47,16 @@ def _binary(function: Any, kind: type) -> Callable[[Emit], Emit]:
 def _check_divisor(context: Any, builder: ir.IRBuilder, sign: str, divisor: ir.Value) -> None:
     """End the work-item if it divides an integer by zero."""
     with cgutils.if_unlikely(builder, builder.icmp_unsigned("==", divisor, divisor.type(0))):
-        context.call_conv.return_user_exc(builder, ZeroDivisionError, (f"divisor of {sign} must not be zero, got 0",))
+        context.call_conv.return_operand_failure(
+            builder, "DivisionByZeroError", "division-by-zero", f"divisor of {sign} must not be zero, got 0"
+        )
 
 
 def _check_exponent(context: Any, builder: ir.IRBuilder, exponent: ir.Value) -> None:
     """End the work-item if it raises an integer to the power of a negative one."""
     with cgutils.if_unlikely(builder, builder.icmp_signed("<", exponent, exponent.type(0))):
         text = "exponent of ** must not be negative where both are integers"
-        context.call_conv.return_user_exc(builder, ValueError, (text,))
+        context.call_conv.return_operand_failure(builder, "OperandError", "negative-exponent", text)
 
 
 def _unary(function: Any, kind: type) -> Callable[[Callable[..., ir.Value]], Callable[..., ir.Value]]:

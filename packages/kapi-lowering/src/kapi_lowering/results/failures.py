@@ -45,10 +45,11 @@ class Failure:
     ----------
     error : str
         Name of one of Python's own exceptions; "OutOfBoundsError" for an index outside its axis,
-        "CollectiveMismatchError" for a member that a group does not have.
+        "CollectiveMismatchError" for a member that a group does not have; "DivisionByZeroError" or "OperandError" for
+        operands without a result.
     args : tuple
         Its constant arguments; for an index, the name of the array; for a member, the group algorithm, its parameter,
-        and the kind of group.
+        and the kind of group; for operands, the code and the text.
     filename, line : str, int
         Where.
     """

@@ -7,7 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from kapi_lowering._numba_compat import LoweringRegistry, getiter_unituple, iternext_unituple, types
+from kapi_lowering._numba_compat import LoweringRegistry, cgutils, getiter_unituple, iternext_unituple, types
 from kapi_lowering.llvm_calls import I64
 from kapi_lowering.numbers.conversion import convert
 from kapi_types.kernel_typing.rules.operators import COMPARISONS
@@ -34,7 +34,13 @@ def _computed_index(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) ->
     """A chain of selects: tuples are short, and memory for them would be private memory."""
     (tuple_type, index_type), (value, index) = sig.args, args
     index = convert(builder, index, index_type, types.int64)
-    from_end = builder.add(index, I64(len(tuple_type)))
+    size = I64(len(tuple_type))
+    from_end = builder.add(index, size)
+    if context.options.checks_bounds:
+        # From the end, too: tuples are Python's.
+        is_outside = builder.icmp_unsigned(">=", from_end, I64(2 * len(tuple_type)))
+        with cgutils.if_unlikely(builder, is_outside):
+            context.call_conv.return_index_failure(builder, index, 0, size)
     index = builder.select(builder.icmp_signed("<", index, I64(0)), from_end, index)
     chosen = builder.extract_value(value, 0)
     for position in range(1, len(tuple_type)):

@@ -17,9 +17,11 @@ from kapi_lowering import FAILURE_RECORD_SIZE, Failure, FailureRecord, KernelMod
 from kapi_runtime.platform.interface import Platform
 from kapi_sim import (
     CollectiveMismatchError,
+    DivisionByZeroError,
     DriverError,
     KernelAssertionError,
     NdRange,
+    OperandError,
     OutOfBoundsError,
     Range,
 )
@@ -74,8 +76,12 @@ class FailureWatch:
             If an index was outside its axis.
         CollectiveMismatchError
             If a group algorithm was asked for a work-item that the group does not have.
+        DivisionByZeroError
+            If an integer was divided by zero.
+        OperandError
+            If an integer was raised to a negative power.
         Exception
-            What a `raise` names; `ZeroDivisionError` for an integer divided by zero.
+            What a `raise` names.
         DriverError
             If the record is not one that the kernel's compiler writes.
         """
@@ -104,6 +110,9 @@ class FailureWatch:
                 f"{parameter} of {word} must be from 0 to {size - 1} in this {kind}, got {place}\n  in {where}",
                 code="no-such-work-item",
             )
+        if failure.error in _OF_OPERANDS:
+            code, text = failure.args
+            raise _OF_OPERANDS[failure.error](f"{text}\n  in {where}", code=code)
         if failure.error == "AssertionError":
             said = f": {failure.args[0]}" if failure.args else ""
             raise KernelAssertionError(
@@ -135,6 +144,9 @@ class FailureWatch:
         group = tuple(i // n for i, n in zip(position, local, strict=True))
         within = tuple(i % n for i, n in zip(position, local, strict=True))
         return f"work-item global {position}, local {within}, group {group}"
+
+
+_OF_OPERANDS = {each.__name__: each for each in (DivisionByZeroError, OperandError)}
 
 
 def _describe_index(failure: Failure, record: FailureRecord) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from kapi_sim.checks.calls import DEVICE
 
-__all__ = ["OWN_SCOPE", "LooseVariables", "own_nodes", "spelled_choice"]
+__all__ = ["OF_ONE_KIND", "OWN_SCOPE", "LooseVariables", "own_nodes", "spelled_choice"]
 
 OWN_SCOPE = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 """Nodes that have variables of their own."""
@@ -24,7 +24,10 @@ _INTEGER, _FLOAT, _STRONG = frozenset(("integer",)), frozenset(("float",)), froz
 _WEAK = _INTEGER | _FLOAT
 _ANY = _WEAK | _STRONG
 _NONE: _Kinds = frozenset()
-_OF_ONE_KIND = ("int", "float", "bool", "complex", "len", "range")
+OF_ONE_KIND = ("int", "float", "bool", "complex", "len", "range")
+"""Functions of Python's whose results are of one kind, whatever they are given."""
+_OF_INTEGERS = ("int", "bool", "len")
+_A_NUMBER = ast.Constant(1)  # what an integer of Python's, known when the kernel runs, is in place of
 
 
 class LooseVariables:
@@ -71,9 +74,11 @@ class LooseVariables:
             return spelled_choice(node) if len(self._of_all(_arms(node))) > 1 else self._first(_arms(node))
         if isinstance(node, ast.Call):
             name = node.func.id if isinstance(node.func, ast.Name) else ""
-            if name in _OF_ONE_KIND:
+            if name in OF_ONE_KIND:
                 return ""
             return self._first(node.args) or ("what the function returns" if _is_of_author(name) else "")
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Tuple):
+            return "the member of the tuple" if len(self._of_all(node.value.elts)) > 1 else ""
         return self.of(node.value) if isinstance(node, ast.YieldFrom) else self._first(_operands(node))
 
     def _first(self, nodes: Iterable[ast.expr]) -> str:
@@ -89,7 +94,17 @@ class LooseVariables:
             before = ast.Name(node.target.id, ast.Load())
             self._values[node.target.id].append(ast.BinOp(before, node.op, node.value))
         elif isinstance(node, (ast.For, ast.comprehension)):
-            self._note_target(node.target, None)
+            members: list[ast.expr | None] = [None]
+            if isinstance(node.iter, (ast.Tuple, ast.List)):
+                members = [*node.iter.elts]
+            elif (
+                isinstance(node.iter, ast.Call)
+                and isinstance(node.iter.func, ast.Name)
+                and node.iter.func.id == "range"
+            ):
+                members = [_A_NUMBER]
+            for each in members:
+                self._note_target(node.target, each)
 
     def _note_target(self, target: ast.expr, value: ast.expr | None) -> None:
         if isinstance(target, ast.Name):
@@ -121,8 +136,11 @@ class LooseVariables:
             return self._kinds.get(node.id, _ANY)
         if isinstance(node, ast.Compare):
             return _STRONG
+        if isinstance(node, ast.Call):
+            return self._kinds_of_call(node)
         if isinstance(node, ast.Subscript):
-            return _STRONG if isinstance(node.value, ast.Name) else _ANY
+            is_shape = isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+            return _INTEGER if is_shape else _STRONG if isinstance(node.value, ast.Name) else _ANY
         if isinstance(node, (ast.IfExp, ast.BoolOp)):
             return self._of_all(_arms(node))
         operands = list(map(self._kinds_of, _operands(node)))
@@ -135,6 +153,12 @@ class LooseVariables:
             kinds -= _INTEGER
         is_quotient = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
         return kinds - _INTEGER | _FLOAT if is_quotient and kinds & _INTEGER else kinds
+
+    def _kinds_of_call(self, node: ast.Call) -> _Kinds:
+        if isinstance(node.func, ast.Attribute) and node.func.attr.startswith("get_"):
+            return _INTEGER  # an index, or a size; a group is no number
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        return _INTEGER if name in _OF_INTEGERS else _FLOAT if name == "float" else _ANY
 
 
 def own_nodes(tree: ast.AST) -> list[ast.AST]:

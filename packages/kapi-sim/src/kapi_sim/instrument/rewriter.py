@@ -14,9 +14,10 @@ from kapi_sim.checks.calls import DEVICE
 from kapi_sim.errors import KernelProblem
 from kapi_sim.instrument.arithmetic_rewriter import ArithmeticRewriter, names_of_truths
 from kapi_sim.instrument.loose_variables import LooseVariables
-from kapi_sim.instrument.meeting_types import MEETS, choices_in, watch_meetings
+from kapi_sim.instrument.meeting_types import MEETS
 from kapi_sim.instrument.statements import TURN, counted_loop, holds_meeting, mark_lines, numbered_loop
 from kapi_sim.instrument.wait_loops import Callee, Waiting, kind_of_method, names_from_memory, private_names, waiting_of
+from kapi_sim.instrument.watched_places import choices_in, watch_meetings
 from kapi_sim.items.meetings import ALGORITHM, Converging, Word, defaults_of, is_meeting, parameters_of
 from kapi_sim.items.undefined import passing
 from kapi_sim.language.attributes import MISSING, bound_names, called_function, dotted_path, resolve

@@ -18,7 +18,14 @@ from kapi_sim.language.source import located_source
 from kapi_sim.language.table.intrinsics import INTRINSICS, rows
 from kapi_sim.tracebacks import is_users_own
 
-__all__ = ["atomic_operator", "cure_of_index", "describe_misuse", "kind_of_number", "other_work_item"]
+__all__ = [
+    "atomic_operator",
+    "cure_of_index",
+    "describe_misuse",
+    "kind_of_number",
+    "other_work_item",
+    "spelled_kind",
+]
 
 _Expression = TypeVar("_Expression", ast.Call, ast.Subscript)
 _WORDS = {each.__name__: each.__name__.removeprefix("Sim") for each in (SimItem, SimNdItem, SimGroup, SimSubGroup)}
@@ -42,6 +49,7 @@ _NUMBERS = {
     "float": "Python float",
     "complex": "Python complex",
     "View": "array",
+    "NoneType": "None",
 }
 _IDS = {"Item": "item.get_id(0)", "NdItem": "nd_item.get_global_id(0)"}
 _CALLED = re.compile(r"'(?:numpy\.)?(\w+)' object is not callable")
@@ -112,6 +120,11 @@ def kind_of_number(value: object) -> str:
     return "" if base is None else _NUMBERS.get(base.__name__, base.__name__)
 
 
+def spelled_kind(name: str) -> str:
+    """Return what messages call the values of a class that Python's own message names."""
+    return _WORDS.get(name, _NUMBERS.get(name, name))
+
+
 def describe_misuse(error: Exception) -> Finding | None:
     """Return what the compiler would say of an exception that a word of kapi's raised; `None` of others."""
     if isinstance(error, AttributeError):
@@ -128,9 +141,7 @@ def describe_misuse(error: Exception) -> Finding | None:
             return Finding("indexed-value", said) if _is_in_users(error) else None
     called = _CALLED.match(text) if type(error) is TypeError and _is_in_users(error) else None
     if called is not None:
-        said = (
-            f"{_WORDS.get(called[1], _NUMBERS.get(called[1], called[1]))} cannot be called, since it is not a function"
-        )
+        said = f"{spelled_kind(called[1])} cannot be called, since it is not a function"
         return Finding("called-value", said)
     unset = _UNSET.match(text) if isinstance(error, NameError) else None
     if unset is not None and _is_in_users(error):
@@ -154,7 +165,7 @@ def describe_misuse(error: Exception) -> Finding | None:
         cure = f": write {_IDS[owner]}" if owner in _IDS else ""
         return Finding("indexed-value", f"{owner} cannot be indexed{cure}")
     if operator is not None:
-        one, other = (_WORDS.get(name, _NUMBERS.get(name, name)) for name in operator.groups()[1:])
+        one, other = (spelled_kind(name) for name in operator.groups()[1:])
         sign = operator[1]
         said = f"operator {sign} does not have these operands: {one} {sign} {other}{atomic_operator(one, sign)}"
         return Finding("operator-operands", said)

@@ -70,6 +70,7 @@ class KernelTypingContext(TypingContext):
             super().__init__()
             self._load_builtins()
         self._device_functions: dict[tuple[FunctionType, tuple[types.Type, ...]], types.Type] = {}
+        self.typed_functions: dict[tuple[FunctionType, tuple[types.Type, ...]], Any] = {}
         self._running: list[FunctionType] = []
         self._compile_device_function: DeviceFunctionCompiler | None = None
 
@@ -85,12 +86,14 @@ class KernelTypingContext(TypingContext):
     def compiling(self, device_function_compiler: DeviceFunctionCompiler) -> Iterator[None]:
         """Compile one kernel: device functions met in it are compiled by `device_function_compiler`."""
         self._device_functions = {}
+        self.typed_functions = {}
         self._compile_device_function = device_function_compiler
         try:
             with target_override(TARGET_NAME):
                 yield
         finally:
             self._device_functions = {}
+            self.typed_functions = {}
             self._compile_device_function = None
 
     def type_device_function(self, function: FunctionType, args: tuple[types.Type, ...]) -> types.Type:

@@ -19,10 +19,16 @@ from kapi_types.kernel_typing.problems.problems import (
     spell_type,
 )
 
-__all__ = ["holds_private_array", "DeviceFunctionType", "python_function"]
+__all__ = ["DeviceFunctionType", "holds_private_array", "is_of_library", "python_function"]
 
 _LIBRARY = "kapi_types.kernel_typing.library."
 """Of functions here, whose lines say nothing to the author of a kernel: what they refuse is the call."""
+
+
+def is_of_library(function: FunctionType) -> bool:
+    """Whether a function is one that is written here in the kernel language, not one of the author's."""
+    # What `exec` defines may have no module.
+    return (function.__module__ or "").startswith(_LIBRARY)
 
 
 def python_function(value: object) -> FunctionType | None:
@@ -75,7 +81,7 @@ class DeviceFunctionType(types.Callable, types.Opaque):
         try:
             returned = context.type_device_function(self.function, types_)
         except ProblemsFound:
-            if not self.function.__module__.startswith(_LIBRARY):
+            if not is_of_library(self.function):
                 raise
             given = ", ".join(map(spell_type, types_))
             raise KernelTypeProblem(
