@@ -25,9 +25,6 @@ class Clock:
     def perf_counter(self):
         return self.now
 
-    def submit_barrier(self):
-        return self
-
     def wait(self):
         """Nothing is to wait for."""
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import sys
 import time
+import types
 from contextlib import contextmanager
 
 import dpctl
 import dpnp
+import numpy as np
 import pytest
 from dpctl.utils import SequentialOrderManager
 
@@ -20,6 +22,7 @@ import kapi_runtime as kapi
 from kapi_runtime.sycl import plan as plan_module
 from kapi_runtime.sycl import platform as platform_module
 from kapi_runtime.sycl.queues import keep_alive
+from kapi_sim.language.usm_fields import array_fields
 
 SIZE = 1000
 
@@ -47,6 +50,13 @@ def arrays(queue):
     kapi.call_kernel(double, kapi.Range(SIZE), target, target)
     queue.wait()
     return source, target
+
+
+def host_view(array):
+    """The array's memory as NumPy sees it, without a wait."""
+    fields = array_fields(array)
+    interface = {"data": (fields.pointer, False), "shape": fields.shape, "typestr": fields.dtype.str, "version": 3}
+    return np.asarray(types.SimpleNamespace(__array_interface__=interface))
 
 
 def kernel_then_dpnp(queue):
@@ -151,6 +161,22 @@ def test_order_is_what_the_gate_tests(no_order, run, unordered):
         return run(kapi.default_queue()) == unordered
 
     assert any(shown() for _ in range(300))
+
+
+def test_wait_is_for_what_a_host_task_holds_back(no_order):
+    """A barrier is not enough: SYCL's runtime submits it at times before such a kernel."""
+    queue = kapi.default_queue()
+    for _ in range(300):
+        source, target = arrays(queue)
+        result = dpnp.zeros(SIZE, dtype="int64", sycl_queue=queue)
+        seen = host_view(target)
+        with gate() as event:
+            kapi.call_kernel_async(double, kapi.Range(SIZE), [event], source, target)
+            dpnp.add(source, source, out=result)
+        queue.wait()
+        found = set(seen)
+        dpctl.SyclQueue.wait(queue)  # the arrays may go
+        assert found == {2}
 
 
 def is_pending_after_another_launch():

@@ -160,7 +160,7 @@ class Batch:
         for part in shared:
             line = f"v{self._shared[part]} = {part}"
             if is_guarded:
-                failed = f"    v{self._shared[part]} = note({-1 - self._shared[part]}, i, error)"
+                failed = f"    note({-1 - self._shared[part]}, i, error)"
                 lines += [f"    {each}" for each in ("try:", f"    {line}", "except Exception as error:", failed)]
             else:
                 lines.append(f"    {line}")
@@ -266,7 +266,7 @@ class Batch:
             return self._simulated_groups(chosen, wanted, outcome)
 
         def note(number: int, i: int, error: BaseException) -> None:
-            outcome.raised.setdefault(number, {})[i] = type(error).__name__
+            outcome.raised.setdefault(number, {})[i] = _name_of(error)
 
         source, parameters, _ = self.written(chosen, is_guarded=True)
         given = self._given(chosen, parameters, wanted)
@@ -320,7 +320,7 @@ class Batch:
                     pending += [part[: len(part) // 2], part[len(part) // 2 :]]
                     continue
                 for number in numbers:
-                    outcome.raised[number] = dict.fromkeys(range(ITEMS), type(error).__name__)
+                    outcome.raised[number] = dict.fromkeys(range(ITEMS), _name_of(error))
                 pending.append([each for each in part if each not in numbers])
                 continue
             self._collected(outcome, part, given)
@@ -375,6 +375,11 @@ def _met(each: Statement) -> list[str]:
     lines = [f"r = {each.consumer.result.replace('{V}', each.result)}"]
     guard = _LANES.get(each.consumer.group[1])
     return [*lines, *([f"if not ({guard}):", f"    r = {each.result}"] if guard else [])]
+
+
+def _name_of(error: BaseException) -> str:
+    """The class of what the simulator raises; of a division by zero that Python's own operator may raise, Python's."""
+    return "ZeroDivisionError" if isinstance(error, ZeroDivisionError) else type(error).__name__
 
 
 def _may_not_meet(raised: dict[int, str]) -> bool:

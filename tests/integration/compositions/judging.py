@@ -16,7 +16,7 @@ from compositions.statements import Statement, environments
 __all__ = ["Difference", "Verdict", "compare", "judge"]
 
 _GUARDED = ("index", "loop bound", "loop start", "loop step")
-_OPEN = {"DtypeError": "a Python int that does not fit", "DivisionByZeroError": "an integer divided by zero"}
+_OPEN = {"DtypeError": "a Python int that does not fit", "ZeroDivisionError": "an integer divided by zero"}
 """What the simulator raises by numbers.md where NumPy goes on, and why."""
 
 
@@ -159,7 +159,7 @@ def _judged(
     counts["left open: Python ints that do not fit"] += sum(
         name == "DtypeError" and bool(given[i]) for i, name in raised.items()
     )
-    divided = np.array([raised.get(i) == "DivisionByZeroError" for i in items])
+    divided = np.array([raised.get(i) == "ZeroDivisionError" for i in items])
     for who, outcome, there in (("simulator", simulated, given & went), ("device", device, given & (went | divided))):
         if number not in outcome.values:
             continue

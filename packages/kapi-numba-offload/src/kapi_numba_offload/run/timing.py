@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from kapi_numba_offload.run.usm import is_dpnp_array, wait_for
+from kapi_numba_offload.run.usm import is_dpnp_array
+from kapi_sim.finishing import finish
 
 __all__ = ["timed", "timing"]
 
@@ -52,6 +53,6 @@ def timed(method: Callable[..., Any]) -> Callable[..., Any]:
 def _wait(values: Sequence[Any]) -> None:
     for each in values:
         if is_dpnp_array(each):
-            wait_for(each.sycl_queue)
+            finish(each.sycl_queue)
         elif isinstance(each, (tuple, list)):
             _wait(each)

@@ -16,6 +16,7 @@ from dpnp.dpnp_array import dpnp_array
 
 from kapi_numba_offload.run.kept_memory import KINDS, memory_for
 from kapi_runtime.launch.overlaps import shares_memory
+from kapi_sim.finishing import finish
 from kapi_sim.language.usm_fields import may_share
 from kapi_types import array_fields, is_usm_array
 
@@ -41,7 +42,6 @@ __all__ = [
     "may_overlap",
     "memory_kind",
     "view_of",
-    "wait_for",
 ]
 
 LIBRARY: ModuleType = dpnp
@@ -161,14 +161,6 @@ class _ArrayInterface:
         }
 
 
-def wait_for(queue: Any) -> None:
-    """Wait for all that a queue has been given.
-
-    By a barrier: two threads that let Intel's runtime for CPUs finish a queue at once end the process.
-    """
-    queue.submit_barrier().wait()
-
-
 def host_bytes(owner: Any, low: int, high: int) -> np.ndarray[Any, Any]:
     """The memory from one address to another as a NumPy array of bytes; a copy if the host cannot reach it.
 
@@ -177,7 +169,7 @@ def host_bytes(owner: Any, low: int, high: int) -> np.ndarray[Any, Any]:
     if not is_reachable(owner):
         copy: np.ndarray[Any, Any] = as_bytes(owner, low, high).asnumpy()
         return copy
-    wait_for(owner.sycl_queue)
+    finish(owner.sycl_queue)
     return np.asarray(_ArrayInterface(owner, low, (high - low,), (1,), _BYTE))
 
 
@@ -186,7 +178,7 @@ def host_copy(array: Any) -> np.ndarray[Any, Any]:
     if array.size == 0 or not is_reachable(array):
         copy: np.ndarray[Any, Any] = array.asnumpy()
         return copy
-    wait_for(array.sycl_queue)
+    finish(array.sycl_queue)
     fields = array_fields(array)
     steps = tuple(stride * fields.dtype.itemsize for stride in fields.strides)
     return np.array(_ArrayInterface(array, fields.pointer, fields.shape, steps, fields.dtype))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kapi_sim.finishing import finish
 from kapi_types.usm.usm_array import array_fields
 
 __all__ = ["UsmView", "host_fields", "queue_of", "view_of", "wait_for"]
@@ -146,11 +147,6 @@ def wait_for(array: Any) -> None:
     """Wait until nothing that was submitted to the array's queue is left, so that the host may touch its memory.
 
     What the protocol names may be no queue, but a context, a text or a capsule; then there is nothing to wait for, and
-    the library that made the array has to see to it.  A queue that takes barriers is waited for by one: two threads
-    that let Intel's runtime for CPUs finish a queue at once end the process.
+    the library that made the array has to see to it.
     """
-    queue = queue_of(array)
-    if hasattr(queue, "submit_barrier"):
-        queue.submit_barrier().wait()
-    elif hasattr(queue, "wait"):
-        queue.wait()
+    finish(queue_of(array))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from kapi_numba_offload.run.usm import wait_for
+from kapi_sim.finishing import finish
 
 __all__ = ["Trials"]
 
@@ -58,14 +58,14 @@ class Trials:
         trial = self._trials.setdefault(key, _Trial())
         if trial.compiles is not None:
             return None
-        wait_for(queue)
+        finish(queue)
         return trial, queue, time.perf_counter()
 
     @staticmethod
     def ended(begun: tuple[_Trial, Any, float]) -> None:
         """End a call on the device."""
         trial, queue, start = begun
-        wait_for(queue)
+        finish(queue)
         taken = time.perf_counter() - start
         trial.device_calls += 1
         trial.spent += taken
@@ -76,7 +76,7 @@ class Trials:
         trial = self._trials.get(key)
         if trial is None or trial.host_calls >= _ROUNDS:
             return run()
-        wait_for(queue)
+        finish(queue)
         start = time.perf_counter()
         result = run()
         trial.host_calls += 1

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from dpctl.utils import SequentialOrderManager
 
 from kapi_runtime.platform import recorder
 from kapi_runtime.platform.installed import named
@@ -38,8 +39,9 @@ def copy_array(target: Any, source: Any, name: str) -> None:
     if source.nbytes == 0:  # there may be no memory to point to
         return
     to, of = (_bytes_of(each) for each in (target, source))
-    before = [each.sycl_queue.submit_barrier() for each in usm]
-    copy_bytes(queue, to, of, source.nbytes, name, before)
+    for each in usm:
+        wait_for(each.sycl_queue)
+    copy_bytes(queue, to, of, source.nbytes, name, SequentialOrderManager[queue].submitted_events)
 
 
 def copy_bytes(queue: Any, target: Any, source: Any, nbytes: int, name: str, depends: Sequence[Any] = ()) -> None:

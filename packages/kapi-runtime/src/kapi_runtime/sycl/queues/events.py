@@ -54,7 +54,8 @@ class DpctlHostEvent(HostEvent, dpctl.SyclEvent):  # type: ignore[misc]  # dpctl
 
 def mark(queue: Any, timing: bool) -> tuple[Any, Any]:
     """Set a mark after all work that was submitted to a queue so far; see `Platform.mark`."""
-    event = queue.submit_barrier()
+    # SYCL's runtime may submit a barrier before a kernel that a host task holds back, unless that one is named.
+    event = queue.submit_barrier([queue.submit_barrier(), *SequentialOrderManager[queue].submitted_events])
     if not timing:
         return event, None
     clock = profiling_queue(queue)

@@ -49,7 +49,7 @@ class DpctlQueue(Queue, dpctl.SyclQueue):  # type: ignore[misc]  # dpctl is Any 
         keep_alive.release()
 
     def wait(self) -> None:
-        """Wait for all work that was submitted to the queue; several threads may do so at once."""
+        """Wait for all work that was submitted to the queue; several threads may do so, one at a time."""
         wait_for(self)
 
     submit_barrier = dpctl.SyclQueue.submit_barrier

@@ -6,8 +6,7 @@ waits: there a kernel of 70 ms takes 140 ms.  So the main thread, the only one t
 thread of this module, which waits inside of the driver.  Handing that over costs some tens of microseconds, so
 launches whose like were short before are waited for directly: Ctrl-C is heard after them, and that is soon.
 
-All work of a queue is waited for by a barrier.  `dpctl.SyclQueue.wait` asks the driver to finish the queue, and where
-two threads do so at once, Intel's runtime for CPUs ends the process by a segmentation fault.
+A queue is finished by one thread at a time, as `kapi_sim.finishing` says.
 """
 
 from __future__ import annotations
@@ -15,12 +14,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
 import dpctl
 
 from kapi_runtime.sycl.devices.fork import require_no_fork
+from kapi_sim.finishing import finish
 
 __all__ = ["Pace", "wait_for"]
 
@@ -83,8 +84,6 @@ def wait_for(work: Any, pace: Pace | None = None) -> None:
         In a process that was forked after a device was used.
     """
     require_no_fork()
-    if isinstance(work, dpctl.SyclQueue):
-        work = work.submit_barrier()
     if pace is None:
         _wait(work, is_short=False)
         return
@@ -94,20 +93,24 @@ def wait_for(work: Any, pace: Pace | None = None) -> None:
 
 
 def _wait(work: Any, is_short: bool) -> None:
-    if work.execution_status == _COMPLETE:
+    if isinstance(work, dpctl.SyclQueue):
+        wait = partial(finish, work)
+    elif work.execution_status == _COMPLETE:
         return
+    else:
+        wait = work.wait
     if is_short or threading.current_thread() is not threading.main_thread():
-        work.wait()
+        wait()
         return
     try:
         waiter = _idle.pop() if _idle else _Waiter()
     except RuntimeError:  # no thread can be started, as at the interpreter's exit
-        work.wait()
+        wait()
         return
     done = threading.Lock()
     done.acquire()
     errors: list[BaseException] = []
-    waiter.order(work.wait, done, errors)
+    waiter.order(wait, done, errors)
     done.acquire()  # a signal's handler runs here, and what it raises ends the wait
     if errors:
         raise errors[0]

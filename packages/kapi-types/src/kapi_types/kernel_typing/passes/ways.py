@@ -299,6 +299,8 @@ class Ways:
         values = [self.of(each) for each in operands]
         if _NOTHING in values:
             return _NOTHING
+        if isinstance(type_, types.BaseTuple):
+            return _made_of_tuples(values, type_)
         loose = [each for each in values if len(each.types) > 1]
         if not operands or not is_scalar(type_) or not (loose or is_weak(type_)):
             return _of_type(type_)
@@ -500,6 +502,15 @@ def _widened(before: Value, now: Value) -> Value:
 
 def _within(numbers: frozenset[Pair]) -> frozenset[Pair] | None:
     return numbers if len(numbers) <= _MOST_NUMBERS else None
+
+
+def _made_of_tuples(values: Sequence[Value], type_: types.BaseTuple) -> Value:
+    """What `t + u`, `t * 2` and `tuple(t)` give: the members in order, once or several times."""
+    members = tuple(member for each in values for member in each.members)
+    times = len(type_.types) // len(members) if members else 0
+    if not members or len(members) * times != len(type_.types):
+        return _of_type(type_)
+    return Value(frozenset((type_,)), members=members * times)
 
 
 def _of_type(type_: types.Type) -> Value:
