@@ -91,3 +91,109 @@ def test_a_loop_stays_where_a_function_reads_what_it_assigns(function):
     with pytest.warns(OffloadFallbackWarning, match="what a function reads that is defined outside of it"):
         found = numba.njit(function)(dpnp.asarray(A))
     np.testing.assert_array_equal(found.asnumpy(), function(A.copy()))
+
+
+M = np.random.default_rng(3).random((6, 5)) * 4 - 2
+
+
+def loops_over_rows(a, o):
+    s = 5.0
+
+    def square(x):
+        return x * x
+
+    def total(row):
+        s = 0.0
+        for j in range(row.shape[0]):
+            s += square(row[j])
+        return s
+
+    norm = lambda r: np.sqrt((r * r).sum())  # noqa: E731  # this is what is tested
+    for i in prange(a.shape[0]):
+        o[i] = total(a[i]) + norm(a[i, 1:]) + s
+
+
+def by_name_and_by_default(a, o):
+    def pick(row, k=1, scale=-2):
+        if k > 2:
+            return row[-1] * scale
+        return row[k] * scale
+
+    for i in prange(a.shape[0]):
+        o[i] = pick(a[i]) + pick(a[i], 2) + pick(a[i], k=3) + pick(scale=i, row=a[i])
+
+
+def on_some_ways(a, o):
+    def pick(row, k):
+        return row[k]
+
+    for i in prange(a.shape[0]):
+        o[i] = pick(a[i], i - 1) if i > 0 else 0.5
+        k = 0
+        while k < 5 and pick(a[i], k) > 0:
+            k += 1
+        if i > 1 and pick(a[i], i - 2) > 0:
+            o[i] += 1
+        o[i] += k
+
+
+def rows_and_stores(a, o):
+    def doubled(row):
+        return row * 2
+
+    def fill(row, out):
+        for j in range(row.shape[0]):
+            out[j] = row[j] + 1
+
+    def last(i):
+        return a[i, -1]
+
+    for i in prange(a.shape[0]):
+        o[i] = doubled(a[i])[1] + last(i)
+        row = a[i]
+
+        def ends(k):
+            return row[k] + row[-k - 1]  # noqa: B023  # each iteration has its own
+
+        o[i] += ends(0) + ends(1)
+        fill(a[i], a[i])
+
+
+@numba.njit
+def scaled(row, k=1, scale=2.0):
+    return row[k] * scale
+
+
+def helpers_by_name_and_by_default(a, o):
+    for i in prange(a.shape[0]):
+        o[i] = scaled(a[i]) + scaled(a[i], 2) + scaled(a[i], scale=3.0) + scaled(row=a[i], k=-1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [loops_over_rows, by_name_and_by_default, on_some_ways, rows_and_stores, helpers_by_name_and_by_default],
+)
+def test_functions_of_rows_are_part_of_a_kernel(function, launches):
+    """Each call gives what Python gives, its arguments by position, by name or as defaults."""
+    on_host, on_device = np.zeros(6), dpnp.zeros(6)
+    numba.njit(function)(dpnp.asarray(M), on_device)
+    function(M.copy(), on_host)
+    np.testing.assert_allclose(on_device.asnumpy(), on_host)
+    assert len(launches) == 1
+
+
+def by_name_on_the_host(a, o):
+    def pick(row, k=1, scale=2):
+        return row[k] * scale
+
+    for i in range(1, a.shape[0]):
+        o[i] = o[i - 1] + pick(a[i], scale=3) + pick(k=0, row=a[i])
+
+
+def test_functions_given_arguments_by_name_on_the_host():
+    """Numba takes what is given by name as if it were given by position."""
+    on_host, on_device = np.zeros(6), dpnp.zeros(6)
+    with pytest.warns(OffloadFallbackWarning, match="sequential-loop"):
+        numba.njit(by_name_on_the_host)(dpnp.asarray(M), on_device)
+    by_name_on_the_host(M, on_host)
+    np.testing.assert_allclose(on_device.asnumpy(), on_host)

@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Iterator, Sequence
 
+from kapi_numba_offload.analysis.call_arguments import with_calls_by_position
 from kapi_numba_offload.analysis.control_flow import has_break
 
 __all__ = ["normalised"]
@@ -15,8 +16,10 @@ def normalised(definition: ast.FunctionDef) -> ast.FunctionDef:
     """The definition, changed in place.
 
     What stands in the `else` of a loop without `break` stands after the loop, and `assert` is left out where Python
-    leaves it out (``python -O``). A variable for ``a.flat`` that is only indexed is written as ``a.flat``.
+    leaves it out (``python -O``). A variable for ``a.flat`` that is only indexed is written as ``a.flat``. Functions
+    within the function are given all their arguments by position.
     """
+    with_calls_by_position(definition)
     definition.body = _block(_with_flat_written_out(definition))
     return definition
 

@@ -56,7 +56,8 @@ class LoopFunctions:
     ) -> BodyRewriter:
         """What rewrites the body, for such arrays, variables that are never below numbers, lengths and integers."""
         parallel = [axis.variable for axis in self._syntax.axes]
-        made = BodyRewriter(self._names, arrays, lower, self._syntax.body, constants, parallel, integers)
+        kept = {*self._syntax.captured, *self._syntax.reductions}
+        made = BodyRewriter(self._names, arrays, lower, self._syntax.body, constants, parallel, integers, kept)
         self._globals.update(made.outside)
         return made
 

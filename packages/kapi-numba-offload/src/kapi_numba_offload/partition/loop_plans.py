@@ -248,7 +248,9 @@ def _with_values_after(syntax: LoopSyntax, following: Sequence[Sequence[ast.stmt
 
 def _with_local_functions(facts: Facts, syntax: LoopSyntax) -> LoopSyntax:
     """The loop with the functions that the function around defines for itself, and it calls, as parts of it."""
-    for name in syntax.captured:
+    waiting, seen = list(syntax.captured), set(syntax.captured)
+    while waiting:
+        name = waiting.pop(0)
         found = [made for each in facts.local_functions if (made := _local_function(name, each)) is not None]
         stored = [each for each in ast.walk(facts.definition) if isinstance(each, ast.Name) and each.id == name
                   and isinstance(each.ctx, ast.Store)]  # fmt: skip
@@ -259,6 +261,8 @@ def _with_local_functions(facts: Facts, syntax: LoopSyntax) -> LoopSyntax:
         around = (variables_of(definition.body, ast.Load) - own) & facts.names.locals
         captured = sorted({*syntax.captured, *around} - {name})
         syntax = replace(syntax, body=[definition, *syntax.body], captured=captured)
+        waiting += sorted(around - seen)
+        seen |= around
     return syntax
 
 

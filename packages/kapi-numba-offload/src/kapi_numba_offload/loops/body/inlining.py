@@ -8,19 +8,39 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from kapi_numba_offload.analysis.call_arguments import given_arguments
 from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.normal_form import normalised
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.source import parsed_function
+from kapi_numba_offload.loops.body.state import NotInKernelError
 
 __all__ = ["Inliner"]
 
 _DEEPEST = 8  # helpers that call helpers; deeper ones are left to the compiler, which refuses recursion
 _BLOCKS = (ast.For, ast.While, ast.If)
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A function that is called.
+
+    Attributes
+    ----------
+    syntax : ast.FunctionDef
+        Its definition.
+    names : Names or None
+        What its names mean; None for a function within the loop's own, which has that one's names.
+    """
+
+    syntax: ast.FunctionDef
+    names: Names | None
 
 
 class Inliner:
@@ -32,6 +52,8 @@ class Inliner:
         What the names of the loop's function mean.
     ranks : mapping of str to int
         The rank of each array that the loop is given.
+    body : sequence of ast.stmt
+        The loop's body, with the functions that it defines or that are defined around it.
 
     Attributes
     ----------
@@ -39,8 +61,15 @@ class Inliner:
         Names in the written-out code and the objects that they stand for.
     """
 
-    def __init__(self, names: Names, ranks: Mapping[str, int]) -> None:
+    def __init__(self, names: Names, ranks: Mapping[str, int], body: Sequence[ast.stmt]) -> None:
         self._names, self._ranks = names, dict(ranks)
+        nodes = [each for statement in body for each in ast.walk(statement)]
+        defined = Counter(each.name for each in nodes if isinstance(each, ast.FunctionDef))
+        self._within = {
+            each.name: Helper(copy.deepcopy(each), None)
+            for each in nodes
+            if isinstance(each, ast.FunctionDef) and defined[each.name] == 1
+        }
         self._parts: set[str] = set()
         self._count = 0
         self.outside: dict[str, Any] = {}
@@ -48,7 +77,8 @@ class Inliner:
     def block(self, statements: Sequence[ast.stmt], depth: int = 0) -> list[ast.stmt]:
         """The statements, helpers written out before those that call them."""
         made: list[ast.stmt] = []
-        for statement in statements:
+        for written in statements:
+            statement = self._with_calls_reached(written, depth)
             if isinstance(statement, _BLOCKS):
                 for field in ("body", "orelse"):
                     setattr(statement, field, self.block(getattr(statement, field, []), depth))
@@ -67,6 +97,32 @@ class Inliner:
             made.append(statement)
         return made
 
+    def _with_calls_reached(self, node: ast.stmt, depth: int) -> ast.stmt:
+        """A statement whose calls of helpers are not always reached, with branches that say when they are."""
+        if depth >= _DEEPEST or not self._has_helper_on_a_way(node):
+            return node
+        made: ast.stmt = node
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.IfExp):
+            branches = [[ast.Assign(copy.deepcopy(node.targets), each)] for each in (node.value.body, node.value.orelse)]
+            made = ast.If(node.value.test, *branches)
+        elif isinstance(node, ast.While) and not node.orelse:
+            ends = [ast.If(ast.UnaryOp(ast.Not(), each), [ast.Break()], []) for each in _all_of(node.test)]
+            made = ast.While(ast.Constant(True), [*ends, *node.body], [])
+        elif isinstance(node, ast.If) and not node.orelse and len(_all_of(node.test)) > 1:
+            *outer, last = _all_of(node.test)
+            inner = ast.copy_location(ast.If(last, node.body, []), node)
+            made = ast.If(outer[0] if len(outer) == 1 else ast.BoolOp(ast.And(), outer), [inner], [])
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    def _has_helper_on_a_way(self, node: ast.stmt) -> bool:
+        """Whether the condition of a statement, or a value that it chooses, calls a helper."""
+        value = node.test if isinstance(node, (ast.While, ast.If)) else getattr(node, "value", None)
+        if isinstance(node, ast.If) and not isinstance(value, ast.BoolOp):
+            return False
+        return value is not None and any(
+            isinstance(each, ast.Call) and self.helper(each) is not None for each in ast.walk(value)
+        )
+
     def _note(self, name: str, value: ast.expr) -> None:
         if self._is_array(value):
             self._parts.add(name)
@@ -78,18 +134,25 @@ class Inliner:
             node = _Calls(self, before, depth, node).visit(node)
         return before, node
 
-    def helper(self, call: ast.Call) -> FunctionType | None:
+    def helper(self, call: ast.Call) -> Helper | None:
         """The function that a call is of, if it is one to write out."""
         value = self._names.value(call.func)
-        if value is UNKNOWN:
-            value = self.outside.get(call.func.id) if isinstance(call.func, ast.Name) else None
+        if value is UNKNOWN and isinstance(call.func, ast.Name):
+            value = self.outside.get(call.func.id, UNKNOWN)
+            within = self._within.get(call.func.id)
+            if value is UNKNOWN and within is not None:
+                # Kernels count no index of these from the end, and make no update of an element atomic.
+                has_elements = any(isinstance(each, (ast.Subscript, ast.Attribute)) for each in ast.walk(within.syntax))
+                return within if has_elements or self._has_arrays(call) else None
         function = getattr(value, "py_func", value)
         is_own = isinstance(function, FunctionType) and numpy_name(value) is None
         if not is_own or (function.__module__ or "").partition(".")[0] in ("numpy", "dpnp", "numba", "kapi_runtime"):
             return None
-        if call.keywords or not any(map(self._is_array, call.args)):
-            return None
-        return function  # type: ignore[no-any-return]
+        definition = parsed_function(function) if self._has_arrays(call) else None
+        return None if definition is None else Helper(definition, Names(function, definition))
+
+    def _has_arrays(self, call: ast.Call) -> bool:
+        return any(map(self._is_array, (*call.args, *(each.value for each in call.keywords))))
 
     def _is_array(self, node: ast.expr) -> bool:
         """Whether an expression may name an array or part of one, of rank 1 or more."""
@@ -105,36 +168,58 @@ class Inliner:
         rank = self._ranks.get(node.value.id) if isinstance(node.value, ast.Name) else None
         return rank is not None and len(indices) < rank
 
-    def written_out(
-        self, function: FunctionType, args: Sequence[ast.expr], where: ast.expr, depth: int
-    ) -> tuple[list[ast.stmt], ast.expr] | None:
+    def written_out(self, helper: Helper, call: ast.Call, depth: int) -> tuple[list[ast.stmt], ast.expr] | None:
         """The statements of a call, and its value; None if the function cannot be written out."""
-        definition = parsed_function(function)
-        names = None if definition is None else [each.arg for each in definition.args.args]
-        if definition is None or names is None or len(names) != len(args) or not _is_plain(definition):
+        given = given_arguments(helper.syntax.args, call)
+        if given is None or not _is_plain(helper.syntax):
             return None
-        definition = normalised(definition)
+        definition = normalised(copy.deepcopy(helper.syntax))
         self._count += 1
         prefix, result = f"kapi_in{self._count}_", f"kapi_in{self._count}_result"
         body = _with_result(definition.body, result)
         if body is None:
             return None
-        renamed = _Renamed(self, Names(function, definition), prefix)
+        renamed = _Renamed(self, helper.names, _own_variables(definition), prefix)
         body = [renamed.visit(each) for each in body]
         start: list[ast.stmt] = [
-            ast.Assign([ast.Name(prefix + name, ast.Store())], copy.deepcopy(arg))
-            for name, arg in zip(names, args, strict=True)
+            ast.Assign([ast.Name(prefix + name, ast.Store())], copy.deepcopy(arg)) for name, arg in given.items()
         ]
-        for name, arg in zip(names, args, strict=True):
+        for name, arg in given.items():
             self._note(prefix + name, arg)
         returns = any(isinstance(each, ast.Return) and each.value is not None for each in ast.walk(definition))
         made = [*start, *self.block(body, depth + 1)]
         for statement in made:
             for each in ast.walk(statement):
                 if isinstance(each, (ast.stmt, ast.expr)):  # problems are told at the line of the call
-                    ast.copy_location(each, where)
+                    ast.copy_location(each, call)
         value: ast.expr = ast.Name(result, ast.Load()) if returns else ast.Constant(None)
-        return [ast.fix_missing_locations(each) for each in made], ast.copy_location(value, where)
+        return [ast.fix_missing_locations(each) for each in made], ast.copy_location(value, call)
+
+    def stores(self, helper: Helper, seen: set[Any]) -> bool:
+        """Whether a function, or one that it calls, may store to an array that it is given."""
+        seen.add(helper.syntax.name if helper.names is None else helper.syntax)
+        given = {each.arg for each in ast.walk(helper.syntax.args) if isinstance(each, ast.arg)}
+        for node in ast.walk(helper.syntax):
+            if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+                return True
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                if node.target.id in given or any(_is_copy_of_one(each) for each in ast.walk(helper.syntax)):
+                    return True
+            if isinstance(node, ast.Call) and self._stores_in_call(helper, node, seen):
+                return True
+        return False
+
+    def _stores_in_call(self, helper: Helper, call: ast.Call, seen: set[Any]) -> bool:
+        value = (helper.names or self._names).value(call.func)
+        within = self._within.get(call.func.id) if isinstance(call.func, ast.Name) and helper.names is None else None
+        if value is UNKNOWN and within is not None:
+            return within.syntax.name not in seen and self.stores(within, seen)
+        called = getattr(value, "py_func", value)
+        if not isinstance(called, FunctionType) or numpy_name(value) is not None or called in seen:
+            return False
+        seen.add(called)
+        definition = parsed_function(called)
+        return definition is None or self.stores(Helper(definition, Names(called, definition)), seen)
 
     def has_builtin(self, name: str) -> bool:
         """Whether Python's own function of a name has that name in the loop, too."""
@@ -148,6 +233,11 @@ class Inliner:
         made = f"kapi_out{len(self.outside)}_{name}"
         self.outside[made] = value
         return made
+
+
+def _all_of(test: ast.expr) -> list[ast.expr]:
+    """The conditions that a condition is made of by `and`."""
+    return list(test.values) if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
 
 
 class _Calls(ast.NodeTransformer):
@@ -167,11 +257,15 @@ class _Calls(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        function = self._inliner.helper(node)
-        if function is None or (node is not self._whole and _stores(function, set())):
-            return node  # what stands beside it may be what it stores to
-        made = self._inliner.written_out(function, node.args, node, self._depth)
+        helper = self._inliner.helper(node)
+        if helper is None:
+            return node
+        stores = self._inliner.stores(helper, set())
+        # What stands beside it may be what it stores to.
+        made = None if stores and node is not self._whole else self._inliner.written_out(helper, node, self._depth)
         if made is None:
+            if stores and _updates(helper):
+                raise NotInKernelError(f"a call of {helper.syntax.name}, which updates elements", node)
             return node
         self._before += made[0]
         return made[1]
@@ -180,12 +274,15 @@ class _Calls(ast.NodeTransformer):
 class _Renamed(ast.NodeTransformer):
     """A helper's variables and outside names under names of their own."""
 
-    def __init__(self, inliner: Inliner, outside: Names, prefix: str) -> None:
-        self._inliner, self._outside, self._prefix = inliner, outside, prefix
+    def __init__(self, inliner: Inliner, outside: Names | None, own: set[str], prefix: str) -> None:
+        self._inliner, self._outside, self._own, self._prefix = inliner, outside, own, prefix
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id.startswith(self._prefix):
             return node
+        if self._outside is None:  # the loop's own names
+            name = self._prefix + node.id if node.id in self._own else node.id
+            return ast.copy_location(ast.Name(name, node.ctx), node)
         value = self._outside.value(node)
         if value is getattr(builtins, node.id, None) and self._inliner.has_builtin(node.id):
             return node
@@ -195,7 +292,7 @@ class _Renamed(ast.NodeTransformer):
 
 def _is_plain(definition: ast.FunctionDef) -> bool:
     given = definition.args
-    if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
+    if given.vararg or given.kwarg:
         return False
     refused = (
         ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Try, ast.With, ast.Yield,
@@ -205,24 +302,21 @@ def _is_plain(definition: ast.FunctionDef) -> bool:
     return not any(isinstance(each, refused) for each in ast.walk(definition) if each is not definition)
 
 
-def _stores(function: FunctionType, seen: set[FunctionType]) -> bool:
-    """Whether a function, or one that it calls, may store to an array that it is given."""
-    if function in seen:
-        return False
-    seen.add(function)
-    definition = parsed_function(function)
-    if definition is None:
-        return True
-    names = Names(function, definition)
-    for node in ast.walk(definition):
-        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            return True
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            return node.target.id in names.parameters or any(_is_copy_of_one(each) for each in ast.walk(definition))
-        if isinstance(node, ast.Call):
-            value = names.value(node.func)
-            called = getattr(value, "py_func", value)
-            if isinstance(called, FunctionType) and numpy_name(value) is None and _stores(called, seen):
+def _own_variables(definition: ast.FunctionDef) -> set[str]:
+    stored = {each.id for each in ast.walk(definition) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    return stored | {each.arg for each in ast.walk(definition.args) if isinstance(each, ast.arg)}
+
+
+def _updates(helper: Helper) -> bool:
+    """Whether a function reads elements of an array that it stores to; what it calls is not looked at."""
+    for node in ast.walk(helper.syntax):
+        if isinstance(node, ast.AugAssign):
+            if isinstance(node.target, ast.Subscript):
+                return True
+        elif isinstance(node, ast.Assign):
+            texts = {ast.unparse(each) for each in node.targets if isinstance(each, ast.Subscript)}
+            if any(isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load) and ast.unparse(each) in texts
+                   for each in ast.walk(helper.syntax)):  # fmt: skip
                 return True
     return False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from kapi_numba_offload.analysis.numpy_functions import elementwise
@@ -28,12 +28,18 @@ class RowExpressions:
     ----------
     state : BodyState
         What is known of the body.
+
+    Attributes
+    ----------
+    on_read : callable
+        Is given each element that an expression reads.
     """
 
     def __init__(self, state: BodyState) -> None:
         self._state = state
         self.views = ViewReader(state)
         self._reductions = RowReductions(state)
+        self.on_read: Callable[[ArrayPart], None] = lambda view: None
 
     def view(self, node: ast.expr) -> ArrayPart | None:
         """The part of an array that an expression names, None if it names none."""
@@ -58,6 +64,7 @@ class RowExpressions:
             if view is not None:
                 if view.order:
                     raise NotInKernelError("a part of an array where a number is needed", node)
+                self.on_read(view)
                 return self.views.element(view, [])
         if isinstance(node, ast.Name) and (node.id in self._state.views or node.id in self._state.expressions):
             raise NotInKernelError(f"the whole array {node.id} where a number is needed", node)
@@ -160,11 +167,15 @@ class RowExpressions:
         index = node.slice
         if isinstance(index, ast.Name):
             return index.id in self._state.expressions
-        is_operation = elementwise(index, self._state.names) is not None
-        return is_operation and any(
-            isinstance(each, (ast.Name, ast.Subscript)) and (view := self.view(each)) is not None and view.order
-            for each in ast.walk(index)
-        )
+        return elementwise(index, self._state.names) is not None and self._is_row(index)
+
+    def _is_row(self, node: ast.expr) -> bool:
+        """Whether a part of an array, or an elementwise operation of some, is of rank 1 or more."""
+        operation = elementwise(node, self._state.names)
+        if operation is not None:
+            return any(map(self._is_row, operation[1]))
+        view = self.view(node) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else None
+        return view is not None and bool(view.order)
 
     def _masked(self, node: ast.expr) -> Rows | None:
         """`row[row > 0]`: the elements for which another row is true."""

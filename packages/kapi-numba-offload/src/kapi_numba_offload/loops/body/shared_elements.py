@@ -61,19 +61,30 @@ class SharedElements:
     ) -> None:
         self._arrays, self._facts, self._made = arrays, facts, made
         self._updates: dict[int, _Update] = {}
+        self._stores: list[tuple[ast.stmt, ArrayPart]] = []
+        self._reads: list[ArrayPart] = []
 
     def take(self, statement: ast.AugAssign | ast.Assign, view: ArrayPart, values: Sequence[ast.expr]) -> None:
         """Note a statement that updates an element of `view` with values, as their author wrote them."""
         facts = self._arrays.get(view.array)
         if facts is None or facts.dtype is None:
             return
-        indices = {number: axis.index for number, axis in enumerate(view.axes) if isinstance(axis, FixedAxis)}
+        indices = _fixed(view)
         operation = type(statement.op) if isinstance(statement, ast.AugAssign) else ast.Add
         kind, is_sum = facts.dtype.kind, operation in (ast.Add, ast.Sub)
         suits = all(map(self._facts.is_whole, values)) if kind in "iu" else is_sum
         has_atomic = operation in _METHODS
         is_atomic = has_atomic and facts.dtype.name in _DTYPES and suits
         self._updates[id(statement)] = _Update(statement, view.array, indices, has_atomic, is_atomic)
+
+    def read(self, view: ArrayPart) -> None:
+        """Note that the body reads the element that `view` is."""
+        self._reads.append(view)
+
+    def store(self, statement: ast.stmt, view: ArrayPart) -> None:
+        """Note a statement that stores to the element that `view` is, and is no update that `take` takes."""
+        if view.array in self._arrays:
+            self._stores.append((statement, view))
 
     def look(self, statement: ast.Assign, body: Sequence[ast.stmt]) -> None:
         """Look at a statement that stores to an element, and may not be what updates it.
@@ -107,13 +118,25 @@ class SharedElements:
         for each in self._updates.values():
             if not each.has_atomic and self._facts.may_meet(list(self._told(each).values())):
                 raise NotInKernelError(_LOST.format(each.array), each.statement)
+        reads = {self._element(each) for each in self._reads}
+        for statement, view in self._stores:
+            # It may be read first, in a statement of its own.
+            if self._element(view) in reads and self._facts.may_meet(list(self._indices_told(_fixed(view)).values())):
+                raise NotInKernelError(_LOST.format(view.array), statement)
         updates = {key: each for key, each in self._updates.items() if each.has_atomic}
         shared = {name for name in {each.array for each in updates.values()} if not self._is_apart(name)}
         return _Atomics({key: each for key, each in updates.items() if each.array in shared}).block(statements)
 
     def _told(self, update: _Update) -> dict[int, ast.expr]:
         """The indices of an update in the author's variables, as far as one expression says what they are."""
-        return {axis: _Told(self._made).visit(copy.deepcopy(each)) for axis, each in update.indices.items()}
+        return self._indices_told(update.indices)
+
+    def _indices_told(self, indices: Mapping[int, ast.expr]) -> dict[int, ast.expr]:
+        return {axis: _Told(self._made).visit(copy.deepcopy(each)) for axis, each in indices.items()}
+
+    def _element(self, view: ArrayPart) -> tuple[str, str]:
+        indices = self._indices_told(_fixed(view))
+        return view.array, ", ".join(ast.unparse(ast.fix_missing_locations(each)) for each in indices.values())
 
     def _is_apart(self, name: str) -> bool:
         """Whether for each loop variable all sums into the array have one index in common that follows it."""
@@ -127,6 +150,11 @@ class SharedElements:
             )
 
         return all(map(is_told_apart, self._facts.parallel))
+
+
+def _fixed(view: ArrayPart) -> dict[int, ast.expr]:
+    """The axes of the array that have one index."""
+    return {number: axis.index for number, axis in enumerate(view.axes) if isinstance(axis, FixedAxis)}
 
 
 class _Told(ast.NodeTransformer):

@@ -74,6 +74,10 @@ class BodyState:
         Variables that the author has not, and what is assigned to them.
     is_put_off : bool
         Whether the expression at hand is used later, when the variables of its indices may have changed.
+    sliced : set of str
+        Variables that are assigned a slice of an array, whose length may be another one than the array's.
+    renewed : set of str
+        Those of `made` that are assigned anew each time the author's variable is.
     """
 
     def __init__(
@@ -93,6 +97,7 @@ class BodyState:
         self.before: list[ast.stmt] = []
         self.made: dict[str, list[ast.expr]] = {}
         self.is_put_off = False
+        self.renewed: set[str] = set()
         self._count = 0
         nodes = [node for statement in body for node in ast.walk(statement)]
         self._assignments = Counter(
@@ -100,16 +105,26 @@ class BodyState:
         )
         self.lower.assigned_once = {name for name in self._assignments if self.is_assigned_once(name)}
         self.stored_to = _stored_to(nodes)
+        self.sliced = {
+            each.targets[0].id
+            for each in nodes
+            if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
+            if any(isinstance(part, ast.Slice) for part in ast.walk(each.value))
+        }
 
     def is_assigned_once(self, name: str) -> bool:
         """Whether the body has one assignment to the variable."""
         return self._assignments[name] == 1
 
+    def is_assigned_at_most_once(self, name: str) -> bool:
+        """Whether the body has one assignment to the variable, or the variable is none of the body's."""
+        return self._assignments[name] <= 1
+
     def is_constant(self, node: ast.expr) -> bool:
         """Whether an expression, of numbers and variables that are only read, has one value in all of an iteration."""
         return all(
             isinstance(each, (ast.Constant, ast.operator, ast.unaryop, ast.BinOp, ast.UnaryOp, ast.expr_context))
-            or (isinstance(each, ast.Name) and not self._assignments[each.id])
+            or (isinstance(each, ast.Name) and not self._assignments[each.id] and each.id not in self.renewed)
             for each in ast.walk(node)
         )
 

@@ -22,6 +22,7 @@ from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.shared_elements import SharedElements, added_values, as_update
 from kapi_numba_offload.loops.body.state import ArrayFacts, BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of, variable
+from kapi_numba_offload.loops.body.versions import with_versions
 from kapi_numba_offload.loops.body.views import ArrayPart, Rows
 
 __all__ = ["BodyRewriter"]
@@ -46,6 +47,8 @@ class BodyRewriter:
         The variables of the parallel loops.
     integers : iterable of str
         Variables from outside of the loop that are whole numbers.
+    kept : iterable of str
+        Variables that have a value before the loop, or after it.
 
     Attributes
     ----------
@@ -68,9 +71,11 @@ class BodyRewriter:
         constants: Mapping[str, int] | None = None,
         parallel: Sequence[str] = (),
         integers: Iterable[str] = (),
+        kept: Iterable[str] = (),
     ) -> None:
-        inliner = Inliner(names, {name: len(facts.ones) for name, facts in arrays.items()})
-        self._body = inliner.block([copy.deepcopy(each) for each in body])
+        inliner = Inliner(names, {name: len(facts.ones) for name, facts in arrays.items()}, body)
+        written = _without_unused_functions(inliner.block([copy.deepcopy(each) for each in body]))
+        self._body = with_versions(written, (*arrays, *parallel, *kept))
         self.outside = inliner.outside
         names = names.with_outside(inliner.outside)
         self._state = BodyState(names, arrays, lower, self._body, constants or {})
@@ -79,6 +84,7 @@ class BodyRewriter:
         self._names = names
         self._expressions = RowExpressions(self._state)
         self._views = self._expressions.views
+        self._expressions.on_read = self._shared.read
         self.stored_to = self._state.stored_to & set(arrays)
         self.late_reads: set[str] = set()
         self.row_reads: set[tuple[str, str, bool]] = set()
@@ -136,6 +142,9 @@ class BodyRewriter:
         if isinstance(node, ast.Return):
             raise NotInKernelError("a return from within the loop", node)
         if isinstance(node, ast.FunctionDef):
+            if any(isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store) for each in ast.walk(node)):
+                # Other iterations may update the same element.
+                raise NotInKernelError(f"function {node.name}, which stores to elements", node)
             return [node]
         for field, value in ast.iter_fields(node):
             if isinstance(value, ast.expr):
@@ -171,6 +180,8 @@ class BodyRewriter:
             values = added_values(node)
             if values:
                 self._shared.take(node, view, values)
+            else:
+                self._shared.store(node, view)
             node.targets = [self._views.stored(view, [], node)]
         elif isinstance(target, (ast.Tuple, ast.List)):
             node.targets = [self._stored_part(target, node)]
@@ -184,6 +195,7 @@ class BodyRewriter:
             view = self._expressions.view(target)
             if view is None or view.order:
                 raise NotInKernelError("an assignment of several parts of arrays at once", node)
+            self._shared.store(node, view)
             return self._views.stored(view, [], node)
         return target
 
@@ -229,6 +241,9 @@ class BodyRewriter:
         assert isinstance(as_read, (ast.Name, ast.Subscript))
         as_read.ctx = ast.Load()
         view = self._expressions.view(as_read)
+        if view is None and isinstance(target, ast.Subscript):
+            # Other iterations may update the same element, and what array it is of is not known.
+            raise NotInKernelError(f"an update of {ast.unparse(target)}, which is part of no array by its name", node)
         if view is None or (isinstance(target, ast.Name) and not view.axes):
             node.value = self._expressions.scalar(node.value)
             return [node]
@@ -320,3 +335,9 @@ class BodyRewriter:
             steps = call_of("range", copy.deepcopy(axis.length))
             inner = ast.copy_location(ast.For(ast.Name(counter, ast.Store()), steps, [inner], []), node)
         return [inner]
+
+
+def _without_unused_functions(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The body without definitions of functions whose calls have been written out."""
+    read = {each.id for statement in body for each in ast.walk(statement) if isinstance(each, ast.Name)}
+    return [each for each in body if not isinstance(each, ast.FunctionDef) or each.name in read]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kapi_numba_offload.elements.expression import Leaf
@@ -206,12 +207,14 @@ class ViewReader:
         if name in self._state.arrays or name in self._state.expressions:
             raise NotInKernelError(f"variable {name} for several arrays", node)
         earlier = self._state.views.get(name)
-        if self._state.is_assigned_once(name) or name not in self._state.names.locals:
+        if self._state.is_assigned_at_most_once(name):
             axes = [_changed(axis, self._state.frozen) for axis in view.axes]
         else:
             # Any of several assignments may have been the latest: each writes the same variables.
             axes = [_changed(axis, _Numbered(self._state, f"kapi_{name}_{number}"))
                     for number, axis in enumerate(view.axes)]  # fmt: skip
+            if name in self._state.sliced:  # any of them may be of one element
+                axes = [replace(axis, is_one=None) if isinstance(axis, FreeAxis) else axis for axis in axes]
         made = ArrayPart(view.array, tuple(axes), view.order)
         if earlier is not None and (_form(earlier) != _form(made)):
             raise NotInKernelError(f"variable {name} for parts of several arrays or ranks", node)
@@ -226,7 +229,11 @@ class _Numbered:
 
     def __call__(self, value: ast.expr) -> ast.expr:
         self._count += 1
-        return self._state.assigned(f"{self._stem}_{self._count}", value)
+        name = f"{self._stem}_{self._count}"
+        if isinstance(value, ast.Name) and value.id == name:
+            return value
+        self._state.renewed.add(name)
+        return self._state.assigned(name, value)
 
 
 def _changed(axis: FixedAxis | FreeAxis, change: Callable[[ast.expr], ast.expr]) -> FixedAxis | FreeAxis:

@@ -1,0 +1,139 @@
+"""Names of rows that are assigned several times in a `prange` loop: each use sees the part that it names by then."""
+
+import dpnp
+import numba
+import numpy as np
+import pytest
+from numba import prange
+
+MATRIX = np.random.default_rng(3).random((6, 5)) * 4 - 2
+OTHER = np.random.default_rng(4).random((6, 5))
+
+
+def slices_of_itself(a, b, o):
+    for i in prange(a.shape[0]):
+        row = a[i]
+        row = row[1:]
+        row = row[::-1]
+        o[i] = row.sum() + row[0]
+        row = b[i]
+        row = row * 2
+        row = row - row.mean()
+        o[i] += (row * row).sum()
+
+
+def stores_by_the_last_name(a, b, o):
+    for i in prange(a.shape[0]):
+        row = a[i]
+        row = row[2:]
+        row[:] = 7
+        row[0] += 1
+
+
+def another_kind(a, b, o):
+    for i in prange(a.shape[0]):
+        x = a[i]
+        x = x[1:] - x[:-1]
+        b[i, 1:] = x
+        x = x.sum()
+        x = x * 2
+        o[i] = x
+
+
+def exchanged(a, b, o):
+    for i in prange(a.shape[0]):
+        p, q = a[i], b[i]
+        p, q = q, p
+        p, q = q[1:], p
+        o[i] = p.sum() - q[0]
+
+
+def on_some_ways(a, b, o):
+    for i in prange(a.shape[0]):
+        row = a[i]
+        if row[0] < 0:
+            row = row[1:]
+        elif i % 2:
+            row = row[::2]
+        b[i] += row[:1]
+        o[i] = row.sum() + (row * a[0, : len(row)]).sum()
+
+
+def shorter_in_each_turn(a, b, o):
+    for i in prange(a.shape[0]):
+        row = a[i]
+        while row.shape[0] > 1:
+            o[i] += row[0] * row.shape[0]
+            row = row[1:]
+        low = a[i]
+        n = low.shape[0]
+        while n > 1:
+            middle = n // 2
+            if low[middle] > 0:
+                low = low[middle:]
+            else:
+                low = low[:middle]
+            n = low.shape[0]
+        o[i] += low[0]
+
+
+def names_of_a_name_kept(a, b, o):
+    for i in prange(a.shape[0]):
+        row = a[0]
+        for k in range(3):
+            old = row
+            rest = row[1:]
+            row = a[k]
+            o[i] += old[0] * (k + 1) + rest.sum()
+
+
+@numba.njit
+def shrunk(row):
+    s = 0.0
+    while row.shape[0] > 1:
+        s += row[0] * row.shape[0]
+        row = row[1:]
+    old = row[:1]
+    for k in range(3):
+        s += old.sum() * (k + 1)
+        old = row[:k]
+    return s
+
+
+def in_helpers(a, b, o):
+    for i in prange(a.shape[0]):
+        o[i] = shrunk(a[i])
+
+
+def numbers(a, b, o):
+    for i in prange(a.shape[0]):
+        x, y = a[i, 0], 2.0
+        x, y = y, x
+        x, y = x + y, x - y
+        for k in range(3):
+            y = y * 2
+            t = y
+            t = t + 1
+            if t > 5:
+                continue
+            o[i] += t
+        x = x + 1
+        o[i] += x * 10 + y
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        slices_of_itself, stores_by_the_last_name, another_kind, exchanged, on_some_ways, shorter_in_each_turn,
+        names_of_a_name_kept, in_helpers, numbers,
+    ],
+)  # fmt: skip
+def test_names_mean_what_they_mean_in_python(function, launches):
+    """In one kernel: a warning would be an error."""
+    on_host = [MATRIX.copy(), OTHER.copy(), np.zeros(6)]
+    on_device = [dpnp.asarray(each) for each in on_host]
+    numba.njit(function)(*on_device)
+    function(*on_host)
+    for found, expected in zip(on_device, on_host, strict=True):
+        np.testing.assert_allclose(found.asnumpy(), expected)
+    assert len(launches) == 1
