@@ -115,7 +115,7 @@ def run(function, dtype, **options):
 
 @pytest.mark.parametrize(
     "function",
-    [one, variable, converted, outside, swapped, several, neighbours, by_counters, helper],
+    [one, variable, converted, outside, swapped, several, neighbours, by_counters, ever_shorter_rows, helper],
 )
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_sums_are_atomic(function, dtype):
@@ -127,7 +127,7 @@ def test_sums_are_atomic(function, dtype):
 @pytest.mark.parametrize(
     ("function", "dtype"),
     [(one, np.int16), (one, np.complex128), (fraction, np.int64), (product, np.int64), (largest, np.int64),
-     (guarded, np.float64), (ever_shorter_rows, np.int64)],
+     (guarded, np.float64)],
 )  # fmt: skip
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.filterwarnings("ignore:overflow")
