@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Iterator, Sequence
 
+from kapi_numba_offload.analysis.assignments_within import with_assignments_before
 from kapi_numba_offload.analysis.call_arguments import with_calls_by_position
 from kapi_numba_offload.analysis.control_flow import has_break
 
@@ -17,7 +18,8 @@ def normalised(definition: ast.FunctionDef) -> ast.FunctionDef:
 
     What stands in the `else` of a loop without `break` stands after the loop, and `assert` is left out where Python
     leaves it out (``python -O``). A variable for ``a.flat`` that is only indexed is written as ``a.flat``. Functions
-    within the function are given all their arguments by position.
+    within the function are given all their arguments by position. What is assigned within an expression is assigned
+    before it.
     """
     with_calls_by_position(definition)
     definition.body = _block(_with_flat_written_out(definition))
@@ -68,8 +70,8 @@ def _block(statements: Sequence[ast.stmt]) -> list[ast.stmt]:
                 setattr(statement, field, _block(value) or ([] if field == "orelse" else [ast.Pass()]))
         for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
             part.body = _block(part.body) or [ast.Pass()]
-        made.append(statement)
+        after: list[ast.stmt] = []
         if isinstance(statement, (ast.For, ast.While)) and not has_break(statement):
-            made += statement.orelse
-            statement.orelse = []
+            after, statement.orelse = statement.orelse, []
+        made += [*with_assignments_before(statement), *after]
     return [ast.fix_missing_locations(each) for each in made]

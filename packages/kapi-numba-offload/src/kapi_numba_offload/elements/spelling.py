@@ -76,12 +76,15 @@ def syntax_of(name: str, operands: Sequence[ast.expr]) -> ast.expr:
     Parameters
     ----------
     name : str
-        A key of `ELEMENTWISE`.
+        A key of `ELEMENTWISE`, or "round", of a number and its decimals: `kapi_round` is Python's there.
     operands : sequence of ast.expr
         Its operands.
     """
     if name == "where":
         return ast.IfExp(*operands)
+    if name == "round":  # Python's rounds a NumPy number as NumPy does
+        number = ast.Call(ast.Attribute(ast.Name("kapi_np", ast.Load()), "positive", ast.Load()), [operands[0]], [])
+        return ast.Call(ast.Name("kapi_round", ast.Load()), [number, *operands[1:]], [])
     operation: Any = _SYNTAX[name]() if name in _SYNTAX else None
     if isinstance(operation, ast.cmpop):
         return ast.Compare(operands[0], [operation], [operands[1]])

@@ -173,6 +173,8 @@ def _use_of_loop(name: str, node: ast.For | ast.While) -> str | None:
         is_sure = runs and isinstance(node.iter, ast.Call) and len(node.iter.args) == 1
         return "written" if is_sure else "read" if _mentions_in(name, node.orelse) else None
     uses = [first_use(name, node.body), first_use(name, node.orelse)]
+    if isinstance(head, ast.Constant) and head.value is True:  # `while True` runs once at least
+        return uses[0]
     if "read" in uses or (uses[0] == "written" and _mentions_in(name, node.orelse)):
         return "read"
     # Without a `break`, what stands in `else` is always done.

@@ -10,6 +10,7 @@ from dataclasses import replace
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
+from kapi_numba_offload.elements.spelling import syntax_of
 from kapi_numba_offload.loops.body.row_reductions import RowReductions
 from kapi_numba_offload.loops.body.state import BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of
@@ -71,6 +72,9 @@ class RowExpressions:
         measured = self._measured(node)
         if measured is not None:
             return measured
+        rounded = self._rounded(node)
+        if rounded is not None:
+            return ast.copy_location(syntax_of("round", [self.scalar(each) for each in rounded]), node)
         for field, value in ast.iter_fields(node):
             if isinstance(value, ast.expr) and not (isinstance(node, ast.Call) and field == "func"):
                 setattr(node, field, self.scalar(value))
@@ -126,8 +130,31 @@ class RowExpressions:
             size = ast.BinOp(size, ast.Mult(), length)
         return size
 
+    def _rounded(self, node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+        """What NumPy's `round` or `around` is given, and the number of decimals; None for anything else."""
+        if not isinstance(node, ast.Call):
+            return None
+        given = list(node.args)
+        name = self._state.numpy_name(node)
+        if name is None and isinstance(node.func, ast.Attribute) and node.func.attr == "round":
+            name, given = "round", [node.func.value, *given]
+            if self.rows(node.func.value) is None:
+                return None
+        if name not in ("round", "around"):
+            return None
+        if any(each.arg != "decimals" for each in node.keywords):
+            return None
+        given += [each.value for each in node.keywords]
+        if not 1 <= len(given) <= 2:
+            return None
+        return given[0], given[1] if len(given) == 2 else ast.Constant(0)
+
     def rows(self, node: ast.expr) -> Rows | None:
         """An expression of rank 1 or more, element by element; None for numbers."""
+        rounded = self._rounded(node)
+        if rounded is not None:
+            row = self.rows(rounded[0])
+            return None if row is None else row.applied("round", self._state.frozen(self.scalar(rounded[1])))
         masked = self._masked(node)
         if masked is not None:
             return masked

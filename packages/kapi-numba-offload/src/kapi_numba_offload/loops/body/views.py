@@ -46,6 +46,7 @@ def slice_length_down(start: Any, stop: Any, step: Any) -> Any:
 
 HELPERS: dict[str, Any] = {
     "kapi_np": np,
+    "kapi_round": round,
     "kapi_wrapped_index": wrapped_index,
     "kapi_slice_bound": slice_bound,
     "kapi_slice_bound_down": slice_bound_down,
