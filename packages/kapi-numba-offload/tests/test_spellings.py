@@ -91,5 +91,7 @@ def test_rounding_is_numpys(launches):
         a = np.concatenate([RANDOM.integers(-2000, 2000, 500) / 8, RANDOM.random(500) * 100, special]).astype(dtype)
         o = dpnp.zeros((a.size, digits.size), dtype=dtype)
         f(dpnp.asarray(a), dpnp.asarray(digits), o)
-        np.testing.assert_array_equal(o.asnumpy(), np.stack([np.round(a, each) for each in digits], 1))
+        with np.errstate(over="ignore"):
+            expected = np.stack([np.round(a, each) for each in digits], 1)
+        np.testing.assert_array_equal(o.asnumpy(), expected)
     assert len(launches) == 2

@@ -60,13 +60,20 @@ def _branch(statement: ast.If) -> list[ast.stmt] | None:
     if whole is not None:
         statement.test = whole.value
         return [*whole.statements, statement]
-    made = statement.body
+    flag = f"kapi_all_{statement.lineno}_{statement.col_offset}"
+    made: list[ast.stmt] = statement.body
+    if statement.orelse:
+        made = [ast.copy_location(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)), statement)]
     for each in reversed(_all_of(statement.test)):
         before = _before(each, [])
-        if before is None or statement.orelse:
+        if before is None:
             return None
         made = [*before.statements, ast.copy_location(ast.If(before.value, made, []), each)]
-    return made
+    if not statement.orelse:
+        return made
+    start = ast.copy_location(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False)), statement)
+    statement.test = ast.copy_location(ast.Name(flag, ast.Load()), statement.test)
+    return [start, *made, statement]
 
 
 def _all_of(test: ast.expr) -> list[ast.expr]:
