@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import copy
 
 __all__ = ["with_assignments_before"]
+
+_MOST_COPIED = 500  # nodes of an `else` that is written once for each condition
 
 
 def with_assignments_before(statement: ast.stmt) -> list[ast.stmt]:
@@ -60,20 +63,17 @@ def _branch(statement: ast.If) -> list[ast.stmt] | None:
     if whole is not None:
         statement.test = whole.value
         return [*whole.statements, statement]
-    flag = f"kapi_all_{statement.lineno}_{statement.col_offset}"
-    made: list[ast.stmt] = statement.body
-    if statement.orelse:
-        made = [ast.copy_location(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)), statement)]
-    for each in reversed(_all_of(statement.test)):
+    tests = _all_of(statement.test)
+    if statement.orelse and sum(1 for each in statement.orelse for _ in ast.walk(each)) * len(tests) > _MOST_COPIED:
+        return None
+    made = statement.body
+    for each in reversed(tests):
         before = _before(each, [])
         if before is None:
             return None
-        made = [*before.statements, ast.copy_location(ast.If(before.value, made, []), each)]
-    if not statement.orelse:
-        return made
-    start = ast.copy_location(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False)), statement)
-    statement.test = ast.copy_location(ast.Name(flag, ast.Load()), statement.test)
-    return [start, *made, statement]
+        branch = ast.If(before.value, made, copy.deepcopy(statement.orelse))
+        made = [*before.statements, ast.copy_location(branch, each)]
+    return made
 
 
 def _all_of(test: ast.expr) -> list[ast.expr]:
