@@ -176,7 +176,14 @@ def helpers_by_name_and_by_default(a, o):
 
 @pytest.mark.parametrize(
     "function",
-    [loops_over_rows, by_name_and_by_default, on_some_ways, rows_of_rows, rows_and_stores, helpers_by_name_and_by_default],
+    [
+        loops_over_rows,
+        by_name_and_by_default,
+        on_some_ways,
+        rows_of_rows,
+        rows_and_stores,
+        helpers_by_name_and_by_default,
+    ],
 )
 def test_functions_of_rows_are_part_of_a_kernel(function, launches):
     """Each call gives what Python gives, its arguments by position, by name or as defaults."""

@@ -107,7 +107,9 @@ def _before(value: ast.expr, others: list[ast.expr]) -> _Taken | None:
     taken = [each for each in nodes if isinstance(each, ast.NamedExpr)]
     names = [each.target.id for each in taken]
     unsure = [part for each in nodes for part in _not_always_done(each)]
-    if len(set(names)) != len(names) or any(isinstance(each, ast.NamedExpr) for part in unsure for each in ast.walk(part)):
+    if len(set(names)) != len(names) or any(
+        isinstance(each, ast.NamedExpr) for part in unsure for each in ast.walk(part)
+    ):
         return None
     if any(isinstance(each, ast.Name) and each.id in names for other in others for each in ast.walk(other)):
         return None

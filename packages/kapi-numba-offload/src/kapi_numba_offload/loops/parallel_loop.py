@@ -22,6 +22,7 @@ from kapi_numba_offload.loops.body.statements import BodyRewriter
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
+from kapi_numba_offload.loops.short_lists import as_tuples, only_read
 from kapi_numba_offload.loops.neighbours import walked_rows
 from kapi_numba_offload.loops.simulated_loop import identities, simulate
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
@@ -99,6 +100,7 @@ class ParallelLoop:
         self.latest: KernelLaunch | str | None = None
         self._functions = LoopFunctions(function, names, syntax)
         self._has_asserts = asserts(syntax.body, names)
+        self._only_read = only_read(syntax.captured, syntax.body)
         self._lengths = sorted(lengths_of(syntax.body, names))
         self._checks = self._has_asserts or options.boundscheck
         self._made: dict[tuple[Any, ...], Any] = {}
@@ -128,20 +130,21 @@ class ParallelLoop:
         initial = [_element(each) for each in initial]
         if self._numba_types:
             captured, initial = strong_numbers(captured), strong_numbers(initial)
+        given, captured = captured, as_tuples(self.syntax.captured, captured, self._only_read)
         arrays = [each for each in captured if isinstance(each, DpnpArray)]
         if arrays:
             queue = one_queue(self.place, self.syntax.captured, captured)
         if not arrays and (not self.syntax.reductions or any(isinstance(each, np.ndarray) for each in captured)):
-            return self.host.run(bounds, captured, initial)
+            return self.host.run(bounds, given, initial)
         refusal = self.syntax.refusals[0] if self.syntax.refusals else self._array_reduction(initial)
         extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
         made = refusal or self._prepared(bounds, captured, initial, _may_walk(extents, queue))
         if isinstance(made, _Made) and made.apart:
             made = self._shared(made, captured) or made
         if isinstance(made, Refusal):
-            how = self.host.how((*captured, *initial))
+            how = self.host.how((*given, *initial))
             self.latest = fall_back(self.place, made, self.options.may_fall_back, how)
-            return self.host.run(bounds, captured, initial)
+            return self.host.run(bounds, given, initial)
         if is_simulating() and all(extents):
             self._simulate(bounds, extents, captured, initial)
         steps = [each for at in range(0, len(bounds), 3) for each in (bounds[at], bounds[at + 2])]

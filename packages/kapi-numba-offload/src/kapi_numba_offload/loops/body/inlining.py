@@ -103,7 +103,9 @@ class Inliner:
             return node
         made: ast.stmt = node
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.IfExp):
-            branches = [[ast.Assign(copy.deepcopy(node.targets), each)] for each in (node.value.body, node.value.orelse)]
+            branches = [
+                [ast.Assign(copy.deepcopy(node.targets), each)] for each in (node.value.body, node.value.orelse)
+            ]
             made = ast.If(node.value.test, *branches)
         elif isinstance(node, ast.While) and not node.orelse:
             ends = [ast.If(ast.UnaryOp(ast.Not(), each), [ast.Break()], []) for each in _all_of(node.test)]
@@ -303,7 +305,9 @@ def _is_plain(definition: ast.FunctionDef) -> bool:
 
 
 def _own_variables(definition: ast.FunctionDef) -> set[str]:
-    stored = {each.id for each in ast.walk(definition) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    stored = {
+        each.id for each in ast.walk(definition) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
     return stored | {each.arg for each in ast.walk(definition.args) if isinstance(each, ast.arg)}
 
 

@@ -7,6 +7,9 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from kapi_numba_offload.analysis.names import UNKNOWN
 from kapi_numba_offload.analysis.numpy_functions import elementwise
 from kapi_numba_offload.analysis.operations import ELEMENTWISE
 from kapi_numba_offload.elements.expression import Apply, Leaf, Node, renumbered
@@ -67,6 +70,8 @@ class RowExpressions:
                     raise NotInKernelError("a part of an array where a number is needed", node)
                 self.on_read(view)
                 return self.views.element(view, [])
+            if self._may_be_array(node.value):
+                return self._of_unnamed(node)
         if isinstance(node, ast.Name) and (node.id in self._state.views or node.id in self._state.expressions):
             raise NotInKernelError(f"the whole array {node.id} where a number is needed", node)
         measured = self._measured(node)
@@ -81,6 +86,32 @@ class RowExpressions:
             elif isinstance(value, list):
                 setattr(node, field, [self.scalar(each) if isinstance(each, ast.expr) else each for each in value])
         return node
+
+    def _may_be_array(self, node: ast.expr) -> bool:
+        """Whether what is indexed may be an array that has no name of its own: one of a tuple, or of a global's."""
+        if isinstance(node, ast.Name):
+            value = self._state.names.value(node)
+            if value is not UNKNOWN:
+                return isinstance(value, np.ndarray)
+            return node.id in self._state.unnamed
+        return isinstance(node, (ast.Subscript, ast.IfExp))
+
+    def _of_unnamed(self, node: ast.Subscript) -> ast.expr:
+        """The element of such an array, its indices counted from the start: kernels count none from the end."""
+        owner = self.scalar(node.value)
+        indices = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+        made: list[ast.expr] = []
+        for axis, index in enumerate(indices):
+            low, place = self._state.lower.of(index), self.scalar(copy.deepcopy(index))
+            if low is None or low < 0:
+                if isinstance(index, (ast.Slice, ast.Constant)) and low is None:
+                    raise NotInKernelError("a part of an array that has no name of its own", node)
+                shape = ast.Attribute(copy.deepcopy(owner), "shape", ast.Load())
+                length = ast.Subscript(shape, ast.Constant(axis), ast.Load())
+                place = call_of("kapi_wrapped_index", place, length)
+            made.append(place)
+        spelled = made[0] if len(made) == 1 else ast.Tuple(made, ast.Load())
+        return ast.fix_missing_locations(ast.copy_location(ast.Subscript(owner, spelled, node.ctx), node))
 
     def _reduced(self, node: ast.expr) -> ast.expr | None:
         """The number that a reduction of rows gives, None if the expression is none."""

@@ -74,6 +74,8 @@ class BodyState:
         Variables that the author has not, and what is assigned to them.
     is_put_off : bool
         Whether the expression at hand is used later, when the variables of its indices may have changed.
+    unnamed : set of str
+        Variables that may be an array of a tuple.
     sliced : set of str
         Variables that are assigned a slice of an array, whose length may be another one than the array's.
     renewed : set of str
@@ -105,6 +107,7 @@ class BodyState:
         )
         self.lower.assigned_once = {name for name in self._assignments if self.is_assigned_once(name)}
         self.stored_to = _stored_to(nodes)
+        self.unnamed = _unnamed(nodes)
         self.sliced = {
             each.targets[0].id
             for each in nodes
@@ -193,6 +196,20 @@ def _stored_to(nodes: Sequence[ast.AST]) -> set[str]:
         if not more:
             return stored
         stored |= more
+
+
+def _unnamed(nodes: Sequence[ast.AST]) -> set[str]:
+    """Variables that a loop over what is no `range` assigns, or an assignment of a part of something."""
+    found: set[str] = set()
+    for each in nodes:
+        if isinstance(each, ast.For) and not (
+            isinstance(each.iter, ast.Call) and "range" in ast.unparse(each.iter.func)
+        ):
+            found |= {part.id for part in ast.walk(each.target) if isinstance(part, ast.Name)}
+        elif isinstance(each, ast.Assign) and not isinstance(each.value, (ast.Tuple, ast.Constant)):
+            found |= {part.id for target in each.targets for part in ast.walk(target)
+                      if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}  # fmt: skip
+    return found
 
 
 def _root(node: ast.expr) -> str | None:

@@ -142,9 +142,12 @@ class BodyRewriter:
         if isinstance(node, ast.Return):
             raise NotInKernelError("a return from within the loop", node)
         if isinstance(node, ast.FunctionDef):
-            if any(isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store) for each in ast.walk(node)):
-                # Other iterations may update the same element.
-                raise NotInKernelError(f"function {node.name}, which stores to elements", node)
+            for each in ast.walk(node):
+                # Other iterations may update the same element, and kernels count no index from the end.
+                if isinstance(each, ast.Subscript) and not isinstance(each.slice, ast.Constant):
+                    raise NotInKernelError(
+                        f"function {node.name}, which has elements and could not be written out", each
+                    )
             return [node]
         for field, value in ast.iter_fields(node):
             if isinstance(value, ast.expr):

@@ -27,7 +27,9 @@ def with_versions(body: Sequence[ast.stmt], kept: Iterable[str]) -> list[ast.stm
     kept = set(kept)
     for statement in body:
         for each in ast.walk(statement):
-            if isinstance(each, (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)):
+            if isinstance(
+                each, (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+            ):
                 # It may read a variable later.
                 kept |= {inner.id for inner in ast.walk(each) if isinstance(inner, ast.Name)}
     return _block(list(body), body, kept)

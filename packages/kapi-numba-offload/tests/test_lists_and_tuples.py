@@ -1,0 +1,105 @@
+"""Lists and tuples of arrays and numbers in `prange` loops: indexed, iterated, their arrays' elements counted from the end."""
+
+import dpnp
+import numba
+import numpy as np
+import pytest
+from numba import prange
+
+from kapi_numba_offload import OffloadFallbackWarning
+
+RANDOM = np.random.default_rng(3)
+MATRIX = RANDOM.random((6, 5)) * 4 - 2
+OTHER = RANDOM.random((6, 5))
+TABLE = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+
+
+def lists_of_arrays(a, b, o):
+    arrays = [a, b]
+    for i in prange(a.shape[0]):
+        o[i] = arrays[0][i, 0] + arrays[-1][i, 1] + arrays[i % 2][i, 2]
+        for x in arrays:
+            o[i] += x[i, 3]
+        for k in range(len(arrays)):
+            o[i] += arrays[k][i, 4]
+
+
+def lists_that_grew(a, b, o):
+    arrays = []
+    arrays.append(a)
+    arrays.append(b)
+    weights = [0.25, 0.5]
+    for i in prange(a.shape[0]):
+        for x, w in zip(arrays, weights):  # noqa: B905  # kernels have no `strict`
+            o[i] += x[i, 0] * w
+        for k, x in enumerate(arrays):
+            o[i] += x[i, 1] * k
+
+
+def lists_of_numbers(a, b, o):
+    weights, lengths = [0.25, 0.5, 0.125], [1, 2, 3]
+    for i in prange(a.shape[0]):
+        for d in range(-1, 2):
+            o[i] += a[i, d + 1] * weights[d]
+        o[i] += lengths[i % 3] / 2 + len(lengths)
+
+
+def elements_from_the_end(a, b, o):
+    both, several = (a, b), [b, a]
+    for i in prange(a.shape[0]):
+        o[i] = both[1][i - 1, i - 3] + several[0][i - 2, 0] + TABLE[i - 3]
+        x = both[0]
+        o[i] += x[i - 4, -1]
+        for y in (a, b):
+            o[i] += y[i - 5, i - 3]
+
+
+@pytest.mark.parametrize("function", [lists_of_arrays, lists_that_grew, lists_of_numbers, elements_from_the_end])
+def test_elements_are_those_of_python(function, launches):
+    on_host = [MATRIX.copy(), OTHER.copy(), np.zeros(6)]
+    on_device = [dpnp.asarray(each) for each in on_host]
+    numba.njit(function)(*on_device)
+    function(*on_host)
+    for found, expected in zip(on_device, on_host, strict=True):
+        np.testing.assert_allclose(found.asnumpy(), expected)
+    assert len(launches) == 1
+
+
+def by_a_tuple(label, bins, other):
+    both = (bins, other)
+    for i in prange(label.shape[0]):
+        both[0][label[i] % 3] += 1.0
+
+
+def by_a_name_of_its_array(label, bins, other):
+    both = (bins, other)
+    for i in prange(label.shape[0]):
+        x = both[0]
+        x[label[i] % 3] += 1.0
+
+
+def by_a_loop_over_it(label, bins, other):
+    for i in prange(label.shape[0]):
+        for x in (bins, other):
+            x[label[i] % 3] += 1.0
+
+
+def by_functions_on_some_ways(label, bins, other):
+    def get(k):
+        return other[k]
+
+    for i in prange(label.shape[0]):
+        bins[0] += 1.0 + (get(i % 3 - 3) if i % 2 else 2.0)
+
+
+@pytest.mark.parametrize("function", [by_a_tuple, by_a_name_of_its_array, by_a_loop_over_it, by_functions_on_some_ways])
+def test_what_kernels_would_do_otherwise_is_the_hosts(function):
+    """Additions that meet, and indices from the end, where the array is not told by its name."""
+    label = RANDOM.integers(0, 1000, 100_000)
+    on_host = [label, np.ones(3), np.ones(3)]
+    on_device = [dpnp.asarray(each) for each in on_host]
+    with pytest.warns(OffloadFallbackWarning, match="not-in-kernel"):
+        numba.njit(function)(*on_device)
+    function(*on_host)
+    for found, expected in zip(on_device, on_host, strict=True):
+        np.testing.assert_allclose(found.asnumpy(), expected)
