@@ -1,4 +1,4 @@
-"""Lists and tuples of arrays and numbers in `prange` loops: indexed, iterated, their arrays' elements counted from the end."""
+"""Lists and tuples of arrays and numbers in `prange` loops: indexed, iterated, with indices from the end."""
 
 import dpnp
 import numba

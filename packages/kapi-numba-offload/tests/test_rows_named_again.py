@@ -110,7 +110,7 @@ def numbers(a, b, o):
         x, y = a[i, 0], 2.0
         x, y = y, x
         x, y = x + y, x - y
-        for k in range(3):
+        for _ in range(3):
             y = y * 2
             t = y
             t = t + 1

@@ -43,7 +43,7 @@ def test_additions_are_atomic(function, launches):
 def several_at_once(label, bins, rows):
     for i in prange(label.shape[0]):
         k = label[i] % 3
-        bins[k], j = bins[k] + 1, 0  # noqa: RUF059
+        bins[k], _ = bins[k] + 1, 0
 
 
 def by_a_row_in_two_statements(label, bins, rows):

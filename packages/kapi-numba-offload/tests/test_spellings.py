@@ -77,7 +77,7 @@ def test_spellings_are_kernels(function, launches):
 
 
 def test_rounding_is_numpys(launches):
-    """Halves, numbers of more digits than their type has, and what is not finite; to digits before and after the point."""
+    """Halves, more digits than a type has, and what is not finite; to digits before and after the point."""
 
     @numba.njit
     def f(a, digits, o):

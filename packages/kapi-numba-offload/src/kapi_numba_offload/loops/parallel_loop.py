@@ -22,8 +22,8 @@ from kapi_numba_offload.loops.body.statements import BodyRewriter
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
-from kapi_numba_offload.loops.short_lists import as_tuples, only_read
 from kapi_numba_offload.loops.neighbours import walked_rows
+from kapi_numba_offload.loops.short_lists import as_tuples, only_read
 from kapi_numba_offload.loops.simulated_loop import identities, simulate
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch

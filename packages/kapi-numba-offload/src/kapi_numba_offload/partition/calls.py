@@ -75,6 +75,10 @@ class NumpyCall:
             result = self._by_dpnp(args, keywords)
         except _REFUSED as error:
             return self._refused(error, args, keywords)
+        except ValueError as error:  # dpnp stores to an array of the result's own type only
+            if self._ufunc() is None or keywords.get("out") is None:
+                raise
+            return self._refused(error, args, keywords)
         except ExecutionPlacementError as error:
             raise self._mixture(args, keywords) or error from None
         self.latest = "dpnp"
@@ -107,6 +111,10 @@ class NumpyCall:
         mixture = self._mixture(args, keywords)
         if mixture is not None:
             raise mixture from None
+        out = keywords.get("out")
+        out = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+        if self._ufunc() is not None and is_dpnp_array(out):
+            return self._into(out, error, args, keywords)
         if (
             self.name in CHANGES
             or keywords.get("out") is not None
@@ -119,6 +127,22 @@ class NumpyCall:
         except _REFUSED:
             error.add_note(f"{self.place}: {self.place.text}")
             raise error from None
+
+    def _ufunc(self) -> np.ufunc | None:
+        function = function_named(self.name, on_device=False)
+        return function if isinstance(function, np.ufunc) else None
+
+    def _into(self, out: Any, error: Exception, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """NumPy's function of numbers on copies, its result stored to an array of the device."""
+        stored = _on_host(out)
+        try:
+            self._on_host(args, {**keywords, "out": stored}, f": {error}")
+        except _REFUSED:
+            error.add_note(f"{self.place}: {self.place.text}")
+            raise error from None
+        out[...] = _back(stored, out.sycl_queue, out.usm_type)
+        self.moved += out.nbytes
+        return out
 
     def _mixture(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
         """The error for NumPy arrays beside dpnp's."""

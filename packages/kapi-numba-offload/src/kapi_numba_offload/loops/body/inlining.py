@@ -103,10 +103,8 @@ class Inliner:
             return node
         made: ast.stmt = node
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.IfExp):
-            branches = [
-                [ast.Assign(copy.deepcopy(node.targets), each)] for each in (node.value.body, node.value.orelse)
-            ]
-            made = ast.If(node.value.test, *branches)
+            then: list[ast.stmt] = [ast.Assign(copy.deepcopy(node.targets), node.value.body)]
+            made = ast.If(node.value.test, then, [ast.Assign(node.targets, node.value.orelse)])
         elif isinstance(node, ast.While) and not node.orelse:
             ends = [ast.If(ast.UnaryOp(ast.Not(), each), [ast.Break()], []) for each in _all_of(node.test)]
             made = ast.While(ast.Constant(True), [*ends, *node.body], [])

@@ -158,6 +158,11 @@ class HostLoop:
             except (NumbaError, ImportError):
                 # Numba cannot compile it for NumPy arrays, or only where SciPy is; Python runs anything.
                 self._refused = True
+            except Exception:
+                # Some of what Numba cannot compile ends in an exception of its compiler.
+                if self._compiled.overloads.get(tuple(map(self._compiled.typeof_pyval, args))) is not None:
+                    raise
+                self._refused = True
         return self.function(*args)
 
     def _with_numpy_s(self, result: tuple[Any, ...], args: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
