@@ -1,4 +1,4 @@
-"""NumPy's functions with `out` and `where`, which dpnp has not for these: the host's, and the array is the one given."""
+"""NumPy's functions with `out` and `where` that dpnp lacks: the host has them, and the array is the one given."""
 
 import dpnp
 import numba
