@@ -12,6 +12,7 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.shares import POSITION_LINES
+from kapi_numba_offload.loops.body.own_sums import OwnSum
 from kapi_numba_offload.loops.body.scalar_functions import as_scalar_function
 from kapi_numba_offload.loops.body.state import ArrayFacts
 from kapi_numba_offload.loops.body.statements import BodyRewriter
@@ -94,7 +95,9 @@ class LoopFunctions:
         guard.body = [*_parsed(self._positions(len(axes))), *body]
         return self._made(self._shared_out(initial, "kapi_steps"), statements)
 
-    def walk(self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic]) -> FunctionType:
+    def walk(
+        self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic], own: Sequence[OwnSum] = ()
+    ) -> FunctionType:
         """Iterations one after another in each work-item, over an `NdRange`; parameters of `reduction`, but the last.
 
         A work-item takes `kapi_share` iterations of the outermost loop, and all of the inner ones.
@@ -105,11 +108,13 @@ class LoopFunctions:
             What the rewriter gave.
         initial : mapping of str to NumPy scalar
             What each reduction starts with.
+        own : sequence of OwnSum
+            Arrays of which work-items have rows of their own; their parameters come after those of reductions.
         """
         axes = self._syntax.axes
         lines = [f"{name} = kapi_initial_{name}" for name in initial]
+        lines += ["kapi_row = item.get_global_id(0)", *(line for each in own for line in each.lines)]
         lines += [
-            "kapi_row = item.get_global_id(0)",
             "for kapi_at in range(kapi_row * kapi_share, min(kapi_row * kapi_share + kapi_share, kapi_count)):",
             f"    {self._value(0, 'kapi_at')}",
         ]
@@ -119,13 +124,13 @@ class LoopFunctions:
             lines.append(f"{indent}    {self._value(number, f'kapi_at{number}')}")
         lines += [f"kapi_partial_{name}[kapi_row] = {name}" for name in initial]
         statements = _parsed(lines)
-        (loop,) = (each for each in statements if isinstance(each, ast.For))
+        *_, loop = (each for each in statements if isinstance(each, ast.For))
         for _ in axes[1:]:
             last = loop.body[-1]
             assert isinstance(last, ast.For)
             loop = last
         loop.body += body
-        return self._made(self._shared_out(initial, "kapi_share"), statements)
+        return self._made(self._shared_out(initial, "kapi_share", own), statements)
 
     def typing(self, body: Sequence[ast.stmt]) -> FunctionType:
         """A function that does all iterations and returns the reductions, to know their types."""
@@ -140,11 +145,12 @@ class LoopFunctions:
         parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count"]
         return self._made(parameters, statements)
 
-    def _shared_out(self, initial: Mapping[str, np.generic], last: str) -> list[str]:
+    def _shared_out(self, initial: Mapping[str, np.generic], last: str, own: Sequence[OwnSum] = ()) -> list[str]:
         """The parameters of a kernel whose work-items take shares of the iterations, which `last` tells."""
         partial, starts = [f"kapi_partial_{name}" for name in initial], [f"kapi_initial_{name}" for name in initial]
         given = [*self._syntax.captured, *self._bounds(), *self._extents()]
-        return ["item", *partial, *starts, *given, "kapi_count", last]
+        rows = [parameter for each in own for parameter in each.parameters]
+        return ["item", *partial, *starts, *rows, *given, "kapi_count", last]
 
     def _positions(self, count: int) -> list[str]:
         """Lines that give the loop variables from the number of the iteration."""
