@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kapi_numba_offload.elements.kernel_source import MOST_DIMENSIONS, make_kernel, space_of
+from kapi_numba_offload.elements.kernel_source import MOST_DIMENSIONS, space_of
+from kapi_numba_offload.elements.own_rows import adding_kernel, pitch_of
 from kapi_numba_offload.elements.reductions import COMBINATIONS
 from kapi_numba_offload.elements.shares import ROWS_PER_UNIT, Shares, rows_of
 from kapi_numba_offload.loops.body.own_sums import OwnSum
@@ -18,7 +19,6 @@ from kapi_numba_offload.run.usm import DpnpArray, allocate, is_same_view, may_ov
 
 __all__ = ["OwnRows", "is_apart", "samples", "small_arrays"]
 
-_LINE = 128  # bytes that processors fetch together: rows of two work-items lie in none of them
 _MOST_BYTES = 2**20  # of a row; more would not stay near the processor
 _FEWEST = 4096  # iterations; with fewer, two kernels more take longer than atomics do
 _DTYPES = ("int32", "uint32", "int64", "uint64", "float32", "float64")
@@ -118,7 +118,7 @@ class OwnRows:
         longest = max(each.size for each in arrays)
         per_unit = max(1, min(ROWS_PER_UNIT, math.prod(extents) // (longest * units)))
         shares = rows_of(extents[0], queue, per_unit)
-        rows = [allocate((shares.rows * _pitch(each),), each.dtype, "device", queue) for each in arrays]
+        rows = [allocate((shares.rows * pitch_of(each.size, each.dtype),), each.dtype, "device", queue) for each in arrays]
         return cls(own, arrays, rows, shares, str(place))
 
     @property
@@ -127,7 +127,7 @@ class OwnRows:
         return [
             part
             for each, array, rows in zip(self.own, self.arrays, self.rows, strict=True)
-            for part in (rows, _pitch(array), _identity(each.operation, array.dtype))
+            for part in (rows, pitch_of(array.size, array.dtype), _identity(each.operation, array.dtype))
         ]
 
     @property
@@ -138,31 +138,6 @@ class OwnRows:
     def add_up(self) -> None:
         """Combine the rows with the arrays."""
         for each, array, rows in zip(self.own, self.arrays, self.rows, strict=True):
-            kernel = _adding(each.operation, array.dtype, array.ndim, self.place)
-            args = [array, rows, self.shares.rows, _pitch(array), *array.shape[1:]]
+            kernel = adding_kernel(each.operation, array.dtype, array.ndim, self.place)
+            args = [array, rows, self.shares.rows, pitch_of(array.size, array.dtype), *array.shape[1:]]
             launch(kernel, space_of(array.shape), args)
-
-
-def _pitch(array: Any) -> int:
-    """Elements from one row to the next."""
-    step = _LINE // array.dtype.itemsize
-    return int(-(-array.size // step) * step)
-
-
-def _adding(operation: str, dtype: np.dtype[Any], ndim: int, place: str) -> Any:
-    """The kernel that combines each element of an array with those of all rows."""
-    combination = COMBINATIONS[operation]
-    lengths = [f"n{axis}" for axis in range(1, ndim)]
-    at = "item.get_id(0)"
-    for axis, length in enumerate(lengths, 1):
-        at = f"({at}) * {length} + item.get_id({axis})"
-    index = ", ".join(f"item.get_id({axis})" for axis in range(ndim))
-    lines = (
-        f"at = {at}",
-        "total = rows[at]",
-        "for row in range(1, count):",
-        f"    {combination.line('rows[row * pitch + at]', dtype)}",
-        combination.line(f"array[{index}]", dtype),
-        f"array[{index}] = total",
-    )
-    return make_kernel("add_up", ("array", "rows", "count", "pitch", *lengths), lines, place)
