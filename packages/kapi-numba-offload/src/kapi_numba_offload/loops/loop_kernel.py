@@ -12,7 +12,7 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.shares import POSITION_LINES
-from kapi_numba_offload.loops.body.own_sums import OwnSum
+from kapi_numba_offload.loops.body.own_sums import BLOCK, OwnBody, OwnSum
 from kapi_numba_offload.loops.body.scalar_functions import as_scalar_function
 from kapi_numba_offload.loops.body.state import ArrayFacts
 from kapi_numba_offload.loops.body.statements import BodyRewriter
@@ -96,7 +96,7 @@ class LoopFunctions:
         return self._made(self._shared_out(initial, "kapi_steps"), statements)
 
     def walk(
-        self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic], own: Sequence[OwnSum] = ()
+        self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic], own: OwnBody | None = None
     ) -> FunctionType:
         """Iterations one after another in each work-item, over an `NdRange`; parameters of `reduction`, but the last.
 
@@ -108,12 +108,12 @@ class LoopFunctions:
             What the rewriter gave.
         initial : mapping of str to NumPy scalar
             What each reduction starts with.
-        own : sequence of OwnSum
-            Arrays of which work-items have rows of their own; their parameters come after those of reductions.
+        own : OwnBody, optional
+            What is done in the place of `body`, with rows whose parameters come after those of reductions.
         """
         axes = self._syntax.axes
         lines = [f"{name} = kapi_initial_{name}" for name in initial]
-        lines += ["kapi_row = item.get_global_id(0)", *(line for each in own for line in each.lines)]
+        lines += ["kapi_row = item.get_global_id(0)", *(own.lines if own else ())]
         lines += [
             "for kapi_at in range(kapi_row * kapi_share, min(kapi_row * kapi_share + kapi_share, kapi_count)):",
             f"    {self._value(0, 'kapi_at')}",
@@ -129,8 +129,10 @@ class LoopFunctions:
             last = loop.body[-1]
             assert isinstance(last, ast.For)
             loop = last
-        loop.body += body
-        return self._made(self._shared_out(initial, "kapi_share", own), statements)
+        loop.body += own.first if own else body
+        if own and own.second:
+            _part(loop, own.second)
+        return self._made(self._shared_out(initial, "kapi_share", own.own if own else ()), statements)
 
     def typing(self, body: Sequence[ast.stmt]) -> FunctionType:
         """A function that does all iterations and returns the reductions, to know their types."""
@@ -203,6 +205,29 @@ def _parsed(lines: Sequence[str]) -> list[ast.stmt]:
         for node in ast.walk(statement):
             node.kapi_made = True  # type: ignore[attr-defined]  # it has no line in the author's file
     return body
+
+
+def _part(loop: ast.For, second: Sequence[ast.stmt]) -> None:
+    """Let a loop do its body for some iterations, and then what comes second for them."""
+    assert isinstance(loop.iter, ast.Call)
+    start, stop = map(ast.unparse, loop.iter.args if len(loop.iter.args) == 2 else (ast.Constant(0), *loop.iter.args))
+    (made,) = _parsed(
+        [
+            f"for kapi_block in range({start}, {stop}, {BLOCK}):",
+            f"    kapi_length = min({BLOCK}, {stop} - kapi_block)",
+            "    for kapi_number in range(kapi_length):",
+            f"        {ast.unparse(loop.target)} = kapi_block + kapi_number",
+            "    for kapi_number in range(kapi_length):",
+            "        pass",
+        ]
+    )
+    assert isinstance(made, ast.For)
+    _, one, other = made.body
+    assert isinstance(one, ast.For)
+    assert isinstance(other, ast.For)
+    one.body += loop.body
+    other.body = list(second)
+    loop.target, loop.iter, loop.body = made.target, made.iter, made.body
 
 
 class _ContinueToReturn(ast.NodeTransformer):

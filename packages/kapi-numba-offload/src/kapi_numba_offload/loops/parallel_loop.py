@@ -16,7 +16,7 @@ from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.reductions import combine
 from kapi_numba_offload.elements.shares import rows_of, shares_of
 from kapi_numba_offload.loops.body.numba_numbers import NumbaNumbers, strong_numbers
-from kapi_numba_offload.loops.body.own_sums import OwnSum, own_sums
+from kapi_numba_offload.loops.body.own_sums import OwnBody, OwnSum, own_sums
 from kapi_numba_offload.loops.body.private_arrays import lengths_of
 from kapi_numba_offload.loops.body.state import ArrayFacts, NotInKernelError, stored_to
 from kapi_numba_offload.loops.body.statements import BodyRewriter
@@ -296,12 +296,12 @@ class ParallelLoop:
             ]
             rows = walked_rows(body, self.syntax.axes[-1].variable) & arrays.keys() if may_walk else ()
             dtypes = {name: each.dtype.name for name, each in arrays.items()}
-            atomic, (body, own) = body, own_sums(body, dtypes, [names[each] for each in small])
-            walks = bool(own) or any(has_long_rows(arrays[each]) for each in rows)
-            after = apart, walks, own, [names.index(each.array) for each in own]
+            own = own_sums(body, dtypes, [names[each] for each in small])
+            walks = bool(own.own) or any(has_long_rows(arrays[each]) for each in rows)
+            after = apart, walks, own.own, [names.index(each.array) for each in own.own]
             if not self.syntax.reductions:
                 return _Made(self._plain(body, captured, len(bounds) // 3, walks, own), (), (), *after)
-            return _Made(*self._reducing(body, atomic, captured, initial, len(bounds) // 3, walks, own), *after)
+            return _Made(*self._reducing(body, captured, initial, len(bounds) // 3, walks, own), *after)
         except NotInKernelError as error:
             return Refusal("not-in-kernel", error.line, self._first_variable(), str(error))
         except ProblemsFound as error:
@@ -348,29 +348,28 @@ class ParallelLoop:
         )(function)
 
     def _plain(
-        self, body: Sequence[Any], captured: Sequence[Any], axes: int, walks: bool, own: Sequence[OwnSum]
+        self, body: Sequence[Any], captured: Sequence[Any], axes: int, walks: bool, own: OwnBody
     ) -> kapi_runtime.Kernel:
         kernel = self._kernel(self._functions.walk(body, {}, own) if walks else self._functions.kernel(body))
         # A launch without work-items compiles, so that what it cannot be is known before it is used.
         space = kapi_runtime.NdRange([0], [1]) if walks else kapi_runtime.Range(*[0] * axes)
         rest = [0] * axes + [1] if walks else []
-        rows = samples(own, self.syntax.captured, captured)
+        rows = samples(own.own, self.syntax.captured, captured)
         kapi_runtime.call_kernel_async(kernel, space, (), *rows, *captured, *[0, 1] * axes, *rest)
         return kernel
 
     def _reducing(
         self,
         body: Sequence[Any],
-        atomic: Sequence[Any],
         captured: Sequence[Any],
         initial: Sequence[Any],
         axes: int,
         walks: bool,
-        own: Sequence[OwnSum],
+        own: OwnBody,
     ) -> tuple[kapi_runtime.Kernel, list[np.dtype[Any]], list[bool]]:
         numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
         signature = [typeof_argument(each) for each in (*initial, *captured, *numbers)]
-        types = return_type(self._functions.typing(atomic), signature)
+        types = return_type(self._functions.typing(body), signature)
         dtypes = [np.dtype(as_dtype(as_strong(each))) for each in types]
         starts = identities(self.syntax, dtypes)
         made = self._functions.walk(body, starts, own) if walks else self._functions.reduction(body, starts)
