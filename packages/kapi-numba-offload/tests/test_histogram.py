@@ -68,14 +68,10 @@ def values(dtype, kind, count, bins):
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint32", "float32", "float64"])
 def test_counts_and_edges_are_numpys(dtype, kind):
     for count, bins in [(1, 1), (63, 7), (4096, 3), (30_001, 1000), (500, 4096)]:
+        if (kind, dtype) == ("far", "float32") and bins != 3:
+            continue  # float32 has too few numbers between the ends
         a = values(dtype, kind, count, bins)
-        try:
-            expected = np.histogram(a, bins)
-        except ValueError as error:
-            with pytest.raises(ValueError, match="Too many bins"):
-                of_all(dpnp.asarray(a), bins)
-            assert "Too many bins" in str(error)
-            continue
+        expected = np.histogram(a, bins)
         assert is_counted(of_all, dpnp.asarray(a), bins, expected=expected)
 
 
@@ -91,7 +87,12 @@ def test_a_range_leaves_out_what_is_beyond(dtype, limits):
 
 def test_ranges_of_numpys_numbers():
     a = values("float32", "beside edges", 5000, 30)
-    for low, high in [(np.float32(-3), np.float32(7)), (np.float32(0.3), 2.5), (np.float64(-2), 2.5), (-1, np.float32(3))]:
+    for low, high in [
+        (np.float32(-3), np.float32(7)),
+        (np.float32(0.3), 2.5),
+        (np.float64(-2), 2.5),
+        (-1, np.float32(3)),
+    ]:
         for given in (a, a.astype(np.float64), (a * 9).astype(np.int32)):
             assert is_counted(within, dpnp.asarray(given), 30, low, high, expected=np.histogram(given, 30, (low, high)))
 
@@ -120,6 +121,12 @@ def test_ends_that_are_not_finite_are_an_error(value):
         within(dpnp.ones(9), 3, 0.0, value if value > 0 else np.nan)
     with pytest.raises(ValueError, match="max must be larger than min"):
         within(dpnp.ones(9), 3, 2, 1)
+
+
+def test_too_many_bins_are_an_error():
+    a = dpnp.asarray(np.array([1.0, np.nextafter(1.0, 2.0)]))
+    with pytest.raises(ValueError, match="Too many bins for data range"):
+        of_all(a, 10)
 
 
 def test_bins_that_are_none_are_an_error():

@@ -1,4 +1,4 @@
-"""Sums into elements of small arrays: each work-item of a CPU has a row of its own, and an index beyond stays as it was."""
+"""Sums into elements of small arrays: each work-item of a CPU has a row of its own."""
 
 import warnings
 

@@ -23,8 +23,8 @@ def pitch_of(size: int, dtype: np.dtype[Any]) -> int:
 def adding_kernel(operation: str, dtype: np.dtype[Any], ndim: int, place: str, *, is_new: bool = False) -> Any:
     """The kernel that combines the elements of all rows, over `space_of` of the array.
 
-    Its arguments: the array, the rows one after another along one axis, their number, elements from one to the next, and
-    the array's lengths but the first.
+    Its arguments: the array, the rows one after another along one axis, their number, elements from one to the next,
+    and the array's lengths but the first.
 
     Parameters
     ----------

@@ -112,13 +112,17 @@ class OwnRows:
     place: str
 
     @classmethod
-    def of(cls, own: Sequence[OwnSum], arrays: Sequence[Any], extents: Sequence[int], queue: Any, place: Any) -> OwnRows:
+    def of(
+        cls, own: Sequence[OwnSum], arrays: Sequence[Any], extents: Sequence[int], queue: Any, place: Any
+    ) -> OwnRows:
         """Rows for arrays that are small enough for so many iterations."""
         units = int(queue.sycl_device.max_compute_units)
         longest = max(each.size for each in arrays)
         per_unit = max(1, min(ROWS_PER_UNIT, math.prod(extents) // (longest * units)))
         shares = rows_of(extents[0], queue, per_unit)
-        rows = [allocate((shares.rows * pitch_of(each.size, each.dtype),), each.dtype, "device", queue) for each in arrays]
+        rows = [
+            allocate((shares.rows * pitch_of(each.size, each.dtype),), each.dtype, "device", queue) for each in arrays
+        ]
         return cls(own, arrays, rows, shares, str(place))
 
     @property

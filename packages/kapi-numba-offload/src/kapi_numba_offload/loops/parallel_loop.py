@@ -45,8 +45,8 @@ __all__ = ["ParallelLoop"]
 class _Made(NamedTuple):
     """A loop's kernel, the dtypes of its reductions, and which of them are Python's own numbers.
 
-    `apart` has pairs of captured arrays, by their positions, that may share no memory, and whether they may be one view
-    all the same. `walks` tells whether a work-item takes one iteration after another. `own` has the arrays of which each
+    `apart` has pairs of captured arrays, by their positions, that may share no memory, and whether they may be one
+    view all the same. `walks` tells whether a work-item takes one iteration after another. `own` has the arrays of which each
     work-item then has a row of its own, and their positions.
     """
 
@@ -282,7 +282,7 @@ class ParallelLoop:
         captured: Sequence[Any],
         initial: Sequence[Any],
         may_walk: bool,
-        small: tuple[int, ...],
+        small: Sequence[int],
     ) -> _Made | Refusal:
         names = self.syntax.captured
         arrays = self._arrays(captured)
@@ -359,13 +359,7 @@ class ParallelLoop:
         return kernel
 
     def _reducing(
-        self,
-        body: Sequence[Any],
-        captured: Sequence[Any],
-        initial: Sequence[Any],
-        axes: int,
-        walks: bool,
-        own: OwnBody,
+        self, body: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any], axes: int, walks: bool, own: OwnBody
     ) -> tuple[kapi_runtime.Kernel, list[np.dtype[Any]], list[bool]]:
         numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
         signature = [typeof_argument(each) for each in (*initial, *captured, *numbers)]

@@ -118,8 +118,8 @@ def _products(
 ) -> list[Any]:
     """Bins for each unit of distance, how near to an edge a product says nothing, from both sides, and the bins' end.
 
-    A product, NumPy's quotient and its edges differ from the real numbers by a few units of their dtypes, of values that
-    are as large as the ends.
+    A product, NumPy's quotient and its edges differ from the real numbers by a few units of their dtypes, of values
+    that are as large as the ends.
     """
     given = [np.asarray(each).dtype for each in (first, last, distance)]
     unit = max(float(np.finfo(each).eps) for each in (difference, *dtypes, *given) if each.kind == "f")

@@ -1,4 +1,4 @@
-"""Sums into elements of a small array that each work-item keeps for itself, in a row of its own, in place of atomics."""
+"""Sums into elements of a small array, which each work-item keeps in a row of its own, in place of atomics."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class _OwnRows(ast.NodeTransformer):
         return made
 
     def _kept(self, value: ast.expr, dtype: str, made: list[ast.stmt]) -> ast.expr:
-        """A variable with a value, which statements of `made` give it; an element of a block's where there are parts."""
+        """A variable with a value, which a statement of `made` gives it; where there are parts, by a block's array."""
         self._count += 1
         name = f"kapi_kept{self._count}"
         target: ast.expr = ast.Name(name, ast.Store())

@@ -190,7 +190,11 @@ def _atomic(target: ast.expr, operation: ast.operator, value: ast.expr, where: a
 def as_update(node: ast.Assign) -> ast.AugAssign | None:
     """`a[i] += x` for `a[i] = a[i] + x`; None for anything else."""
     value, (target, *_) = node.value, node.targets
-    if not isinstance(value, ast.BinOp) or type(value.op) not in ATOMIC_METHODS or not isinstance(target, ast.Subscript):
+    if (
+        not isinstance(value, ast.BinOp)
+        or type(value.op) not in ATOMIC_METHODS
+        or not isinstance(target, ast.Subscript)
+    ):
         return None
     if ast.unparse(value.left) != ast.unparse(target):
         return None

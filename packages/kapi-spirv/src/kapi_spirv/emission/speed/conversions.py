@@ -174,7 +174,7 @@ class _Conversion:
         return self._let("signed", f"sub i64 {number}, {sign}")
 
     def _pieces(self, type_: str, value: str) -> str:
-        """Three pieces of a signed integer, each cut off at the point: they have one sign, so their sum is cut off, too.
+        """Three pieces of a signed integer, each cut off at the point: they have one sign, so their sum is, too.
 
         There is no call in it, for which Intel's compiler for CPUs makes no vectors of a loop.
         """
