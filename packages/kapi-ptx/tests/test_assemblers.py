@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from kapi_ptx import PtxTarget
-from kapi_ptx.emission.back_end.shift_counts import mask_shift_counts
 from kapi_ptx.emission.back_end.saturations import hide_ones
+from kapi_ptx.emission.back_end.shift_counts import mask_shift_counts
 from kapi_ptx.emission.back_end.signs import write_signs_out
 from kapi_ptx.emission.ir.value_names import name_values
 from kapi_ptx.emission.speed.early_loads import load_early
