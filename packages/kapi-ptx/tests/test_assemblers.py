@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from kapi_ptx import PtxTarget
+from kapi_ptx.emission.back_end.saturations import hide_ones
 from kapi_ptx.emission.back_end.shift_counts import mask_shift_counts
 from kapi_ptx.emission.back_end.signs import write_signs_out
 from kapi_ptx.emission.ir.value_names import name_values
@@ -146,3 +147,25 @@ def test_values_with_numbers_are_named_before_lines_are_moved():
     assert moved != named
     llvm.parse_assembly(moved).verify()
     llvm.parse_assembly(load_early(name_values(str(llvm.parse_assembly(moved)), "linked"))).verify()
+
+
+def held_between_0_and_1(item, a, out):
+    i = item.get_id(0)
+    out[i] = np.fmax(np.fmin(a[i], 1), 0)
+    out[i] += max(a.dtype.type(0), min(a.dtype.type(1), a[i]))
+
+
+@pytest.mark.parametrize("bits", [16, 32, 64])
+def test_minima_do_not_show_their_one(assembled_compile, bits):
+    """With a maximum with 0, once the assembler made one instruction of them that gives 0 for nan."""
+    signature = f"item1, float{bits}[:], float{bits}[:]"
+    ptx = assembled_compile(held_between_0_and_1, signature, target=TARGET).ptx
+    minima = re.findall(rf"min\.f{bits}\s+\S+, \S+, (\S+);", ptx)
+    assert len(minima) == 2
+    for operand in minima:
+        assert re.search(rf"ld\.const\.\w+\s+{operand}, \[kapi_one_f{bits}\];", ptx)
+
+
+def test_other_choices_and_minima_stay():
+    text = "\tmin.f32 \t%r1, %r2, 0f40000000;\n\tselp.f32 \t%r1, %r2, %r3, %p1;\n\tmov.b16 \t%rs1, 0x3C00;\n"
+    assert hide_ones(text) == text

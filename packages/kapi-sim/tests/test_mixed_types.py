@@ -322,6 +322,25 @@ def test_python_numbers_that_a_device_computes_in_a_type_are_told(lines):
     assert not notes(with_a_start(lines), np.ones(8), np.zeros(8))
 
 
+def test_complex_python_numbers_beside_floats_are_held_by_their_type():
+    @kapi.kernel
+    def turned(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        out[i] = a[i] and 1j
+        out[i] += (a[i] if i > 3 else 2j) * 3
+        v = a[i]
+        if i > 2:
+            v = 0.5j
+        out[i] += v
+
+    for dtype in (np.float32, np.float64, np.complex128):
+        out = np.zeros(8, np.complex128)
+        a = np.arange(8, dtype=dtype)
+        kapi.call_kernel(turned, kapi.Range(8), a, out)
+        first, last = a[:3] + 6j, np.full(4, 1.5j) + 3 * a[4:]
+        assert out[1:].tolist() == [*(first[1:] + 1j), 7.5j, *last]
+
+
 WHOLE = {
     "s * 100": True,
     "s * 10": False,

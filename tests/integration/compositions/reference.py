@@ -367,9 +367,11 @@ def _one_of(value: Any, *operands: Callable[[], Any]) -> Any:
         kind = unify({kind_of(each()) for each in operands})
     except Exception as error:  # the one that is taken has been computed for `value`
         raise LeftOpenError from error
-    if kind in _PYTHON:
-        return _PYTHON[kind](value)
-    return converted(value, kind)
+    held = _PYTHON[kind](value) if kind in _PYTHON else converted(value, kind)
+    if bool(held) != bool(value):
+        # `if x or y` asks each operand whether it is true, and `v = x or y; if v` the one type that holds both.
+        raise LeftOpenError
+    return held
 
 
 _IN_ARRAYS = {operator.lt: np.less, operator.le: np.less_equal, operator.gt: np.greater, operator.ge: np.greater_equal}

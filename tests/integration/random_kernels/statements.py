@@ -29,6 +29,7 @@ class Statements(Expressions):
         self._returns = ""  # the dtype of what the function at hand gives, that being none for the kernel
         self._may_return = False
         self._is_kernel = True
+        self._waiting: list[str] = []  # functions with a loop that may wait for others
         self._tables: dict[str, tuple[str, tuple[int, ...]]] = {}  # constant arrays
 
     def write(self, line: str, plain: str | None = None) -> None:
@@ -290,14 +291,17 @@ class Statements(Expressions):
         name, result = self._name("g"), self._pick(self._codes)
         codes = (result, self._pick(self._codes))
         names = [self._name("x") for _ in codes]
-        variables, weak, privates = self._variables, self._weak, self._privates
+        variables, weak, privates, functions = self._variables, self._weak, self._privates, self._functions
         self._variables = {code: [] for code in variables}
         self._weak, self._privates = ["4"], []
+        is_lambda = bool(self._number(0, 1))
+        if is_lambda:  # in the simulator it cannot call a function that may wait for other work-items
+            self._functions = [each for each in functions if each[0] not in self._waiting]
         for parameter, code in zip(names, codes, strict=True):
             self._variables[code].append(parameter)
         value = self.value(result, 2)
-        self._variables, self._weak, self._privates = variables, weak, privates
-        if self._number(0, 1):
+        self._variables, self._weak, self._privates, self._functions = variables, weak, privates, functions
+        if is_lambda:
             self.write(f"{name} = lambda {', '.join(names)}: {value}")
         else:
             self.write(f"def {name}({', '.join(names)}):")
@@ -315,6 +319,7 @@ class Statements(Expressions):
         for parameter, code in zip(names, codes, strict=True):
             self._variables[code].append(parameter)
         self._may_return, self._returns = True, result
+        first = len(self._lines)
         self._indent = 0
         self.write("@kapi.device_func")
         self.write(f"def {name}({', '.join(names)}):")
@@ -328,3 +333,6 @@ class Statements(Expressions):
         self._weak, self._readable, self._variables, self._may_return = outer
         self._returns, self._is_kernel, self._indent = "", True, 1
         self._functions.append((name, codes, result))
+        lines = "\n".join(self._lines[first:])
+        if "while " in lines or any(f"{each}(" in lines for each in self._waiting):
+            self._waiting.append(name)

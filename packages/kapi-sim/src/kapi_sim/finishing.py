@@ -25,7 +25,7 @@ def finish(queue: Any) -> None:
     queue : dpctl.SyclQueue or object
         Of anything else, its `wait` is called; what has none needs no waiting.
     """
-    kind = _of_dpctl(type(queue))
+    kind = _of_dpctl(queue.__class__)
     if kind is not None:
         with _turns.setdefault(hash(queue), free_in_children(threading.Lock())):
             kind.wait(queue)
@@ -34,6 +34,6 @@ def finish(queue: Any) -> None:
 
 
 @cache
-def _of_dpctl(kind: type[Any]) -> Any:
+def _of_dpctl(kind: type) -> Any:
     """The class of dpctl's from which a queue has what it does; None if there is none."""
     return next((each for each in kind.__mro__ if each.__module__.partition(".")[0] == "dpctl"), None)

@@ -125,7 +125,7 @@ def make_kernel(
     filename = f"<kapi kernel of {place}: {hash(source) & 0xFFFFFFFF:08x}>"
     # With its lines known to `linecache`, messages of the compiler show them.
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    namespace: dict[str, Any] = {"np": np, "math": math}
+    namespace: dict[str, Any] = {"np": np, "math": math, "kapi_runtime": kapi_runtime}
     exec(compile(source, filename, "exec"), namespace)
     if fastmath:
         return kapi_runtime.kernel(fastmath=fastmath)(namespace[name])

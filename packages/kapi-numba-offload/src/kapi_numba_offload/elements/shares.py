@@ -6,12 +6,15 @@ from typing import Any, NamedTuple
 
 import kapi_runtime
 
-__all__ = ["POSITION_LINES", "Shares", "has_enough_rows", "pieces_of", "rows_of", "shares_of"]
+__all__ = ["POSITION_LINES", "ROWS_PER_UNIT", "Shares", "has_enough_rows", "pieces_of", "rows_of", "shares_of"]
 
 _ITEMS_PER_UNIT = 2048
 _MOST_ITEMS = 65536
-_ROWS_PER_UNIT = 16  # so that no unit waits long for the last one
 _FEWEST_STEPS = 16  # of a work-item, else its result costs as much as its work
+
+
+ROWS_PER_UNIT = 16
+"""Rows of iterations for each unit of a device, so that none waits long for the last one."""
 
 
 class Shares(NamedTuple):
@@ -61,15 +64,15 @@ def shares_of(count: int, queue: Any) -> Shares:
     return Shares(rows, lanes, -(-count // (rows * lanes)))
 
 
-def rows_of(count: int, queue: Any) -> Shares:
+def rows_of(count: int, queue: Any, per_unit: int = ROWS_PER_UNIT) -> Shares:
     """How `count` iterations, at least one, are shared out in rows of one lane: each work-item takes neighbours."""
-    steps = -(-count // (_ROWS_PER_UNIT * queue.sycl_device.max_compute_units))
+    steps = -(-count // (per_unit * queue.sycl_device.max_compute_units))
     return Shares(-(-count // steps), 1, steps)
 
 
 def has_enough_rows(count: int, queue: Any) -> bool:
     """Whether `count` iterations keep all units of a queue's device busy."""
-    return count >= _ROWS_PER_UNIT // 4 * int(queue.sycl_device.max_compute_units)
+    return count >= ROWS_PER_UNIT // 4 * int(queue.sycl_device.max_compute_units)
 
 
 def pieces_of(kept: int, count: int, device: Any, is_along_last: bool) -> int:

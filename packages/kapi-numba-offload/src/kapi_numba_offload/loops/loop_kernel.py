@@ -12,6 +12,7 @@ import numpy as np
 import kapi_runtime
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.shares import POSITION_LINES
+from kapi_numba_offload.loops.body.own_sums import BLOCK, OwnBody, OwnSum
 from kapi_numba_offload.loops.body.scalar_functions import as_scalar_function
 from kapi_numba_offload.loops.body.state import ArrayFacts
 from kapi_numba_offload.loops.body.statements import BodyRewriter
@@ -95,7 +96,9 @@ class LoopFunctions:
         guard.body = [*_parsed(self._positions(len(axes))), *body]
         return self._made(self._shared_out(initial, "kapi_steps"), statements)
 
-    def walk(self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic]) -> FunctionType:
+    def walk(
+        self, body: Sequence[ast.stmt], initial: Mapping[str, np.generic], own: OwnBody | None = None
+    ) -> FunctionType:
         """Iterations one after another in each work-item, over an `NdRange`; parameters of `reduction`, but the last.
 
         A work-item takes `kapi_share` iterations of the outermost loop, and all of the inner ones.
@@ -106,11 +109,13 @@ class LoopFunctions:
             What the rewriter gave.
         initial : mapping of str to NumPy scalar
             What each reduction starts with.
+        own : OwnBody, optional
+            What is done in the place of `body`, with rows whose parameters come after those of reductions.
         """
         axes = self._syntax.axes
         lines = [f"{name} = kapi_initial_{name}" for name in initial]
+        lines += ["kapi_row = item.get_global_id(0)", *(own.lines if own else ())]
         lines += [
-            "kapi_row = item.get_global_id(0)",
             "for kapi_at in range(kapi_row * kapi_share, min(kapi_row * kapi_share + kapi_share, kapi_count)):",
             f"    {self._value(0, 'kapi_at')}",
         ]
@@ -120,13 +125,15 @@ class LoopFunctions:
             lines.append(f"{indent}    {self._value(number, f'kapi_at{number}')}")
         lines += [f"kapi_partial_{name}[kapi_row] = {name}" for name in initial]
         statements = _parsed(lines)
-        (loop,) = (each for each in statements if isinstance(each, ast.For))
+        *_, loop = (each for each in statements if isinstance(each, ast.For))
         for _ in axes[1:]:
             last = loop.body[-1]
             assert isinstance(last, ast.For)
             loop = last
-        loop.body += body
-        return self._made(self._shared_out(initial, "kapi_share"), statements)
+        loop.body += own.first if own else body
+        if own and own.second:
+            _part(loop, own.second)
+        return self._made(self._shared_out(initial, "kapi_share", own.own if own else ()), statements)
 
     def typing(self, body: Sequence[ast.stmt]) -> FunctionType:
         """A function that does all iterations and returns the reductions, to know their types."""
@@ -141,11 +148,12 @@ class LoopFunctions:
         parameters += [*self._syntax.captured, *self._bounds(), *self._extents(), "kapi_count"]
         return self._made(parameters, statements)
 
-    def _shared_out(self, initial: Mapping[str, np.generic], last: str) -> list[str]:
+    def _shared_out(self, initial: Mapping[str, np.generic], last: str, own: Sequence[OwnSum] = ()) -> list[str]:
         """The parameters of a kernel whose work-items take shares of the iterations, which `last` tells."""
         partial, starts = [f"kapi_partial_{name}" for name in initial], [f"kapi_initial_{name}" for name in initial]
         given = [*self._syntax.captured, *self._bounds(), *self._extents()]
-        return ["item", *partial, *starts, *given, "kapi_count", last]
+        rows = [parameter for each in own for parameter in each.parameters]
+        return ["item", *partial, *starts, *rows, *given, "kapi_count", last]
 
     def _positions(self, count: int) -> list[str]:
         """Lines that give the loop variables from the number of the iteration."""
@@ -198,6 +206,29 @@ def _parsed(lines: Sequence[str]) -> list[ast.stmt]:
         for node in ast.walk(statement):
             node.kapi_made = True  # type: ignore[attr-defined]  # it has no line in the author's file
     return body
+
+
+def _part(loop: ast.For, second: Sequence[ast.stmt]) -> None:
+    """Let a loop do its body for some iterations, and then what comes second for them."""
+    assert isinstance(loop.iter, ast.Call)
+    start, stop = map(ast.unparse, loop.iter.args if len(loop.iter.args) == 2 else (ast.Constant(0), *loop.iter.args))
+    (made,) = _parsed(
+        [
+            f"for kapi_block in range({start}, {stop}, {BLOCK}):",
+            f"    kapi_length = min({BLOCK}, {stop} - kapi_block)",
+            "    for kapi_number in range(kapi_length):",
+            f"        {ast.unparse(loop.target)} = kapi_block + kapi_number",
+            "    for kapi_number in range(kapi_length):",
+            "        pass",
+        ]
+    )
+    assert isinstance(made, ast.For)
+    _, one, other = made.body
+    assert isinstance(one, ast.For)
+    assert isinstance(other, ast.For)
+    one.body += loop.body
+    other.body = list(second)
+    loop.target, loop.iter, loop.body = made.target, made.iter, made.body
 
 
 class _ContinueToReturn(ast.NodeTransformer):

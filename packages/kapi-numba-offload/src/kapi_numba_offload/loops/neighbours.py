@@ -5,8 +5,14 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["walked_rows"]
+from kapi_numba_offload.elements.shares import has_enough_rows
+from kapi_numba_offload.run.usm import DpnpArray
+
+__all__ = ["has_long_rows", "may_walk_along", "walked_rows"]
+
+_LONG = 16  # elements of a row
 
 _QUICK = frozenset(
     "abs absolute bool fabs float float32 float64 int int8 int16 int32 int64 kapi_slice_bound kapi_slice_bound_down "
@@ -37,6 +43,16 @@ def walked_rows(body: Sequence[ast.stmt], variable: str) -> frozenset[str]:
         reader.visit(statement)
     rows = sum(reader.rows.values())
     return frozenset(reader.rows) if rows > reader.columns and not reader.calls else frozenset()
+
+
+def may_walk_along(extents: Sequence[int], queue: Any) -> bool:
+    """Whether work-items may take one iteration after another: there each is a thread's, and all threads get some."""
+    return bool(queue.sycl_device.is_cpu) and (len(extents) == 1 or has_enough_rows(extents[0], queue))
+
+
+def has_long_rows(array: DpnpArray) -> bool:
+    """Whether walking along a row takes longer than what is done once for each."""
+    return bool(array.ndim) and array.shape[-1] >= _LONG
 
 
 class _NeighbourCounts(ast.NodeVisitor):

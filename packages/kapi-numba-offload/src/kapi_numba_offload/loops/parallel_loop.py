@@ -14,15 +14,17 @@ from _kapi_numba_hooks import as_dtype
 from kapi_numba_offload.analysis.assertions import asserts
 from kapi_numba_offload.analysis.names import Names
 from kapi_numba_offload.elements.reductions import combine
-from kapi_numba_offload.elements.shares import has_enough_rows, rows_of, shares_of
+from kapi_numba_offload.elements.shares import rows_of, shares_of
 from kapi_numba_offload.loops.body.numba_numbers import NumbaNumbers, strong_numbers
+from kapi_numba_offload.loops.body.own_sums import OwnBody, OwnSum, own_sums
 from kapi_numba_offload.loops.body.private_arrays import lengths_of
-from kapi_numba_offload.loops.body.state import ArrayFacts, NotInKernelError
+from kapi_numba_offload.loops.body.state import ArrayFacts, NotInKernelError, stored_to
 from kapi_numba_offload.loops.body.statements import BodyRewriter
 from kapi_numba_offload.loops.host.host_loop import HostLoop
 from kapi_numba_offload.loops.loop_kernel import LoopFunctions
 from kapi_numba_offload.loops.loop_syntax import LoopSyntax
-from kapi_numba_offload.loops.neighbours import walked_rows
+from kapi_numba_offload.loops.neighbours import has_long_rows, may_walk_along, walked_rows
+from kapi_numba_offload.loops.own_rows import OwnRows, is_apart, samples, small_arrays
 from kapi_numba_offload.loops.short_lists import as_tuples, only_read
 from kapi_numba_offload.loops.simulated_loop import identities, simulate
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
@@ -41,14 +43,12 @@ from kapi_types.kernel_typing import ProblemsFound, as_strong, describe_problems
 __all__ = ["ParallelLoop"]
 
 
-_LONG = 16  # elements of a row
-
-
 class _Made(NamedTuple):
     """A loop's kernel, the dtypes of its reductions, and which of them are Python's own numbers.
 
-    `apart` has pairs of captured arrays, by their positions, that may share no memory, and whether they may be one view
-    all the same. `walks` tells whether a work-item takes one iteration after another.
+    `apart` has pairs of captured arrays, by their positions, that may share no memory, and whether they may be one
+    view all the same. `walks` tells whether a work-item takes one iteration after another. `own` has the arrays of which
+    each work-item then has a row of its own, and their positions.
     """
 
     kernel: kapi_runtime.Kernel
@@ -56,6 +56,8 @@ class _Made(NamedTuple):
     weak: Sequence[bool]
     apart: Sequence[tuple[int, int, bool]]
     walks: bool
+    own: Sequence[OwnSum] = ()
+    own_at: Sequence[int] = ()
 
 
 class ParallelLoop:
@@ -103,6 +105,8 @@ class ParallelLoop:
         self._only_read = only_read(syntax.captured, syntax.body)
         self._lengths = sorted(lengths_of(syntax.body, names))
         self._checks = self._has_asserts or options.boundscheck
+        nodes = [node for each in syntax.body for node in ast.walk(each)]
+        self._stored = [syntax.captured.index(each) for each in sorted(stored_to(nodes) & {*syntax.captured})]
         self._made: dict[tuple[Any, ...], Any] = {}
         self._lock = free_in_children(threading.Lock())
 
@@ -138,7 +142,11 @@ class ParallelLoop:
             return self.host.run(bounds, given, initial)
         refusal = self.syntax.refusals[0] if self.syntax.refusals else self._array_reduction(initial)
         extents = [len(range(*bounds[at : at + 3])) for at in range(0, len(bounds), 3)]
-        made = refusal or self._prepared(bounds, captured, initial, _may_walk(extents, queue))
+        may_walk = may_walk_along(extents, queue)
+        small = small_arrays(captured, self._stored, extents, queue) if may_walk and not self._checks else ()
+        made = refusal or self._prepared(bounds, captured, initial, may_walk, small)
+        if isinstance(made, _Made) and made.own and not is_apart(made.own_at, captured):
+            made = self._prepared(bounds, captured, initial, may_walk)
         if isinstance(made, _Made) and made.apart:
             made = self._shared(made, captured) or made
         if isinstance(made, Refusal):
@@ -152,11 +160,15 @@ class ParallelLoop:
             if all(extents):
                 rest: list[int] = []
                 space: kapi_runtime.Range | kapi_runtime.NdRange = kapi_runtime.Range(*extents)
+                rows = self._rows(made, captured, extents, queue)
                 if made.walks:
-                    shares = rows_of(extents[0], queue)
+                    shares = rows.shares if rows else rows_of(extents[0], queue)
                     space, rest = shares.single_items, [*extents[1:], extents[0], shares.steps]
-                launch(made.kernel, space, [*captured, *steps, *rest], checks=self._checks)
-                self.latest = KernelLaunch(made.kernel, space, queue, ())
+                own = rows.args if rows else ()
+                launch(made.kernel, space, [*own, *captured, *steps, *rest], checks=self._checks)
+                self.latest = KernelLaunch(made.kernel, space, queue, rows.made if rows else ())
+                if rows:
+                    rows.add_up()
             return ()
         return self._reduce(made, queue, extents, steps, captured, initial)
 
@@ -175,12 +187,14 @@ class ParallelLoop:
         if count == 0:
             found = [np.asarray(value).astype(dtype)[()] for value, dtype in zip(initial, dtypes, strict=True)]
             return _results(found, weak)
-        shares = rows_of(extents[0], queue) if made.walks else shares_of(count, queue)
+        rows = self._rows(made, captured, extents, queue)
+        shares = rows.shares if rows else rows_of(extents[0], queue) if made.walks else shares_of(count, queue)
         space = shares.single_items if made.walks else shares.space
         partial = [allocate((shares.items,), dtype, "device", queue) for dtype in dtypes]
         args = [
             *partial,
             *identities(self.syntax, dtypes).values(),
+            *(rows.args if rows else ()),
             *captured,
             *steps,
             *extents[1:],
@@ -189,13 +203,19 @@ class ParallelLoop:
         ]
         launch(kernel, space, args, checks=self._checks)
         moved = shares.items * sum(dtype.itemsize for dtype in dtypes)
-        arrays = [((shares.items,), dtype, "device") for dtype in dtypes]
+        arrays = [((shares.items,), dtype, "device") for dtype in dtypes] + (rows.made if rows else [])
+        if rows:
+            rows.add_up()
         self.latest = KernelLaunch(kernel, space, queue, arrays, moved)
         found = [
             combine(operation, value, host_copy(each))
             for operation, value, each in zip(operations, initial, partial, strict=True)
         ]
         return _results(found, weak)
+
+    def _rows(self, made: _Made, captured: Sequence[Any], extents: Sequence[int], queue: Any) -> OwnRows | None:
+        arrays = [captured[number] for number in made.own_at]
+        return OwnRows.of(made.own, arrays, extents, queue, self.place) if made.own else None
 
     def _array_reduction(self, initial: Sequence[Any]) -> Refusal | None:
         for name, value in zip(self.syntax.reductions, initial, strict=True):
@@ -211,10 +231,16 @@ class ParallelLoop:
         return None
 
     def _prepared(
-        self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any], may_walk: bool
+        self,
+        bounds: Sequence[int],
+        captured: Sequence[Any],
+        initial: Sequence[Any],
+        may_walk: bool,
+        small: tuple[int, ...] = (),
     ) -> _Made | Refusal:
         key = (
             may_walk,
+            small,
             tuple(_key(each) for each in captured),
             tuple(type(each) if not isinstance(each, np.generic) else each.dtype for each in initial),
             tuple(_lowest(bounds[at : at + 3]) for at in range(0, len(bounds), 3)),
@@ -225,7 +251,9 @@ class ParallelLoop:
             with self._lock:
                 made = self._made.get(key)
                 if made is None:
-                    made = self._make(bounds, captured, initial, may_walk)
+                    made = self._make(bounds, captured, initial, may_walk, small)
+                    if isinstance(made, Refusal) and small:
+                        made = self._make(bounds, captured, initial, may_walk, ())
                     self._made[key] = made
         return made
 
@@ -252,7 +280,12 @@ class ParallelLoop:
         simulate(self._functions, self.syntax, body, bounds, extents, captured, made.dtypes)
 
     def _make(
-        self, bounds: Sequence[int], captured: Sequence[Any], initial: Sequence[Any], may_walk: bool
+        self,
+        bounds: Sequence[int],
+        captured: Sequence[Any],
+        initial: Sequence[Any],
+        may_walk: bool,
+        small: Sequence[int],
     ) -> _Made | Refusal:
         names = self.syntax.captured
         arrays = self._arrays(captured)
@@ -265,10 +298,13 @@ class ParallelLoop:
                 if {one, other} <= arrays.keys()
             ]
             rows = walked_rows(body, self.syntax.axes[-1].variable) & arrays.keys() if may_walk else ()
-            walks = any(_has_long_rows(arrays[each]) for each in rows)
+            dtypes = {name: each.dtype.name for name, each in arrays.items()}
+            own = own_sums(body, dtypes, [names[each] for each in small])
+            walks = bool(own.own) or any(has_long_rows(arrays[each]) for each in rows)
+            after = apart, walks, own.own, [names.index(each.array) for each in own.own]
             if not self.syntax.reductions:
-                return _Made(self._plain(body, captured, len(bounds) // 3, walks), (), (), apart, walks)
-            return _Made(*self._reducing(body, captured, initial, len(bounds) // 3, walks), apart, walks)
+                return _Made(self._plain(body, captured, len(bounds) // 3, walks, own), (), (), *after)
+            return _Made(*self._reducing(body, captured, initial, len(bounds) // 3, walks, own), *after)
         except NotInKernelError as error:
             return Refusal("not-in-kernel", error.line, self._first_variable(), str(error))
         except ProblemsFound as error:
@@ -314,24 +350,27 @@ class ParallelLoop:
             debug=self._has_asserts, boundscheck=self.options.boundscheck, fastmath=self.options.fastmath
         )(function)
 
-    def _plain(self, body: Sequence[Any], captured: Sequence[Any], axes: int, walks: bool) -> kapi_runtime.Kernel:
-        kernel = self._kernel(self._functions.walk(body, {}) if walks else self._functions.kernel(body))
+    def _plain(
+        self, body: Sequence[Any], captured: Sequence[Any], axes: int, walks: bool, own: OwnBody
+    ) -> kapi_runtime.Kernel:
+        kernel = self._kernel(self._functions.walk(body, {}, own) if walks else self._functions.kernel(body))
         # A launch without work-items compiles, so that what it cannot be is known before it is used.
         space = kapi_runtime.NdRange([0], [1]) if walks else kapi_runtime.Range(*[0] * axes)
         rest = [0] * axes + [1] if walks else []
-        kapi_runtime.call_kernel_async(kernel, space, (), *captured, *[0, 1] * axes, *rest)
+        rows = samples(own.own, self.syntax.captured, captured)
+        kapi_runtime.call_kernel_async(kernel, space, (), *rows, *captured, *[0, 1] * axes, *rest)
         return kernel
 
     def _reducing(
-        self, body: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any], axes: int, walks: bool
+        self, body: Sequence[Any], captured: Sequence[Any], initial: Sequence[Any], axes: int, walks: bool, own: OwnBody
     ) -> tuple[kapi_runtime.Kernel, list[np.dtype[Any]], list[bool]]:
         numbers = [0, 1] * axes + [1] * (axes - 1) + [1]
         signature = [typeof_argument(each) for each in (*initial, *captured, *numbers)]
         types = return_type(self._functions.typing(body), signature)
         dtypes = [np.dtype(as_dtype(as_strong(each))) for each in types]
         starts = identities(self.syntax, dtypes)
-        made = self._functions.walk if walks else self._functions.reduction
-        return self._kernel(made(body, starts)), dtypes, [is_weak(each) for each in types]
+        made = self._functions.walk(body, starts, own) if walks else self._functions.reduction(body, starts)
+        return self._kernel(made), dtypes, [is_weak(each) for each in types]
 
 
 def _results(found: Sequence[Any], weak: Sequence[bool]) -> Any:
@@ -347,22 +386,12 @@ def _element(value: Any) -> Any:
 
 def _key(value: Any) -> Any:
     if isinstance(value, DpnpArray):
-        return value.dtype, tuple([length == 1 for length in value.shape]), _has_long_rows(value)
+        return value.dtype, tuple([length == 1 for length in value.shape]), has_long_rows(value)
     if isinstance(value, tuple):
         return tuple(map(_key, value))
     if isinstance(value, (int, np.integer)):
         return type(value), bool(value >= 0)
     return type(value)
-
-
-def _may_walk(extents: Sequence[int], queue: Any) -> bool:
-    """Whether work-items may take one iteration after another: there each is a thread's, and all threads get some."""
-    return bool(queue.sycl_device.is_cpu) and (len(extents) == 1 or has_enough_rows(extents[0], queue))
-
-
-def _has_long_rows(array: DpnpArray) -> bool:
-    """Whether walking along a row takes longer than what is done once for each."""
-    return bool(array.ndim) and array.shape[-1] >= _LONG
 
 
 def _lowest(bounds: Sequence[int]) -> int | None:

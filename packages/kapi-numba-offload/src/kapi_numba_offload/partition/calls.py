@@ -12,6 +12,7 @@ from _kapi_numba_hooks import overload_of, type_key
 from kapi_numba_offload.analysis.effects import CHANGES
 from kapi_numba_offload.analysis.numpy_functions import function_named, status
 from kapi_numba_offload.partition.signatures import as_dpnp_takes_it
+from kapi_numba_offload.regions.histogram import histogram
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error, not_on_device_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
@@ -23,6 +24,9 @@ __all__ = ["Constant", "Conversion", "Creation", "HelperCall", "NumpyCall", "Ove
 
 _REFUSED = (TypeError, NotImplementedError)
 """What dpnp raises for what it has not."""
+
+_OWN_KERNELS: dict[str, Callable[..., Any]] = {"histogram": histogram}
+"""NumPy's functions that are kernels of this package for some arguments, and give None for others."""
 
 
 class NumpyCall:
@@ -44,7 +48,7 @@ class NumpyCall:
     Attributes
     ----------
     latest : str or None
-        Where the latest call ran: "dpnp", "host", or why on the host.
+        Where the latest call ran: "kernel" (of this package), "dpnp", "host", or why on the host.
     """
 
     def __init__(
@@ -71,6 +75,12 @@ class NumpyCall:
             )
         if self._status == "host" and not self._is_dpnps:
             return self._on_host(args, keywords, "")
+        own = _OWN_KERNELS.get(self.name)
+        if own is not None and not self._is_dpnps:
+            result = own(self.place, args, keywords)
+            if result is not None:
+                self.latest = "kernel"
+                return result
         try:
             result = self._by_dpnp(args, keywords)
         except _REFUSED as error:

@@ -208,8 +208,8 @@ def explained_parts(function: Any, times: Mapping[int, tuple[int, float]]) -> li
                 where, reason, moved = "kernel", "", latest.moved
             elif hasattr(part, "statements"):
                 where, reason, moved = "dpnp", str(latest or ""), 0
-            elif latest == "dpnp":
-                where, reason, moved = "dpnp", "", 0
+            elif latest in ("dpnp", "kernel"):
+                where, reason, moved = latest, "", 0
             else:
                 host = getattr(part, "host", part)
                 where, reason, moved = "host", str(latest or ""), getattr(host, "moved", 0)

@@ -10,6 +10,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from .back_end.saturations import hide_ones
 from .back_end.scratch_barriers import settle_barriers
 from .back_end.shift_counts import define_shifts, mask_shift_counts
 from .back_end.signs import write_signs_out
@@ -85,4 +86,4 @@ def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:
 def emit(machine: Any, text: str) -> bytes:
     """The PTX of repaired IR."""
     code: str = machine.emit_assembly(llvm.parse_assembly(text))
-    return write_signs_out(code).encode()
+    return hide_ones(write_signs_out(code)).encode()

@@ -133,6 +133,8 @@ class MeetingTypes:
                     "  on a device it has one type on all ways: convert what is narrower",
                     code="number-unfit",
                 )
+        elif isinstance(number, complex) and not issubclass(kind, np.complexfloating):
+            return  # the type that holds both has the number
         elif issubclass(kind, np.generic) and name not in self._told:
             with np.errstate(all="ignore"):
                 held = kind(number)

@@ -12,11 +12,12 @@ from kapi_numba_offload.loops.body.state import ArrayFacts, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import variable
 from kapi_numba_offload.loops.body.views import ArrayPart, FixedAxis
 
-__all__ = ["SharedElements", "added_values", "as_update"]
+__all__ = ["ATOMIC_METHODS", "SharedElements", "added_values", "as_update"]
 
-_METHODS: dict[type[ast.operator], str] = {
+ATOMIC_METHODS: dict[type[ast.operator], str] = {
     ast.Add: "fetch_add", ast.Sub: "fetch_sub", ast.BitAnd: "fetch_and", ast.BitOr: "fetch_or", ast.BitXor: "fetch_xor",
 }  # fmt: skip
+"""The methods of `AtomicRef` by the operators of updates."""
 _DTYPES = ("int32", "uint32", "int64", "uint64", "float32", "float64")
 
 
@@ -73,7 +74,7 @@ class SharedElements:
         operation = type(statement.op) if isinstance(statement, ast.AugAssign) else ast.Add
         kind, is_sum = facts.dtype.kind, operation in (ast.Add, ast.Sub)
         suits = all(map(self._facts.is_whole, values)) if kind in "iu" else is_sum
-        has_atomic = operation in _METHODS
+        has_atomic = operation in ATOMIC_METHODS
         is_atomic = has_atomic and facts.dtype.name in _DTYPES and suits
         self._updates[id(statement)] = _Update(statement, view.array, indices, has_atomic, is_atomic)
 
@@ -209,7 +210,7 @@ _LOST = "an update of elements of {} that several iterations may have, and no at
 def _atomic(target: ast.expr, operation: ast.operator, value: ast.expr, where: ast.stmt) -> ast.stmt:
     assert isinstance(target, ast.Subscript)
     reference = ast.Call(variable("kapi_AtomicRef"), [target.value, copy.deepcopy(target.slice)], [])
-    method = ast.Attribute(reference, _METHODS[type(operation)], ast.Load())
+    method = ast.Attribute(reference, ATOMIC_METHODS[type(operation)], ast.Load())
     made = ast.Expr(ast.Call(method, [value], []))
     return ast.fix_missing_locations(ast.copy_location(made, where))
 
@@ -217,7 +218,11 @@ def _atomic(target: ast.expr, operation: ast.operator, value: ast.expr, where: a
 def as_update(node: ast.Assign) -> ast.AugAssign | None:
     """`a[i] += x` for `a[i] = a[i] + x`; None for anything else."""
     value, (target, *_) = node.value, node.targets
-    if not isinstance(value, ast.BinOp) or type(value.op) not in _METHODS or not isinstance(target, ast.Subscript):
+    if (
+        not isinstance(value, ast.BinOp)
+        or type(value.op) not in ATOMIC_METHODS
+        or not isinstance(target, ast.Subscript)
+    ):
         return None
     if ast.unparse(value.left) != ast.unparse(target):
         return None

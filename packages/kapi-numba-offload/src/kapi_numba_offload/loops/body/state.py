@@ -16,7 +16,7 @@ from kapi_numba_offload.loops.body.lower_bounds import LowerBounds
 from kapi_numba_offload.loops.body.syntax_parts import variable
 from kapi_numba_offload.loops.body.views import ArrayPart, Rows
 
-__all__ = ["ArrayFacts", "BodyState", "NotInKernelError"]
+__all__ = ["ArrayFacts", "BodyState", "NotInKernelError", "stored_to"]
 
 
 class NotInKernelError(Exception):
@@ -106,7 +106,7 @@ class BodyState:
             each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
         )
         self.lower.assigned_once = {name for name in self._assignments if self.is_assigned_once(name)}
-        self.stored_to = _stored_to(nodes)
+        self.stored_to = stored_to(nodes)
         self.unnamed = _unnamed(nodes)
         self.sliced = {
             each.targets[0].id
@@ -167,7 +167,7 @@ class BodyState:
         return None if function is UNKNOWN else numpy_name(function)
 
 
-def _stored_to(nodes: Sequence[ast.AST]) -> set[str]:
+def stored_to(nodes: Sequence[ast.AST]) -> set[str]:
     """Variables through which elements may be stored, and those that they were made of."""
     stored = {
         root

@@ -286,12 +286,40 @@ def _conversions(kapi: Any) -> Any:
 _PAIRS = tuple((left, right) for left in _DTYPES for right in _DTYPES)
 _INTEGERS = tuple(pair for pair in _PAIRS if all(name.startswith("int") for name in pair))
 
+
+def _between(kapi: Any) -> Any:
+    @kapi.kernel
+    def between(item: kapi.Item, a, out, small):
+        i = item.get_id(0)
+        one, zero = a.dtype.type(1), a.dtype.type(0)
+        out[0, i] = np.fmax(np.fmin(a[i], 1), 0)
+        out[1, i] = max(zero, min(one, a[i]))
+        out[2, i] = np.fmax(one if not a[i] < one else a[i], zero)
+        out[3, i] = max(min(a[i], one), zero)
+        small[i] = np.fmin(a[i], 1)
+
+    return between
+
+
+def _between_case(dtype: str) -> Case:
+    values = [np.nan, 2.0, -2.0, 0.5, np.inf, -np.inf]
+    held = [1.0, 1.0, 0.0, 0.5, 1.0, 0.0]
+    return Case(
+        f"numbers/nan-held-between-0-and-1-{dtype}",
+        _between,
+        ((6,),),
+        lambda: [np.array(values, dtype), np.zeros((4, 6)), np.zeros(6, np.uint8)],
+        lambda given: {1: np.array([held, held, held, [np.nan, *held[1:]]]), 2: np.array([1, 1, 0, 0, 1, 0], np.uint8)},
+    )
+
+
 CASES: tuple[Case, ...] = (
     *(_arithmetic_case(left, right) for left, right in _PAIRS),
     *(_power_case(left, right) for left, right in (*_INTEGERS, ("float32", "float32"), ("float64", "int32"))),
     *(_comparison_case(left, right) for left, right in _PAIRS if left <= right),
     *(_bits_case(left, right) for left, right in _INTEGERS),
     *(_weak_case(dtype) for dtype in _DTYPES),
+    *(_between_case(dtype) for dtype in ("float16", "float32", "float64")),
     Case(
         "numbers/weak-start-takes-the-strong-type",
         _accumulate,

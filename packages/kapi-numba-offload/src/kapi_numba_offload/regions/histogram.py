@@ -1,0 +1,202 @@
+"""`numpy.histogram` of equal bins as kernels: each work-item counts in a row of its own, and NumPy makes the edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import kapi_runtime
+from kapi_numba_offload.elements.kernel_source import make_kernel, space_of
+from kapi_numba_offload.elements.own_rows import adding_kernel, pitch_of
+from kapi_numba_offload.elements.reductions import COMBINATIONS
+from kapi_numba_offload.elements.shares import POSITION_LINES, ROWS_PER_UNIT, rows_of, shares_of
+from kapi_numba_offload.elements.statements import Place
+from kapi_numba_offload.run.launching import launch
+from kapi_numba_offload.run.usm import LIBRARY, DpnpArray, allocate, as_dpnp_array, flat_view, host_copy
+
+__all__ = ["histogram"]
+
+_DTYPES = frozenset("int8 int16 int32 int64 uint8 uint16 uint32 float32 float64".split())
+_MOST_BINS = 2**17  # 1 MiB of counts, and a bin's number is exact in float32
+_BLOCK = 64  # elements whose bins are computed before they are counted
+_COUNT = np.dtype(np.int64)
+_PARAMETERS = ("a", "bins", "range", "density", "weights")
+
+
+def histogram(place: Place, args: Sequence[Any], keywords: Mapping[str, Any]) -> tuple[Any, Any] | None:
+    """Counts and edges, as `numpy.histogram` gives them; None where these kernels do not do what is asked.
+
+    Parameters
+    ----------
+    place : Place
+        Where it is called.
+    args, keywords : sequence, mapping
+        As NumPy takes them.
+
+    Raises
+    ------
+    ValueError
+        NumPy's, for a range that is none and for too many bins.
+    """
+    given = {"bins": 10, **dict(zip(_PARAMETERS, args, strict=False)), **keywords}
+    array, bins, limits = given.get("a"), given["bins"], given.get("range")
+    if (
+        len(args) > len(_PARAMETERS)
+        or not given.keys() <= {*_PARAMETERS}
+        or any(own in keywords for own in _PARAMETERS[: len(args)])
+        or given.get("weights") is not None
+        or given.get("density") not in (None, False)
+        or not isinstance(array, DpnpArray)
+        or array.dtype.name not in _DTYPES
+        or not array.sycl_queue.sycl_device.is_cpu
+        or not _is_whole(bins)
+        or not 1 <= bins <= _MOST_BINS
+        or not (limits is None or _are_limits(limits))
+    ):
+        return None
+    return _histogram(place, array, int(bins), limits)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _are_limits(value: Any) -> bool:
+    """Whether a range is two numbers whose comparison with elements the kernel has."""
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and all(
+            isinstance(each, (float, np.float32)) or (_is_whole(each) and -(2**63) <= each < 2**63) for each in value
+        )
+        and (type(value[0]) is type(value[1]) or not all(map(_is_whole, value)))
+    )
+
+
+def _histogram(place: Place, array: Any, bins: int, limits: Any) -> tuple[Any, Any] | None:
+    flat = array if array.ndim == 1 else flat_view(array) if array.flags.c_contiguous else LIBRARY.ravel(array)
+    ends = _extrema(place, flat) if limits is None and flat.size else np.zeros(0, flat.dtype)
+    edges = np.histogram_bin_edges(ends, bins, limits)
+    first, last = limits if limits is not None else (ends[0], ends[1]) if ends.size else (0, 1)
+    if first == last:
+        first, last = first - 0.5, last + 0.5
+    # NumPy's own types of each step, found as it finds them.
+    distance = np.uint64(int(last) - int(first)) if all(map(_is_whole, (first, last))) else last - first
+    sample = np.ones(1, edges.dtype) - (float(first) if type(first) is int else first)
+    quotient = (sample / distance).dtype
+    if not (np.isfinite(edges).all() and np.isfinite(distance) and distance > 0):
+        return None
+    integers = flat.dtype.kind in "iu"
+    tests = [
+        np.dtype(np.int64) if integers and _is_whole(each) else np.result_type(np.ones(1, flat.dtype), each)
+        for each in (first, last)
+    ]
+    numbers = [
+        *(np.asarray(each).astype(dtype)[()] for each, dtype in zip((first, last), tests, strict=True)),
+        np.asarray(first).astype(sample.dtype)[()],
+        np.asarray(distance).astype(quotient)[()],
+        *_products(first, last, distance, bins, sample.dtype, edges.dtype, quotient),
+    ]
+    kernel = _counting(*tests, edges.dtype, sample.dtype, quotient, str(place))
+    queue, kind = array.sycl_queue, array.usm_type
+    on_device = as_dpnp_array(edges, queue, kind)
+    units = int(queue.sycl_device.max_compute_units)
+    shares = rows_of(max(1, flat.size), queue, max(1, min(ROWS_PER_UNIT, flat.size // (bins * units))))
+    pitch = pitch_of(bins, _COUNT)
+    rows = allocate((shares.rows * pitch,), _COUNT, "device", queue)
+    launch(kernel, shares.single_items, [rows, pitch, flat, flat.size, shares.steps, on_device, bins, *numbers])
+    counts = allocate((bins,), _COUNT, kind, queue)
+    adding = adding_kernel("sum", _COUNT, 1, str(place), is_new=True)
+    launch(adding, space_of((bins,)), [counts, rows, shares.rows, pitch])
+    return counts, on_device
+
+
+def _products(
+    first: Any, last: Any, distance: Any, bins: int, difference: np.dtype[Any], *dtypes: np.dtype[Any]
+) -> list[Any]:
+    """Bins for each unit of distance, how near to an edge a product says nothing, from both sides, and the bins' end.
+
+    A product, NumPy's quotient and its edges differ from the real numbers by a few units of their dtypes, of values
+    that are as large as the ends.
+    """
+    given = [np.asarray(each).dtype for each in (first, last, distance)]
+    unit = max(float(np.finfo(each).eps) for each in (difference, *dtypes, *given) if each.kind == "f")
+    near = min(1.0, 16 * unit * bins * (1 + max(abs(float(first)), abs(float(last))) / float(distance)))
+    with np.errstate(all="ignore"):
+        return [difference.type(each) for each in (bins / float(distance), near, 1 - near, bins)]
+
+
+def _extrema(place: Place, flat: Any) -> np.ndarray[Any, Any]:
+    """The least and the greatest element of an array that has some; nan if it has one."""
+    dtype, queue = flat.dtype, flat.sycl_queue
+    low, high = COMBINATIONS["min"], COMBINATIONS["max"]
+    lines = (
+        "low = lowest",
+        "high = highest",
+        *POSITION_LINES,
+        "for step in range(kapi_steps):",
+        "    at = kapi_base + step * kapi_lanes",
+        "    if at < count:",
+        "        x = a[at]",
+        f"        {low.line('x', dtype).replace('total', 'low')}",
+        f"        {high.line('x', dtype).replace('total', 'high')}",
+        "lows[kapi_row * kapi_lanes + kapi_lane] = low",
+        "highs[kapi_row * kapi_lanes + kapi_lane] = high",
+    )
+    parameters = ("lows", "highs", "lowest", "highest", "a", "count", "kapi_steps")
+    kernel = make_kernel("ends", parameters, lines, str(place))
+    shares = shares_of(flat.size, queue)
+    lows, highs = (allocate((shares.items,), dtype, "device", queue) for _ in range(2))
+    args = [lows, highs, low.identity(dtype), high.identity(dtype), flat, flat.size, shares.steps]
+    launch(kernel, shares.space, args)
+    return np.array([host_copy(lows).min(), host_copy(highs).max()])
+
+
+def _counting(
+    low: np.dtype[Any],
+    high: np.dtype[Any],
+    edge: np.dtype[Any],
+    difference: np.dtype[Any],
+    quotient: np.dtype[Any],
+    place: str,
+) -> kapi_runtime.Kernel:
+    """The kernel that counts: by a product where it is far from all edges, else in NumPy's steps and their order.
+
+    NumPy's are a quotient, and two looks at the edges. The products are what the driver makes vectors of.
+    """
+    lines = (
+        "row = item.get_global_id(0)",
+        "base = row * pitch",
+        "for slot in range(pitch):",
+        "    counts[base + slot] = 0",
+        f"places = kapi_runtime.PrivateArray({_BLOCK}, np.int32)",
+        "end = min(row * share + share, count)",
+        f"for block in range(row * share, end, {_BLOCK}):",
+        f"    length = min({_BLOCK}, end - block)",
+        "    for number in range(length):",
+        f"        guess = (np.{difference.name}(np.{edge.name}(a[block + number])) - first) * scale",
+        "        k = np.int32(guess)",
+        f"        rest = guess - np.{difference.name}(k)",
+        "        is_sure = (rest > near) & (rest < far) & (guess < beyond)",
+        "        places[number] = k if is_sure else np.int32(-1)",
+        "    for number in range(length):",
+        "        k = np.int64(places[number])",
+        "        if k >= 0:",
+        "            counts[base + k] += 1",
+        "        else:",
+        "            x = a[block + number]",
+        f"            if np.{low.name}(x) >= lowest and np.{high.name}(x) <= highest:",
+        f"                v = np.{edge.name}(x)",
+        f"                part = np.{quotient.name}(np.{difference.name}(v) - first) / distance",
+        f"                k = min(np.int64(part * np.{quotient.name}(bins)), np.int64(bins - 1))",
+        "                if v < edges[k]:",
+        "                    k -= 1",
+        "                if k != bins - 1 and v >= edges[k + 1]:",
+        "                    k += 1",
+        "                counts[base + k] += 1",
+    )
+    parameters = ("counts", "pitch", "a", "count", "share", "edges", "bins", "lowest", "highest", "first", "distance",
+                  "scale", "near", "far", "beyond")  # fmt: skip
+    return make_kernel("count", parameters, lines, place)
