@@ -47,8 +47,8 @@ class _Made(NamedTuple):
     """A loop's kernel, the dtypes of its reductions, and which of them are Python's own numbers.
 
     `apart` has pairs of captured arrays, by their positions, that may share no memory, and whether they may be one
-    view all the same. `walks` tells whether a work-item takes one iteration after another. `own` has the arrays of which
-    each work-item then has a row of its own, and their positions.
+    view all the same. `walks` tells whether a work-item takes one iteration after another. `own` has the arrays
+    of which each work-item then has a row of its own, and their positions.
     """
 
     kernel: kapi_runtime.Kernel
