@@ -301,10 +301,12 @@ class ParallelLoop:
             dtypes = {name: each.dtype.name for name, each in arrays.items()}
             own = own_sums(body, dtypes, [names[each] for each in small])
             walks = bool(own.own) or any(has_long_rows(arrays[each]) for each in rows)
-            after = apart, walks, own.own, [names.index(each.array) for each in own.own]
+            own_at = [names.index(each.array) for each in own.own]
             if not self.syntax.reductions:
-                return _Made(self._plain(body, captured, len(bounds) // 3, walks, own), (), (), *after)
-            return _Made(*self._reducing(body, captured, initial, len(bounds) // 3, walks, own), *after)
+                kernel = self._plain(body, captured, len(bounds) // 3, walks, own)
+                return _Made(kernel, (), (), apart, walks, own.own, own_at)
+            made = self._reducing(body, captured, initial, len(bounds) // 3, walks, own)
+            return _Made(*made, apart, walks, own.own, own_at)
         except NotInKernelError as error:
             return Refusal("not-in-kernel", error.line, self._first_variable(), str(error))
         except ProblemsFound as error:

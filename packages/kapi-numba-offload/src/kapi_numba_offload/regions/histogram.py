@@ -89,17 +89,17 @@ def _histogram(place: Place, array: Any, bins: int, limits: Any) -> tuple[Any, A
     if not (np.isfinite(edges).all() and np.isfinite(distance) and distance > 0):
         return None
     integers = flat.dtype.kind in "iu"
-    tests = [
+    low, high = (
         np.dtype(np.int64) if integers and _is_whole(each) else np.result_type(np.ones(1, flat.dtype), each)
         for each in (first, last)
-    ]
+    )
     numbers = [
-        *(np.asarray(each).astype(dtype)[()] for each, dtype in zip((first, last), tests, strict=True)),
+        *(np.asarray(each).astype(dtype)[()] for each, dtype in zip((first, last), (low, high), strict=True)),
         np.asarray(first).astype(sample.dtype)[()],
         np.asarray(distance).astype(quotient)[()],
         *_products(first, last, distance, bins, sample.dtype, edges.dtype, quotient),
     ]
-    kernel = _counting(*tests, edges.dtype, sample.dtype, quotient, str(place))
+    kernel = _counting(low, high, edges.dtype, sample.dtype, quotient, str(place))
     queue, kind = array.sycl_queue, array.usm_type
     on_device = as_dpnp_array(edges, queue, kind)
     units = int(queue.sycl_device.max_compute_units)
