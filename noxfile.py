@@ -64,7 +64,7 @@ BUDGETS = {
     "house": 50,
     "types": 40,
     "integration": 560,
-    "isolated(kapi-numba-offload)": 280,
+    "isolated(kapi-numba-offload)": 340,
     "isolated(kapi-runtime)": 300,
     "isolated(kapi-spirv)": 140,
     "isolated(kapi-ptx)": 170,
