@@ -34,7 +34,24 @@ def by_a_row(label, bins, rows):
         row[1:] += 2.0
 
 
-@pytest.mark.parametrize("function", [by_a_function_within, by_a_function_that_is_given_the_array, by_a_row])
+@numba.njit
+def found_and_counted(x, k):
+    for j in range(3):
+        if j == k:
+            x[j] += 1.0
+            return j
+    return -1
+
+
+def by_a_helper_that_returns_from_a_loop(label, bins, rows):
+    for i in prange(label.shape[0]):
+        found_and_counted(bins, label[i] % 3)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [by_a_function_within, by_a_function_that_is_given_the_array, by_a_row, by_a_helper_that_returns_from_a_loop],
+)
 def test_additions_are_atomic(function, launches):
     _compare(function)
     assert launches
@@ -59,23 +76,9 @@ def the_largest_of_a_row(label, bins, rows):
         row[0] = max(row[0], 1.0 * label[i])
 
 
-@numba.njit
-def found_and_counted(x, k):
-    for j in range(3):
-        if j == k:
-            x[j] += 1.0
-            return j
-    return -1
-
-
-def by_a_helper_that_returns_from_a_loop(label, bins, rows):
-    for i in prange(label.shape[0]):
-        found_and_counted(bins, label[i] % 3)
-
-
 @pytest.mark.parametrize(
     "function",
-    [several_at_once, by_a_row_in_two_statements, the_largest_of_a_row, by_a_helper_that_returns_from_a_loop],
+    [several_at_once, by_a_row_in_two_statements, the_largest_of_a_row],
 )
 def test_what_is_not_atomic_is_the_hosts(function):
     with pytest.warns(OffloadFallbackWarning, match="update"):
