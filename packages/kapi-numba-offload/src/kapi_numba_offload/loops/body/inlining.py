@@ -19,6 +19,7 @@ from kapi_numba_offload.analysis.names import UNKNOWN, Names
 from kapi_numba_offload.analysis.normal_form import normalised
 from kapi_numba_offload.analysis.numpy_functions import numpy_name
 from kapi_numba_offload.analysis.source import parsed_function
+from kapi_numba_offload.loops.body.lower_bounds import LowerBounds
 from kapi_numba_offload.loops.body.state import NotInKernelError
 
 __all__ = ["Inliner"]
@@ -222,6 +223,10 @@ class Inliner:
         definition = parsed_function(called)
         return definition is None or self.stores(Helper(definition, Names(called, definition)), seen)
 
+    def may_count_from_ends(self, helper: Helper) -> bool:
+        """Whether an index in a function may be negative."""
+        return _may_count_from_ends(helper, self._names)
+
     def has_builtin(self, name: str) -> bool:
         """Whether Python's own function of a name has that name in the loop, too."""
         return self._names.value(ast.Name(name, ast.Load())) is getattr(builtins, name)
@@ -267,7 +272,7 @@ class _Calls(ast.NodeTransformer):
         if made is None:
             if stores and _updates(helper):
                 raise NotInKernelError(f"a call of {helper.syntax.name}, which updates elements", node)
-            if _may_count_from_ends(helper.syntax):
+            if self._inliner.may_count_from_ends(helper):
                 raise NotInKernelError(f"a call of {helper.syntax.name}, whose indices may count from the end", node)
             return node
         self._before += made[0]
@@ -326,44 +331,30 @@ def _updates(helper: Helper) -> bool:
     return False
 
 
-def _may_count_from_ends(definition: ast.FunctionDef) -> bool:
+def _may_count_from_ends(helper: Helper, outside: Names) -> bool:
     """Whether an index in a function may be negative: a kernel that calls it does not count such ones from the end."""
-    counters = {
-        each.target.id
-        for each in ast.walk(definition)
-        if isinstance(each, ast.For) and isinstance(each.target, ast.Name) and _counts_up(each.iter)
-    }
-    others = {
-        each.id
-        for statement in ast.walk(definition)
-        if isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr))
-        for each in ast.walk(statement)
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-    }
-    for node in ast.walk(definition):
+    nodes = list(ast.walk(helper.syntax))
+    stores = Counter(each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
+    given = {each.arg for each in nodes if isinstance(each, ast.arg)}
+    lower = LowerBounds(helper.names or outside, {})
+    lower.assigned_once = {name for name, count in stores.items() if count == 1} - given
+    for each in nodes:
+        if isinstance(each, ast.For) and _is_range(each.iter):
+            lower.take_loop(each)
+    for node in nodes:
         if not isinstance(node, ast.Subscript):
             continue
         for index in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
             parts = [index.lower, index.upper, index.step] if isinstance(index, ast.Slice) else [index]
             for part in parts:
-                is_counter = isinstance(part, ast.Name) and part.id in counters - others
-                number = part.value if isinstance(part, ast.Constant) else None
-                is_number = isinstance(number, int) and number >= 0
-                if part is not None and not is_counter and not is_number:
+                low = None if part is None else lower.of(part)
+                if part is not None and (low is None or low < 0):
                     return True
     return False
 
 
-def _counts_up(node: ast.expr) -> bool:
-    """Whether a loop's values are those of a `range` from 0 or more, upwards."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id not in ("range", "prange"):
-        return False
-    first = node.args[0] if len(node.args) > 1 else ast.Constant(0)
-    step = node.args[2] if len(node.args) == 3 else ast.Constant(1)
-    return all(
-        isinstance(each, ast.Constant) and isinstance(each.value, int) and each.value >= least
-        for each, least in ((first, 0), (step, 1))
-    )
+def _is_range(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("range", "prange")
 
 
 def _is_copy_of_one(node: ast.AST) -> bool:
