@@ -1,6 +1,7 @@
 """What the tests of this package share."""
 
 import dpnp
+import numba
 import numpy as np
 import pytest
 
@@ -24,6 +25,20 @@ def assert_same():
         assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
         assert (result.usm_type, result.sycl_queue) == (expected.usm_type, expected.sycl_queue)
         np.testing.assert_allclose(result.asnumpy(), expected.asnumpy(), rtol=rtol)
+
+    return compare
+
+
+@pytest.fixture(scope="session")
+def as_in_python():
+    """Run a function, compiled, over device arrays, and in Python over NumPy's; compare what is in them."""
+
+    def compare(function, on_host, rtol=1e-7):
+        on_device = [dpnp.asarray(each) for each in on_host]
+        numba.njit(function)(*on_device)
+        function(*on_host)
+        for found, expected in zip(on_device, on_host, strict=True):
+            np.testing.assert_allclose(found.asnumpy(), expected, rtol=rtol)
 
     return compare
 

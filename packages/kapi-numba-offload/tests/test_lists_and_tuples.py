@@ -1,7 +1,5 @@
 """Lists and tuples of arrays and numbers in `prange` loops: indexed, iterated, with indices from the end."""
 
-import dpnp
-import numba
 import numpy as np
 import pytest
 from numba import prange
@@ -55,13 +53,8 @@ def elements_from_the_end(a, b, o):
 
 
 @pytest.mark.parametrize("function", [lists_of_arrays, lists_that_grew, lists_of_numbers, elements_from_the_end])
-def test_elements_are_those_of_python(function, launches):
-    on_host = [MATRIX.copy(), OTHER.copy(), np.zeros(6)]
-    on_device = [dpnp.asarray(each) for each in on_host]
-    numba.njit(function)(*on_device)
-    function(*on_host)
-    for found, expected in zip(on_device, on_host, strict=True):
-        np.testing.assert_allclose(found.asnumpy(), expected)
+def test_elements_are_those_of_python(function, as_in_python, launches):
+    as_in_python(function, [MATRIX.copy(), OTHER.copy(), np.zeros(6)])
     assert len(launches) == 1
 
 
@@ -93,13 +86,8 @@ def by_functions_on_some_ways(label, bins, other):
 
 
 @pytest.mark.parametrize("function", [by_a_tuple, by_a_name_of_its_array, by_a_loop_over_it, by_functions_on_some_ways])
-def test_what_kernels_would_do_otherwise_is_the_hosts(function):
+def test_what_kernels_would_do_otherwise_is_the_hosts(function, as_in_python):
     """Additions that meet, and indices from the end, where the array is not told by its name."""
     label = RANDOM.integers(0, 1000, 100_000)
-    on_host = [label, np.ones(3), np.ones(3)]
-    on_device = [dpnp.asarray(each) for each in on_host]
     with pytest.warns(OffloadFallbackWarning, match="not-in-kernel"):
-        numba.njit(function)(*on_device)
-    function(*on_host)
-    for found, expected in zip(on_device, on_host, strict=True):
-        np.testing.assert_allclose(found.asnumpy(), expected)
+        as_in_python(function, [label, np.ones(3), np.ones(3)])

@@ -1,6 +1,5 @@
 """Names of rows that are assigned several times in a `prange` loop: each use sees the part that it names by then."""
 
-import dpnp
 import numba
 import numpy as np
 import pytest
@@ -128,12 +127,7 @@ def numbers(a, b, o):
         names_of_a_name_kept, in_helpers, numbers,
     ],
 )  # fmt: skip
-def test_names_mean_what_they_mean_in_python(function, launches):
+def test_names_mean_what_they_mean_in_python(function, as_in_python, launches):
     """In one kernel: a warning would be an error."""
-    on_host = [MATRIX.copy(), OTHER.copy(), np.zeros(6)]
-    on_device = [dpnp.asarray(each) for each in on_host]
-    numba.njit(function)(*on_device)
-    function(*on_host)
-    for found, expected in zip(on_device, on_host, strict=True):
-        np.testing.assert_allclose(found.asnumpy(), expected)
+    as_in_python(function, [MATRIX.copy(), OTHER.copy(), np.zeros(6)])
     assert len(launches) == 1

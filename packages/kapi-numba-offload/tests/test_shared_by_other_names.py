@@ -1,6 +1,5 @@
 """Elements that iterations share, updated through what is no array's own name: no update is lost."""
 
-import dpnp
 import numba
 import numpy as np
 import pytest
@@ -52,8 +51,8 @@ def by_a_helper_that_returns_from_a_loop(label, bins, rows):
     "function",
     [by_a_function_within, by_a_function_that_is_given_the_array, by_a_row, by_a_helper_that_returns_from_a_loop],
 )
-def test_additions_are_atomic(function, launches):
-    _compare(function)
+def test_additions_are_atomic(function, as_in_python, launches):
+    as_in_python(function, [LABELS.copy(), np.ones(3), np.zeros((3, 4))])
     assert launches
 
 
@@ -80,15 +79,6 @@ def the_largest_of_a_row(label, bins, rows):
     "function",
     [several_at_once, by_a_row_in_two_statements, the_largest_of_a_row],
 )
-def test_what_is_not_atomic_is_the_hosts(function):
+def test_what_is_not_atomic_is_the_hosts(function, as_in_python):
     with pytest.warns(OffloadFallbackWarning, match="update"):
-        _compare(function)
-
-
-def _compare(function):
-    on_host = [LABELS, np.ones(3), np.zeros((3, 4))]
-    on_device = [dpnp.asarray(each) for each in on_host]
-    numba.njit(function)(*on_device)
-    function(*on_host)
-    for found, expected in zip(on_device, on_host, strict=True):
-        np.testing.assert_allclose(found.asnumpy(), expected)
+        as_in_python(function, [LABELS.copy(), np.ones(3), np.zeros((3, 4))])

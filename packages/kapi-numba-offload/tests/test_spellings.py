@@ -66,13 +66,8 @@ FUNCTIONS = [rounded_numbers, rounded_rows, assigned_in_conditions, assigned_in_
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_spellings_are_kernels(function, launches):
-    on_host = [MATRIX.copy(), OTHER.copy(), np.zeros(6)]
-    on_device = [dpnp.asarray(each) for each in on_host]
-    numba.njit(function)(*on_device)
-    function(*on_host)
-    for found, expected in zip(on_device, on_host, strict=True):
-        np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-13)
+def test_spellings_are_kernels(function, as_in_python, launches):
+    as_in_python(function, [MATRIX.copy(), OTHER.copy(), np.zeros(6)], rtol=1e-13)
     assert len(launches) == 1
 
 
