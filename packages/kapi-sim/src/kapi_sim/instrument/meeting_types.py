@@ -125,14 +125,7 @@ class MeetingTypes:
     def _compare(self, name: str, number: Any, kind: type[Any], is_stored: bool = False) -> None:
         """Tell of a Python number that the type of another way does not have."""
         if issubclass(kind, np.integer) and number.__class__ is int:
-            limits = np.iinfo(kind)
-            if not limits.min <= number <= limits.max:
-                raise DtypeError(
-                    f"what an operation with {name} gives must fit {kind.__name__}, which it is on another way, got "
-                    f"the Python integer {number}\n  both come from {_site()}\n"
-                    "  on a device it has one type on all ways: convert what is narrower",
-                    code="number-unfit",
-                )
+            _require_fit(f"what an operation with {name} gives", number, kind, "both come from")
         elif isinstance(number, complex) and not issubclass(kind, np.complexfloating):
             return  # the type that holds both has the number
         elif issubclass(kind, np.generic) and name not in self._told:
@@ -176,15 +169,19 @@ class MeetingTypes:
         """Raise if a weak integer came to a place where the type of another way does not hold it."""
         if strong is None or key not in self._ends or not issubclass(strong, np.integer):
             return
-        limits = np.iinfo(strong)
         for end in self._ends[key]:
-            if not limits.min <= end <= limits.max:
-                raise DtypeError(
-                    f"{name} must fit {strong.__name__}, which it is on another way, got the Python integer {end}\n"
-                    f"  both meet at {_site()}\n"
-                    "  on a device it has one type on all ways: convert what is narrower",
-                    code="number-unfit",
-                )
+            _require_fit(name, end, strong, "both meet at")
+
+
+def _require_fit(subject: str, number: int, kind: type[Any], where: str) -> None:
+    """Raise if the type of another way does not hold an integer."""
+    limits = np.iinfo(kind)
+    if not limits.min <= number <= limits.max:
+        raise DtypeError(
+            f"{subject} must fit {kind.__name__}, which it is on another way, got the Python integer {number}\n"
+            f"  {where} {_site()}\n  on a device it has one type on all ways: convert what is narrower",
+            code="number-unfit",
+        )
 
 
 def _depth() -> int:
