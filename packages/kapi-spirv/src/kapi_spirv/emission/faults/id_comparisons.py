@@ -43,10 +43,10 @@ def compare_ids_rightly(text: str) -> str:
     Intel's OpenCL CPU compiler (2026.2) makes bounds of its loop over work-items from conditions such as ``id < n``. It
     takes a negative `n` for a large one, so that all work-items are inside; ``n - id > 3`` and ``id + n < 3`` are wrong
     for others too, or end the process; and where an id of an outer dimension equals a number, it runs each of the
-    work-items that are left several times. It does so from OpenCL C as well, but not behind a barrier or an algorithm of
-    the work-group, where it has loops of another kind; so conditions there are left alone. An id alone that is less or more is
-    compared with a value that is clamped to those that ids have, which stays a bound. To an id in an expression, and to
-    one that equals something, a zero is added that might differ between work-items. Remove this when
+    work-items that are left several times. It does so from OpenCL C as well, but not behind a barrier or an algorithm
+    of the work-group, where it has loops of another kind, so that conditions there are left alone. An id alone that is
+    less or more is compared with a value that is clamped to those that ids have, which stays a bound. To an id in an
+    expression, and to one that equals something, a zero is added that might differ between work-items. Remove this when
     `test_driver_limits` says that the driver is mended.
     """
     lines = text.split("\n")
