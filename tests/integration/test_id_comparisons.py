@@ -29,14 +29,19 @@ SPACES = {
     "cube": (kapi.Range(2, 3, 8), "Item", {"i": "item.get_id(0)", "j": "item.get_id(1)"}),
     "groups": (kapi.NdRange(64, 16), "NdItem", {"i": "item.get_local_id(0)", "j": "item.get_global_id(0)"}),
     "group": (kapi.NdRange(64, 16), "NdItem", {"i": "item.get_group().get_group_id(0)"}),
+    "barrier": (kapi.NdRange(60, 12), "NdItem", {"i": "item.get_local_id(0)", "j": "item.get_global_id(0)"}),
+    "line": (kapi.NdRange(64, 32), "NdItem", {"i": "item.get_local_id(0)"}),
+    "tile": (kapi.NdRange((4, 24), (2, 12)), "NdItem", {"i": "item.get_local_id(1)", "j": "item.get_local_id(0)"}),
     "plane": (kapi.NdRange((4, 32), (2, 16)), "NdItem", {"i": "item.get_local_id(1)", "j": "item.get_global_id(0)"}),
 }
 BEFORE = 64  # elements before and after those of the work-items, which none may write
 # Each work-item adds to its element: one that runs twice is seen.
 
+SUMS = "    total = kapi.reduce_over_group(item.get_group(), a[{place}], kapi.plus)\n    a[{place}] += total - total"
 SOURCE = """
 def kernel(item: {kind}, n, m, a, seen):
 {ids}
+{first}
     place = {place}
     if {condition}:
         seen[place] += 7
@@ -62,7 +67,9 @@ def check(space_name, condition):
     space, kind, names = SPACES[space_name]
     place = "item.get_global_linear_id()" if kind == "NdItem" else "item.get_linear_id()"
     ids = "\n".join(f"    {name} = {code}" for name, code in names.items())
-    source = SOURCE.format(kind=f"kapi.{kind}", ids=ids, place=f"{BEFORE} + {place}", condition=condition)
+    place = f"{BEFORE} + {place}"
+    first = SUMS.format(place=place) if space_name in ("barrier", "line", "tile") else ""
+    source = SOURCE.format(kind=f"kapi.{kind}", ids=ids, first=first, place=place, condition=condition)
     kernel = kapi.kernel(compiled(source, f"guarded_{abs(hash((space_name, condition)))}.py", kapi))
     of_items = list(values_of_ids(space, names))
     a = np.arange(len(of_items) + 2 * BEFORE) - 5
@@ -88,7 +95,7 @@ def conditions(expression, names):
 
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize(
-    "condition", ["i < n", "n - i > 3", "i + 5 < m", "i >= n", "i == -n", "i == 0", "i - 1 < a.shape[0]"]
+    "condition", ["i < n", "n - i > 3", "i + 5 < m", "i >= n", "i == -n", "i == 0", "m == i", "i - 1 < a.shape[0]"]
 )
 def test_condition_of_an_id_decides_for_its_work_item(space, condition):
     check(space, condition)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -67,14 +68,33 @@ class Cast:
 
 Node = Leaf | Ref | Const | Apply | Cast
 
+_COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
+
 
 def apply(name: str, operands: Sequence[Any]) -> Any:
     """An operation on whole arrays or numbers: dpnp's where one of them is a dpnp array, else NumPy's."""
     row = ELEMENTWISE[name]
+    if name in _COMPARISONS:
+        operands = _comparable(operands)
     if row.apply is not None:
         return row.apply(*operands)
     module = LIBRARY if any(map(is_dpnp_array, operands)) else np
     return getattr(module, name)(*operands)
+
+
+def _comparable(operands: Sequence[Any]) -> Sequence[Any]:
+    """Operands of a comparison, in which a Python integer beyond an array's type is infinite, so that it stays beyond.
+
+    NumPy compares them as they are, and dpnp refuses them.
+    """
+    array = next((each for each in operands if is_dpnp_array(each) and each.dtype.kind in "iu"), None)
+    if array is None:
+        return operands
+    ends = np.iinfo(array.dtype)
+    return [
+        math.copysign(math.inf, each) if type(each) is int and not ends.min <= each <= ends.max else each
+        for each in operands
+    ]
 
 
 def apply_as_numba(name: str, operands: Sequence[Any]) -> Any:

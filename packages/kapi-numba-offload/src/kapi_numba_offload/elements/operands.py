@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,19 @@ from kapi_numba_offload.elements.expression import Apply, Cast, Leaf, Node, Ref
 from kapi_numba_offload.elements.statements import Statement
 from kapi_numba_offload.run.usm import DpnpArray, allocate
 
-__all__ = ["Unfused", "absolute", "dtype_of", "indexing_of", "sample_of", "statement_shapes"]
+__all__ = [
+    "Unfused",
+    "absolute",
+    "dtype_of",
+    "indexing_of",
+    "number_key",
+    "require_held",
+    "sample_of",
+    "statement_shapes",
+]
+
+_BITS = (7, 8, 15, 16, 31, 32, 63, 64)
+"""Of the numbers that NumPy's integer types hold, with a sign and without."""
 
 
 class Unfused(Exception):
@@ -37,9 +50,29 @@ def sample_of(array: Any) -> Any:
     return sample
 
 
+def number_key(value: Any) -> Any:
+    """The type of a number, and of Python's integers also which of NumPy's types hold it."""
+    type_ = type(value)
+    if type_ is not int or 0 <= value < 128:
+        return type_
+    return value < 0, bisect_left(_BITS, (~value if value < 0 else value).bit_length())
+
+
 def dtype_of(value: Any) -> np.dtype[Any] | None:
     """The dtype of an array or NumPy number; None for Python's own numbers."""
     return value.dtype if isinstance(value, (DpnpArray, np.generic)) else None
+
+
+def require_held(value: Any, dtype: np.dtype[Any]) -> None:
+    """Refuse one of Python's integers that an integer type does not hold, as NumPy does.
+
+    Raises
+    ------
+    OverflowError
+        In NumPy's words.
+    """
+    if type(value) is int and dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+        raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
 
 
 def statement_shapes(statements: Sequence[Statement], leaves: Sequence[Any]) -> list[tuple[int, ...]]:

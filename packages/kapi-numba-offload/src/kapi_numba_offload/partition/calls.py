@@ -11,8 +11,10 @@ import numpy as np
 from _kapi_numba_hooks import overload_of, type_key
 from kapi_numba_offload.analysis.effects import CHANGES
 from kapi_numba_offload.analysis.numpy_functions import function_named, status
+from kapi_numba_offload.elements.operands import require_held
 from kapi_numba_offload.partition.signatures import as_dpnp_takes_it
 from kapi_numba_offload.regions.histogram import histogram
+from kapi_numba_offload.regions.products import product
 from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.placement import mixed_error, not_on_device_error
 from kapi_numba_offload.run.reasons import Refusal, fall_back
@@ -25,8 +27,15 @@ __all__ = ["Constant", "Conversion", "Creation", "HelperCall", "NumpyCall", "Ove
 _REFUSED = (TypeError, NotImplementedError)
 """What dpnp raises for what it has not."""
 
-_OWN_KERNELS: dict[str, Callable[..., Any]] = {"histogram": histogram}
-"""NumPy's functions that are kernels of this package for some arguments, and give None for others."""
+_OWN: dict[str, tuple[Callable[..., Any], str]] = {
+    "histogram": (histogram, "kernel"),
+    "matmul": (product, "numpy"),
+    "dot": (product, "numpy"),
+}
+"""NumPy's functions that this package runs for some arguments, and give None for others; and where they run."""
+
+
+_FILLING = ("full", "full_like")
 
 
 class NumpyCall:
@@ -48,7 +57,8 @@ class NumpyCall:
     Attributes
     ----------
     latest : str or None
-        Where the latest call ran: "kernel" (of this package), "dpnp", "host", or why on the host.
+        Where the latest call ran: "kernel" (of this package), "dpnp", "numpy" (in the arrays' memory), "host", or why
+        on the host.
     """
 
     def __init__(
@@ -75,11 +85,11 @@ class NumpyCall:
             )
         if self._status == "host" and not self._is_dpnps:
             return self._on_host(args, keywords, "")
-        own = _OWN_KERNELS.get(self.name)
+        own = _OWN.get(self.name)
         if own is not None and not self._is_dpnps:
-            result = own(self.place, args, keywords)
+            result = own[0](self.place, args, keywords)
             if result is not None:
-                self.latest = "kernel"
+                self.latest = own[1]
                 return result
         try:
             result = self._by_dpnp(args, keywords)
@@ -102,7 +112,10 @@ class NumpyCall:
             except TypeError:
                 if words == keywords:
                     raise
-        return self._on_device(*given, **words)
+        result = self._on_device(*given, **words)
+        if self.name in _FILLING:  # dpnp stores what is left of a number
+            require_held(words.get("fill_value", given[1] if len(given) > 1 else None), result.dtype)
+        return result
 
     def _without_arrays(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         # dpnp refuses NumPy's numbers, which elements are here, and NumPy has the same function for them.

@@ -292,6 +292,8 @@ class StatementGroup:
 def _is_copied(facts: Facts, value: ast.expr) -> bool:
     """Whether a value is a number, an element or an array on the device, so that storing it is a kernel's."""
     kind = facts.kinds.kind(value)
+    if kind == SCALAR and isinstance(value, (ast.Name, ast.BinOp, ast.UnaryOp)):
+        return True
     if isinstance(value, ast.Subscript) and kind == SCALAR:
         return facts.is_usm(value.value)
     return _number(value, facts.names) is not None or (

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from _kapi_numba_hooks import StencilFunc, has_overloads
 from kapi_numba_offload.analysis.effects import has_assignment_within
 from kapi_numba_offload.analysis.kinds import is_number_type, is_usm
@@ -187,6 +189,8 @@ class Partition:
             given_usm = any(is_usm(self.facts.kinds.kind(each)) for each in given)
             self._children(node)
             return self._call(node, place, texts, given_usm=given_usm)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult) and self.facts.is_usm(node):
+            return self._product(node)
         rewritten = self._children(node)
         if (
             isinstance(rewritten, ast.Subscript)
@@ -221,6 +225,14 @@ class Partition:
         fused = expression_region(self.facts, operands[0], node)
         assert fused.region is not None
         return self._region_call(Reduction(name, fused.region, words.get("axis"), bool(words.get("keepdims"))), fused)
+
+    def _product(self, node: ast.BinOp) -> ast.expr:
+        """`a @ b` as a call of `numpy.matmul`."""
+        texts = [ast.unparse(node.left), ast.unparse(node.right)]
+        call = NumpyCall("matmul", np.matmul, self.facts.place(node), self.options, texts)
+        self.calls.append(call)
+        self._children(node)
+        return self._helper_call(f"product_{len(self.calls)}", call, [node.left, node.right], node)
 
     def _children(self, node: ast.expr) -> ast.expr:
         for field, value in ast.iter_fields(node):

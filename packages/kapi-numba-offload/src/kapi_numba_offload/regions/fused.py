@@ -11,16 +11,11 @@ from typing import Any
 import numpy as np
 
 import kapi_runtime
-from kapi_numba_offload.analysis.operations import IN_PLACE
 from kapi_numba_offload.elements.ends import Elements, extents_of, stored
 from kapi_numba_offload.elements.expression import (
-    Apply,
     Leaf,
     Node,
     Ref,
-    apply,
-    apply_as_numba,
-    evaluate,
     leaves_of,
     references_of,
     renumbered,
@@ -31,10 +26,11 @@ from kapi_numba_offload.elements.operands import (
     absolute,
     dtype_of,
     indexing_of,
-    sample_of,
+    number_key,
     statement_shapes,
 )
 from kapi_numba_offload.elements.statements import Statement
+from kapi_numba_offload.regions.answers import Answers, by_dpnp
 from kapi_numba_offload.run.kernel_launch import KernelLaunch
 from kapi_numba_offload.run.launching import launch
 from kapi_numba_offload.run.placement import one_queue
@@ -84,8 +80,8 @@ class _Kept:
 
     Attributes
     ----------
-    numbers : tuple of (int, type)
-        Positions of operands that are no arrays, and their types.
+    numbers : tuple of (int, object)
+        Positions of operands that are no arrays, and what `number_key` says of them.
     ready : _Launch or _Apart
         The launch, or why there are several.
     queue : dpctl.SyclQueue
@@ -94,7 +90,7 @@ class _Kept:
         For each of several launches what was kept of it.
     """
 
-    numbers: tuple[tuple[int, type], ...]
+    numbers: tuple[tuple[int, Any], ...]
     ready: _Launch | _Apart
     queue: Any
     parts: tuple[list[Any], ...]
@@ -156,6 +152,8 @@ class FusedRegion:
         self.varying: frozenset[int] = frozenset()
         self.fastmath = fastmath
         self._numba_types = numba_types
+        self._answers = Answers(self.statements, numba_types=numba_types)
+        self._tried: set[tuple[Any, ...]] = set()
         self._parts: dict[tuple[int, int], tuple[FusedRegion, tuple[int, ...]]] = {}
         self._lock = free_in_children(threading.Lock())
 
@@ -178,15 +176,17 @@ class FusedRegion:
         """
         if kept:
             own = kept[0]
-            for position, type_ in own.numbers:
-                if type(leaves[position]) is not type_:
+            for position, each in own.numbers:
+                if number_key(leaves[position]) != each:
                     break
             else:
                 return self._run(own.ready, own.queue, leaves, own.parts)
         ready, queue, given = self._found(leaves)
         is_same = all(one is other for one, other in zip(leaves, given, strict=True))
         if is_same and queue is not None and (isinstance(ready, _Apart) or not self.varying):
-            numbers = tuple((number, type(each)) for number, each in enumerate(leaves) if type(each) is not DpnpArray)
+            numbers = tuple(
+                (position, number_key(each)) for position, each in enumerate(leaves) if type(each) is not DpnpArray
+            )
             parts = ready.parts if isinstance(ready, _Apart) else ()
             kept[:] = [_Kept(numbers, ready, queue, tuple([] for _ in parts))]
         return self._run(ready, queue, given)
@@ -268,7 +268,7 @@ class FusedRegion:
                     key += (inner.strides, inner.dtype, type(inner.usm_data))
             else:
                 has_host = has_host or isinstance(leaf, np.ndarray)
-                key.append(type(leaf))
+                key.append(number_key(leaf))
         if queue is not None and (is_mixed or has_host):
             if len(self.statements) == 1:
                 one_queue(self.place, self.names, leaves)
@@ -312,7 +312,7 @@ class FusedRegion:
     ) -> Any:
         """Run each part as a kernel of its own, and a single statement that is none by dpnp or Python."""
         if len(self.statements) == 1:
-            value = self._by_dpnp(self.statements[0], leaves, ())
+            value = by_dpnp(self.statements[0], leaves, ())
             return value if self.statements[0].is_output else ()
         values: list[Any] = []
         for number, (first, end) in enumerate(parts):
@@ -365,19 +365,6 @@ class FusedRegion:
             self._parts[first, end] = region, tuple(used)
         return self._parts[first, end]
 
-    @staticmethod
-    def _by_dpnp(statement: Statement, leaves: Sequence[Any], earlier: Sequence[Any]) -> Any:
-        if statement.in_place is not None:
-            assert isinstance(statement.node, Apply)
-            assert statement.target is not None
-            operand = evaluate(statement.node.operands[1], leaves, earlier)
-            return IN_PLACE[statement.in_place](leaves[statement.target], operand)
-        value = evaluate(statement.node, leaves, earlier)
-        if statement.target is None:
-            return value
-        leaves[statement.target][...] = value
-        return leaves[statement.target]
-
     # ------------------------------------------------------------------------------------------- specialisation
 
     def _prepare(
@@ -396,24 +383,8 @@ class FusedRegion:
 
     def _specialise(self, leaves: Sequence[Any], queue: Any, aliases: dict[int, int]) -> _Launch:
         shapes = statement_shapes(self.statements, leaves)
-        samples = [sample_of(leaf) if isinstance(leaf, DpnpArray) else leaf for leaf in leaves]
-        values: dict[Node, Any] = {}
-        results: list[Any] = []
-        operation = apply_as_numba if self._numba_types else apply
-        try:
-            for statement in self.statements:
-                if statement.in_place is not None:
-                    # dpnp's own answer to whether it may be done in place; the sample is not used otherwise.
-                    evaluate(statement.node, samples, results, values, operation)
-                    results.append(self._by_dpnp(statement, samples, results))
-                else:
-                    result = evaluate(statement.node, samples, results, values, operation)
-                    if statement.target is not None:
-                        result = _as_stored(result, samples[statement.target])
-                    results.append(result)
-        except Exception as error:
-            # What dpnp refuses it refuses with its own words when the statement is run by dpnp.
-            raise Unfused(str(error)) from error
+        answer = self._answers.of(leaves, queue)
+        values, results = answer.values, answer.results
         whole = [shapes[position] for position, each in enumerate(self.statements) if _is_stored(each)]
         if len(set(whole)) != 1 or not all(isinstance(each, DpnpArray) for each in results):
             raise Unfused("its results have different shapes", shapes)
@@ -469,9 +440,15 @@ class FusedRegion:
             self._kernels[key] = kernel
         return self._kernels[key]
 
-    @staticmethod
-    def _try(ready: _Launch, leaves: Sequence[Any], shape: tuple[int, ...], queue: Any) -> None:
-        """Compile the kernel by a launch without work-items, so that what it cannot be is known before it is used."""
+    def _try(self, ready: _Launch, leaves: Sequence[Any], shape: tuple[int, ...], queue: Any) -> None:
+        """Compile the kernel by a launch without work-items, so that what it cannot be is known before it is used.
+
+        Once for arrays of these ranks and orders: other lengths are no other code.
+        """
+        orders = [(each.ndim, each.flags.c_contiguous, each.usm_type) for each in leaves if isinstance(each, DpnpArray)]
+        key = id(ready.kernel), bool(ready.flat), queue, *orders
+        if key in self._tried:
+            return
         one = tuple(min(1, length) for length in shape)
         made = [_made(each, one, leaves, queue) for each in ready.outputs]
         args = [*made, *leaves]
@@ -482,23 +459,7 @@ class FusedRegion:
             kapi_runtime.call_kernel_async(ready.kernel, empty, (), *args, *ready.scalars)
         except KapiError as error:
             raise Unfused(str(error)) from error
-
-
-def _as_stored(value: Any, target: Any) -> Any:
-    """What a statement stores, for samples: an array, also where it is a number.
-
-    Raises
-    ------
-    Unfused
-        If the value's type is of another kind than the target's.
-    """
-    dtype = value.dtype if isinstance(value, (DpnpArray, np.generic)) else np.result_type(value)
-    is_fit = dtype == target.dtype or np.can_cast(dtype, target.dtype, "same_kind")
-    if isinstance(value, DpnpArray):
-        return value
-    if not is_fit:
-        raise Unfused("it stores a number of another kind")
-    return target
+        self._tried.add(key)
 
 
 def _is_stored(statement: Statement) -> bool:

@@ -164,8 +164,8 @@ class ExplainedPart:
         Line of its first statement.
     text : str
         The first statement, or the call.
-    where : {"kernel", "dpnp", "host"}
-        What ran it.
+    where : {"kernel", "dpnp", "numpy", "host"}
+        What ran it; "numpy" in the memory of the arrays, without a copy.
     reason : str
         Why it was no kernel, where it was none.
     moved : int
@@ -208,7 +208,7 @@ def explained_parts(function: Any, times: Mapping[int, tuple[int, float]]) -> li
                 where, reason, moved = "kernel", "", latest.moved
             elif hasattr(part, "statements"):
                 where, reason, moved = "dpnp", str(latest or ""), 0
-            elif latest in ("dpnp", "kernel"):
+            elif latest in ("dpnp", "kernel", "numpy"):
                 where, reason, moved = latest, "", 0
             else:
                 host = getattr(part, "host", part)

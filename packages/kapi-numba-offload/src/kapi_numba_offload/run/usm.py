@@ -35,6 +35,7 @@ __all__ = [
     "has_host_memory",
     "host_bytes",
     "host_copy",
+    "host_views",
     "is_dpnp_array",
     "is_reachable",
     "is_same_view",
@@ -178,10 +179,20 @@ def host_copy(array: Any) -> np.ndarray[Any, Any]:
     if array.size == 0 or not is_reachable(array):
         copy: np.ndarray[Any, Any] = array.asnumpy()
         return copy
-    finish(array.sycl_queue)
+    (view,) = host_views(array.sycl_queue, (array,))
+    return np.array(view)
+
+
+def host_views(queue: Any, arrays: Iterable[Any]) -> list[np.ndarray[Any, Any]]:
+    """Arrays whose memory the host reaches, as NumPy arrays in that memory, after what their queue has been given."""
+    finish(queue)
+    return list(map(_host_view, arrays))
+
+
+def _host_view(array: Any) -> np.ndarray[Any, Any]:
     fields = array_fields(array)
     steps = tuple(stride * fields.dtype.itemsize for stride in fields.strides)
-    return np.array(_ArrayInterface(array, fields.pointer, fields.shape, steps, fields.dtype))
+    return np.asarray(_ArrayInterface(array, fields.pointer, fields.shape, steps, fields.dtype))
 
 
 def as_dpnp(value: Any, seen: dict[int, tuple[Any, Any]]) -> Any:

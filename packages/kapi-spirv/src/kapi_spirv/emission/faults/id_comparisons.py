@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..ir.functions import MADE, NAME, Function, bounds, with_added
+from ..ir.functions import MADE, NAME, WORK_GROUP_MEETING, Function, bounds, with_added
 from ..ir.unknowns import DIFFERENT, unknown
 
 __all__ = ["compare_ids_rightly"]
@@ -43,9 +43,10 @@ def compare_ids_rightly(text: str) -> str:
     Intel's OpenCL CPU compiler (2026.2) makes bounds of its loop over work-items from conditions such as ``id < n``. It
     takes a negative `n` for a large one, so that all work-items are inside; ``n - id > 3`` and ``id + n < 3`` are wrong
     for others too, or end the process; and where an id of an outer dimension equals a number, it runs each of the
-    work-items that are left several times. It does so from OpenCL C as well. An id alone that is less or more is
-    compared with a value that is clamped to those that ids have, which stays a bound. To an id in an expression, and to
-    one that equals something, a zero is added that might differ between work-items. Remove this when
+    work-items that are left several times. It does so from OpenCL C as well, but not behind a barrier or an algorithm
+    of the work-group, where it has loops of another kind, so that conditions there are left alone. An id alone that is
+    less or more is compared with a value that is clamped to those that ids have, which stays a bound. To an id in an
+    expression, and to one that equals something, a zero is added that might differ between work-items. Remove this when
     `test_driver_limits` says that the driver is mended.
     """
     lines = text.split("\n")
@@ -81,11 +82,16 @@ class _Comparisons(Function):
         self._deciding = self._in_guards()
 
     def _in_guards(self) -> set[str]:
-        """The values that make guards: conditions in front of all that a kernel does, whose other way does nothing."""
+        """The values that make guards: conditions in front of all that a kernel does, whose other way does nothing.
+
+        Behind the first barrier, or algorithm, of the work-group there are none.
+        """
         found: set[str] = set()
         block, seen = next(iter(self.blocks)), set()
         while block not in seen:
             seen.add(block)
+            if any(WORK_GROUP_MEETING.search(self.lines[number]) for number in self.blocks[block]):
+                break
             ways = sorted(self.next[block])
             quiet = [each for each in ways if self._does_nothing(each)]
             if len(ways) == 2 and quiet:

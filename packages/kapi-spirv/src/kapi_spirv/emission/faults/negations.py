@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from ..ir.functions import WORK_GROUP_MEETING
 from ..ir.unknowns import BITS, unknown
 
 __all__ = ["hide_negations"]
 
-_MEETING = re.compile(r"call .*@_Z\d+(?:__spirv_(?:ControlBarrier|Group)\w*\(i32 2,|work_group_)")
 _NEGATION = re.compile(r"^  (%\S+) = fneg (?:[a-z]+ )*(half|float|double) (%[^\s,]+)")
 
 
@@ -19,7 +19,7 @@ def hide_negations(text: str) -> str:
     others, from OpenCL C as well. The sign is turned as a bit instead, by a mask that the compiler cannot know to be
     one. Remove this when `test_driver_limits` says that the driver is mended.
     """
-    if not _MEETING.search(text):
+    if not WORK_GROUP_MEETING.search(text):
         return text
     lines: list[str] = []
     count = 0

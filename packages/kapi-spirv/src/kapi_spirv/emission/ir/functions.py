@@ -12,6 +12,7 @@ __all__ = [
     "MEETING",
     "NAME",
     "TERMINATOR",
+    "WORK_GROUP_MEETING",
     "BlockLoop",
     "Function",
     "bounds",
@@ -25,6 +26,7 @@ NAME = re.compile(r"%\"[^\"]*\"|%[-\w.$]+")
 MADE = re.compile(r"^  (%\"[^\"]*\"|%[-\w.$]+) = (.*)$")
 INCOMING = re.compile(r"\[ ([^,\]]+), (%\"[^\"]*\"|%[-\w.$]+) \]")
 MEETING = re.compile(r"call .*@_Z\d+(?:__spirv_\w*(?:Barrier|Group)|(?:work|sub)_group_|barrier)")
+WORK_GROUP_MEETING = re.compile(r"call .*@_Z\d+(?:__spirv_(?:ControlBarrier|Group)\w*\(i32 2,|work_group_)")
 TERMINATOR = re.compile(r"^  (?:br|switch|ret|unreachable)\b")
 _LABEL = re.compile(r"^(?:([-\w.$]+)|\"([^\"]*)\"):")
 _TARGET = re.compile(r"label (%\"[^\"]*\"|%[-\w.$]+)")

@@ -1,0 +1,129 @@
+"""What dpnp says of a region's statements, asked of arrays of one element, and kept for operands of other shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kapi_numba_offload.analysis.operations import IN_PLACE
+from kapi_numba_offload.elements.expression import Apply, Node, apply, apply_as_numba, evaluate
+from kapi_numba_offload.elements.operands import Unfused, number_key, require_held, sample_of
+from kapi_numba_offload.elements.statements import Statement
+from kapi_numba_offload.run.usm import DpnpArray
+
+__all__ = ["Answer", "Answers", "by_dpnp"]
+
+_REMEMBERED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What statements give for arrays of one element.
+
+    Attributes
+    ----------
+    values : dict
+        The value of each node.
+    results : list
+        That of each statement, or of what it is stored to.
+    """
+
+    values: dict[Node, Any]
+    results: list[Any]
+
+
+class Answers:
+    """The answers for statements of a region.
+
+    Parameters
+    ----------
+    statements : sequence of Statement
+        In their order.
+    numba_types : bool
+        Whether operations have the types that Numba gives them for NumPy arrays; else dpnp's.
+    """
+
+    def __init__(self, statements: Sequence[Statement], *, numba_types: bool) -> None:
+        self._statements = statements
+        self._operation = apply_as_numba if numba_types else apply
+        self._known: dict[tuple[Any, ...], Answer] = {}
+
+    def of(self, leaves: Sequence[Any], queue: Any) -> Answer:
+        """The answer for operands; their types decide, and which types hold a Python integer.
+
+        Raises
+        ------
+        OverflowError
+            Where the only statement has one of Python's integers that a type does not hold.
+        Unfused
+            Where dpnp refuses. It refuses with its own words when the statement is run by dpnp.
+        """
+        key = (
+            queue,
+            *(
+                (each.ndim, each.dtype, each.usm_type) if isinstance(each, DpnpArray) else number_key(each)
+                for each in leaves
+            ),
+        )
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            found = self._known[key] = self._asked(leaves)
+        return found
+
+    def _asked(self, leaves: Sequence[Any]) -> Answer:
+        samples = [sample_of(leaf) if isinstance(leaf, DpnpArray) else leaf for leaf in leaves]
+        values: dict[Node, Any] = {}
+        results: list[Any] = []
+        try:
+            for statement in self._statements:
+                result = evaluate(statement.node, samples, results, values, self._operation)
+                if statement.in_place is not None:
+                    # dpnp's own answer to whether it may be done in place; the sample is not used otherwise.
+                    result = by_dpnp(statement, samples, results)
+                elif statement.target is not None:
+                    result = _as_stored(result, samples[statement.target])
+                results.append(result)
+        except Exception as error:
+            if isinstance(error, OverflowError) and len(self._statements) == 1:
+                raise
+            raise Unfused(str(error)) from error
+        return Answer(values, results)
+
+
+def by_dpnp(statement: Statement, leaves: Sequence[Any], earlier: Sequence[Any]) -> Any:
+    """Run a statement by dpnp's own operations: its value, or the array that it is stored to."""
+    if statement.in_place is not None:
+        assert isinstance(statement.node, Apply)
+        assert statement.target is not None
+        operand = evaluate(statement.node.operands[1], leaves, earlier)
+        return IN_PLACE[statement.in_place](leaves[statement.target], operand)
+    value = evaluate(statement.node, leaves, earlier)
+    if statement.target is None:
+        return value
+    leaves[statement.target][...] = value
+    return leaves[statement.target]
+
+
+def _as_stored(value: Any, target: Any) -> Any:
+    """What a statement stores, for samples: an array, also where it is a number.
+
+    Raises
+    ------
+    OverflowError
+        If the value is one of Python's integers that the target's type does not hold, as NumPy has it.
+    Unfused
+        If the value's type is of another kind than the target's.
+    """
+    require_held(value, target.dtype)
+    dtype = value.dtype if isinstance(value, (DpnpArray, np.generic)) else np.result_type(value)
+    is_fit = dtype == target.dtype or np.can_cast(dtype, target.dtype, "same_kind")
+    if isinstance(value, DpnpArray):
+        return value
+    if not is_fit:
+        raise Unfused("it stores a number of another kind")
+    return target

@@ -1,0 +1,54 @@
+"""Products of matrices and vectors on processors: NumPy's own, in the arrays' memory, which the host reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kapi_numba_offload.run.usm import DpnpArray, allocate, has_host_memory, host_views
+
+__all__ = ["product"]
+
+_DTYPES = frozenset(("float32", "float64", "complex64", "complex128"))
+"""Of these NumPy's products are those of its library of linear algebra."""
+
+_KINDS = ("device", "shared", "host")
+
+
+def product(_: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> Any | None:
+    """The product of two arrays of one or two dimensions, as `numpy.matmul` and `numpy.dot` give it.
+
+    It waits for what the arrays' queue has been given. dpnp takes from 0.15 ms for two vectors up to 10 ms for a row
+    and a matrix of 1800 x 900 that is a part of another one, for which NumPy takes 0.3 ms.
+
+    Parameters
+    ----------
+    args, keywords : sequence, mapping
+        As NumPy takes them.
+
+    Returns
+    -------
+    dpnp.ndarray or None
+        None where dpnp does what is asked, or tells what is wrong with it.
+    """
+    if keywords or len(args) != 2 or not all(isinstance(each, DpnpArray) for each in args):
+        return None
+    one, other = args
+    queue = one.sycl_queue
+    if (
+        other.sycl_queue != queue
+        or not has_host_memory(queue.sycl_device)
+        or one.dtype != other.dtype
+        or one.dtype.name not in _DTYPES
+        or not (1 <= one.ndim <= 2 and 1 <= other.ndim <= 2)
+        or one.shape[-1] != other.shape[0]
+        or not (one.size and other.size)
+    ):
+        return None
+    kind = min(one.usm_type, other.usm_type, key=_KINDS.index)
+    result = allocate((*one.shape[:-1], *other.shape[1:]), one.dtype, kind, queue)
+    left, right, out = host_views(queue, (one, other, result))
+    np.matmul(left, right, out=out)
+    return result
