@@ -14,7 +14,7 @@ from kapi_types.kernel_typing.problems.problems import problem_at, spell_type
 from kapi_types.kernel_typing.rules.iteration import RangeType
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE
 from kapi_types.kernel_typing.rules.views import SliceType
-from kapi_types.weak import is_weak
+from kapi_types.weak import is_weak, wide_int
 
 __all__ = ["constant_problems", "definitions_of", "is_negative_literal", "made_of"]
 
@@ -35,7 +35,9 @@ def constant_problems(state: Any) -> list[KernelProblem]:
         kind = getattr(expression, "op", None)
         if kind in ("binop", "inplace_binop"):
             problems += _operands_out_of_range(definitions, expression, signature)
-            problems += _wide_beside_signed(definitions, state.typemap, expression)
+            problems += _wide_beside_signed(definitions, expression, signature)
+        elif kind == "unary":
+            problems += _wide_alone(expression, signature)
         elif kind == "call" and isinstance(signature.recvr, KernelApiType):
             problems += _dimensions_out_of_range(definitions, expression, signature.recvr)
         elif kind == "call" and isinstance(state.typemap.get(expression.func.name), types.NumberClass):
@@ -93,7 +95,7 @@ def _operands_out_of_range(definitions: dict[str, Any], expression: Any, signatu
         return
     left, right = (_constant(definitions, operand) for operand in (expression.lhs, expression.rhs))
     are_known = left is not None and right is not None and is_weak(signature.return_type)
-    if are_known and _leaves_64_bits(operation, left, right):
+    if are_known and _leaves_64_bits(operation, left, right, signature.return_type):
         text = f"a constant must fit 64 bits, got {left} {BINARY[operation].__name__} {right}"
         yield problem_at(expression.loc, "integer-too-wide", text)
     for value, type_ in zip((left, right), signature.args, strict=True):
@@ -109,24 +111,30 @@ def _is_wide(value: int | None) -> bool:
 
 
 def _holds_wide(type_: types.Type) -> bool:
-    """Whether a number of this type, met by such a constant, is a uint64 or no integer at all."""
-    return type_ == types.uint64 if isinstance(type_, (types.Integer, types.Boolean)) else True
+    """Whether a number of this type, met by such a constant, is as wide or no integer at all."""
+    return type_ in (types.uint64, wide_int) if isinstance(type_, (types.Integer, types.Boolean)) else True
 
 
 def _unfit_wide(statement: Any, value: int | None) -> KernelProblem:
-    text = f"literal must fit int64 where it meets no uint64, got {value}: write np.uint64({value})"
+    number = "a literal of 2**63 or more" if value is None else value
+    text = f"literal must fit int64 where it meets no uint64, got {number}: write np.uint64({value or '...'})"
     return problem_at(statement.loc, "number-unfit", text)
 
 
-def _wide_beside_signed(definitions: dict[str, Any], typemap: Any, expression: Any) -> Iterator[KernelProblem]:
+def _wide_beside_signed(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[KernelProblem]:
     """`i + 2**63`: weak integers have 64 bits with a sign."""
-    if IN_PLACE.get(expression.fn, expression.fn) in COMPARISONS:
+    if signature.return_type != wide_int:
         return
-    for operand, other in ((expression.lhs, expression.rhs), (expression.rhs, expression.lhs)):
-        value = _constant(definitions, operand)
-        is_known = _constant(definitions, other) is not None
-        if _is_wide(value) and not is_known and not _holds_wide(typemap[other.name]):
-            yield _unfit_wide(expression, value)
+    known = [_constant(definitions, operand) for operand in (expression.lhs, expression.rhs)]
+    if None in known:
+        wide = (value for value, type_ in zip(known, signature.args, strict=True) if _is_wide(value))
+        yield _unfit_wide(expression, next(wide, None))
+
+
+def _wide_alone(expression: Any, signature: Any) -> Iterator[KernelProblem]:
+    """`-x`, where `x` is such a constant."""
+    if signature.return_type == wide_int and expression.fn is not operator.pos:
+        yield _unfit_wide(expression, None)
 
 
 def _wide_arguments(
@@ -141,12 +149,12 @@ def _wide_arguments(
     if not is_of_numbers or is_real or isinstance(signature.return_type, types.Boolean):
         return
     known = [(_constant(definitions, each), typemap[each.name]) for each in expression.args]
-    others = [type_ for value, type_ in known if value is None]
+    others = [type_ for value, type_ in known if value is None and type_ != wide_int]
     if str(function) == "function(numpy.where)":
         others = others[1:]
     is_unfit = not all(map(_holds_wide, others)) if others else isinstance(signature.return_type, types.Integer)
-    for value, _ in known:
-        if _is_wide(value) and is_unfit:
+    for value, type_ in known:
+        if type_ == wide_int and is_unfit:
             yield _unfit_wide(expression, value)
 
 
@@ -157,15 +165,15 @@ def _cast_out_of_range(definitions: dict[str, Any], expression: Any, type_: type
         yield problem_at(expression.loc, "number-unfit", f"literal must fit {spell_type(type_)}, got {value}")
 
 
-def _leaves_64_bits(operation: Any, left: Any, right: Any) -> bool:
-    """Whether an operator on two Python ints gives one that no 64-bit integer holds."""
+def _leaves_64_bits(operation: Any, left: Any, right: Any, type_: Any) -> bool:
+    """Whether an operator on two Python ints gives one that its type, of 64 bits, does not hold."""
     if operation in (operator.pow, operator.lshift) and right > 64:
         return abs(left) > 1 or (operation is operator.lshift and left != 0)
     try:
         value = operation(left, right)
     except (ArithmeticError, ValueError):  # by zero, or a shift by less than nothing: the operator's own rules
         return False
-    return isinstance(value, int) and not -(2**63) <= value < 2**64
+    return isinstance(value, int) and isinstance(type_, types.Integer) and not type_.minval <= value <= type_.maxval
 
 
 def _dimensions_out_of_range(
@@ -209,7 +217,7 @@ def _steps_of_zero(definitions: dict[str, Any], expression: Any, subject: str) -
 
 def _does_not_fit(definitions: dict[str, Any], variable: Any, type_: Any) -> int | None:
     """The number that a variable always holds, if it is to be of a NumPy integer type that does not hold it."""
-    if not isinstance(type_, types.Integer) or is_weak(type_):
+    if not isinstance(type_, types.Integer) or (is_weak(type_) and type_ != wide_int):
         return None
     value = variable.value if isinstance(variable, ir.Const) else _constant(definitions, variable)
     return value if type(value) is int and not type_.minval <= value <= type_.maxval else None
