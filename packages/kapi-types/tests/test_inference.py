@@ -17,6 +17,7 @@ from kapi_types import (
     weak_bool,
     weak_float,
     weak_int,
+    wide_int,
 )
 from kapi_types.kernel_typing import ProblemsFound
 

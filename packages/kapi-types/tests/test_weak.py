@@ -24,7 +24,8 @@ from kapi_types.kernel_api import ConstantType, EnumerationType
 
 
 @pytest.mark.parametrize(
-    ("weak", "strong"), [(weak_int, types.int64), (wide_int, types.uint64), (weak_float, types.float64), (weak_bool, types.boolean)],
+    ("weak", "strong"),
+    [(weak_int, types.int64), (wide_int, types.uint64), (weak_float, types.float64), (weak_bool, types.boolean)],
 )
 def test_weak_types_are_not_the_strong_types_of_their_size(weak, strong):
     """Held alike, but of no NumPy type."""

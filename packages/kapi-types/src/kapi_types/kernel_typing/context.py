@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from kapi_sim import AddressSpace
 from kapi_sim.language.attributes import MISSING, attribute_of
 from kapi_sim.language.outside_values import describe_value, is_constant_array, is_kernel_value
@@ -166,6 +168,8 @@ class KernelTypingContext(TypingContext):
         function = python_function(val)
         if function is not None and is_kernel_value(function):
             return DeviceFunctionType(function)
+        if isinstance(val, tuple(_WEAK_OF)) and not isinstance(val, np.generic):
+            raise NoKernelValueError(describe_value(val))  # of a class of the user's, which NumPy knows nothing of
         try:
             resolved = super().resolve_value_type(val)
         except ValueError:
