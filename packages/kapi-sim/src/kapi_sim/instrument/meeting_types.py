@@ -204,6 +204,4 @@ def _differ(one: type[Any], other: type[Any]) -> bool:
     if issubclass(one, np.generic) and issubclass(other, np.generic):
         return True
     weak, strong = (other, one) if issubclass(one, np.generic) else (one, other)
-    if weak is complex:
-        return issubclass(strong, np.generic) and not issubclass(strong, np.complexfloating)
-    return weak is float and issubclass(strong, (np.integer, np.bool_))
+    return weak in (float, complex) and issubclass(strong, (np.integer, np.bool_))

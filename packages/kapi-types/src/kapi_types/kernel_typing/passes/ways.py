@@ -426,10 +426,8 @@ def mixed_types(given: Iterable[types.Type]) -> tuple[str, str] | None:
     """Two types of numbers, as spelled, of which neither takes the other's place."""
     numbers = [each for each in given if is_scalar(each)]
     several = list(dict.fromkeys(each for each in numbers if not is_weak(each)))
-    if len(several) == 1 and isinstance(several[0], (types.Integer, types.Boolean)) and weak_float in numbers:
-        several.append(weak_float)
-    if len(several) == 1 and not isinstance(several[0], types.Complex) and weak_complex in numbers:
-        several.append(weak_complex)
+    if len(several) == 1 and isinstance(several[0], (types.Integer, types.Boolean)):
+        several += [each for each in (weak_float, weak_complex) if each in numbers]
     if len(several) < 2:
         return None
     first, second = sorted(map(spell_type, several))[:2]

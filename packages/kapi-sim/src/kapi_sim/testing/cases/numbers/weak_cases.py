@@ -209,7 +209,7 @@ def _tuples(kapi: Any) -> Any:
         last = a[i]
         for each in (5, a[i]):
             last = each
-        out[2, i] = last * 3 / 7
+        out[2, i] = last / 8
         out[3, i] = sum((a[i], 100)) / 7
         out[4, i] = sum((a[i], a[i]), 5) / 7
         out[5, i] = sum(a[:2], 100) / 7
@@ -326,8 +326,8 @@ def _rows_of_assignments(a: Any) -> list[Any]:
 def _rows_of_tuples(a: Any) -> list[Any]:
     hundred = np.full_like(a, 100)
     odd = np.arange(len(a)) % 2 == 1
-    rows = [a * 3, a + 100, 5 + a + a, 100 + a[0] + a[1], 100 + a, a + 100]
-    return [(100 + a) / 7, np.where(odd, hundred, a) / 8, *(row / 7 for row in rows)]
+    rows = [a + 100, 5 + a + a, 100 + a[0] + a[1], 100 + a, a + 100]
+    return [(100 + a) / 7, np.where(odd, hundred, a) / 8, a / 8, *(row / 7 for row in rows)]
 
 
 def _rows_from_outside(a: Any) -> list[Any]:
