@@ -225,6 +225,10 @@ def _device_sum(x, y=100):
     return x + y
 
 
+def _raised(x, y=Level.HIGH):
+    return x + y
+
+
 def _calls(kapi: Any) -> Any:
     @kapi.kernel
     def calls(item: kapi.Item, a, out):
@@ -244,7 +248,7 @@ def _calls(kapi: Any) -> Any:
 
 def _outside(kapi: Any) -> Any:
     @kapi.kernel
-    def outside(item: kapi.Item, a, level, out, level_of=Level.HIGH):
+    def outside(item: kapi.Item, a, level, out):
         i = item.get_id(0)
         out[0, i] = (a[i] + Level.HIGH) / 7
         out[1, i] = (Level.LOW * a[i]) / 7
@@ -258,7 +262,7 @@ def _outside(kapi: Any) -> Any:
         out[9, i] = (a[i] + level) / 7
         out[10, i] = (a[i] * Share.WHOLE.value) / 7
         out[11, i] = (a[i] + (Level.LOW if i % 2 else Level.HIGH)) / 7
-        out[12, i] = (a[i] + level_of) / 7
+        out[12, i] = _raised(a[i]) / 7
         share = Share.WHOLE if i % 2 else Share.PART
         out[13, i] = (a[i] // 2) * share.value
         for each in _LEVELS:
