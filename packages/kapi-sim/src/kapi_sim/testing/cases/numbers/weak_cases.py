@@ -33,7 +33,7 @@ class Share(enum.Enum):
     PART = 0.5
 
 
-class Settings:
+class NumbersByName:
     """Numbers by attributes."""
 
     step = 100
@@ -42,7 +42,7 @@ class Settings:
     level = Level.HIGH
 
 
-class Pair(NamedTuple):
+class TwoNumbers(NamedTuple):
     """Two numbers by name."""
 
     first: Any
@@ -51,7 +51,7 @@ class Pair(NamedTuple):
 
 _STEPS = (3, 100)
 _LEVELS = (Level.LOW, Level.HIGH)
-_FIXED = Pair(100, 0.1)
+_FIXED = TwoNumbers(100, 0.1)
 
 
 def _arithmetic(kapi: Any) -> Any:
@@ -213,7 +213,7 @@ def _tuples(kapi: Any) -> Any:
         out[3, i] = sum((a[i], 100)) / 7
         out[4, i] = sum((a[i], a[i]), 5) / 7
         out[5, i] = sum(a[:2], 100) / 7
-        pair = Pair(100, a[i])
+        pair = TwoNumbers(100, a[i])
         out[6, i] = (pair.first + pair.second) / 7
         steps = (3, 100)
         out[7, i] = (a[i] + steps[1]) / 7
@@ -252,10 +252,10 @@ def _outside(kapi: Any) -> Any:
         i = item.get_id(0)
         out[0, i] = (a[i] + Level.HIGH) / 7
         out[1, i] = (Level.LOW * a[i]) / 7
-        out[2, i] = (a[i] + Settings.step) / 7
-        out[3, i] = a[i] * Settings.share
-        out[4, i] = (a[i] + Settings.ends[1]) / 7
-        out[5, i] = (a[i] + Settings.level) / 7
+        out[2, i] = (a[i] + NumbersByName.step) / 7
+        out[3, i] = a[i] * NumbersByName.share
+        out[4, i] = (a[i] + NumbersByName.ends[1]) / 7
+        out[5, i] = (a[i] + NumbersByName.level) / 7
         out[6, i] = (a[i] + _STEPS[1]) / 7
         out[7, i] = (a[i] + _LEVELS[i % 2]) / 7
         out[8, i] = (a[i] + _FIXED.first) * _FIXED.second
