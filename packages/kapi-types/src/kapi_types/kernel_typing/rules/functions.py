@@ -22,7 +22,7 @@ from kapi_types.kernel_typing.library import complex_functions, number_functions
 from kapi_types.kernel_typing.library.parts import ilogb
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.conversions import complex_of
-from kapi_types.kernel_typing.rules.promotion import Loop, as_strong, is_real, is_scalar, resolve_loop
+from kapi_types.kernel_typing.rules.promotion import Loop, as_strong, is_real, is_scalar, resolve_loop, whole_number
 from kapi_types.weak import is_weak, weak_bool, weak_float, weak_int, wide_int
 
 __all__ = ["PRIMITIVES", "TableFunctionType", "primitive_key", "table_function"]
@@ -43,10 +43,6 @@ _OPERATIONS = {
     "OpIsNan": "isnan", "OpIsInf": "isinf", "OpIsFinite": "isfinite", "OpSignBitSet": "signbit",
 }  # fmt: skip
 _CLIP: np.ufunc = vars(np._core.umath)["clip"]  # type: ignore[attr-defined]  # what np.clip calls, and has no public name
-
-
-_UNSIGNED = {types.uint64: types.uint64, wide_int: types.uint64}
-"""What holds numbers that a weak int cannot, and what takes these."""
 
 
 def primitive_key(operation: str) -> str:
@@ -167,7 +163,7 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
         if not floats or (isinstance(floats[0], (types.Integer, types.Boolean)) and row.returns == "weak int"):
             # Of numbers that weak ints cannot hold, divisors may be ones that they can, and roots are.
             is_exact = row.name in ("gcd", "lcm", "isqrt")
-            return Loop(tuple(_UNSIGNED.get(arg, weak_int) if is_exact else weak_int for arg in args), weak_int)
+            return Loop(tuple(whole_number(arg) if is_exact else weak_int for arg in args), weak_int)
     is_complex = "complex" in words
     if not is_complex and not all(map(is_real, floats)):
         return None
@@ -175,9 +171,7 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
     operand = complex_of(real) if is_complex else real
     part = operand.underlying_float if isinstance(operand, types.Complex) else operand
     # An exponent that a weak int cannot hold is a large one, and no negative one.
-    operands = tuple(
-        _UNSIGNED.get(arg, weak_int) if word == "integer" else operand for arg, word in zip(args, words, strict=True)
-    )
+    operands = tuple(whole_number(arg) if word == "integer" else operand for arg, word in zip(args, words, strict=True))
     result = {
         "argument float": part,
         "argument complex": complex_of(part),
