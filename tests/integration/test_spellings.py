@@ -21,9 +21,15 @@ ITEMS = 6
 
 class Colour(enum.IntEnum):
     RED = 1
+    FAR = 300
+
+
+class Own(int):
+    """A class of numbers that is nobody's but the user's."""
 
 
 Pair = collections.namedtuple("Pair", "x y")
+STEPS = (3, 300)
 SERIALS = itertools.count()
 
 TAKEN = (
@@ -45,6 +51,9 @@ TAKEN = (
     "for p, (q, r) in enumerate(((1, 2), (3, 4))):\n    o[1, i] += p * q - r",
     "global LIMIT\no[0, i] = LIMIT",
     "o[0, i] = (b[i] > 0) in range(1, 9)\no[1, i] = b[i] in range(-5, 2**62, 7)",
+    "o[0, i] = np.clip(u[i], -5, 300) + np.float32(0.5)\no[1, i] = sum((u[i], 100, 100))",
+    "k = 2**63\no[0, i] = k // 2 + a[0]\no[1, i] = (k > b[i]) + (k < u[i]) * 2",
+    "h = 14695981039346656037\nfor k in range(3):\n    h = (h ^ np.uint64(u[k])) * 1099511628211\no[0, i] = h >> 40",
     "o[0, i] = np.uint64(b[i]) in range(-5, 8)\no[1, i] = b[i] not in range(2)",
     "o[0, i] = sum(a[:0], 1.5) * np.float32(0.1) + sum(a[:0])",
     "v = a[1:]\no[0, i] = v.size + v.ndim + v.shape[0]",
@@ -124,7 +133,32 @@ REFUSED = {
         "p, q = i\no[0, i] = p",
     ),
     "in-array": ("o[0, i] = a[i] in range(3)",),
-    "number-unfit": ("o[0, i] = b[i] in range(2**63)", "o[0, i] = len(range(2**63 - 2, 2**63))"),
+    "number-unfit": (
+        "o[0, i] = b[i] in range(2**63)",
+        "o[0, i] = len(range(2**63 - 2, 2**63))",
+        "o[0, i] = u[i] + Colour.FAR",
+        "o[0, i] = u[i] + STEPS[1]",
+        "o[0, i] = STEPS[-1] * u[i]",
+        "u[i] = STEPS[1]",
+        "k, m = STEPS\no[0, i] = u[i] + m",
+        "p = Pair(300, 2.5)\no[0, i] = u[i] + p.x",
+        "t = (300, 2)\no[0, i] = u[i] + t[0]",
+        "k = 150\nk += 150\no[0, i] = u[i] + k",
+        "k = 5\no[0, i] = u[i] + -k",
+        "o[0, i] = max((u[i], 300))",
+        "t = (-1, u[i])\no[0, i] = min(t)",
+        "o[0, i] = sum((u[i], 300))",
+        "o[0, i] = sum((100, 200, u[i]))",
+        "o[0, i] = sum((u[i], u[i]), 300)",
+        "o[0, i] = sum(u[:2], -1)",
+        "o[0, i] = divmod(u[i], 300)[0]",
+        "o[0, i] = divmod(-1, u[i] + 1)[1]",
+        "o[0, i] = np.clip(u[i], 300, 400)",
+        "o[0, i] = np.clip(u[i], -5, -1)",
+        "k = 2**63\no[0, i] = b[i] * k",
+        "k = 2**63 if i > 3 else -5\no[0, i] = u[i] + k",
+    ),
+    "outside-object": ("o[0, i] = a[i] * OWN", "o[0, i] = a[i] * (1, OWN)[1]"),
     "outside-text": ("o[0, i] = Colour['RED']",),
     "attribute-unknown": (
         "o[0, i] = Colour.RED.numerator",
@@ -153,6 +187,7 @@ def run(world, body):
     filename = f"<spelling {next(SERIALS)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     namespace = {"np": np, "math": math, "Colour": Colour, "Pair": Pair, "LIMIT": 5}
+    namespace |= {"STEPS": STEPS, "OWN": Own(3)}
     exec(compile(source, filename, "exec"), namespace)
     arrays = [
         np.array([0.0, 1.0, -2.5, np.inf, 300.0, -0.0]),

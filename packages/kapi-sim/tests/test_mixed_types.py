@@ -341,6 +341,29 @@ def test_complex_python_numbers_beside_floats_are_held_by_their_type():
         assert out[1:].tolist() == [*(first[1:] + 1j), 7.5j, *last]
 
 
+def test_integer_beside_a_complex_number_is_told():
+    @kapi.kernel
+    def turned(item: kapi.Item, a, out):
+        i = item.get_id(0)
+        x = a[i] if i > 3 else 2j
+        out[i] = x * 3
+
+    with pytest.warns(kapi.MixedTypesWarning, match="complex on one way and int8 on another"):
+        kapi.call_kernel(turned, kapi.Range(8), np.arange(8, dtype=np.int8), np.zeros(8, np.complex128))
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, 1e39])
+def test_integer_beside_a_float_that_it_cannot_be_is_told(number):
+    @kapi.kernel
+    def marked(item: kapi.Item, a, number, out):
+        i = item.get_id(0)
+        x = a[i] if i > 3 else number
+        out[i] = x * 3
+
+    with pytest.warns(kapi.MixedTypesWarning, match="float on one way and int8 on another"):
+        kapi.call_kernel(marked, kapi.Range(8), np.arange(8, dtype=np.int8), number, np.zeros(8))
+
+
 WHOLE = {
     "s * 100": True,
     "s * 10": False,

@@ -17,6 +17,7 @@ from kapi_types import (
     weak_bool,
     weak_float,
     weak_int,
+    wide_int,
 )
 from kapi_types.kernel_typing import ProblemsFound
 
@@ -348,10 +349,12 @@ def test_assigning_an_array_of_another_layout_forgets_it(infer):
 
 
 def test_literals_of_64_bits_are_unsigned(infer):
-    """What needs the 64th bit is uint64; smaller literals are weak."""
+    """What needs the 64th bit is a Python int of its own kind, without a sign; beside others it takes their type."""
 
-    def mask(a):
-        return 18446744073709551615, 9223372036854775807, a[0] & 9223372036854775808
+    def mask(a, b):
+        wide = 9223372036854775808
+        return 18446744073709551615, 9223372036854775807, a[0] & wide, b[0] * wide, b[0] if b[0] else wide, 0.5 * wide
 
-    wanted = [types.uint64, weak_int, types.uint64]
-    assert list(infer(mask, ArrayType(types.uint64, 1, "C")).returned.types) == wanted
+    wanted = [wide_int, weak_int, types.uint64, types.float32, types.float32, weak_float]
+    arrays = ArrayType(types.uint64, 1, "C"), ArrayType(types.float32, 1, "C")
+    assert list(infer(mask, *arrays).returned.types) == wanted

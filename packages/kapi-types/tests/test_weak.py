@@ -13,16 +13,19 @@ from kapi_types import (
     WeakBool,
     WeakFloat,
     WeakInt,
+    WideInt,
     is_weak,
     weak_bool,
     weak_float,
     weak_int,
+    wide_int,
 )
 from kapi_types.kernel_api import ConstantType, EnumerationType
 
 
 @pytest.mark.parametrize(
-    ("weak", "strong"), [(weak_int, types.int64), (weak_float, types.float64), (weak_bool, types.boolean)]
+    ("weak", "strong"),
+    [(weak_int, types.int64), (wide_int, types.uint64), (weak_float, types.float64), (weak_bool, types.boolean)],
 )
 def test_weak_types_are_not_the_strong_types_of_their_size(weak, strong):
     """Held alike, but of no NumPy type."""
@@ -34,15 +37,16 @@ def test_weak_types_are_not_the_strong_types_of_their_size(weak, strong):
 
 def test_weak_types_are_values(pickled):
     """Each is one type, however it was made."""
-    assert WeakInt() == weak_int
+    assert WeakInt() == weak_int != wide_int == WideInt()
     assert WeakFloat() == weak_float
     assert WeakBool() == weak_bool
-    assert [pickled(each) for each in (weak_int, weak_float, weak_bool)] == [weak_int, weak_float, weak_bool]
+    assert [pickled(each) for each in (weak_int, wide_int, weak_bool)] == [weak_int, wide_int, weak_bool]
 
 
 def test_weak_types_cast_python_values():
     """What a constant is converted to."""
     assert weak_int.cast_python_value(True) == 1
+    assert wide_int.cast_python_value(2**64 - 1) == 2**64 - 1
     assert weak_float.cast_python_value(2) == 2.0
 
 

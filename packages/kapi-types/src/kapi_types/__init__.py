@@ -22,11 +22,13 @@ from kapi_types.weak import (
     WeakComplex,
     WeakFloat,
     WeakInt,
+    WideInt,
     is_weak,
     weak_bool,
     weak_complex,
     weak_float,
     weak_int,
+    wide_int,
 )
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "WeakComplex",
     "WeakFloat",
     "WeakInt",
+    "WideInt",
     "array_fields",
     "array_type",
     "is_registered",
@@ -62,6 +65,7 @@ __all__ = [
     "weak_complex",
     "weak_float",
     "weak_int",
+    "wide_int",
 ]
 
 __version__ = "0.1.0"

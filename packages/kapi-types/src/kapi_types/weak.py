@@ -20,11 +20,13 @@ __all__ = [
     "WeakComplex",
     "WeakFloat",
     "WeakInt",
+    "WideInt",
     "is_weak",
     "weak_bool",
     "weak_complex",
     "weak_float",
     "weak_int",
+    "wide_int",
 ]
 
 
@@ -33,6 +35,17 @@ class WeakInt(types.Integer):
 
     def __init__(self) -> None:
         super().__init__("weak_int", bitwidth=64, signed=True)
+
+    def cast_python_value(self, value: Any) -> int:
+        """The value as a Python `int`."""
+        return int(value)
+
+
+class WideInt(types.Integer):
+    """A Python `int` from 2**63 to 2**64 - 1: one of the source, which needs the bit that others have for the sign."""
+
+    def __init__(self) -> None:
+        super().__init__("wide_int", bitwidth=64, signed=False)
 
     def cast_python_value(self, value: Any) -> int:
         """The value as a Python `int`."""
@@ -72,6 +85,7 @@ class WeakBool(types.Boolean):
 
 
 weak_int = WeakInt()
+wide_int = WideInt()
 weak_float = WeakFloat()
 weak_complex = WeakComplex()
 weak_bool = WeakBool()
@@ -79,4 +93,4 @@ weak_bool = WeakBool()
 
 def is_weak(type_: types.Type) -> bool:
     """Whether `type_` is one of the weak scalar types."""
-    return isinstance(type_, (WeakInt, WeakFloat, WeakComplex, WeakBool))
+    return isinstance(type_, (WeakInt, WideInt, WeakFloat, WeakComplex, WeakBool))

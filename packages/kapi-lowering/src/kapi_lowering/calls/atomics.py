@@ -174,9 +174,9 @@ def _by_compare_exchange(reference: _Reference, name: str, value: ir.Value) -> i
 def _combined(builder: ir.IRBuilder, name: str, old: ir.Value, value: ir.Value) -> ir.Value:
     if name in ("fetch_add", "fetch_sub"):
         return builder.fadd(old, value)
-    # What is not a number is neither larger nor smaller.
-    is_taken = builder.fcmp_ordered("<" if name == "fetch_min" else ">", value, old)
-    return builder.select(is_taken, value, old)
+    # Of a number and nan it is the number, as the instructions of devices have it.
+    is_nearer = builder.fcmp_ordered("<" if name == "fetch_min" else ">", value, old)
+    return builder.select(builder.or_(is_nearer, builder.fcmp_unordered("uno", old, old)), value, old)
 
 
 for _name in _UPDATES:

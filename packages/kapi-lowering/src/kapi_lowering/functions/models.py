@@ -18,6 +18,7 @@ from kapi_types import (
     WeakComplex,
     WeakFloat,
     WeakInt,
+    WideInt,
 )
 from kapi_types.kernel_api import ConstantType, EnumerationType, EnumMemberType
 from kapi_types.kernel_typing.calls.callables import LanguageFunctionType, LanguageMethodType
@@ -152,6 +153,7 @@ class PositionIteratorModel(models.StructModel):
 for _type, _model in {
     types.CPointer: PointerModel,
     WeakInt: models.IntegerModel,
+    WideInt: models.IntegerModel,
     types.Float: FloatModel,
     WeakFloat: FloatModel,
     WeakComplex: models.ComplexModel,

@@ -14,7 +14,7 @@ from kapi_types.kernel_api import ConstantType
 from kapi_types.kernel_typing.rules.conversions import PYTHON_CONVERSIONS
 from kapi_types.weak import weak_int
 
-__all__ = ["convert", "registry"]
+__all__ = ["convert", "held_bound", "registry"]
 
 registry = LoweringRegistry("kapi conversion")
 
@@ -31,6 +31,14 @@ def convert(builder: ir.IRBuilder, value: ir.Value, source: types.Type, target: 
     if isinstance(target, types.Integer):
         return _to_integer(builder, value, source, target)
     return _to_float(builder, value, source, target)
+
+
+def held_bound(builder: ir.IRBuilder, value: ir.Value, type_: types.Type) -> ir.Value:
+    """A bound of a range or of a slice as a signed number: what 63 bits do not hold is the most that they hold."""
+    if type_.signed:
+        return value
+    most = I64(2**63 - 1)
+    return builder.select(builder.icmp_unsigned("<", value, most), value, most)
 
 
 def _llvm_float(type_: types.Type) -> ir.Type:

@@ -8,6 +8,7 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
 from kapi_lowering.llvm_calls import I64, is_constant
+from kapi_lowering.numbers.conversion import held_bound
 from kapi_types.kernel_typing.rules.iteration import RangeIteratorType, RangeType
 
 __all__ = ["is_counted", "length_of_range", "registry"]
@@ -18,6 +19,7 @@ registry = LoweringRegistry("kapi iteration")
 @registry.lower(range, types.VarArg(types.Any))
 def _range(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
     struct = context.make_helper(builder, sig.return_type)
+    args = [held_bound(builder, value, type_) for value, type_ in zip(args, sig.args, strict=True)]
     struct.start, struct.stop = (I64(0), args[0]) if len(args) == 1 else args[:2]
     struct.step = args[2] if len(args) == 3 else I64(1)
     struct.is_counted, struct.length = is_counted(builder, struct.step), length_of_range(builder, struct)

@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from kapi_lowering._numba_compat import LoweringRegistry, cgutils, types
 from kapi_lowering.llvm_calls import I64
-from kapi_lowering.numbers.conversion import convert
+from kapi_lowering.numbers.conversion import convert, held_bound
 from kapi_lowering.values.arrays import check_indices, element_pointer
 from kapi_types import ArrayType
 from kapi_types.kernel_typing.rules.views import SliceType, index_parts
@@ -25,7 +25,8 @@ registry = LoweringRegistry("kapi views")
 
 @registry.lower(slice, types.VarArg(types.Any))
 def _slice(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> ir.Value:
-    given = iter(value for value, type_ in zip(args, sig.args, strict=True) if isinstance(type_, types.Integer))
+    operands = zip(args, sig.args, strict=True)
+    given = iter(held_bound(builder, value, type_) for value, type_ in operands if isinstance(type_, types.Integer))
     bounds = [next(given) if is_given else I64(0) for is_given in sig.return_type.given]
     return cgutils.pack_array(builder, bounds)
 

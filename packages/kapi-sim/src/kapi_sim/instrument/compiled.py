@@ -9,6 +9,7 @@ from typing import Any
 
 from kapi_sim.items.meetings import Word
 from kapi_sim.language.attributes import resolve
+from kapi_sim.language.integers import as_plain
 from kapi_sim.memory.constants import Snapshot
 
 __all__ = ["HOOKS", "Compiled", "Dependency", "FunctionState", "with_code"]
@@ -173,8 +174,9 @@ def with_code(
     function: Callable[..., Any], code: CodeType, names: dict[str, Any], cells: tuple[CellType, ...]
 ) -> FunctionType:
     """Return `function` with another code, other globals and other cells."""
-    made = FunctionType(code, names, function.__name__, function.__defaults__, cells)
-    made.__kwdefaults__ = function.__kwdefaults__
+    made = FunctionType(code, names, function.__name__, as_plain(function.__defaults__), cells)
+    keywords = function.__kwdefaults__
+    made.__kwdefaults__ = keywords and {name: as_plain(value) for name, value in keywords.items()}
     made.__qualname__ = function.__qualname__
     made.__module__ = function.__module__
     return made

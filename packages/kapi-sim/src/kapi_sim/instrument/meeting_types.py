@@ -128,6 +128,8 @@ class MeetingTypes:
             _require_fit(f"what an operation with {name} gives", number, kind, "both come from")
         elif isinstance(number, complex) and not issubclass(kind, np.complexfloating):
             return  # the type that holds both has the number
+        elif isinstance(number, float) and issubclass(kind, (np.integer, np.bool_)):
+            return  # so here, and that there are two types is told where they meet
         elif issubclass(kind, np.generic) and name not in self._told:
             with np.errstate(all="ignore"):
                 held = kind(number)
@@ -202,4 +204,4 @@ def _differ(one: type[Any], other: type[Any]) -> bool:
     if issubclass(one, np.generic) and issubclass(other, np.generic):
         return True
     weak, strong = (other, one) if issubclass(one, np.generic) else (one, other)
-    return weak is float and issubclass(strong, (np.integer, np.bool_))
+    return weak in (float, complex) and issubclass(strong, (np.integer, np.bool_))

@@ -21,6 +21,7 @@ from kapi_sim.instrument.watched_places import choices_in, watch_meetings
 from kapi_sim.items.meetings import ALGORITHM, Converging, Word, defaults_of, is_meeting, parameters_of
 from kapi_sim.items.undefined import passing
 from kapi_sim.language.attributes import MISSING, bound_names, called_function, dotted_path, resolve
+from kapi_sim.language.integers import as_plain
 from kapi_sim.language.source import ADDED_ITEM
 from kapi_sim.language.table.other_names import numpys_own
 from kapi_sim.language.words.atomics import AtomicRef, atomic_fence
@@ -120,6 +121,8 @@ class Rewriter(ArithmeticRewriter):
         arguments.kw_defaults = [None] * len(arguments.kwonlyargs)
         for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
             argument.annotation = None
+        defaults = *(self._function.__defaults__ or ()), *(self._function.__kwdefaults__ or {}).values()
+        self.has_changed |= as_plain(defaults) is not defaults
         # A default that was stripped must not leave a keyword-only parameter required by the code
         # object: the function made of it takes the original's own defaults.
         self._scopes.append(bound_names(tree))
@@ -200,6 +203,10 @@ class Rewriter(ArithmeticRewriter):
         if hook is not None:
             return self._inject(hook, CellType(), node)
         passes = self._callees.passes_undefined
+        plain = as_plain(value) if self._callees.dialect.is_strict else value
+        if plain is not value:
+            self._callees.dependencies.append((self._function, dotted_path(node) or (), value))
+            return self._inject(f"_kapi_plain_{id(value)}", CellType(plain), node)
         own = numpys_own(value)
         if own is value and id(value) not in SUBSTITUTES:
             return node

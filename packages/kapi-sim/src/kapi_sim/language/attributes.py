@@ -82,6 +82,10 @@ def attribute_of(owner: object, name: str) -> Any:
     """
     if isinstance(owner, ModuleType):
         return getattr(owner, name, LATER.get((owner.__name__, name), MISSING))
+    if isinstance(owner, type) and issubclass(owner, enum.Enum):
+        return owner.__members__.get(name, MISSING)
+    if isinstance(owner, enum.Enum) and not isinstance(owner, int) and name == "value":
+        return owner.value
     if not has_constants(owner):
         return MISSING
     found = inspect.getattr_static(owner, name, MISSING)

@@ -1,11 +1,35 @@
-"""What is said of a Python integer, given to a kernel, that 64 bits do not hold."""
+"""Python's numbers as kernels take them: members of enumerations among them, and what 64 bits do not hold."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from kapi_sim.errors import DtypeError
+from kapi_sim.language.words.memory import AddressSpace, MemoryOrder, MemoryScope
 from kapi_sim.shown import shown
 
-__all__ = ["require_64_bits"]
+__all__ = ["as_plain", "require_64_bits"]
+
+_PLAIN = (int, float, complex, bool)
+_OF_THE_LANGUAGE = (MemoryOrder, MemoryScope, AddressSpace)
+
+
+def as_plain(value: Any) -> Any:
+    """Return a member of a user's `IntEnum`, or of another class of numbers, as the Python number that it is.
+
+    NumPy takes such a member for an int64, and a plain integer for a number of the type that it meets. Members of
+    tuples are looked at as well; what is no such number is returned as it is.
+    """
+    if isinstance(value, tuple):
+        members = tuple(map(as_plain, value))
+        if all(made is given for made, given in zip(members, value, strict=True)):
+            return value
+        return type(value)(*members) if hasattr(value, "_fields") else members
+    if type(value) in _PLAIN or isinstance(value, (np.generic, *_OF_THE_LANGUAGE)):
+        return value
+    return next((kind(value) for kind in _PLAIN if isinstance(value, kind)), value)
 
 
 def require_64_bits(what: str, value: int) -> None:

@@ -17,7 +17,7 @@ from kapi_sim.items.undefined import Undefined
 from kapi_sim.language.source import Site, site_of
 from kapi_sim.language.words.atomics import ATOMIC_DTYPES, ATOMIC_KINDS
 from kapi_sim.language.words.memory import AddressSpace, MemoryOrder, MemoryScope
-from kapi_sim.language.words.operators import bit_and, bit_or, bit_xor, maximum, minimum, plus
+from kapi_sim.language.words.operators import bit_and, bit_or, bit_xor, plus
 from kapi_sim.memory.views import View
 from kapi_sim.numbers.arithmetic import stored_integer
 from kapi_sim.shown import shown
@@ -27,6 +27,15 @@ __all__ = ["References", "SimAtomicRef", "WatchedAtomicRef"]
 _getframe = sys._getframe
 _DTYPES = frozenset(map(np.dtype, ATOMIC_DTYPES))
 _SPACES = {"global": AddressSpace.GLOBAL, "local": AddressSpace.LOCAL}
+
+
+def _smaller(x: Any, y: Any) -> Any:
+    """Return the smaller one; of a number and nan, the number."""
+    return y if y < x or x != x else x
+
+
+def _larger(x: Any, y: Any) -> Any:
+    return y if x < y or x != x else x
 
 
 def _minus(x: Any, y: Any) -> Any:
@@ -82,10 +91,10 @@ class SimAtomicRef:
         return self._change(_minus, value)
 
     def fetch_min(self, value: Any) -> Any:
-        return self._change(minimum, value)
+        return self._change(_smaller, value)
 
     def fetch_max(self, value: Any) -> Any:
-        return self._change(maximum, value)
+        return self._change(_larger, value)
 
     def fetch_and(self, value: Any) -> Any:
         return self._change(bit_and, value)
@@ -179,10 +188,10 @@ class WatchedAtomicRef:
         return self._change(_minus, value, _getframe(1))
 
     def fetch_min(self, value: Any) -> Any:
-        return self._change(minimum, value, _getframe(1))
+        return self._change(_smaller, value, _getframe(1))
 
     def fetch_max(self, value: Any) -> Any:
-        return self._change(maximum, value, _getframe(1))
+        return self._change(_larger, value, _getframe(1))
 
     def fetch_and(self, value: Any) -> Any:
         return self._change_bits("fetch_and", bit_and, value, _getframe(1))

@@ -9,6 +9,7 @@ import numpy as np
 
 from kapi_sim.items.clock import Clock
 from kapi_sim.language import is_kernel_dtype
+from kapi_sim.language.integers import as_plain
 from kapi_sim.language.launchable import parameters_for_launch
 from kapi_sim.language.words.index_space import NdRange, Range
 from kapi_sim.memory.views import View
@@ -56,7 +57,7 @@ class Dialect:
 
     def argument(self, value: Any) -> Any:
         """Return an argument as the simulator knows it."""
-        return value
+        return as_plain(value)
 
     def is_dtype(self, dtype: np.dtype[Any]) -> bool:
         """Tell whether arrays may be of this dtype."""

@@ -11,6 +11,7 @@ import numpy as np
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.items.misuse import kind_of_number
 from kapi_sim.numbers.arithmetic import conversion
+from kapi_sim.numbers.builtin_functions import shared_type
 from kapi_sim.shown import shown
 
 __all__ = [
@@ -85,10 +86,19 @@ def attribute(value: Any, name: str) -> Any:
         return _AstypeMethod(value)
     if isinstance(value, np.dtype) and name == "itemsize":
         return value.itemsize
+    if name == "value" and isinstance(value, enum.Enum) and not isinstance(value, int):
+        return _value_of(value)
     if isinstance(value, _PYTHONS) and name not in getattr(value, "_fields", ()):
         said = f"dtype {value}" if isinstance(value, np.dtype) else kind_of_number(value)
         raise KernelCompilationError(f"{said} has no {name!r} in a kernel", code="attribute-unknown")
     return getattr(value, name)
+
+
+def _value_of(member: enum.Enum) -> Any:
+    """Return the value of a member that only a run knows: of the one type that holds those of all members."""
+    kinds = tuple(type(each.value) for each in type(member))
+    are_real = all(issubclass(kind, (int, float, np.generic)) for kind in kinds)
+    return shared_type(kinds)(member.value) if are_real else member.value
 
 
 class _AstypeMethod:

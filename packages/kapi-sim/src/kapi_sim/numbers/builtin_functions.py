@@ -119,6 +119,14 @@ def shared_type(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
     return convert
 
 
+def _shared_complex(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
+    """Return the same for types of which one is complex."""
+    if not any(issubclass(kind, np.generic) for kind in kinds):
+        return complex
+    dtype = functools.reduce(np.result_type, (kind(1) for kind in kinds))
+    return dtype.type
+
+
 def _hold_no_wide(numbers: Sequence[Any]) -> None:
     """Refuse a number of 2**63 or more beside others that are not: all of them have 64 bits with a sign."""
     # NumPy's truth values cannot be compared with integers of more bits than its own have.
@@ -133,10 +141,12 @@ def _extremum(function: Callable[..., Any]) -> Callable[..., Any]:
         kinds = tuple(map(type, numbers))
         if kinds == (range,) and not words and numbers[0]:
             return function(numbers[0][0], numbers[0][-1])
+        if kinds == (tuple,) and not words and len(numbers[0]) > 1:
+            return chosen(*numbers[0])
         if words or len(numbers) < 2:
             return function(*numbers, **words)
         if any(issubclass(k, (complex, np.complexfloating)) for k in kinds):
-            return function(*numbers, key=ordered)
+            return _shared_complex(kinds)(function(*numbers, key=ordered))
         if not all(issubclass(k, (int, float, np.generic)) for k in kinds):
             return function(*numbers)
         if set(kinds) <= {int, bool, np.bool_}:

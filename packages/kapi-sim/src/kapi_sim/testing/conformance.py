@@ -15,6 +15,7 @@ from kapi_sim.testing.cases.numbers import (
     number_cases,
     random_cases,
     value_cases,
+    weak_cases,
     whole_number_cases,
 )
 
@@ -31,6 +32,7 @@ CASES: tuple[Case, ...] = (
     *complex_cases.CASES,
     *random_cases.CASES,
     *value_cases.CASES,
+    *weak_cases.CASES,
     *array_cases.CASES,
     *constant_cases.CASES,
     *group_cases.CASES,

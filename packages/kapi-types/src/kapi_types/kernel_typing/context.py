@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from kapi_sim import AddressSpace
 from kapi_sim.language.attributes import MISSING, attribute_of
 from kapi_sim.language.outside_values import describe_value, is_constant_array, is_kernel_value
@@ -41,7 +43,7 @@ from kapi_types.kernel_typing.rules.functions import table_function
 from kapi_types.kernel_typing.rules.iteration import RangeType
 from kapi_types.kernel_typing.rules.promotion import is_scalar, unify_scalars
 from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType, tuple_like
-from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int
+from kapi_types.weak import weak_bool, weak_complex, weak_float, weak_int, wide_int
 
 __all__ = ["TARGET_NAME", "DeviceFunctionCompiler", "KernelTypingContext"]
 
@@ -146,7 +148,7 @@ class KernelTypingContext(TypingContext):
         if isinstance(val, Text):
             return ConstantType(val)
         if type(val) is int and val > _WEAK_INT_MAX:
-            return types.uint64  # what needs the 64th bit is meant for uint64, and would be negative as a weak int
+            return wide_int  # a weak int would be negative
         if type(val) in _WEAK_OF:
             return _WEAK_OF[type(val)]
         if is_constant_array(val):
@@ -166,6 +168,8 @@ class KernelTypingContext(TypingContext):
         function = python_function(val)
         if function is not None and is_kernel_value(function):
             return DeviceFunctionType(function)
+        if isinstance(val, tuple(_WEAK_OF)) and not isinstance(val, np.generic):
+            raise NoKernelValueError(describe_value(val))  # of a class of the user's, which NumPy knows nothing of
         try:
             resolved = super().resolve_value_type(val)
         except ValueError:

@@ -130,11 +130,17 @@ class AtomicRef:
         _only_in_kernels("fetch_sub")
 
     def fetch_min(self, value: Any) -> Any:
-        """Write the smaller of the element and `value`, and return the earlier value of the element."""
+        """Write the smaller of the element and `value`, and return the earlier value of the element.
+
+        Of a number and nan, the number is written.
+        """
         _only_in_kernels("fetch_min")
 
     def fetch_max(self, value: Any) -> Any:
-        """Write the larger of the element and `value`, and return the earlier value of the element."""
+        """Write the larger of the element and `value`, and return the earlier value of the element.
+
+        Of a number and nan, the number is written.
+        """
         _only_in_kernels("fetch_max")
 
     def fetch_and(self, value: Any) -> Any:

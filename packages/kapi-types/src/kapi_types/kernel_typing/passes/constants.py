@@ -10,13 +10,15 @@ from kapi_sim.errors import KernelProblem
 from kapi_types._numba_compat import ir, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import KernelApiType
+from kapi_types.kernel_typing.library.number_functions import divmod_
+from kapi_types.kernel_typing.passes.known_values import constant_of, definitions_of, made_of, members_of
 from kapi_types.kernel_typing.problems.problems import problem_at, spell_type
 from kapi_types.kernel_typing.rules.iteration import RangeType
-from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE
+from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE, operator_loop
 from kapi_types.kernel_typing.rules.views import SliceType
-from kapi_types.weak import is_weak
+from kapi_types.weak import is_weak, weak_int, wide_int
 
-__all__ = ["constant_problems", "definitions_of", "is_negative_literal", "made_of"]
+__all__ = ["constant_problems"]
 
 
 def constant_problems(state: Any) -> list[KernelProblem]:
@@ -35,7 +37,9 @@ def constant_problems(state: Any) -> list[KernelProblem]:
         kind = getattr(expression, "op", None)
         if kind in ("binop", "inplace_binop"):
             problems += _operands_out_of_range(definitions, expression, signature)
-            problems += _wide_beside_signed(definitions, state.typemap, expression)
+            problems += _wide_beside_signed(definitions, expression, signature)
+        elif kind == "unary":
+            problems += _wide_alone(expression, signature)
         elif kind == "call" and isinstance(signature.recvr, KernelApiType):
             problems += _dimensions_out_of_range(definitions, expression, signature.recvr)
         elif kind == "call" and isinstance(state.typemap.get(expression.func.name), types.NumberClass):
@@ -46,9 +50,12 @@ def constant_problems(state: Any) -> list[KernelProblem]:
         elif kind == "call" and isinstance(signature.return_type, SliceType):
             problems += _steps_of_zero(definitions, expression, "a slice")
         elif kind == "call":
-            problems += _arguments_out_of_range(definitions, expression, signature)
+            function = state.typemap.get(expression.func.name)
+            problems += _arguments_out_of_range(definitions, function, expression, signature)
+            problems += _bounds_beyond(definitions, function, expression, signature)
+            problems += _of_members_out_of_range(definitions, function, expression, signature)
             problems += _wide_arguments(definitions, state.typemap, expression, signature)
-            problems += _negative_exponents(definitions, state.typemap.get(expression.func.name), expression, signature)
+            problems += _negative_exponents(definitions, function, expression, signature)
         elif isinstance(expression, (ir.SetItem, ir.StaticSetItem)) or kind in ("getitem", "static_getitem"):
             if isinstance(signature.args[0], ArrayType):
                 problems += _negative_indices(definitions, expression)
@@ -60,40 +67,14 @@ def constant_problems(state: Any) -> list[KernelProblem]:
     return problems
 
 
-def definitions_of(func_ir: Any) -> dict[str, Any]:
-    """What each variable is assigned, for those assigned once."""
-    found: dict[str, Any] = {}
-    for block in func_ir.blocks.values():
-        for statement in block.find_insts(ir.Assign):
-            name = statement.target.name
-            found[name] = None if name in found else statement.value
-    return found
-
-
-def made_of(definitions: dict[str, Any], variable: Any) -> Any:
-    """What makes the value of a variable, or of the one that it is a copy of; None where that is not known."""
-    value = definitions.get(getattr(variable, "name", ""))
-    while isinstance(value, ir.Var):
-        value = definitions.get(value.name)
-    return value
-
-
-def _constant(definitions: dict[str, Any], variable: Any) -> int | None:
-    """The Python int that a variable always holds, or None."""
-    value = made_of(definitions, variable)
-    if isinstance(value, ir.Const) and type(value.value) is int:
-        return value.value
-    return None
-
-
 def _operands_out_of_range(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[KernelProblem]:
     """NumPy raises OverflowError for these."""
     operation = IN_PLACE.get(expression.fn, expression.fn)
     if operation in COMPARISONS or operation not in BINARY:
         return
-    left, right = (_constant(definitions, operand) for operand in (expression.lhs, expression.rhs))
+    left, right = (constant_of(definitions, operand) for operand in (expression.lhs, expression.rhs))
     are_known = left is not None and right is not None and is_weak(signature.return_type)
-    if are_known and _leaves_64_bits(operation, left, right):
+    if are_known and _leaves_64_bits(operation, left, right, signature.return_type):
         text = f"a constant must fit 64 bits, got {left} {BINARY[operation].__name__} {right}"
         yield problem_at(expression.loc, "integer-too-wide", text)
     for value, type_ in zip((left, right), signature.args, strict=True):
@@ -109,24 +90,30 @@ def _is_wide(value: int | None) -> bool:
 
 
 def _holds_wide(type_: types.Type) -> bool:
-    """Whether a number of this type, met by such a constant, is a uint64 or no integer at all."""
-    return type_ == types.uint64 if isinstance(type_, (types.Integer, types.Boolean)) else True
+    """Whether a number of this type, met by such a constant, is as wide or no integer at all."""
+    return type_ in (types.uint64, wide_int) if isinstance(type_, (types.Integer, types.Boolean)) else True
 
 
 def _unfit_wide(statement: Any, value: int | None) -> KernelProblem:
-    text = f"literal must fit int64 where it meets no uint64, got {value}: write np.uint64({value})"
+    number = "a literal of 2**63 or more" if value is None else value
+    text = f"literal must fit int64 where it meets no uint64, got {number}: write np.uint64({value or '...'})"
     return problem_at(statement.loc, "number-unfit", text)
 
 
-def _wide_beside_signed(definitions: dict[str, Any], typemap: Any, expression: Any) -> Iterator[KernelProblem]:
+def _wide_beside_signed(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[KernelProblem]:
     """`i + 2**63`: weak integers have 64 bits with a sign."""
-    if IN_PLACE.get(expression.fn, expression.fn) in COMPARISONS:
+    if signature.return_type != wide_int:
         return
-    for operand, other in ((expression.lhs, expression.rhs), (expression.rhs, expression.lhs)):
-        value = _constant(definitions, operand)
-        is_known = _constant(definitions, other) is not None
-        if _is_wide(value) and not is_known and not _holds_wide(typemap[other.name]):
-            yield _unfit_wide(expression, value)
+    known = [constant_of(definitions, operand) for operand in (expression.lhs, expression.rhs)]
+    if None in known:
+        wide = (value for value, type_ in zip(known, signature.args, strict=True) if _is_wide(value))
+        yield _unfit_wide(expression, next(wide, None))
+
+
+def _wide_alone(expression: Any, signature: Any) -> Iterator[KernelProblem]:
+    """`-x`, where `x` is such a constant."""
+    if signature.return_type == wide_int and expression.fn is not operator.pos:
+        yield _unfit_wide(expression, None)
 
 
 def _wide_arguments(
@@ -140,39 +127,39 @@ def _wide_arguments(
     is_real = isinstance(signature.return_type, types.Float) and str(function).startswith("function(math.")
     if not is_of_numbers or is_real or isinstance(signature.return_type, types.Boolean):
         return
-    known = [(_constant(definitions, each), typemap[each.name]) for each in expression.args]
-    others = [type_ for value, type_ in known if value is None]
+    known = [(constant_of(definitions, each), typemap[each.name]) for each in expression.args]
+    others = [type_ for value, type_ in known if value is None and type_ != wide_int]
     if str(function) == "function(numpy.where)":
         others = others[1:]
     is_unfit = not all(map(_holds_wide, others)) if others else isinstance(signature.return_type, types.Integer)
-    for value, _ in known:
-        if _is_wide(value) and is_unfit:
+    for value, type_ in known:
+        if type_ == wide_int and is_unfit:
             yield _unfit_wide(expression, value)
 
 
 def _cast_out_of_range(definitions: dict[str, Any], expression: Any, type_: types.Type) -> Iterator[KernelProblem]:
     """`numpy.int8(300)`, for which NumPy raises OverflowError."""
-    value = _constant(definitions, expression.args[0])
+    value = constant_of(definitions, expression.args[0])
     if value is not None and isinstance(type_, types.Integer) and not type_.minval <= value <= type_.maxval:
         yield problem_at(expression.loc, "number-unfit", f"literal must fit {spell_type(type_)}, got {value}")
 
 
-def _leaves_64_bits(operation: Any, left: Any, right: Any) -> bool:
-    """Whether an operator on two Python ints gives one that no 64-bit integer holds."""
+def _leaves_64_bits(operation: Any, left: Any, right: Any, type_: Any) -> bool:
+    """Whether an operator on two Python ints gives one that its type, of 64 bits, does not hold."""
     if operation in (operator.pow, operator.lshift) and right > 64:
         return abs(left) > 1 or (operation is operator.lshift and left != 0)
     try:
         value = operation(left, right)
     except (ArithmeticError, ValueError):  # by zero, or a shift by less than nothing: the operator's own rules
         return False
-    return isinstance(value, int) and not -(2**63) <= value < 2**64
+    return isinstance(value, int) and isinstance(type_, types.Integer) and not type_.minval <= value <= type_.maxval
 
 
 def _dimensions_out_of_range(
     definitions: dict[str, Any], expression: Any, receiver: KernelApiType
 ) -> Iterator[KernelProblem]:
     for variable in (*expression.args, *(each for _name, each in expression.kws)):
-        dim = _constant(definitions, variable)
+        dim = constant_of(definitions, variable)
         if dim is not None and not 0 <= dim < receiver.ndim:
             last = receiver.ndim - 1
             text = f"dim must be from 0 to {last} in a space of {receiver.ndim} dimensions, got {dim}"
@@ -186,43 +173,103 @@ def _negative_indices(definitions: dict[str, Any], expression: Any) -> Iterator[
     made = definitions.get(getattr(index, "name", ""))
     axes = made.items if isinstance(made, ir.Expr) and made.op == "build_tuple" else (index,)
     values = made.value if isinstance(made, ir.Const) and isinstance(made.value, tuple) else ()
-    constants = [*values, *(_constant(definitions, axis) for axis in axes)]
+    constants = [*values, *(constant_of(definitions, axis) for axis in axes)]
     for value in constants:
         if isinstance(value, int) and value < 0:
             text = f"index must not be negative, got {value}; count from the end with `array.shape[axis] - {-value}`"
             yield problem_at(expression.loc, "negative-index", text)
 
 
-def is_negative_literal(func_ir: Any, variable: Any) -> bool:
-    """Whether an operand is written as a negative whole number in its place, and is not a name for one."""
-    # What is written in its place is in a variable of the compiler's own.
-    if not variable.name.startswith("$"):
-        return False
-    made = func_ir._definitions.get(variable.name, ())
-    return len(made) == 1 and isinstance(made[0], ir.Const) and type(made[0].value) is int and made[0].value < 0
-
-
 def _steps_of_zero(definitions: dict[str, Any], expression: Any, subject: str) -> Iterator[KernelProblem]:
-    if len(expression.args) == 3 and _constant(definitions, expression.args[2]) == 0:
+    if len(expression.args) == 3 and constant_of(definitions, expression.args[2]) == 0:
         yield problem_at(expression.loc, "step-of-zero", f"step of {subject} must not be zero")
 
 
 def _does_not_fit(definitions: dict[str, Any], variable: Any, type_: Any) -> int | None:
     """The number that a variable always holds, if it is to be of a NumPy integer type that does not hold it."""
-    if not isinstance(type_, types.Integer) or is_weak(type_):
-        return None
-    value = variable.value if isinstance(variable, ir.Const) else _constant(definitions, variable)
-    return value if type(value) is int and not type_.minval <= value <= type_.maxval else None
+    value = constant_of(definitions, variable)
+    return value if _is_unfit(value, type_) else None
 
 
-def _arguments_out_of_range(definitions: dict[str, Any], expression: Any, signature: Any) -> Iterator[KernelProblem]:
-    """What a function takes as another type: `min(uint8_array[i], -1)`."""
+def _is_unfit(value: Any, type_: Any) -> bool:
+    """Whether a Python int is to be of a type of integers, strong or without a sign, that does not hold it."""
+    if type(value) is not int or not isinstance(type_, types.Integer) or (is_weak(type_) and type_ != wide_int):
+        return False
+    return not type_.minval <= value <= type_.maxval
+
+
+def _arguments_out_of_range(
+    definitions: dict[str, Any], function: Any, expression: Any, signature: Any
+) -> Iterator[KernelProblem]:
+    """What a function takes as another type: `min(uint8_array[i], -1)`, `divmod(uint8_array[i], 300)`."""
     if expression.kws or len(expression.args) != len(signature.args):
         return
-    for variable, type_ in zip(expression.args, signature.args, strict=True):
+    taken = signature.args
+    if getattr(function, "function", None) is divmod_ and isinstance(signature.return_type, types.UniTuple):
+        taken = tuple(signature.return_type)
+    for variable, type_ in zip(expression.args, taken, strict=True):
         value = _does_not_fit(definitions, variable, type_)
         if value is not None:
             yield problem_at(expression.loc, "number-unfit", f"literal must fit {spell_type(type_)}, got {value}")
+
+
+def _bounds_beyond(
+    definitions: dict[str, Any], function: Any, expression: Any, signature: Any
+) -> Iterator[KernelProblem]:
+    """`np.clip(uint8_array[i], 300, 400)`, which could give nothing but 300."""
+    type_ = signature.return_type
+    if str(function) != "function(numpy.clip)" or len(expression.args) != 3 or not isinstance(type_, types.Integer):
+        return
+    low, high = (constant_of(definitions, each) for each in expression.args[1:])
+    for value, is_beyond in (
+        (low, low is not None and low > type_.maxval),
+        (high, high is not None and high < type_.minval),
+    ):
+        if is_beyond:
+            yield problem_at(expression.loc, "number-unfit", f"literal must fit {spell_type(type_)}, got {value}")
+
+
+def _of_members_out_of_range(
+    definitions: dict[str, Any], function: Any, expression: Any, signature: Any
+) -> Iterator[KernelProblem]:
+    """What a function takes in a tuple, or begins with: `max((int8_array[i], 300))`, `sum(int8_array, 300)`."""
+    called = getattr(function, "typing_key", None)
+    if called not in (min, max, sum) or not 1 <= len(expression.args) <= 2 or expression.kws:
+        return
+    container, type_ = signature.args[0], signature.return_type
+    if called is sum and isinstance(container, ArrayType):
+        members: list[Any] = [None]
+        kinds = [container.dtype]
+    elif isinstance(container, types.BaseTuple):
+        members, kinds = members_of(definitions, expression.args[0]), list(container.types)
+    else:
+        return
+    values = [constant_of(definitions, each) for each in members]
+    if called is sum:
+        start = (
+            (0, weak_int)
+            if len(expression.args) == 1
+            else (constant_of(definitions, expression.args[1]), signature.args[1])
+        )
+        found = list(_unfit_in_sum(start, list(zip(values, kinds, strict=False))))
+    else:
+        found = [(value, type_) for value in values if _is_unfit(value, type_)]
+    for number, wanted in found:
+        yield problem_at(expression.loc, "number-unfit", f"literal must fit {spell_type(wanted)}, got {number}")
+    if called is not sum and type_ == wide_int and None in values:
+        yield _unfit_wide(expression, None)
+
+
+def _unfit_in_sum(start: tuple[Any, Any], members: list[tuple[Any, Any]]) -> Iterator[tuple[int, Any]]:
+    """The numbers of a sum that do not fit the type of what they are added to, each with that type."""
+    total, type_ = start
+    for value, kind in members:
+        loop = operator_loop(operator.add, (type_, kind))
+        if loop is None:
+            return
+        yield from ((number, loop.result) for number in (total, value) if _is_unfit(number, loop.result))
+        are_known = type(total) is int and type(value) is int and is_weak(loop.result)
+        total, type_ = total + value if are_known else None, loop.result
 
 
 def _chosen_out_of_range(definitions: dict[str, Any], state: Any) -> Iterator[KernelProblem]:
@@ -238,9 +285,9 @@ def _chosen_out_of_range(definitions: dict[str, Any], state: Any) -> Iterator[Ke
                 sources = [value] if isinstance(value, (ir.Var, ir.Const)) else []
             type_ = state.typemap.get(statement.target.name)
             operands = [each for each in sources if isinstance(each, ir.Var)]
-            types_ = [state.typemap[each.name] for each in operands if _constant(definitions, each) is None]
+            types_ = [state.typemap[each.name] for each in operands if constant_of(definitions, each) is None]
             for source in operands:
-                wide = _constant(definitions, source)
+                wide = constant_of(definitions, source)
                 if _is_wide(wide) and types_ and not all(map(_holds_wide, types_)):
                     yield _unfit_wide(statement, wide)
             for source in sources:
@@ -253,7 +300,7 @@ def _chosen_out_of_range(definitions: dict[str, Any], state: Any) -> Iterator[Ke
 
 def _wide_ends(definitions: dict[str, Any], expression: Any) -> Iterator[KernelProblem]:
     """Ends of a range that a Python integer of 64 bits does not hold."""
-    for end in (_constant(definitions, each) for each in expression.args):
+    for end in (constant_of(definitions, each) for each in expression.args):
         if end is not None and end >= 2**63:
             yield problem_at(expression.loc, "number-unfit", f"ends of range() must fit int64, got {end}")
 
@@ -264,7 +311,7 @@ def _negative_exponents(
     """`pow(n, -1)` of integers, which has one type for all exponents."""
     is_power = getattr(function, "typing_key", None) in (pow, operator.pow)
     if is_power and len(expression.args) == 2 and isinstance(signature.return_type, types.Integer):
-        exponent = _constant(definitions, expression.args[1])
+        exponent = constant_of(definitions, expression.args[1])
         if exponent is not None and exponent < 0:
             text = f"exponent of pow() must not be negative where both are integers, got {exponent}; write `**`"
             yield problem_at(expression.loc, "negative-exponent", text)
@@ -273,14 +320,14 @@ def _negative_exponents(
 def _stored_out_of_range(definitions: dict[str, Any], expression: Any, array: ArrayType) -> Iterator[KernelProblem]:
     """NumPy raises OverflowError where such an int is assigned."""
     stored = getattr(expression, "value", None) if isinstance(expression, (ir.SetItem, ir.StaticSetItem)) else None
-    value, type_ = _constant(definitions, stored), array.dtype
+    value, type_ = constant_of(definitions, stored), array.dtype
     if value is not None and isinstance(type_, types.Integer) and not type_.minval <= value <= type_.maxval:
         yield problem_at(expression.loc, "number-unfit", f"literal must fit {spell_type(type_)}, got {value}")
 
 
 def _members_out_of_range(definitions: dict[str, Any], expression: Any, container: Any) -> Iterator[KernelProblem]:
     is_static = getattr(expression, "op", None) == "static_getitem"
-    index = expression.index if is_static else _constant(definitions, expression.index)
+    index = expression.index if is_static else constant_of(definitions, expression.index)
     if isinstance(index, int) and not -len(container) <= index < len(container):
         text = f"index of a {spell_type(container)} must be less than {len(container)}, got {index}"
         yield problem_at(expression.loc, "tuple-index", text)
@@ -300,9 +347,9 @@ def _members_that_do_not_fit(
     made = made_of(definitions, variable)
     if not isinstance(taken, types.UniTuple) or not isinstance(made, ir.Expr) or made.op != "build_tuple":
         return
-    others = [typemap[each.name] for each in made.items if _constant(definitions, each) is None]
+    others = [typemap[each.name] for each in made.items if constant_of(definitions, each) is None]
     for member in made.items:
-        value = _constant(definitions, member)
+        value = constant_of(definitions, member)
         if _is_wide(value) and others and not all(map(_holds_wide, others)):
             yield _unfit_wide(expression, value)
         elif _does_not_fit(definitions, member, taken.dtype) is not None:

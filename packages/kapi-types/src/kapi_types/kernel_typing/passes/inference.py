@@ -16,7 +16,8 @@ from typing import Any
 from kapi_sim.errors import KernelProblem
 from kapi_types._numba_compat import FunctionPass, errors, ir, register_pass, typeinfer, types
 from kapi_types.kernel_typing.context import KernelTypingContext
-from kapi_types.kernel_typing.passes.constants import constant_problems, is_negative_literal
+from kapi_types.kernel_typing.passes.constants import constant_problems
+from kapi_types.kernel_typing.passes.known_values import is_negative_literal
 from kapi_types.kernel_typing.passes.names import Unknown
 from kapi_types.kernel_typing.passes.private_lifetimes import private_array_problems
 from kapi_types.kernel_typing.problems.problems import (

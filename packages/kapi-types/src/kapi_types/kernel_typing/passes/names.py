@@ -7,6 +7,7 @@ from types import CodeType
 from typing import Any
 
 from kapi_sim.errors import Finding, KernelProblem
+from kapi_sim.language.integers import as_plain
 from kapi_sim.language.local_functions import FUNCTION_PASSED
 from kapi_sim.language.other_systems import hint
 from kapi_sim.shown import shown
@@ -80,7 +81,7 @@ class CheckNames(FunctionPass):
             self._check_value(state, statement, value.value, f"constant {shown(value.value)}", problems)
         elif isinstance(value, (ir.Global, ir.FreeVar)):
             if isinstance(value.value, (bool, int, float, complex, tuple)):
-                statement.value = ir.Const(value.value, value.loc, use_literal_type=False)
+                statement.value = ir.Const(as_plain(value.value), value.loc, use_literal_type=False)
                 if type(value.value) is int and not -(2**63) <= value.value < 2**64:
                     problems.append(
                         problem_at(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from types import ModuleType
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from kapi_sim.errors import Finding
 from kapi_sim.language.attributes import MISSING, attribute_of, has_constants
+from kapi_sim.language.integers import as_plain
 from kapi_sim.language.syntax import no_constant
 from kapi_types._numba_compat import FunctionPass, ir, register_pass
 from kapi_types.kernel_typing.passes.names import Unknown
@@ -56,9 +58,14 @@ class _Folding:
             return
         if value.op == "getattr":
             owner = self._value_of(value.value)
-            if owner is not MISSING and not isinstance(owner, ModuleType) and has_constants(owner):
-                name = f"{_spelled(owner)}.{value.attr}"
-                self._put(statement, name, attribute_of(owner, value.attr), no_constant(_spelled(owner), value.attr))
+            name, problem = f"{_spelled(owner)}.{value.attr}", no_constant(_spelled(owner), value.attr)
+            if _is_enumeration(owner) or (isinstance(owner, enum.Enum) and value.value.name.startswith("$")):
+                # A variable may be any member. What has no such attribute is told where types are known.
+                found = as_plain(attribute_of(owner, value.attr))
+                if isinstance(found, (bool, int, float, complex)):
+                    self._put(statement, name, found, problem)
+            elif owner is not MISSING and not isinstance(owner, ModuleType) and has_constants(owner):
+                self._put(statement, name, attribute_of(owner, value.attr), problem)
         elif value.op == "call" and len(value.args) == 1 and not value.kws and value.vararg is None:
             text, converts = self._value_of(value.args[0]), self._value_of(value.func)
             if isinstance(text, str) and _is_float_type(converts):
@@ -85,7 +92,7 @@ class _Folding:
         """Whether a value that nothing reads may go: it was an owner of constants, or a text."""
         if isinstance(value, (ir.Const, ir.Global, ir.FreeVar)):
             found = value.value
-            is_owner = has_constants(found) and not isinstance(found, ModuleType)
+            is_owner = (has_constants(found) or _is_enumeration(found)) and not isinstance(found, ModuleType)
             return is_owner or isinstance(found, str) or _is_float_type(found) or found is getattr
         if isinstance(value, ir.Expr) and value.op == "getattr":
             return isinstance(self._value_of(value.value), ModuleType)
@@ -113,6 +120,10 @@ class _Folding:
             owner = self._value_of(made.value)
             return MISSING if owner is MISSING else attribute_of(owner, made.attr)
         return MISSING
+
+
+def _is_enumeration(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, enum.Enum)
 
 
 def _spelled(owner: Any) -> str:

@@ -16,12 +16,12 @@ import numpy as np
 
 from kapi_types._numba_compat import as_dtype, ir, types
 from kapi_types.kernel_typing.calls.device_functions import DeviceFunctionType, is_of_library
-from kapi_types.kernel_typing.passes.constants import definitions_of, made_of
+from kapi_types.kernel_typing.passes.known_values import definitions_of, made_of
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.operators import BINARY, COMPARISONS, IN_PLACE, UNARY
 from kapi_types.kernel_typing.rules.promotion import is_scalar
 from kapi_types.kernel_typing.rules.tuples import NamedTupleClassType
-from kapi_types.weak import is_weak, weak_bool, weak_float, weak_int
+from kapi_types.weak import is_weak, weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = [
     "TypedFunction",
@@ -426,8 +426,8 @@ def mixed_types(given: Iterable[types.Type]) -> tuple[str, str] | None:
     """Two types of numbers, as spelled, of which neither takes the other's place."""
     numbers = [each for each in given if is_scalar(each)]
     several = list(dict.fromkeys(each for each in numbers if not is_weak(each)))
-    if len(several) == 1 and isinstance(several[0], (types.Integer, types.Boolean)) and weak_float in numbers:
-        several.append(weak_float)
+    if len(several) == 1 and isinstance(several[0], (types.Integer, types.Boolean)):
+        several += [each for each in (weak_float, weak_complex) if each in numbers]
     if len(several) < 2:
         return None
     first, second = sorted(map(spell_type, several))[:2]

@@ -14,7 +14,7 @@ from kapi_sim.language.syntax import PARAMETERS_OF_LOCAL
 from kapi_types._numba_compat import errors, types
 from kapi_types.arrays import ArrayType
 from kapi_types.kernel_api import AtomicRefType, ConstantType, EnumerationType, EnumMemberType, KernelApiType
-from kapi_types.weak import WeakBool, WeakComplex, WeakFloat, WeakInt
+from kapi_types.weak import WeakBool, WeakComplex, WeakFloat, WeakInt, WideInt
 
 __all__ = [
     "FORMAT_IN_TEXT",
@@ -157,6 +157,8 @@ def spell_type(type_: Any) -> str:
         return "Python bool"
     if isinstance(type_, WeakInt):
         return "Python int"
+    if isinstance(type_, WideInt):
+        return "Python int of 2**63 or more"
     if isinstance(type_, WeakFloat):
         return "Python float"
     if isinstance(type_, WeakComplex):

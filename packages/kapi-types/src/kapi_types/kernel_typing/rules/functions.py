@@ -22,8 +22,8 @@ from kapi_types.kernel_typing.library import complex_functions, number_functions
 from kapi_types.kernel_typing.library.parts import ilogb
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.conversions import complex_of
-from kapi_types.kernel_typing.rules.promotion import Loop, as_strong, is_real, is_scalar, resolve_loop
-from kapi_types.weak import is_weak, weak_bool, weak_float, weak_int
+from kapi_types.kernel_typing.rules.promotion import Loop, as_strong, is_real, is_scalar, resolve_loop, whole_number
+from kapi_types.weak import is_weak, weak_bool, weak_float, weak_int, wide_int
 
 __all__ = ["PRIMITIVES", "TableFunctionType", "primitive_key", "table_function"]
 
@@ -136,6 +136,8 @@ def _numpy_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
         elif all(isinstance(arg, types.Integer) for arg in args):
             # Exact whatever the types are, as the operators: a Python int need not fit the other's.
             return Loop(args, types.boolean)
+        elif wide_int in args and types.boolean in args:
+            args = tuple(map(as_strong, args))
     if row.name == "where":
         values = resolve_loop(np.add, args[1:])
         return values and Loop((args[0], *values.operands), values.result)
@@ -147,7 +149,7 @@ def _clip_loop(args: tuple[types.Type, ...]) -> Loop | None:
     loop = resolve_loop(_CLIP, (as_strong(args[0]), *args[1:]))
     if loop is None or not isinstance(loop.result, types.Integer):
         return loop
-    bounds = [arg if arg == weak_int else to for arg, to in zip(args[1:], loop.operands[1:], strict=True)]
+    bounds = [arg if arg in (weak_int, wide_int) else to for arg, to in zip(args[1:], loop.operands[1:], strict=True)]
     return Loop((loop.operands[0], *bounds), loop.result)
 
 
@@ -161,7 +163,7 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
         if not floats or (isinstance(floats[0], (types.Integer, types.Boolean)) and row.returns == "weak int"):
             # Of numbers that weak ints cannot hold, divisors may be ones that they can, and roots are.
             is_exact = row.name in ("gcd", "lcm", "isqrt")
-            return Loop(tuple(arg if is_exact and arg == types.uint64 else weak_int for arg in args), weak_int)
+            return Loop(tuple(whole_number(arg) if is_exact else weak_int for arg in args), weak_int)
     is_complex = "complex" in words
     if not is_complex and not all(map(is_real, floats)):
         return None
@@ -169,10 +171,7 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
     operand = complex_of(real) if is_complex else real
     part = operand.underlying_float if isinstance(operand, types.Complex) else operand
     # An exponent that a weak int cannot hold is a large one, and no negative one.
-    exponents = {types.uint64: types.uint64}
-    operands = tuple(
-        exponents.get(arg, weak_int) if word == "integer" else operand for arg, word in zip(args, words, strict=True)
-    )
+    operands = tuple(whole_number(arg) if word == "integer" else operand for arg, word in zip(args, words, strict=True))
     result = {
         "argument float": part,
         "argument complex": complex_of(part),

@@ -17,7 +17,7 @@ from kapi_types.kernel_typing.rules.promotion import (
     resolve_weak,
     unify_scalars,
 )
-from kapi_types.weak import is_weak, weak_bool, weak_complex, weak_float, weak_int
+from kapi_types.weak import is_weak, weak_bool, weak_complex, weak_float, weak_int, wide_int
 
 __all__ = [
     "BINARY",
@@ -102,6 +102,8 @@ def comparison_loop(operands: tuple[types.Type, ...], has_order: bool = True) ->
     result = weak_bool if is_weak(left) and is_weak(right) else types.boolean
     if isinstance(left, types.Integer) and isinstance(right, types.Integer):
         return Loop(operands, result)
+    if wide_int in operands and any(isinstance(each, types.Boolean) for each in operands):
+        return Loop((wide_int, wide_int), result)
     if is_weak(left) and is_weak(right):
         numbers = is_number(left) or is_number(right)
         floats = isinstance(left, types.Float) or isinstance(right, types.Float)

@@ -20,11 +20,13 @@ from kapi_types.weak import (
     WeakComplex,
     WeakFloat,
     WeakInt,
+    WideInt,
     is_weak,
     weak_bool,
     weak_complex,
     weak_float,
     weak_int,
+    wide_int,
 )
 
 __all__ = [
@@ -36,9 +38,10 @@ __all__ = [
     "resolve_loop",
     "resolve_weak",
     "unify_scalars",
+    "whole_number",
 ]
 
-_PYTHON_TYPE = {WeakInt: int, WeakFloat: float, WeakComplex: complex, WeakBool: bool}
+_PYTHON_TYPE = {WeakInt: int, WideInt: int, WeakFloat: float, WeakComplex: complex, WeakBool: bool}
 
 
 class Loop(NamedTuple):
@@ -51,6 +54,11 @@ class Loop(NamedTuple):
 def is_scalar(type_: types.Type) -> bool:
     """Whether values of the type are single numbers or bools, weak or strong; literals of Numba's own are not."""
     return isinstance(type_, (types.Number, types.Boolean)) and not isinstance(type_, types.Literal)
+
+
+def whole_number(type_: types.Type) -> types.Type:
+    """The type of 64 bits that holds an integer or a bool: a Python integer, or uint64 where this holds more."""
+    return types.uint64 if type_ in (types.uint64, wide_int) else weak_int
 
 
 def is_number(type_: types.Type) -> bool:
@@ -67,6 +75,8 @@ def as_strong(type_: types.Type) -> types.Type:
     """The NumPy type that holds a weak value which never met a strong one; strong types stay as they are."""
     if isinstance(type_, WeakInt):
         return types.int64
+    if isinstance(type_, WideInt):
+        return types.uint64
     if isinstance(type_, WeakFloat):
         return types.float64
     if isinstance(type_, WeakComplex):
@@ -116,16 +126,17 @@ def resolve_weak(name: str, operands: tuple[types.Type, ...]) -> Loop | None:
     if any(isinstance(operand, WeakComplex) for operand in operands):
         has_it = name in ("add", "sub", "mul", "truediv", "pow", "neg", "pos")
         return Loop((weak_complex,) * count, weak_complex) if has_it else None
+    whole = wide_int if wide_int in operands else weak_int
     if name in ("and_", "or_", "xor"):
         if any_float:
             return None
-        shared = weak_bool if all_bool else weak_int
+        shared = weak_bool if all_bool else whole
         return Loop((shared,) * count, shared)
     if name in ("lshift", "rshift", "invert"):
-        return None if any_float else Loop((weak_int,) * count, weak_int)
+        return None if any_float else Loop((whole,) * count, whole)
     if name == "truediv":
         return Loop((weak_float,) * count, weak_float)
-    shared = weak_float if any_float else weak_int
+    shared = weak_float if any_float else whole
     return Loop((shared,) * count, shared)
 
 
@@ -139,7 +150,7 @@ def unify_scalars(first: types.Type, second: types.Type) -> types.Type | None:
     """
     if is_weak(first) and is_weak(second):
         # A bool and a number are values of two types in Python; a variable that is both is the number.
-        for weak in (weak_complex, weak_float, weak_int, weak_bool):
+        for weak in (weak_complex, weak_float, wide_int, weak_int, weak_bool):
             if weak in (first, second):
                 return weak
     weak_first, weak_second = is_weak(first), is_weak(second)

@@ -176,6 +176,56 @@ def _augmented_names(kapi: Any) -> Any:
 
 _NUMBERS = np.array([1, 6, 7, 27], np.int64)
 _KINDS = np.array([11, 7, 3, 0, -4, -40], np.int64)
+
+
+def _unsigned_bounds(kapi: Any) -> Any:
+    """Differences of uint64 wrap around to more than a Python integer of 64 bits holds."""
+
+    @kapi.kernel
+    def unsigned_bounds(item: kapi.Item, a, b, out):
+        i = item.get_id(0)
+        for k in range(5):
+            out[i, k] = 0
+        for j in range(a[i] - 3, 3):
+            out[i, 0] += j + 1
+        for j in range(a[i] - 3):
+            out[i, 1] = j
+            if j > 4:
+                break
+        for j in reversed(range(a[i] - 1, 5)):
+            out[i, 2] += j + 1
+        for _ in range(9, a[i] - 1, -1):
+            out[i, 3] += 1
+        for _ in range(0, 5, a[i] - 3):
+            out[i, 4] += 1
+        out[i, 5] = len(range(a[i] - 3, 3)) + (2 in range(a[i] - 3, 3)) * 10 + sum(range(a[i] - 3, 4)) * 100
+        out[i, 6] = len(b[: a[i] - 1]) + len(b[a[i] - 3 :]) * 10 + len(b[a[i] - 2 : 5]) * 100
+        out[i, 7] = sum(b[2 :: a[i] - 3])
+
+    return unsigned_bounds
+
+
+def _within_unsigned_bounds(numbers: Any, b: Any) -> Any:
+    rows = []
+    for n in numbers:
+        below_1, below_2, below_3 = ((int(n) - k) % 2**64 for k in (1, 2, 3))
+        rows.append(
+            [
+                sum(j + 1 for j in range(below_3, 3)),
+                min(max(below_3 - 1, 0), 5),
+                sum(j + 1 for j in range(below_1, 5)),
+                len(range(9, below_1, -1)),
+                len(range(0, 5, below_3)),
+                max(0, 3 - below_3) + (below_3 <= 2) * 10 + sum(range(below_3, 4)) * 100,
+                len(b[:below_1]) + len(b[below_3:]) * 10 + len(b[below_2:5]) * 100,
+                b[2::below_3].sum(),
+            ]
+        )
+    return np.array(rows, np.int64)
+
+
+_UNSIGNED = np.array([0, 1, 2, 4, 7], np.uint64)
+
 _MATRIX = np.arange(12, dtype=np.int32).reshape(3, 4)
 
 CASES: tuple[Case, ...] = (
@@ -248,5 +298,12 @@ CASES: tuple[Case, ...] = (
         ((3,),),
         lambda: [np.array([1, -20, 1000], np.int64), np.zeros(3, np.int64)],
         lambda given: {1: np.array([33, 309, 29], np.int64)},
+    ),
+    Case(
+        "control/unsigned-bounds",
+        _unsigned_bounds,
+        ((5,),),
+        lambda: [_UNSIGNED, np.arange(10), np.zeros((5, 8), np.int64)],
+        lambda given: {2: _within_unsigned_bounds(given[0], given[1])},
     ),
 )

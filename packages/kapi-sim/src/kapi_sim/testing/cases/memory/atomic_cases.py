@@ -55,6 +55,37 @@ def _compare_exchange(kapi: Any) -> Any:
     return compare_exchange
 
 
+def _nearest_of_nan(kapi: Any) -> Any:
+    @kapi.kernel
+    def nearest_of_nan(item: kapi.NdItem, a, b, scratch):
+        i = item.get_local_id(0)
+        for row in range(2):
+            scratch[row, i] = a[row, i]
+        kapi.group_barrier(item.get_group())
+        kapi.AtomicRef(a, (0, i)).fetch_min(b[i])
+        kapi.AtomicRef(a, (1, i)).fetch_max(b[i])
+        kapi.AtomicRef(scratch, (0, i)).fetch_min(b[i])
+        kapi.AtomicRef(scratch, (1, i)).fetch_max(b[i])
+        kapi.group_barrier(item.get_group())
+        for row in range(2):
+            a[row + 2, i] = scratch[row, i]
+
+    return nearest_of_nan
+
+
+def _nearest_of_nan_case(dtype: str) -> Case:
+    a = np.array([np.nan, 1.5, np.nan, -2, np.inf, 0], dtype)
+    b = np.array([2, np.nan, np.nan, 5, np.nan, -1], dtype)
+    judged = np.array([np.fmin(a, b), np.fmax(a, b)] * 2)
+    return Case(
+        f"atomics/nearest-of-nan-{dtype}",
+        _nearest_of_nan,
+        ((6,), (6,)),
+        lambda: [np.array([a, a, a + 9, a + 9]), b, Local((2, 6), dtype)],
+        lambda given: {0: judged},
+    )
+
+
 def _histogram(kapi: Any) -> Any:
     @kapi.kernel
     def histogram(item: kapi.Item, values, bins):
@@ -295,6 +326,7 @@ def _no_number_case(dtype: str) -> Case:
 _NUMBERS = (np.arange(48, dtype=np.float32) * 5) % 19
 
 CASES: tuple[Case, ...] = (
+    *(_nearest_of_nan_case(dtype) for dtype in ("float32", "float64")),
     *(_own_case(dtype) for dtype in _DTYPES),
     *(_bits_case(dtype) for dtype in _DTYPES[:4]),
     *(_compare_case(dtype) for dtype in _DTYPES),
