@@ -29,7 +29,11 @@ def as_plain(value: Any) -> Any:
         return type(value)(*members) if hasattr(value, "_fields") else members
     if type(value) in _PLAIN or isinstance(value, (np.generic, *_OF_THE_LANGUAGE)):
         return value
-    return next((kind(value) for kind in _PLAIN if isinstance(value, kind)), value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    return complex(value) if isinstance(value, complex) else value
 
 
 def require_64_bits(what: str, value: int) -> None:

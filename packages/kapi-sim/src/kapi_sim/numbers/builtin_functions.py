@@ -123,8 +123,9 @@ def _shared_complex(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
     """Return the same for types of which one is complex."""
     if not any(issubclass(kind, np.generic) for kind in kinds):
         return complex
-    dtype = functools.reduce(np.result_type, (kind(1) for kind in kinds))
-    return dtype.type
+    dtype: np.dtype[Any] = functools.reduce(np.result_type, (kind(1) for kind in kinds))
+    convert: Callable[[Any], Any] = dtype.type
+    return convert
 
 
 def _hold_no_wide(numbers: Sequence[Any]) -> None:

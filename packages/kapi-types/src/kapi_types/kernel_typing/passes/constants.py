@@ -253,7 +253,7 @@ def _of_members_out_of_range(
         )
         found = list(_unfit_in_sum(start, list(zip(values, kinds, strict=False))))
     else:
-        found = [(value, type_) for value in values if _is_unfit(value, type_)]
+        found = [(value, type_) for value in values if value is not None and _is_unfit(value, type_)]
     for number, wanted in found:
         yield problem_at(expression.loc, "number-unfit", f"literal must fit {spell_type(wanted)}, got {number}")
     if called is not sum and type_ == wide_int and None in values:
