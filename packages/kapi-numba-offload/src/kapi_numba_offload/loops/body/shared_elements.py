@@ -97,6 +97,8 @@ class SharedElements:
             return False
         if dtype.name == "int64":
             return True
+        if isinstance(value, ast.Constant):
+            return bool(np.iinfo(dtype).min <= value.value <= np.iinfo(dtype).max)
         owner = value.value if isinstance(value, ast.Subscript) else None
         facts = self._arrays.get(owner.id) if isinstance(owner, ast.Name) else None
         return facts is not None and facts.dtype == dtype
