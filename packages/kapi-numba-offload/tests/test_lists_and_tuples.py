@@ -85,9 +85,14 @@ def by_functions_on_some_ways(label, bins, other):
         bins[0] += 1.0 + (get(i % 3 - 3) if i % 2 else 2.0)
 
 
-@pytest.mark.parametrize("function", [by_a_tuple, by_a_name_of_its_array, by_a_loop_over_it, by_functions_on_some_ways])
+@pytest.mark.parametrize("function", [by_a_tuple, by_a_name_of_its_array, by_functions_on_some_ways])
 def test_what_kernels_would_do_otherwise_is_the_hosts(function, as_in_python):
     """Additions that meet, and indices from the end, where the array is not told by its name."""
     label = RANDOM.integers(0, 1000, 100_000)
     with pytest.warns(OffloadFallbackWarning, match="not-in-kernel"):
         as_in_python(function, [label, np.ones(3), np.ones(3)])
+
+
+@pytest.mark.filterwarnings("error")
+def test_additions_that_meet_in_a_loop_over_arrays_are_atomic(as_in_python):
+    as_in_python(by_a_loop_over_it, [RANDOM.integers(0, 1000, 100_000), np.ones(3), np.ones(3)])

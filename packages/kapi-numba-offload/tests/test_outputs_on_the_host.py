@@ -34,7 +34,12 @@ def in_a_loop(v, o, n):
         np.add(v[i : i + 2], 1, out=o[2 * i : 2 * i + 2])
 
 
-@pytest.mark.parametrize("function", [where_a_condition_holds, in_place, of_a_part, of_another_type, in_a_loop])
+@pytest.mark.filterwarnings("error")
+def test_a_part_that_is_given_in_a_loop_is_stored_to_by_a_kernel(as_in_python):
+    as_in_python(in_a_loop, [VALUES.copy(), np.full(6, 9.0), np.arange(6, dtype=np.int32)])
+
+
+@pytest.mark.parametrize("function", [where_a_condition_holds, in_place, of_a_part, of_another_type])
 def test_the_array_that_is_given_has_the_result(function):
     """What it held before stays where `where` is false."""
     on_host = [VALUES.copy(), np.full(6, 9.0), np.arange(6, dtype=np.int32)]

@@ -77,8 +77,13 @@ def the_largest_of_a_row(label, bins, rows):
 
 @pytest.mark.parametrize(
     "function",
-    [several_at_once, by_a_row_in_two_statements, the_largest_of_a_row],
+    [several_at_once, by_a_row_in_two_statements],
 )
 def test_what_is_not_atomic_is_the_hosts(function, as_in_python):
     with pytest.warns(OffloadFallbackWarning, match="update"):
         as_in_python(function, [LABELS.copy(), np.ones(3), np.zeros((3, 4))])
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_largest_of_a_row_is_atomic(as_in_python):
+    as_in_python(the_largest_of_a_row, [LABELS.copy(), np.ones(3), np.zeros((3, 4))])

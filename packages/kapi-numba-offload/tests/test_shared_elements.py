@@ -115,10 +115,23 @@ def run(function, dtype, **options):
 
 @pytest.mark.parametrize(
     "function",
-    [one, variable, converted, outside, swapped, several, neighbours, by_counters, ever_shorter_rows, helper],
+    [
+        one,
+        variable,
+        converted,
+        outside,
+        swapped,
+        several,
+        neighbours,
+        by_counters,
+        ever_shorter_rows,
+        helper,
+        largest,
+        guarded,
+    ],
 )
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
-def test_sums_are_atomic(function, dtype):
+def test_sums_and_extrema_are_atomic(function, dtype):
     found, expected, told = run(function, dtype)
     np.testing.assert_array_equal(found, expected)
     assert told == 0
@@ -126,8 +139,7 @@ def test_sums_are_atomic(function, dtype):
 
 @pytest.mark.parametrize(
     ("function", "dtype"),
-    [(one, np.int16), (one, np.complex128), (fraction, np.int64), (product, np.int64), (largest, np.int64),
-     (guarded, np.float64)],
+    [(one, np.int16), (one, np.complex128), (fraction, np.int64), (product, np.int64)],
 )  # fmt: skip
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.filterwarnings("ignore:overflow")

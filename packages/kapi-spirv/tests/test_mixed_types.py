@@ -12,7 +12,7 @@ from numba import types
 
 from kapi_sim.errors import MixedTypesWarning
 from kapi_spirv import compile_spirv
-from kapi_types import ArrayType
+from kapi_types import ArrayType, ItemType
 from kapi_types.weak import weak_int
 
 NARROW, WIDE = ArrayType(types.int8, 1, "C"), ArrayType(types.int32, 1, "C")
@@ -290,6 +290,22 @@ def test_operations_of_python_numbers_that_a_device_computes_in_a_type_are_told(
     caught = notes(with_a_start(lines), SINGLE, DOUBLE, count=weak_int)
     assert bool(caught) is COMPUTED[lines], [str(each.message) for each in caught]
     assert not notes(with_a_start(lines), DOUBLE, DOUBLE, count=weak_int)
+
+
+def id_of(item, a, b):
+    i = item.get_id(0)
+    s = a[i]
+    if i > 3:
+        s = i
+    b[i] = s / 3
+
+
+def test_an_id_is_a_python_number_that_nobody_knows():
+    """It was taken for the number of its axis, for which a third is the same in each type."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        compile_spirv(id_of, [ItemType(1), SINGLE, DOUBLE])
+    assert [each.category for each in caught] == [MixedTypesWarning]
 
 
 WHOLE = {

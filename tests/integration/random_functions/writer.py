@@ -504,6 +504,31 @@ class Writer:
             self._lines[-1].append([f"if {part()} > {rng.randrange(2, 6)}:", leave])
         self._known.update(outer_numbers)
 
+    def shared_extrema(self) -> None:
+        """A `prange` loop in which several iterations keep the larger, or the smaller, of an element and a number."""
+        rng = self._rng
+        names = [name for name in self._arrays() if len(self._known[name].shape) == 1 and self._known[name].shape[0]]
+        if not names:
+            return
+        name = rng.choice(names)
+        known = self._known[name]
+        dtype, length, i = known.dtype, known.shape[0], self._name("i")
+        reads = [
+            each for each in self._arrays(dtype=dtype, shape=known.shape) if self._known[each].family != known.family
+        ]
+        function, sign = rng.choice([("max", ">"), ("min", "<")])
+        element = f"{name}[{i} * {rng.choice([1, 2, 3])} % {length}]"
+
+        def fill() -> None:
+            value = f"{rng.choice(reads)}[{i} % {length}]" if reads and not self._chance(4) else self._constant(dtype)
+            if self._chance(2):
+                self._lines.append(f"{element} = {function}({element}, {value})")
+            else:
+                sides = rng.choice([f"{value} {sign} {element}", f"{element} {'<' if sign == '>' else '>'} {value}"])
+                self._lines.append([f"if {sides}:", f"{element} = {value}"])
+
+        self._block(f"for {i} in prange({length * rng.randrange(1, 4)}):", fill)
+
     def _is_argument_of(self, other: Known) -> bool:
         return False
 
@@ -534,8 +559,20 @@ class Writer:
             return f"{rng.choice(reads)}[{i}]"
 
         def fill() -> None:
-            form = rng.randrange(6)
-            if form < 2:
+            form = rng.randrange(9)
+            if form == 6:
+                each = self._name("r")
+                head = f"for {each} in ({row()}, {row()}, {name}[{i}]):"
+                self._lines.append([head, f"{name}[{i}] = {name}[{i}] {rng.choice('+-')} {each}"])
+            elif form == 7:
+                held = self._name("p")
+                self._lines += [
+                    f"{held} = {row()}, {rng.randrange(9)}, {name}[{i}]",
+                    f"{held}[2][:] += {held}[0] - {held}[1]",
+                ]
+            elif form == 8:
+                self._lines.append(f"np.{rng.choice(['add', 'subtract', 'maximum'])}({row()}, {row()}, {name}[{i}])")
+            elif form < 2:
                 self._lines.append(f"{name}[{i}] {rng.choice(['=', '+=', '-='])} {row()} + {row()}")
             elif form < 3:
                 self._lines.append(f"{name}[{i}] = np.maximum({row()}, {row()}) - {self._constant(dtype)}")
@@ -558,7 +595,8 @@ class Writer:
         forms = [
             self.new_array, self.new_array, self.alias, self.alias, self.in_place, self.in_place, self.in_place,
             self.number, self.number, self.element_store, self.axis_reduction, self.mutating_call, self.tuple_,
-            self.parallel_loop, self.host_loop, self.parallel_rows, self.filled_list,
+            self.parallel_loop, self.host_loop, self.parallel_rows, self.filled_list, self.shared_extrema,
+            self.parallel_rows,
         ]  # fmt: skip
         if not self._is_nested:
             forms += [self.branch, self.whole_loop]

@@ -6,7 +6,11 @@ import ast
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from kapi_numba_offload.loops.body.extrema import Extremum
 from kapi_numba_offload.loops.body.index_facts import IndexFacts
 from kapi_numba_offload.loops.body.state import ArrayFacts, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import variable
@@ -27,7 +31,7 @@ class _Update:
 
     Attributes
     ----------
-    statement : ast.AugAssign or ast.Assign
+    statement : ast.AugAssign or ast.Assign or ast.If
         What updates it.
     array : str
         The array.
@@ -37,7 +41,7 @@ class _Update:
         Whether there is an atomic operation for the operator, and whether it does the same with these values.
     """
 
-    statement: ast.AugAssign | ast.Assign
+    statement: ast.AugAssign | ast.Assign | ast.If
     array: str
     indices: Mapping[int, ast.expr]
     has_atomic: bool
@@ -77,6 +81,27 @@ class SharedElements:
         has_atomic = operation in ATOMIC_METHODS
         is_atomic = has_atomic and facts.dtype.name in _DTYPES and suits
         self._updates[id(statement)] = _Update(statement, view.array, indices, has_atomic, is_atomic)
+
+    def keep(self, statement: ast.If, view: ArrayPart, extremum: Extremum) -> None:
+        """Note a statement that keeps the larger or the smaller one of an element of `view` and a value."""
+        facts = self._arrays.get(view.array)
+        if facts is None or facts.dtype is None:
+            return
+        suits = facts.dtype.kind == "f" or self._is_held(extremum.value, facts.dtype)
+        is_atomic = facts.dtype.name in _DTYPES and suits
+        self._updates[id(statement)] = _Update(statement, view.array, _fixed(view), True, is_atomic)
+
+    def _is_held(self, value: ast.expr, dtype: np.dtype[Any]) -> bool:
+        """Whether an integer type surely holds a value: what wraps around is no extremum."""
+        if not self._facts.is_whole(value):
+            return False
+        if dtype.name == "int64":
+            return True
+        if isinstance(value, ast.Constant):
+            return bool(np.iinfo(dtype).min <= value.value <= np.iinfo(dtype).max)
+        owner = value.value if isinstance(value, ast.Subscript) else None
+        facts = self._arrays.get(owner.id) if isinstance(owner, ast.Name) else None
+        return facts is not None and facts.dtype == dtype
 
     def read(self, view: ArrayPart) -> None:
         """Note that the body reads the element that `view` is."""
@@ -203,16 +228,36 @@ class _Atomics(ast.NodeTransformer):
             raise NotInKernelError(_LOST.format(update.array), node)
         return [_atomic(node.targets[0], operation, value, node) for operation, value in added]
 
+    def visit_If(self, node: ast.If) -> ast.stmt:
+        update = self._updates.get(id(node))
+        if update is None:
+            node.body, node.orelse = self.block(node.body), self.block(node.orelse)
+            return node
+        if not update.is_atomic:
+            raise NotInKernelError(_LOST.format(update.array), node)
+        test, stored = node.test, node.body[0]
+        assert isinstance(test, ast.Compare)
+        assert isinstance(stored, ast.Assign)
+        # An element that is not a number stays one: no comparison with it says yes.
+        test.comparators = [ast.Call(ast.Attribute(_reference(stored.targets[0]), "load", ast.Load()), [], [])]
+        method = "fetch_max" if isinstance(test.ops[0], ast.Gt) else "fetch_min"
+        changed = ast.Attribute(_reference(stored.targets[0]), method, ast.Load())
+        node.body = [ast.Expr(ast.Call(changed, [stored.value], []))]
+        return ast.fix_missing_locations(node)
+
 
 _LOST = "an update of elements of {} that several iterations may have, and no atomic operation for it"
 
 
 def _atomic(target: ast.expr, operation: ast.operator, value: ast.expr, where: ast.stmt) -> ast.stmt:
-    assert isinstance(target, ast.Subscript)
-    reference = ast.Call(variable("kapi_AtomicRef"), [target.value, copy.deepcopy(target.slice)], [])
-    method = ast.Attribute(reference, ATOMIC_METHODS[type(operation)], ast.Load())
+    method = ast.Attribute(_reference(target), ATOMIC_METHODS[type(operation)], ast.Load())
     made = ast.Expr(ast.Call(method, [value], []))
     return ast.fix_missing_locations(ast.copy_location(made, where))
+
+
+def _reference(target: ast.expr) -> ast.expr:
+    assert isinstance(target, ast.Subscript)
+    return ast.Call(variable("kapi_AtomicRef"), [copy.deepcopy(target.value), copy.deepcopy(target.slice)], [])
 
 
 def as_update(node: ast.Assign) -> ast.AugAssign | None:

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numba
+import numpy as np
 
 from kapi_numba_offload.analysis.names import Names
+from kapi_numba_offload.loops.body.extrema import Extremum, extremum_of
 from kapi_numba_offload.loops.body.index_facts import IndexFacts
 from kapi_numba_offload.loops.body.inlining import Inliner
 from kapi_numba_offload.loops.body.loops_over_rows import as_loop_over_indices
@@ -22,6 +24,7 @@ from kapi_numba_offload.loops.body.row_expressions import RowExpressions
 from kapi_numba_offload.loops.body.shared_elements import SharedElements, added_values, as_update
 from kapi_numba_offload.loops.body.state import ArrayFacts, BodyState, NotInKernelError
 from kapi_numba_offload.loops.body.syntax_parts import call_of, variable
+from kapi_numba_offload.loops.body.tuples_of_parts import without_tuples_of_parts
 from kapi_numba_offload.loops.body.versions import with_versions
 from kapi_numba_offload.loops.body.views import ArrayPart, Rows
 
@@ -73,9 +76,10 @@ class BodyRewriter:
         integers: Iterable[str] = (),
         kept: Iterable[str] = (),
     ) -> None:
-        inliner = Inliner(names, {name: len(facts.ones) for name, facts in arrays.items()}, body)
+        ranks = {name: len(facts.ones) for name, facts in arrays.items()}
+        inliner = Inliner(names, ranks, body)
         written = _without_unused_functions(inliner.block([copy.deepcopy(each) for each in body]))
-        self._body = with_versions(written, (*arrays, *parallel, *kept))
+        self._body = with_versions(without_tuples_of_parts(written, ranks), (*arrays, *parallel, *kept))
         self.outside = inliner.outside
         names = names.with_outside(inliner.outside)
         self._state = BodyState(names, arrays, lower, self._body, constants or {})
@@ -98,12 +102,20 @@ class BodyRewriter:
             If it cannot be written with elements.
         """
         written = copy.deepcopy(self._body)
+        extrema = {
+            id(stored)
+            for statement in written
+            for each in ast.walk(statement)
+            if isinstance(each, (ast.Assign, ast.If)) and extremum_of(each, self._names.value) is not None
+            for stored in (each, *getattr(each, "body", ()))
+        }
         for statement in written:
             for each in ast.walk(statement):
                 if (
                     isinstance(each, ast.Assign)
                     and len(each.targets) == 1
                     and isinstance(each.targets[0], ast.Subscript)
+                    and id(each) not in extrema
                 ):
                     if as_update(each) is None and not added_values(each):
                         self._shared.look(each, written)
@@ -121,6 +133,9 @@ class BodyRewriter:
 
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
         scalar = self._expressions.scalar
+        extremum = extremum_of(node, self._names.value)
+        if extremum is not None and (made := self._extremum(extremum, node)) is not None:
+            return made
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             return self._assign(node, node.targets[0], node.value)
         if isinstance(node, ast.AugAssign):
@@ -149,10 +164,30 @@ class BodyRewriter:
                         f"function {node.name}, which has elements and could not be written out", each
                     )
             return [node]
+        stored = self._as_stored(node.value) if isinstance(node, ast.Expr) else None
+        if stored is not None:
+            return self._assign(stored, stored.targets[0], stored.value)
         for field, value in ast.iter_fields(node):
             if isinstance(value, ast.expr):
                 setattr(node, field, scalar(value))
         return [node]
+
+    def _as_stored(self, call: ast.expr) -> ast.Assign | None:
+        """`row[:] = numpy.add(x, y)` for `numpy.add(x, y, row)`; None for others, and where types may not suit."""
+        function = getattr(np, self._state.numpy_name(call) or "", None) if isinstance(call, ast.Call) else None
+        if not isinstance(call, ast.Call) or not isinstance(function, np.ufunc) or function.nout != 1:
+            return None
+        words = {each.arg: each.value for each in call.keywords}
+        out = words.get("out", call.args[-1] if len(call.args) == function.nin + 1 and not words else None)
+        if out is None or not words.keys() <= {"out"} or len(call.args) - (not words) != function.nin:
+            return None
+        view = self._expressions.view(out)
+        facts = self._state.arrays.get(view.array) if view is not None and view.order else None
+        if facts is None or facts.dtype is None or facts.dtype.kind != "f":
+            return None
+        target = ast.Subscript(out, ast.Slice(None, None, None), ast.Store())
+        made = ast.Assign([target], ast.Call(call.func, call.args[: function.nin], []))
+        return ast.fix_missing_locations(ast.copy_location(made, call))
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
         node = as_loop_over_indices(self._state, self._expressions, node)
@@ -190,6 +225,24 @@ class BodyRewriter:
             node.targets = [self._stored_part(target, node)]
         node.value = self._expressions.scalar(value)
         return [node]
+
+    def _extremum(self, found: Extremum, node: ast.stmt) -> list[ast.stmt] | None:
+        """`if x > a[k]: a[k] = x`, atomically where several iterations may have the element; None if it is a row."""
+        view = self._expressions.view(found.target)
+        if view is None or view.order:
+            return None
+        name = self._state.new("x")
+        first = ast.Assign([ast.Name(name, ast.Store())], self._expressions.scalar(copy.deepcopy(found.value)))
+        stored = self._views.stored(view, [], node)
+        assert isinstance(stored, ast.Subscript)
+        element = copy.deepcopy(stored)
+        element.ctx = ast.Load()
+        test = ast.Compare(variable(name), [found.comparison()], [element])
+        kept = ast.If(test, [ast.Assign([stored], variable(name))], [])
+        self._shared.keep(kept, view, found)
+        for each in (first, kept):
+            ast.fix_missing_locations(ast.copy_location(each, node))
+        return [first, kept]
 
     def _stored_part(self, target: ast.expr, node: ast.stmt) -> ast.expr:
         if isinstance(target, (ast.Tuple, ast.List)):

@@ -320,6 +320,8 @@ class Ways:
         numbers = [self.of(each).numbers for each in operands]
         function = function_of(value, self.constant)
         if function is None:
+            if isinstance(self.function.typemap[value.func.name], types.BoundFunction):
+                return None  # an id, or another number of the launch
             # A group's algorithm, or another word: as exact as what it is given.
             return _converted([each for each in numbers if each is None or each], type_)
         known = [each for each in numbers if each is not None]

@@ -1,0 +1,142 @@
+"""Tuples and lists of rows in a loop's body, as the rows that they have: kernels have tuples of numbers only.
+
+`rows = a[i], b[i]` becomes a name for each row, and `for row in (a[i], b[i])` the body once for each.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+__all__ = ["without_tuples_of_parts"]
+
+_MOST = 8  # times that a body is written out
+_FIELDS = ("body", "orelse")
+
+
+def without_tuples_of_parts(body: Sequence[ast.stmt], ranks: Mapping[str, int]) -> list[ast.stmt]:
+    """The statements, without the tuples that are written in them and have parts of arrays.
+
+    Parameters
+    ----------
+    body : sequence of ast.stmt
+        The body of a loop; its nodes are changed.
+    ranks : mapping of str to int
+        The rank of each array that the loop is given.
+    """
+    return _Parts(body, ranks).block(body)
+
+
+class _Parts(ast.NodeTransformer):
+    def __init__(self, body: Sequence[ast.stmt], ranks: Mapping[str, int]) -> None:
+        nodes = [each for statement in body for each in ast.walk(statement)]
+        stores = Counter(each.id for each in nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load))
+        self._ranks = ranks
+        self._once = {name for name, count in stores.items() if count == 1}
+        taken = {id(each.value) for each in nodes if isinstance(each, ast.Subscript) and _place(each) is not None}
+        taken |= {id(each.iter) for each in nodes if isinstance(each, ast.For)}
+        self._whole = {
+            each.id
+            for each in nodes
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and id(each) not in taken
+        }
+        own = {id(inner) for each in nodes if isinstance(each, ast.For) for inner in _in_turns(each)}
+        self._elsewhere = {each.id for each in nodes if isinstance(each, ast.Name) and id(each) not in own}
+        self._rows: set[str] = set()
+        self._named: dict[str, list[str]] = {}
+        self._count = 0
+
+    def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """The statements, with others in their place."""
+        made: list[ast.stmt] = []
+        for statement in statements:
+            made += self._statement(statement)
+        return made
+
+    def _statement(self, node: ast.stmt) -> list[ast.stmt]:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if not isinstance(node.value, (ast.Name, ast.Tuple)) and self._is_part(node.value):
+                self._rows.add(name)
+            if name in self._once and name not in self._whole and self._has_parts(node.value):
+                assert isinstance(node.value, (ast.Tuple, ast.List))
+                self._named[name] = [f"kapi_part_{name}_{number}" for number in range(len(node.value.elts))]
+                return [
+                    ast.copy_location(ast.Assign([ast.Name(own, ast.Store())], self.visit(each)), node)
+                    for own, each in zip(self._named[name], node.value.elts, strict=True)
+                ]
+        if isinstance(node, ast.For) and not node.orelse and isinstance(node.target, (ast.Name, ast.Tuple)):
+            parts = self._parts_of(node.iter)
+            if parts and len(parts) <= _MOST and not _leaves(node.body):
+                return [each for part in parts for each in self._turn(node, part)]
+        for field, value in ast.iter_fields(node):
+            if field in _FIELDS and isinstance(value, list) and not isinstance(node, ast.FunctionDef):
+                setattr(node, field, self.block(value))
+            elif isinstance(value, ast.expr):
+                setattr(node, field, self.visit(value))
+            elif isinstance(value, list) and value and isinstance(value[0], ast.expr):
+                setattr(node, field, [self.visit(each) for each in value])
+        return [node]
+
+    def _turn(self, node: ast.For, part: ast.expr) -> list[ast.stmt]:
+        """The body for one member; the loop's variables have other names in each turn, if only such loops have them."""
+        turn = copy.deepcopy(node)
+        self._count += 1
+        for each in _in_turns(turn):
+            if each.id not in self._elsewhere:
+                each.id = f"kapi_turn{self._count}_{each.id}"
+        first = ast.copy_location(ast.Assign([turn.target], self.visit(copy.deepcopy(part))), node)
+        return [first, *self.block(turn.body)]
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """A member of such a tuple by its name."""
+        place = _place(node)
+        own = self._named.get(node.value.id) if isinstance(node.value, ast.Name) else None
+        if own is not None and place is not None and -len(own) <= place < len(own):
+            return ast.copy_location(ast.Name(own[place], node.ctx), node)
+        self.generic_visit(node)
+        return node
+
+    def _parts_of(self, node: ast.expr) -> list[ast.expr]:
+        if isinstance(node, ast.Name) and node.id in self._named:
+            return [ast.copy_location(ast.Name(each, ast.Load()), node) for each in self._named[node.id]]
+        return list(node.elts) if isinstance(node, (ast.Tuple, ast.List)) and self._has_parts(node) else []
+
+    def _has_parts(self, node: ast.expr) -> bool:
+        """Whether it is a tuple, or a list, of which a member surely is an array or a part of one."""
+        return isinstance(node, (ast.Tuple, ast.List)) and any(map(self._is_part, node.elts))
+
+    def _is_part(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Name):
+            return self._ranks.get(node.id, 0) > 0 or node.id in self._rows
+        if isinstance(node, ast.Tuple):
+            return any(map(self._is_part, node.elts))
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+            return False
+        axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        fixed = sum(not isinstance(each, ast.Slice) for each in axes)
+        has_all = any(isinstance(each, ast.Constant) and each.value is Ellipsis for each in axes)
+        return not has_all and fixed < self._ranks.get(node.value.id, 0)
+
+
+def _place(node: ast.Subscript) -> int | None:
+    """The member that a constant index names."""
+    index = node.slice
+    is_negative = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
+    inner = index.operand if isinstance(index, ast.UnaryOp) and is_negative else index
+    if not isinstance(inner, ast.Constant) or type(inner.value) is not int:
+        return None
+    return -inner.value if is_negative else inner.value
+
+
+def _in_turns(loop: ast.For) -> list[ast.Name]:
+    """Where a loop has its own variables."""
+    own = {each.id for each in ast.walk(loop.target) if isinstance(each, ast.Name)}
+    return [each for each in ast.walk(loop) if isinstance(each, ast.Name) and each.id in own]
+
+
+def _leaves(body: Sequence[ast.stmt]) -> bool:
+    """Whether a body has a `break` or `continue`; one of a loop within it counts as well."""
+    return any(isinstance(each, (ast.Break, ast.Continue)) for statement in body for each in ast.walk(statement))
