@@ -26,10 +26,10 @@ def without_tuples_of_parts(body: Sequence[ast.stmt], ranks: Mapping[str, int]) 
     ranks : mapping of str to int
         The rank of each array that the loop is given.
     """
-    return _Parts(body, ranks).block(body)
+    return _WithoutTuples(body, ranks).block(body)
 
 
-class _Parts(ast.NodeTransformer):
+class _WithoutTuples(ast.NodeTransformer):
     def __init__(self, body: Sequence[ast.stmt], ranks: Mapping[str, int]) -> None:
         nodes = [each for statement in body for each in ast.walk(statement)]
         stores = Counter(each.id for each in nodes if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load))
