@@ -97,7 +97,7 @@ class SharedElements:
             return False
         if dtype.name == "int64":
             return True
-        if isinstance(value, ast.Constant):
+        if isinstance(value, ast.Constant) and isinstance(value.value, int):
             return bool(np.iinfo(dtype).min <= value.value <= np.iinfo(dtype).max)
         owner = value.value if isinstance(value, ast.Subscript) else None
         facts = self._arrays.get(owner.id) if isinstance(owner, ast.Name) else None
