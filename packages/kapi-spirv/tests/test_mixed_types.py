@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from numba import types
 
+from kapi_sim import group_broadcast, plus, reduce_over_group
 from kapi_sim.errors import MixedTypesWarning
 from kapi_spirv import compile_spirv
-from kapi_types import ArrayType
+from kapi_types import ArrayType, NdItemType
 from kapi_types.weak import weak_int
 
 NARROW, WIDE = ArrayType(types.int8, 1, "C"), ArrayType(types.int32, 1, "C")
@@ -313,3 +314,23 @@ def test_python_integers_that_a_device_wraps_are_told(lines):
     caught = notes(with_a_start(lines), ArrayType(types.uint8, 1, "C"), ArrayType(types.int64, 1, "C"), count=weak_int)
     assert bool(caught) is WHOLE[lines], [str(each.message) for each in caught]
     assert not notes(with_a_start(lines), *[ArrayType(types.int64, 1, "C")] * 2, count=weak_int)
+
+
+OF_THE_LANGUAGE = {
+    "item.get_global_id(0)": True,
+    "item.get_local_range(0)": True,
+    "reduce_over_group(item.get_group(), 3, plus)": True,
+    "group_broadcast(item.get_group(), 3)": False,
+    "3": False,
+}
+
+
+@pytest.mark.parametrize("value", OF_THE_LANGUAGE)
+def test_ids_and_what_groups_compute_are_no_numbers_of_the_source(value):
+    source = f"def kernel(item, a, b):\n    s = a[0]\n    if a[1] > 0:\n        s = {value}\n    b[0] = s / 3\n"
+    names = {"group_broadcast": group_broadcast, "plus": plus, "reduce_over_group": reduce_over_group}
+    exec(compile(source, "given.py", "exec"), names)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        compile_spirv(names["kernel"], [NdItemType(1), SINGLE, DOUBLE])
+    assert bool(caught) is OF_THE_LANGUAGE[value], [str(each.message) for each in caught]
