@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from numba import types
 
+from kapi_sim import group_broadcast, plus, reduce_over_group
 from kapi_sim.errors import MixedTypesWarning
 from kapi_spirv import compile_spirv
-from kapi_types import ArrayType, ItemType
+from kapi_types import ArrayType, NdItemType
 from kapi_types.weak import weak_int
 
 NARROW, WIDE = ArrayType(types.int8, 1, "C"), ArrayType(types.int32, 1, "C")
@@ -292,22 +293,6 @@ def test_operations_of_python_numbers_that_a_device_computes_in_a_type_are_told(
     assert not notes(with_a_start(lines), DOUBLE, DOUBLE, count=weak_int)
 
 
-def id_of(item, a, b):
-    i = item.get_id(0)
-    s = a[i]
-    if i > 3:
-        s = i
-    b[i] = s / 3
-
-
-def test_an_id_is_a_python_number_that_nobody_knows():
-    """It was taken for the number of its axis, for which a third is the same in each type."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        compile_spirv(id_of, [ItemType(1), SINGLE, DOUBLE])
-    assert [each.category for each in caught] == [MixedTypesWarning]
-
-
 WHOLE = {
     "b[0] = s * 100": True,
     "b[0] = s * 10": False,
@@ -329,3 +314,23 @@ def test_python_integers_that_a_device_wraps_are_told(lines):
     caught = notes(with_a_start(lines), ArrayType(types.uint8, 1, "C"), ArrayType(types.int64, 1, "C"), count=weak_int)
     assert bool(caught) is WHOLE[lines], [str(each.message) for each in caught]
     assert not notes(with_a_start(lines), *[ArrayType(types.int64, 1, "C")] * 2, count=weak_int)
+
+
+OF_THE_LANGUAGE = {
+    "item.get_global_id(0)": True,
+    "item.get_local_range(0)": True,
+    "reduce_over_group(item.get_group(), 3, plus)": True,
+    "group_broadcast(item.get_group(), 3)": False,
+    "3": False,
+}
+
+
+@pytest.mark.parametrize("value", OF_THE_LANGUAGE)
+def test_ids_and_what_groups_compute_are_no_numbers_of_the_source(value):
+    source = f"def kernel(item, a, b):\n    s = a[0]\n    if a[1] > 0:\n        s = {value}\n    b[0] = s / 3\n"
+    names = {"group_broadcast": group_broadcast, "plus": plus, "reduce_over_group": reduce_over_group}
+    exec(compile(source, "given.py", "exec"), names)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        compile_spirv(names["kernel"], [NdItemType(1), SINGLE, DOUBLE])
+    assert bool(caught) is OF_THE_LANGUAGE[value], [str(each.message) for each in caught]

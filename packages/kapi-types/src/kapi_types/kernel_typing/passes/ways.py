@@ -41,6 +41,10 @@ Pair = tuple[Any, Any]
 
 _MOST_NUMBERS = 16  # a variable that may be more is one of which nothing is known
 _MOST_COMPUTED = 64
+_PASSED_ON = (
+    *("group_broadcast", "select_from_group", "permute_group_by_xor"),
+    *("shift_group_left", "shift_group_right"),
+)
 _FAR = 64  # bits that a power or a shift may take a number beyond those of an integer
 
 
@@ -320,9 +324,9 @@ class Ways:
         numbers = [self.of(each).numbers for each in operands]
         function = function_of(value, self.constant)
         if function is None:
-            if isinstance(self.function.typemap[value.func.name], types.BoundFunction):
-                return None  # an id, or another number of the launch
-            # A group's algorithm, or another word: as exact as what it is given.
+            # An id is no number of the source, and a sum over a group is not what one work-item gives.
+            if not self._is_passed_on(value):
+                return _BOOLS if type_ == weak_bool else None
             return _converted([each for each in numbers if each is None or each], type_)
         known = [each for each in numbers if each is not None]
         is_of_math = getattr(function, "__module__", "") == "math" and isinstance(type_, (types.Float, types.Complex))
@@ -337,6 +341,11 @@ class Ways:
             if ours is not None and theirs is not None:
                 found.append((ours, theirs))
         return _converted([frozenset(found)], type_)
+
+    def _is_passed_on(self, value: Any) -> bool:
+        """Whether what a call gives is what one work-item of a group gave."""
+        called = self.constant(value.func) if value.op == "call" else None
+        return called is not None and getattr(called, "__name__", "") in _PASSED_ON
 
     def _results(self, value: Any, operands: list[str]) -> Iterator[types.Type]:
         """The types that an operation has in Python, by what its operands are."""
