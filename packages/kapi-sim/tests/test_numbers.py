@@ -119,6 +119,39 @@ def test_rounding_by_any_number_of_digits_takes_little_time(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "loop",
+    [
+        "for k in range(s, s + np.uint64(3))", "for k in range(s, 10, -(2**62))",
+        "for k in range(-(2**62), 2**62 + 1, s)",
+        "for k in range(2**63 - 2, s + np.uint64(5))", "for k, x in enumerate(out, s)",
+        "for k in (range(s, s).start,)", "for k in (range(s).stop,)", "for k in (range(1, 2, s).step,)",
+        "for k, x in enumerate((1, 2, 3), s - np.uint64(2))", "for k, x in enumerate(start=s, iterable=out)",
+    ],
+)  # fmt: skip
+def test_loop_over_numbers_beyond_64_bits(loop, tmp_path):
+    """A device's numbers wrap there, or its loop ends."""
+    kernel = kernel_of(f"def kernel(item, out, s):\n    {loop}:\n        out[0] += k % 7\n", tmp_path)
+    with raises(kapi.DtypeError, "integer-too-wide", words=False):
+        kapi.call_kernel(kernel, kapi.Range(1), np.zeros(1, np.int64), np.uint64(2**63))
+
+
+def test_loop_that_ends_beyond_64_bits_and_does_not_come_there(tmp_path):
+    kernel = kernel_of(
+        "def kernel(item, out, s):\n    for k in range(7, s):\n        out[0] = k\n        break\n", tmp_path
+    )
+    out = np.zeros(1, np.int64)
+    kapi.call_kernel(kernel, kapi.Range(1), out, np.uint64(2**64 - 1))
+    assert out[0] == 7
+
+
+@pytest.mark.parametrize("call", ["max((k, 1), (2, 3))", "min((k, 1), (k, 3))[0]", "max(((1, 2), (k, 3)))"])
+def test_tuples_are_not_compared(call, tmp_path):
+    kernel = kernel_of(f"def kernel(item, out, k):\n    out[0] = {call}\n", tmp_path)
+    with raises(kapi.KernelCompilationError, "call-arguments", words=False):
+        kapi.call_kernel(kernel, kapi.Range(1), np.zeros(1, np.int64), 2)
+
+
+@pytest.mark.parametrize(
     ("expression", "code"),
     [("operator.add(k, 2**62)", "integer-too-wide"), ("operator.neg(k - 2**62 - 2**62)", "integer-too-wide")],
 )

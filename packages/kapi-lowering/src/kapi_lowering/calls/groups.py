@@ -55,11 +55,10 @@ class _Combination:
 
     def over(self, way: Way, value: ir.Value) -> ir.Value:
         """The result for one work-item's value, of the same type."""
-        result = self._wide(way, self._widened(value))
-        if way == "exclusive_scan" and result.type != value.type and self.operation.name in ("minimum", "maximum"):
-            # What the first work-item has is the wide type's largest or smallest.
-            result = self._nearer(result, self._widened(self._identity(value.type)))
-        return self._narrowed(result)
+        result = self._narrowed(self._wide(way, self._widened(value)))
+        if way != "exclusive_scan":
+            return result
+        return _behind_first(self.target, self.builder, self.group, result, self._identity(value.type))
 
     def _wide(self, way: Way, value: ir.Value) -> ir.Value:
         combination = _COMBINATIONS[self.operation.name][2 if self.is_float else 0 if self.is_signed else 1]
@@ -85,14 +84,6 @@ class _Combination:
     def _identity(self, type_: ir.Type) -> ir.Constant:
         value = identity(self.operation, as_dtype(self.type))
         return type_(float(value) if self.is_float else int(value))
-
-    def _nearer(self, left: ir.Value, right: ir.Value) -> ir.Value:
-        symbol = "<" if self.operation.name == "minimum" else ">"
-        if self.is_float:
-            is_left = self.builder.fcmp_ordered(symbol, left, right)
-        else:
-            is_left = (self.builder.icmp_signed if self.is_signed else self.builder.icmp_unsigned)(symbol, left, right)
-        return self.builder.select(is_left, left, right)
 
     def _widened(self, value: ir.Value) -> ir.Value:
         if self.is_float:
@@ -121,11 +112,23 @@ def _place_in(target: Target, builder: ir.IRBuilder, group: Any) -> tuple[ir.Val
     return own, size
 
 
+def _behind_first(target: Target, builder: ir.IRBuilder, group: Any, scan: ir.Value, identity: ir.Value) -> ir.Value:
+    """An exclusive scan whose first work-item has the identity.
+
+    A target's has that of the type in which it combines, and a driver has been seen to give the first work-item a
+    constant that it was given.
+    """
+    own, _ = _place_in(target, builder, group)
+    return builder.select(builder.icmp_unsigned("==", own, I64(0)), identity, scan)
+
+
 def _over_bools(target: Target, builder: ir.IRBuilder, group: Any, value: ir.Value, name: str, way: Way) -> ir.Value:
     """Bools are counted: all true is no false one, any is at least one, and an odd number is told by the last bit."""
     is_all = name in ("logical_and", "bit_and")
     counted = builder.zext(builder.not_(value) if is_all else value, I32)
     count = target.combine(builder, kind_of(group), way, "add", counted)
+    if way == "exclusive_scan":
+        count = _behind_first(target, builder, group, count, I32(0))
     if name == "bit_xor":
         return builder.trunc(count, ir.IntType(1))
     return builder.icmp_unsigned("==" if is_all else "!=", count, I32(0))

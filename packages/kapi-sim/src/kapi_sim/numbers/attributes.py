@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kapi_sim.errors import KernelCompilationError
+from kapi_sim.errors import DtypeError, KernelCompilationError
 from kapi_sim.items.misuse import kind_of_number
 from kapi_sim.numbers.arithmetic import conversion
 from kapi_sim.numbers.builtin_functions import shared_type
@@ -54,7 +54,7 @@ WITHIN = "_kapi_within"
 
 _PYTHONS = (int, float, complex, tuple, range, slice, np.generic, np.dtype, enum.IntEnum, enum.IntFlag)
 _OF_ARRAYS = frozenset("T itemsize nbytes ndim shape size strides".split())
-_OF_KERNELS = frozenset("bit_count bit_length conjugate dtype imag item real start step stop type".split())
+_OF_KERNELS = frozenset("bit_count bit_length conjugate dtype imag item real type".split())
 _OF_NAMED_TUPLES = frozenset("_asdict _field_defaults _fields _make _replace".split())
 _OF_PYTHON = frozenset(name for each in _PYTHONS for name in dir(each)) | _OF_NAMED_TUPLES | {"name", "value"}
 
@@ -88,10 +88,20 @@ def attribute(value: Any, name: str) -> Any:
         return value.itemsize
     if name == "value" and isinstance(value, enum.Enum) and not isinstance(value, int):
         return _value_of(value)
+    if isinstance(value, (range, slice)) and name in ("start", "stop", "step"):
+        return _end(value, name)
     if isinstance(value, _PYTHONS) and name not in getattr(value, "_fields", ()):
         said = f"dtype {value}" if isinstance(value, np.dtype) else kind_of_number(value)
         raise KernelCompilationError(f"{said} has no {name!r} in a kernel", code="attribute-unknown")
     return getattr(value, name)
+
+
+def _end(value: range | slice, name: str) -> Any:
+    """Return an end of a range, or its step, which has 64 bits with a sign."""
+    end = getattr(value, name)
+    if isinstance(value, range) and not -(2**63) <= end < 2**63:
+        raise DtypeError(f"{name} of range() must fit int64, got {shown(end)}", code="integer-too-wide")
+    return end
 
 
 def _value_of(member: enum.Enum) -> Any:

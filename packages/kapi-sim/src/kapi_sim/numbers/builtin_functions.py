@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ __all__ = ["BUILTINS", "shared_type"]
 
 _MOST_DIGITS = 400
 """No number is rounded any further, or less, by more digits."""
+_MOST_TURNS = 2**40
+"""No loop has as many turns."""
 _WHOLE_DIGITS = 20
 """The digits that a number of 64 bits may have."""
 
@@ -61,6 +63,34 @@ def _sum(iterable: Any, start: Any = 0) -> Any:
         first, last = iterable[0], iterable[-1]  # there may be more values than `len` takes
         return checked_ring(start + (first + last) * ((last - first) // iterable.step + 1) // 2)
     return checked_ring(sum(iterable, start))
+
+
+def _require_held(what: str, value: int) -> None:
+    """Refuse what an end of a range has, or a count, that a device's 64 bits with a sign do not hold."""
+    if not -(2**63) <= value < 2**63:
+        raise DtypeError(f"{what} must fit int64, got {shown(value)}", code="integer-too-wide")
+
+
+def _range(*ends: Any) -> range:
+    made = range(*ends)
+    if len(ends) > 1 and made:
+        _require_held("start of range()", made.start)
+        if made.start != made[-1]:
+            _require_held("step of range()", made.step)
+            # A value beyond 64 bits that is so many turns away is never seen.
+            if made[-1] >= 2**63 and (2**63 - made.start) // made.step < _MOST_TURNS:
+                _require_held("each value of range()", made[-1])
+    return made
+
+
+def _enumerate(iterable: Any, start: Any = 0) -> Any:
+    _require_held("start of enumerate()", operator.index(start))
+    return enumerate(iterable, start) if start < 2**62 else _numbered(iterable, operator.index(start))
+
+
+def _numbered(iterable: Any, start: int) -> Iterator[tuple[int, Any]]:
+    for number, value in enumerate(iterable, start):
+        yield checked_ring(number), value
 
 
 def _reversed(sequence: Any) -> Any:
@@ -146,6 +176,12 @@ def _extremum(function: Callable[..., Any]) -> Callable[..., Any]:
             return chosen(*numbers[0])
         if words or len(numbers) < 2:
             return function(*numbers, **words)
+        if any(issubclass(k, tuple) for k in kinds):
+            raise KernelCompilationError(
+                f"{function.__name__}() compares numbers only in a kernel, got {', '.join(map(shown, numbers))}: "
+                "compare the members with `if`",
+                code="call-arguments",
+            )
         if any(issubclass(k, (complex, np.complexfloating)) for k in kinds):
             return _shared_complex(kinds)(function(*numbers, key=ordered))
         if not all(issubclass(k, (int, float, np.generic)) for k in kinds):
@@ -164,9 +200,11 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     abs: _absolute,
     all: _all,
     any: _any,
+    enumerate: _enumerate,
     min: _extremum(min),
     max: _extremum(max),
     pow: _power,
+    range: _range,
     reversed: _reversed,
     round: _round,
     sum: _sum,

@@ -25,7 +25,8 @@ _OURS = ("kapi_sim", "kapi_runtime", "kapi")
 _FUNCTIONS = {
     **{row.name: f"`np.{row.name}`" for row in rows("numpy")},
     **{row.name: f"`math.{row.name}`" for row in rows("math")},
-    **{name: f"`{name}`" for name in ("abs", "min", "max", "round", "range", "print", "int", "float", "bool")},
+    **{name: f"`{name}`" for name in ("abs", "min", "max", "range", "print", "int", "float", "bool")},
+    **dict.fromkeys(("around", "round"), "`np.rint(x)`, or `round(x, digits)`"),
     "rsqrt": "`1 / math.sqrt(x)`",
     "exp10": "`10.0 ** x`",
     "pown": "`x ** n`",
