@@ -19,20 +19,20 @@ import kapi_runtime as kapi  # noqa: E402
 from kapi_runtime.launch.plans import PlanTable  # noqa: E402
 from kapi_runtime.sycl import platform as sycl  # noqa: E402
 
-Rule = Callable[[Sequence[int], int, int], tuple[list[int], "list[int] | None"]]
+Rule = Callable[[Sequence[int], int, int, bool], tuple[list[int], "list[int] | None"]]
 
 _LEAST_SECONDS = 0.003
 _RULE: Rule = sycl.rounded_range
 
 
-def _driver(space: Sequence[int], units: int, most: int) -> tuple[list[int], list[int] | None]:
+def _driver(space: Sequence[int], units: int, most: int, has_loops: bool) -> tuple[list[int], list[int] | None]:
     return list(space), None
 
 
 def _fixed(size: int) -> Rule:
     """Work-groups of one size along the last axis, to which the range is rounded up."""
 
-    def rule(space: Sequence[int], units: int, most: int) -> tuple[list[int], list[int] | None]:
+    def rule(space: Sequence[int], units: int, most: int, has_loops: bool) -> tuple[list[int], list[int] | None]:
         rounded = [*space[:-1], -(-space[-1] // size) * size]
         return rounded, [*[1] * (len(space) - 1), size]
 
@@ -40,9 +40,15 @@ def _fixed(size: int) -> Rule:
 
 
 def _rows(most: int) -> Rule:
-    """Work-groups of whole rows, of so many work-items at most; the driver's where one row has more."""
+    """Work-groups of whole rows, of so many work-items at most; the driver's where one row has more.
 
-    def rule(space: Sequence[int], units: int, largest: int) -> tuple[list[int], list[int] | None]:
+    A single axis has groups of so many.
+    """
+    along_axis = _fixed(most)
+
+    def rule(space: Sequence[int], units: int, largest: int, has_loops: bool) -> tuple[list[int], list[int] | None]:
+        if len(space) == 1:
+            return along_axis(space, units, largest, has_loops)
         last = -(-space[-1] // 64) * 64
         local, budget = [last], most // last
         for extent in reversed(space[:-1]):
@@ -93,9 +99,9 @@ def _ratios(name: str, scale: float, rounds: int, clock: Callable[[], float]) ->
     asked: list[int] = []
 
     def counted(rule: Rule) -> Rule:
-        def count(space: Sequence[int], units: int, most: int) -> tuple[list[int], list[int] | None]:
+        def count(space: Sequence[int], units: int, most: int, has_loops: bool) -> tuple[list[int], list[int] | None]:
             asked.append(1)
-            return rule(space, units, most)
+            return rule(space, units, most, has_loops)
 
         return count
 

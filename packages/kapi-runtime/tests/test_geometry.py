@@ -12,13 +12,13 @@ from kapi_sim import Range
 extents = st.lists(st.integers(1, 5000), min_size=1, max_size=3).filter(lambda e: math.prod(e) <= MAX_WORK_ITEMS)
 
 
-@given(extents, st.integers(1, 200), st.sampled_from([64, 256, 8192]))
-@example([1000003], 2, 8192)
-@example([1000003, 1], 2, 8192)
-@example([MAX_WORK_ITEMS], 2, 8192)
-@example([3, 7, 11], 2, 8192)
-def test_rounded_range_holds_the_range_and_whole_groups(space, units, largest):
-    whole, local = rounded_range(Range(*space), units, largest)
+@given(extents, st.integers(1, 200), st.sampled_from([64, 256, 8192]), st.booleans())
+@example([1000003], 2, 8192, True)
+@example([1000003, 1], 2, 8192, True)
+@example([MAX_WORK_ITEMS], 2, 8192, False)
+@example([3, 7, 11], 2, 8192, True)
+def test_rounded_range_holds_the_range_and_whole_groups(space, units, largest, has_loops):
+    whole, local = rounded_range(Range(*space), units, largest, has_loops)
     assert len(whole) == len(space)
     assert all(rounded >= asked for rounded, asked in zip(whole, space, strict=True))
     assert math.prod(whole) <= MAX_WORK_ITEMS
@@ -30,15 +30,17 @@ def test_rounded_range_holds_the_range_and_whole_groups(space, units, largest):
 @pytest.mark.parametrize(
     ("space", "whole", "local"),
     [
-        ((1000003,), [1000448], [1024]),
+        ((1000003,), [1003520], [4096]),
         ((1797, 1797), [1798, 1856], [2, 1856]),
         ((1, 1000003), [1, 1000064], None),
         ((96, 96, 96), [96, 96, 128], [1, 32, 128]),
         ((2048, 2048), [2048, 2048], [2, 2048]),
         ((500, 500), [504, 512], [8, 512]),
         ((8192,), [8192], [512]),
-        ((3000,), [3008], None),
-        ((64,), [64], None),
+        ((3000,), [3024], [336]),
+        ((1009,), [1024], [128]),
+        ((32, 64), [32, 64], [4, 64]),
+        ((64,), [64], [16]),
         ((5, 64), [5, 64], None),
         ((1000003, 1), [1000192, 1], [256, 1]),
         ((300007, 3), [300032, 3], [64, 3]),
@@ -48,19 +50,36 @@ def test_rounded_range_holds_the_range_and_whole_groups(space, units, largest):
     ],
 )
 def test_rounded_range_of_awkward_shapes(space, whole, local):
-    assert rounded_range(Range(*space), 2, 8192) == (whole, local)
+    assert rounded_range(Range(*space), 2, 8192, True) == (whole, local)
+
+
+@pytest.mark.parametrize(
+    ("space", "whole", "local"),
+    [
+        ((1009,), [1024], [256]),
+        ((4096,), [4096], [1024]),
+        ((1000003,), [1003520], [4096]),
+        ((64, 64), [64, 64], [16, 64]),
+        ((64,), [64], [16]),
+    ],
+)
+def test_equal_work_items_are_in_few_groups(space, whole, local):
+    assert rounded_range(Range(*space), 2, 8192, False) == (whole, local)
 
 
 @pytest.mark.parametrize("space", [(2048, 2048), (96, 96, 96), (1000000,)])
 def test_rounded_range_leaves_groups_to_devices_that_have_small_ones(space):
-    assert rounded_range(Range(*space), 2, 1024)[1] is None
+    assert rounded_range(Range(*space), 2, 1024, True)[1] is None
 
 
-@pytest.mark.parametrize("space", [(2048, 2048), (96, 96, 96), (1000000,), (100, 64)])
-def test_rounded_range_keeps_all_units_busy(space):
-    whole, local = rounded_range(Range(*space), 16, 8192)
-    assert local is None or math.prod(whole) // math.prod(local) >= 8 * 16
+@pytest.mark.parametrize(
+    ("space", "groups_per_unit"),
+    [((2048, 2048), 8), ((96, 96, 96), 8), ((1000000,), 8), ((65536,), 8), ((100, 64), 4), ((5000,), 3), ((64, 64), 3)],
+)
+def test_rounded_range_keeps_all_units_busy(space, groups_per_unit):
+    whole, local = rounded_range(Range(*space), 16, 8192, True)
+    assert local is None or math.prod(whole) // math.prod(local) >= groups_per_unit * 16
 
 
 def test_rounded_range_stays_below_the_limit_of_sycl():
-    assert rounded_range(Range(MAX_WORK_ITEMS), 2, 8192) == ([MAX_WORK_ITEMS], None)
+    assert rounded_range(Range(MAX_WORK_ITEMS), 2, 8192, True) == ([MAX_WORK_ITEMS], None)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import types
 
-from kapi_spirv import SpirvTarget, entry_points
-from kapi_spirv.binary import has_duplicate_ids, read_header
+from kapi_spirv import SpirvTarget, compile_kernel, entry_points
+from kapi_spirv.binary import has_duplicate_ids, has_loops, read_header
 from kapi_types import ArrayType, ItemType, weak_int
 
 LABEL, BRANCH, SWITCH, NAME, FUNCTION = 248, 249, 251, 5, 54
@@ -107,3 +107,50 @@ def test_duplicate_ids_are_not_seen_in_operands(validated_compile):
     assert not has_duplicate_ids(binary((19, 7), (FUNCTION, 7, 2, 0, 3), (LABEL, 8), (BRANCH, 9), (LABEL, 9), (253,)))
     module = validated_compile(loop, [ItemType(1), ArrayType(types.float64, 1, "C"), weak_int])
     assert not has_duplicate_ids(module.code)
+
+
+def straight(item, x):
+    i = item.get_id(0)
+    if x[i] > 3:
+        x[i] = 1
+    elif x[i] > 2 and x[i + 1] < 5:
+        x[i] /= 2
+
+
+def chosen(item, x):
+    i = item.get_id(0)
+    x[i] = (1, 5, 2, 8)[i % 4]
+
+
+def unrolled(item, x):
+    for k in range(2):
+        x[item.get_id(0)] += x[k]
+
+
+def counting(item, x):
+    for k in range(item.get_id(0)):
+        x[item.get_id(0)] += x[k]
+
+
+def halving(item, x):
+    i = item.get_id(0)
+    while x[i] > 1:
+        x[i] /= 2
+
+
+def below(item, x):
+    i = item.get_id(0)
+    if x[i] > 3:
+        while True:
+            x[i] -= 1
+            if x[i] < i:
+                break
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [(straight, False), (chosen, False), (unrolled, False), (counting, True), (halving, True), (below, True)],
+)
+def test_loops_are_found_in_the_binary(function, expected):
+    module = compile_kernel(function, [ItemType(1), ArrayType(types.float32, 1, "C")])
+    assert has_loops(module.code) == module.has_loops == expected

@@ -11,12 +11,13 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["ModuleHeader", "entry_points", "has_duplicate_ids", "instructions", "read_header", "words_of"]
+__all__ = ["ModuleHeader", "entry_points", "has_duplicate_ids", "has_loops", "instructions", "read_header", "words_of"]
 
 _MAGIC = 0x07230203
 _HEADER_WORDS = 5
 _OP_EXTENSION, _OP_MEMORY_MODEL, _OP_CAPABILITY = 10, 14, 17
 _OP_ENTRY_POINT, _OP_FUNCTION, _OP_FUNCTION_END = 15, 54, 56
+_OP_LABEL, _OP_BRANCH, _OP_BRANCH_CONDITIONAL, _OP_SWITCH = 248, 249, 250, 251
 _KERNEL = 6  # the execution model of OpenCL's entry points
 # Names, decorations, modes; stores and copies; barriers; the ends of blocks and functions.
 _WITHOUT_RESULT = frozenset(
@@ -128,6 +129,44 @@ def has_duplicate_ids(code: bytes) -> bool:
         if result in seen:
             return True
         seen.add(result)
+    return False
+
+
+def has_loops(code: bytes) -> bool:
+    """Whether any function of the module comes back to a block that stands before: of a loop, one branch does.
+
+    A number that a switch compares with may be taken for such a block, too.
+
+    Parameters
+    ----------
+    code : bytes
+        The binary, of this machine's byte order.
+
+    Raises
+    ------
+    ValueError
+        If `code` is not SPIR-V.
+
+    Examples
+    --------
+    >>> from numba import types
+    >>> from kapi_spirv import compile_kernel
+    >>> from kapi_types import ItemType, ArrayType
+    >>> def double(item, x):
+    ...     x[item.get_id(0)] *= 2
+    >>> has_loops(compile_kernel(double, [ItemType(1), ArrayType(types.float32, 1, "C")]).code)
+    False
+    """
+    words = words_of(code)
+    before: set[int] = set()
+    for operation, start, end in instructions(words):
+        if operation == _OP_LABEL:
+            before.add(words[start + 1])
+        elif operation == _OP_BRANCH:
+            if words[start + 1] in before:
+                return True
+        elif operation in (_OP_BRANCH_CONDITIONAL, _OP_SWITCH) and not before.isdisjoint(words[start + 2 : end]):
+            return True
     return False
 
 

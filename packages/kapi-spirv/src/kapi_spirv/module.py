@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kapi_lowering.emission.client import disassemble
 from kapi_lowering.results.kernel_module import KernelModule
+from kapi_spirv.binary import has_loops
 from kapi_spirv.target import SpirvTarget
 
 __all__ = ["SpirvModule"]
@@ -51,6 +52,11 @@ class SpirvModule(KernelModule):
     target: SpirvTarget
     capabilities: tuple[str, ...]
     extensions: tuple[str, ...]
+
+    @property
+    def has_loops(self) -> bool:
+        """Whether a work-item may come to an instruction again, as far as the code tells."""
+        return has_loops(self.code)
 
     @property
     def assembly(self) -> str:

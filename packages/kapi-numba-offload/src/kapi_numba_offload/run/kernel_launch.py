@@ -59,7 +59,9 @@ class KernelLaunch:
         if isinstance(self.index_space, NdRange):
             return "1 work-item, which takes one iteration after another"
         device = self.queue.sycl_device
-        _, local = rounded_range(self.index_space, device.max_compute_units, device.max_work_group_size)
+        modules = self.kernel.modules.values()
+        has_loops = any(each.has_loops for each in modules)  # type: ignore[attr-defined]  # that of SPIR-V has it
+        _, local = rounded_range(self.index_space, device.max_compute_units, device.max_work_group_size, has_loops)
         return "chosen by the driver" if local is None else " x ".join(map(str, local)) + " work-items"
 
     @property

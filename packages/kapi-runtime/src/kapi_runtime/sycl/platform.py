@@ -229,7 +229,8 @@ class SyclPlatform(Platform):
     ) -> tuple[list[int], list[int] | None]:
         if can_round:
             # Only what kapi compiled, a `DeviceKernel`, can be rounded.
-            return rounded_range(global_range, cast("DeviceKernel", kernel).compute_units, kernel.max_work_group_size)
+            own = cast("DeviceKernel", kernel)
+            return rounded_range(global_range, own.compute_units, own.max_work_group_size, own.has_loops)
         return list(global_range), None if local_range is None else list(local_range)
 
     def native_events(self, given: Sequence[Any]) -> list[Any]:

@@ -50,6 +50,8 @@ class DeviceKernel:
         Local memory of a work-group, in bytes.
     compute_units : int
         Parallel compute units of the device.
+    has_loops : bool
+        Whether work-items may differ in how long they take.
     """
 
     module: SpirvModule
@@ -58,6 +60,7 @@ class DeviceKernel:
     max_work_item_sizes: tuple[int, ...]
     local_mem_size: int
     compute_units: int
+    has_loops: bool
 
     @property
     def name(self) -> str:
@@ -153,4 +156,5 @@ def _build(module: SpirvModule, queue: Any, device: Any) -> DeviceKernel:
         max_work_item_sizes=tuple(device.max_work_item_sizes3d),
         local_mem_size=device.local_mem_size,
         compute_units=device.max_compute_units,
+        has_loops=module.has_loops,
     )
