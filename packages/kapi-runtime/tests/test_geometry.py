@@ -60,7 +60,8 @@ def test_rounded_range_of_awkward_shapes(space, whole, local):
         ((4096,), [4096], [1024]),
         ((1000003,), [1003520], [4096]),
         ((64, 64), [64, 64], [16, 64]),
-        ((64,), [64], [16]),
+        ((64,), [64], [64]),
+        ((100,), [128], [64]),
     ],
 )
 def test_equal_work_items_are_in_few_groups(space, whole, local):

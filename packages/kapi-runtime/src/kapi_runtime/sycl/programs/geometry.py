@@ -93,9 +93,11 @@ def rounded_range(
 def _with_loops(space: list[int], compute_units: int, has_loops: bool) -> tuple[list[int], list[int] | None]:
     """The range with work-groups of whole rows, or of equal parts of a single axis, if there are enough of them."""
     budget, multiple = prod(space) // (_UNEQUAL_PER_UNIT * compute_units), _MULTIPLE
-    if not has_loops or budget < _SHORT_LOOP:
-        per_unit = _SHORT_UNEQUAL_PER_UNIT if has_loops else _EQUAL_PER_UNIT
-        budget, multiple = _up(-(-prod(space) // (per_unit * compute_units)), _VECTOR), _VECTOR
+    if not has_loops:
+        budget = _up(-(-prod(space) // (_EQUAL_PER_UNIT * compute_units)), multiple)
+    elif budget < _SHORT_LOOP:
+        multiple = _VECTOR
+        budget = _up(-(-prod(space) // (_SHORT_UNEQUAL_PER_UNIT * compute_units)), multiple)
     budget = min(_LOOP, budget)
     local = [1] * len(space)
     if len(space) == 1:
