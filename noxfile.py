@@ -64,7 +64,7 @@ BUDGETS = {
     "house": 50,
     "types": 40,
     "integration": 580,
-    "isolated(kapi-numba-offload)": 380,
+    "isolated(kapi-numba-offload)": 440,
     "isolated(kapi-runtime)": 300,
     "isolated(kapi-spirv)": 140,
     "isolated(kapi-ptx)": 170,
