@@ -3,6 +3,7 @@
 - ``errors``: each error, its builtin base, and what happened
 - ``fallback-reasons``: why something runs on the host all the same
 - ``numba-cuda-works`` and ``numba-cuda-refused``: what of numba.cuda the simulator has, and what not and why
+- ``environment-variables`` and ``foreign-variables``: the variables that kapi reads, its own and other programs'
 - ``versions``: what each package depends on, from its pyproject
 
 ``{kapi-error} NAME`` prints cause and cure of one error, and ``{kapi-codes}`` each code with its cause, as an anchor of
@@ -23,6 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import kapi_numba_offload
 from kapi_sim.codes import FAMILIES
+from kapi_sim.environment import FOREIGN, VARIABLES, Variable
 from kapi_sim.errors import ERRORS
 from kapi_sim.numba_cuda.support import REFUSED, WORKS
 
@@ -62,6 +64,11 @@ def numba_cuda_refused() -> tuple[Sequence[str], list[Sequence[str]]]:
     return ["names", "why not"], [[" ".join(names), reason] for reason, names in reasons.items()]
 
 
+def environment_variables(variables: Sequence[Variable] = VARIABLES) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """The environment variables, with their readers and meanings."""
+    return ["variable", "read by", "meaning"], [[f"`{each.name}`", each.reader, each.meaning] for each in variables]
+
+
 def versions() -> tuple[Sequence[str], list[Sequence[str]]]:
     """Each package's version, Python and dependencies."""
     cells = []
@@ -77,6 +84,8 @@ TABLES: dict[str, Callable[..., tuple[Sequence[str], list[Sequence[str]]]]] = {
     "fallback-reasons": fallback_reasons,
     "numba-cuda-works": numba_cuda_works,
     "numba-cuda-refused": numba_cuda_refused,
+    "environment-variables": environment_variables,
+    "foreign-variables": lambda: environment_variables(FOREIGN),
     "versions": versions,
 }
 

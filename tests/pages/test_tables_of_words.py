@@ -12,6 +12,7 @@ import pytest
 from tools import code_blocks
 
 from kapi_runtime import cache
+from kapi_sim import environment
 from kapi_sim.language import COMMON_NAMES
 from kapi_sim.language.options import FAST_MATH_FLAGS, KernelOptions
 
@@ -37,7 +38,7 @@ def test_flags_of_fastmath_are_all_named():
 
 
 def test_cache_size_is_the_default():
-    (size,) = re.findall(r"most megabytes in that folder, (\d+) by default", text(MODEL / "environment.md"))
+    (size,) = re.findall(r"in megabytes, (\d+) by default", environment.CACHE_SIZE.meaning)
     assert int(size) == cache._DEFAULT_SIZE
 
 

@@ -22,7 +22,7 @@ from kapi_lowering.target import (
     Way,
     WorkItemQuery,
 )
-from kapi_ptx.cache_place import cache_place
+from kapi_sim import environment
 
 if TYPE_CHECKING:
     from llvmlite import ir
@@ -161,7 +161,7 @@ class PtxTarget(Target):
     def emission_request(self) -> dict[str, Any]:
         told = {"sm": self.sm, "version": self.version, "reads_apart": self.reads_apart}
         told["is_coarsened"] = self.is_small and self.reads_apart
-        return {**told, "cache": cache_place()}
+        return {**told, "cache": "" if environment.CACHE.is_off else environment.cache_folder()}
 
     def is_sound(self, code: bytes) -> bool:
         return True

@@ -7,9 +7,9 @@ at DEBUG each launch as well.
 from __future__ import annotations
 
 import logging
-import os
 import warnings
 
+from kapi_sim import environment
 from kapi_sim.errors import KapiWarning
 
 __all__ = ["LOGGER", "launches", "log_launch", "show"]
@@ -95,4 +95,4 @@ def show(level: str) -> None:
     LOGGER.setLevel(level.upper())
 
 
-show(os.environ.get("KAPI_LOG", ""))
+show(environment.LOG.value or "")

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from traceback import TracebackException
 from types import FrameType, TracebackType
 
+from kapi_sim import environment
+
 __all__ = [
     "file_name",
     "from_program",
@@ -26,8 +28,6 @@ __all__ = [
     "with_cell",
 ]
 
-VARIABLE = "KAPI_FULL_TRACEBACK"
-
 _NOT_USERS = frozenset(("kapi_sim", "numpy", "contextlib"))
 _OF_NOTEBOOKS = frozenset(("IPython", "ipykernel"))
 _TOLD = re.compile(r"(?P<file>.+?):(?=\d+: )")
@@ -36,7 +36,7 @@ _PLACE = re.compile(r'^  File "(?P<file>.+)", line (?=\d)')
 
 def is_full() -> bool:
     """Tell whether the user asks for all frames."""
-    return os.environ.get("KAPI_FULL_TRACEBACK", "") not in ("", "0")
+    return environment.FULL_TRACEBACK.is_on
 
 
 def is_users_own(module: str) -> bool:

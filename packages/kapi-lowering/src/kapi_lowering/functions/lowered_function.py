@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
@@ -15,6 +14,7 @@ from kapi_lowering.functions.context import KernelTargetContext
 from kapi_lowering.functions.line_info import FunctionLines, function_lines
 from kapi_lowering.results.failures import Failure, SourcePlace
 from kapi_lowering.target import Target
+from kapi_sim import environment
 from kapi_sim.errors import KernelCompilationError, KernelProblem, LimitError, MixedTypesWarning
 from kapi_sim.language import MAX_PRIVATE_BYTES, KernelOptions
 from kapi_types import SubGroupType
@@ -35,7 +35,6 @@ from kapi_types.kernel_typing import (
 
 __all__ = ["LoweredFunction", "lower_function"]
 
-_SHOW_NUMBA = "KAPI_SHOW_NUMBA_ERRORS"
 """Environment variable that, set to 1, keeps what Numba says of a problem as the cause of its exception."""
 
 T = TypeVar("T")
@@ -179,7 +178,7 @@ def lower_function(
             problems=found.problems,
         )
         # Numba's pages about templates help those who look for a fault of kapi, and nobody else.
-        raise error from (found if os.environ.get(_SHOW_NUMBA) == "1" else None)
+        raise error from (found if environment.SHOW_NUMBA_ERRORS.is_on else None)
     finally:
         for key in registered:
             context.remove_user_function(key)

@@ -5,13 +5,13 @@ The system gives new memory page by page when it is first touched, which takes l
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import Any
 
 import dpctl.memory
 
 from kapi_runtime.sycl.queues.keep_alive import release
+from kapi_sim import environment
 
 __all__ = ["KINDS", "memory_for"]
 
@@ -26,8 +26,7 @@ _size = 0
 
 def most_kept() -> int:
     """How many bytes are kept at most: `KAPI_OFFLOAD_KEPT`, 0 for none."""
-    text = os.environ.get("KAPI_OFFLOAD_KEPT", "").strip()
-    return int(text) if text.isdigit() else _DEFAULT
+    return environment.OFFLOAD_KEPT.number(_DEFAULT)
 
 
 class _Lent:

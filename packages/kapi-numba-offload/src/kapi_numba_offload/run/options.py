@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
 from _kapi_numba_hooks import config
+from kapi_sim import environment
 from kapi_sim.language import FAST_MATH_FLAGS
 
 __all__ = ["OffloadOptions", "options_of", "with_options"]
 
 _ATTRIBUTE = "__kapi_offload_options__"
 _LEVELS = range(5)
-_OFF = ("0", "false", "no", "off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,7 @@ class OffloadOptions:
         """Whether something may run on the host."""
         if self.fallback is not None:
             return self.fallback
-        asked = (os.environ.get("KAPI_OFFLOAD_FALLBACK"), os.environ.get("NUMBA_DPPY_FALLBACK_OPTION"))
-        return not any(each is not None and each.strip().lower() in _OFF for each in asked)
+        return not (environment.OFFLOAD_FALLBACK.is_off or environment.DPPY_FALLBACK.is_off)
 
     @property
     def for_numba(self) -> dict[str, Any]:
@@ -103,11 +101,11 @@ class OffloadOptions:
         """
         if self.diagnostics is not None:
             return self.diagnostics
-        for name in ("KAPI_OFFLOAD_DIAGNOSTICS", "NUMBA_DPPY_OFFLOAD_DIAGNOSTICS"):
-            text = os.environ.get(name)
+        for variable in (environment.OFFLOAD_DIAGNOSTICS, environment.DPPY_DIAGNOSTICS):
+            text = variable.value
             if text:
                 if not text.isdigit() or int(text) not in _LEVELS:
-                    raise ValueError(f"{name} must be a level from 0 to 4, got {text!r}")
+                    raise ValueError(f"{variable.name} must be a level from 0 to 4, got {text!r}")
                 return int(text)
         return 0
 

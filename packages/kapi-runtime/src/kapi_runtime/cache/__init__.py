@@ -29,12 +29,12 @@ from typing import Any
 
 from kapi_lowering import KernelModule
 from kapi_runtime.cache.folder import CacheFolder
+from kapi_sim import environment
 from kapi_sim.errors import ModuleFileError
 from kapi_sim.forks import free_in_children
 
 __all__ = ["CacheInfo", "clear", "drop", "info", "is_on", "load", "load_bytes", "note_unknown", "store", "store_bytes"]
 
-_SWITCH, _FOLDER, _SIZE = "KAPI_CACHE", "KAPI_CACHE_DIR", "KAPI_CACHE_SIZE"
 _DEFAULT_SIZE = 256
 
 _lock = free_in_children(threading.Lock())
@@ -222,17 +222,14 @@ def _note(trouble: str) -> None:
 
 def is_on() -> bool:
     """Whether compiled kernels are kept on disk and looked for there."""
-    return os.environ.get(_SWITCH, "1").strip().lower() not in ("0", "off", "no", "false")
+    return not environment.CACHE.is_off
 
 
 def _folder() -> tuple[Path, bool]:
     """Where the files are, and whether others may put something there."""
-    named = os.environ.get(_FOLDER)
-    if named:
-        return Path(os.path.expanduser(named)), False
-    for base in (os.environ.get("XDG_CACHE_HOME"), os.environ.get("LOCALAPPDATA"), os.path.expanduser("~/.cache")):
-        if base and os.path.isabs(base):  # the specification of XDG has relative ones ignored
-            return Path(base) / "kapi", False
+    own = environment.cache_folder()
+    if own:
+        return Path(own), False
     # A user without a home, as in a container.
     return Path(tempfile.gettempdir()) / f"kapi-{os.getuid() if hasattr(os, 'getuid') else 'cache'}", True
 
@@ -244,12 +241,13 @@ def _opened() -> CacheFolder:
 
 def _limit() -> int:
     """Most bytes in the folder."""
+    asked = environment.CACHE_SIZE.value
     try:
-        megabytes = float(os.environ.get(_SIZE, _DEFAULT_SIZE))
+        megabytes = float(_DEFAULT_SIZE if asked is None else asked)
         if not megabytes >= 0:  # NaN is not, either
             raise ValueError
     except ValueError:
-        _note(f"{_SIZE} must be a number of megabytes, got {os.environ[_SIZE]!r}: {_DEFAULT_SIZE} is used")
+        _note(f"{environment.CACHE_SIZE.name} must be a number of megabytes, got {asked!r}: {_DEFAULT_SIZE} is used")
         megabytes = _DEFAULT_SIZE
     return int(min(megabytes * 2**20, sys.maxsize))
 

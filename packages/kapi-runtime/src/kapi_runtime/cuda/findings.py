@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 from typing import TYPE_CHECKING
 
 from kapi_runtime.cuda.devices import driver
@@ -11,6 +10,7 @@ from kapi_runtime.cuda.devices.device import CudaDevice, all_devices, describe_d
 from kapi_runtime.cuda.native import submission
 from kapi_runtime.platform.installed import is_installed
 from kapi_runtime.platform.interface import Findings
+from kapi_sim import environment
 from kapi_sim.errors import KapiError
 
 if TYPE_CHECKING:
@@ -18,12 +18,18 @@ if TYPE_CHECKING:
 
 __all__ = ["findings", "versions"]
 
-_SETTINGS = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_HOME", "CUDA_PATH", "CUDA_CACHE_DISABLE")
+_SETTINGS = (
+    environment.CUDA_VISIBLE_DEVICES,
+    environment.CUDA_DEVICE_ORDER,
+    environment.CUDA_HOME,
+    environment.CUDA_PATH,
+    environment.CUDA_CACHE_DISABLE,
+)
 
 
 def findings(platform: Platform) -> Findings:
     """Look at devices and environment, and try the default device; never raises for what it finds."""
-    settings = tuple((name, os.environ[name]) for name in _SETTINGS if name in os.environ)
+    settings = tuple((each.name, each.value) for each in _SETTINGS if each.value is not None)
     try:
         found = all_devices()
         told = "NVIDIA's driver for CUDA {}.{}".format(*driver.version())

@@ -20,11 +20,17 @@ from kapi_runtime.sycl.memory.usm_array import has_dpnp
 from kapi_runtime.sycl.native import submission
 from kapi_runtime.sycl.queues.chain import ordering_problem
 from kapi_runtime.sycl.queues.queue import default_queue
+from kapi_sim import environment
 from kapi_sim.language.usm_structures import learn
 
 __all__ = ["findings", "versions"]
 
-_SETTINGS = (drivers.SWITCH, drivers.FILENAMES, drivers.VENDORS, drivers.SELECTOR)
+_SETTINGS = (
+    environment.FIND_DRIVER,
+    environment.OCL_ICD_FILENAMES,
+    environment.OCL_ICD_VENDORS,
+    environment.ONEAPI_DEVICE_SELECTOR,
+)
 _IL_VERSION = 0x105B  # OpenCL's CL_DEVICE_IL_VERSION
 
 
@@ -41,7 +47,7 @@ def findings() -> Findings:
             "no unified shared memory, so no array can live there"
             for device in left_out
         ),
-        settings=tuple((name, os.environ[name]) for name in _SETTINGS if name in os.environ),
+        settings=tuple((each.name, each.value) for each in _SETTINGS if each.value is not None),
         driver=found.summary,
         problems=tuple(problems),
         launches=_launches() if devices and not problems else "",

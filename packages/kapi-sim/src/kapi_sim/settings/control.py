@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from kapi_sim import environment
 from kapi_sim.checks.marking import Uninitialised, marked_arrays
 from kapi_sim.checks.selection import parse_checks
 from kapi_sim.errors import KernelLaunchError
@@ -61,7 +61,7 @@ def current_settings() -> Settings:
     settings = _settings.get()
     if settings is not None:
         return settings
-    return Settings(parse_checks(os.environ.get("KAPI_SIM_CHECKS", "all")))
+    return Settings(parse_checks(environment.SIM_CHECKS.value or "all"))
 
 
 @contextmanager

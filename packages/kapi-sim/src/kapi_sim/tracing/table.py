@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from textwrap import wrap
 
+from kapi_sim import environment
 from kapi_sim.tracing.record import Launch, Trace
 from kapi_sim.tracing.statistics import LineStatistics, line_statistics
 
@@ -26,7 +26,7 @@ def text(trace: Trace, color: bool | None) -> str:
 
 def _is_terminal() -> bool:
     # https://no-color.org
-    return not os.environ.get("NO_COLOR") and bool(getattr(sys.stdout, "isatty", lambda: False)())
+    return not environment.NO_COLOR.value and bool(getattr(sys.stdout, "isatty", lambda: False)())
 
 
 def _paint(value: str, paint: str, is_colored: bool) -> str:

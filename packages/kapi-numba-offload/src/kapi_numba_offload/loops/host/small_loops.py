@@ -8,7 +8,6 @@ loop stays on the device until then.
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from kapi_numba_offload.run.options import OffloadOptions
 from kapi_numba_offload.run.simulating import is_simulating
 from kapi_numba_offload.run.timing import timed
 from kapi_numba_offload.run.usm import DpnpArray, has_host_memory, is_same_view, may_overlap
+from kapi_sim import environment
 
 __all__ = ["SAME_TYPES", "SmallLoop", "WorkedAxes", "most_elements"]
 
@@ -39,8 +39,7 @@ _IN_PRODUCTS = 32  # times as many elements that a product of matrices may read:
 
 def most_elements() -> int:
     """How many elements a statement of a small loop has at most: `KAPI_OFFLOAD_SMALL`, 0 for no small loops."""
-    text = os.environ.get("KAPI_OFFLOAD_SMALL", "").strip()
-    return int(text) if text.isdigit() else _DEFAULT
+    return environment.OFFLOAD_SMALL.number(_DEFAULT)
 
 
 @dataclass(frozen=True, slots=True)

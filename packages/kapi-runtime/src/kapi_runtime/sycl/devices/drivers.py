@@ -28,14 +28,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from kapi_sim import environment
 from kapi_sim.errors import KapiWarning
 
 __all__ = ["DriverSearch", "activate", "driver_search", "loaded_libraries"]
 
-SWITCH = "KAPI_FIND_DRIVER"
-FILENAMES = "OCL_ICD_FILENAMES"
-VENDORS = "OCL_ICD_VENDORS"
-SELECTOR = "ONEAPI_DEVICE_SELECTOR"
+SWITCH = environment.FIND_DRIVER.name
+FILENAMES = environment.OCL_ICD_FILENAMES.name
+VENDORS = environment.OCL_ICD_VENDORS.name
+SELECTOR = environment.ONEAPI_DEVICE_SELECTOR.name
 SYSTEM_VENDORS = "/etc/OpenCL/vendors"
 DISTRIBUTION = "intel-opencl-rt"
 LIBRARY = "libintelocl.so"
@@ -248,7 +249,7 @@ def _resolve(entry: str) -> str | None:
     """The file that the dynamic loader would take for `entry`, or None."""
     if os.path.isabs(entry):
         return entry if os.path.exists(entry) else None
-    for folder in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep):
+    for folder in environment.LD_LIBRARY_PATH.text.split(os.pathsep):
         if folder and os.path.exists(os.path.join(folder, entry)):
             return os.path.join(folder, entry)
     folders = ["/lib", "/usr/lib"]
