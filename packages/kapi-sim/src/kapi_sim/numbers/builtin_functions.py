@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from kapi_sim.errors import DtypeError, KernelCompilationError
+from kapi_sim.language.promotion import operand_of_class, scalar_class, unify
 from kapi_sim.numbers.arithmetic import checked_ring, power
 from kapi_sim.numbers.complex_order import ordered
 from kapi_sim.numbers.fitting import beside_wide
@@ -132,16 +133,15 @@ def shared_type(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
     strong = [kind for kind in kinds if issubclass(kind, np.generic)]
     if not strong:
         return float if float in kinds and set(kinds) <= {float, int, bool} and len(set(kinds)) > 1 else _same
-    # Of Python's own numbers it is the kind that counts, never the value.
-    ones = [kind(1) for kind in kinds]
-    dtype = functools.reduce(lambda left, right: np.result_type(left, right).type(1), ones).dtype
+    shared = unify(*map(operand_of_class, kinds))
+    kind = scalar_class(shared)
 
     def convert(value: Any) -> Any:
         try:
-            return dtype.type(value)
+            return kind(value)
         except OverflowError:
             raise DtypeError(
-                f"a Python integer beside a NumPy number must fit {dtype}, got {shown(value)}: "
+                f"a Python integer beside a NumPy number must fit {shared}, got {shown(value)}: "
                 "convert the other, as in `numpy.int64(...)`",
                 code="number-unfit",
             ) from None
@@ -151,11 +151,7 @@ def shared_type(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
 
 def _shared_complex(kinds: tuple[type, ...]) -> Callable[[Any], Any]:
     """Return the same for types of which one is complex."""
-    if not any(issubclass(kind, np.generic) for kind in kinds):
-        return complex
-    dtype: np.dtype[Any] = functools.reduce(np.result_type, (kind(1) for kind in kinds))
-    convert: Callable[[Any], Any] = dtype.type
-    return convert
+    return scalar_class(unify(*map(operand_of_class, kinds)))
 
 
 def _hold_no_wide(numbers: Sequence[Any]) -> None:

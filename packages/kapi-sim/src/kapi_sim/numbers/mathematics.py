@@ -7,6 +7,7 @@ gets what stands here in place of the modules' own functions, by the rows of the
 from __future__ import annotations
 
 import cmath
+import functools
 import math
 from collections.abc import Callable
 from types import ModuleType
@@ -16,6 +17,7 @@ import numpy as np
 
 from kapi_sim.errors import KernelCompilationError
 from kapi_sim.language.attributes import attribute_of
+from kapi_sim.language.promotion import common_float, complex_operand, operand_of_class, scalar_class
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.numbers.arithmetic import checked_ring, floor_divide, fused_to_odd, remainder, too_wide
 from kapi_sim.numbers.builtin_functions import BUILTINS, shared_type
@@ -75,25 +77,16 @@ _IS_FAR: dict[str, Callable[..., bool]] = {
 """Whether a function of integers is certain to need more than 64 bits; Python would work out as many as there are."""
 _OF_ANY_COUNT = ("gcd", "lcm", "hypot")
 """Functions that take two numbers in a kernel, and any count of them in Python."""
-_COMMON: dict[tuple[type, ...], type] = {}
 
 
 def _common_float(*numbers: Any) -> type:
-    """The type of a function's float result: `float` if all numbers are weak, else that of the strong ones."""
-    kinds = tuple(number.__class__ for number in numbers)
-    known = _COMMON.get(kinds)
-    if known is None:
-        strong = [np.dtype(kind) for kind in kinds if issubclass(kind, np.generic)]
-        floats = [_real_type(dtype) for dtype in strong]
-        known = np.result_type(*floats).type if floats else float
-        _COMMON[kinds] = known
-    return known
+    """The class of a function's float result."""
+    return _float_class(tuple(number.__class__ for number in numbers))
 
 
-def _real_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    if dtype.kind == "c":
-        return np.dtype(f"f{dtype.itemsize // 2}")
-    return dtype if dtype.kind == "f" else np.dtype(np.float64)
+@functools.cache
+def _float_class(kinds: tuple[type, ...]) -> type:
+    return scalar_class(common_float(*map(operand_of_class, kinds)))
 
 
 def _real(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -138,10 +131,7 @@ def _met(kind: type, numbers: tuple[Any, ...]) -> Any:
 
 
 def _common_complex(*numbers: Any) -> type:
-    kind = _common_float(*numbers)
-    if kind is float:
-        return complex
-    return np.complex128 if kind is np.float64 else np.complex64
+    return scalar_class(complex_operand(operand_of_class(_common_float(*numbers))))
 
 
 def _caught(module: ModuleType, name: str) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from kapi_sim.errors import CollectiveMismatchError, DtypeError, KernelCompilationError
 from kapi_sim.items.undefined import Undefined
+from kapi_sim.language.promotion import operand_of_class, scalar_class, unify
 from kapi_sim.language.words import group_algorithms as words
 from kapi_sim.language.words.operators import Operator, identity, operator_row
 from kapi_sim.numbers.arithmetic import checked_ring, wrapped_ring
@@ -181,12 +182,9 @@ def _unified(name: str, values: Sequence[Any]) -> list[Any]:
         return [next(value for value in values if type(value) is Undefined)] * len(values)
     if len(classes - {Undefined}) == 1:
         return list(values)
-    strong = [value.dtype for value in values if isinstance(value, np.generic)]
-    if not strong:
-        kind = complex if complex in classes else float if float in classes else int
-        return [value if value.__class__ is Undefined else kind(value) for value in values]
-    dtype = np.result_type(*strong, *(kind(0) for kind in classes & {int, float, complex}))
-    return [value if value.__class__ is Undefined else dtype.type(value) for value in values]
+    kinds = sorted(classes - {Undefined}, key=lambda kind: kind.__name__)
+    convert = scalar_class(unify(*map(operand_of_class, kinds)))
+    return [value if value.__class__ is Undefined else convert(value) for value in values]
 
 
 def _integer(name: str, value: Any) -> int:

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from kapi_sim.language.promotion import complex_operand
 from kapi_types._numba_compat import templates, types
 from kapi_types.kernel_typing.library.number_functions import (
     bit_count,
@@ -16,7 +17,14 @@ from kapi_types.kernel_typing.library.number_functions import (
     round_whole,
 )
 from kapi_types.kernel_typing.library.parts import make_complex
-from kapi_types.kernel_typing.rules.promotion import as_strong, is_number, is_real, is_scalar, unify_scalars
+from kapi_types.kernel_typing.rules.promotion import (
+    as_operand,
+    from_operand,
+    is_number,
+    is_real,
+    is_scalar,
+    unify_scalars,
+)
 from kapi_types.weak import is_weak, weak_bool, weak_complex, weak_float, weak_int
 
 __all__ = ["PYTHON_CONVERSIONS", "RoundType", "complex_of", "part_of", "registry"]
@@ -26,9 +34,7 @@ registry = templates.Registry()
 
 def complex_of(real: types.Type) -> types.Type:
     """The complex type whose parts are of a float type; float16, which has none, gives complex64."""
-    if is_weak(real):
-        return weak_complex
-    return types.complex128 if as_strong(real) == types.float64 else types.complex64
+    return from_operand(complex_operand(as_operand(real)))
 
 
 def part_of(number: types.Type) -> types.Type:

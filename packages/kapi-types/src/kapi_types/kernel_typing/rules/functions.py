@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kapi_sim.language.attributes import attribute_of
+from kapi_sim.language.promotion import common_float
 from kapi_sim.language.table.intrinsics import Intrinsic, rows
 from kapi_sim.language.table.other_names import numpys_own
 from kapi_types._numba_compat import templates, types
@@ -22,8 +23,17 @@ from kapi_types.kernel_typing.library import complex_functions, number_functions
 from kapi_types.kernel_typing.library.parts import ilogb
 from kapi_types.kernel_typing.problems.problems import KernelTypeProblem, spell_type
 from kapi_types.kernel_typing.rules.conversions import complex_of
-from kapi_types.kernel_typing.rules.promotion import Loop, as_strong, is_real, is_scalar, resolve_loop, whole_number
-from kapi_types.weak import is_weak, weak_bool, weak_float, weak_int, wide_int
+from kapi_types.kernel_typing.rules.promotion import (
+    Loop,
+    as_operand,
+    as_strong,
+    from_operand,
+    is_real,
+    is_scalar,
+    resolve_loop,
+    whole_number,
+)
+from kapi_types.weak import is_weak, weak_bool, weak_int, wide_int
 
 __all__ = ["PRIMITIVES", "TableFunctionType", "primitive_key", "table_function"]
 
@@ -167,7 +177,7 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
     is_complex = "complex" in words
     if not is_complex and not all(map(is_real, floats)):
         return None
-    real = _common_float(floats)
+    real = from_operand(common_float(*map(as_operand, floats)))
     operand = complex_of(real) if is_complex else real
     part = operand.underlying_float if isinstance(operand, types.Complex) else operand
     # An exponent that a weak int cannot hold is a large one, and no negative one.
@@ -181,23 +191,6 @@ def _python_loop(row: Intrinsic, args: tuple[types.Type, ...]) -> Loop | None:
         "argument float, argument float": types.Tuple((part, part)),
     }[row.returns]
     return Loop(operands, result)
-
-
-def _common_float(args: list[types.Type]) -> types.Type:
-    """The float type of a function's operands: weak if all are, else that of the strong ones; integers are float64."""
-    if all(is_weak(arg) for arg in args):
-        return weak_float
-    strong = [_real_type(arg) for arg in args if not is_weak(arg)]
-    widest = strong[0]
-    for other in strong[1:]:
-        widest = max(widest, other)
-    return widest
-
-
-def _real_type(type_: types.Type) -> types.Type:
-    if isinstance(type_, types.Complex):
-        return type_.underlying_float
-    return type_ if isinstance(type_, types.Float) else types.float64
 
 
 # -- code ------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kapi_sim.language.promotion import Operand, unify
 from kapi_types._numba_compat import as_dtype, from_dtype, types
 from kapi_types.weak import (
     WeakBool,
@@ -21,7 +22,6 @@ from kapi_types.weak import (
     WeakFloat,
     WeakInt,
     WideInt,
-    is_weak,
     weak_bool,
     weak_complex,
     weak_float,
@@ -31,7 +31,9 @@ from kapi_types.weak import (
 
 __all__ = [
     "Loop",
+    "as_operand",
     "as_strong",
+    "from_operand",
     "is_number",
     "is_real",
     "is_scalar",
@@ -42,6 +44,7 @@ __all__ = [
 ]
 
 _PYTHON_TYPE = {WeakInt: int, WideInt: int, WeakFloat: float, WeakComplex: complex, WeakBool: bool}
+_WEAK_TYPE = {int: weak_int, float: weak_float, complex: weak_complex, bool: weak_bool}
 
 
 class Loop(NamedTuple):
@@ -105,11 +108,20 @@ def resolve_loop(ufunc: np.ufunc, operands: tuple[types.Type, ...]) -> Loop | No
     return Loop(inputs, results[0] if ufunc.nout == 1 else types.Tuple(results))
 
 
-def _numpy_operand(type_: types.Type) -> Any:
-    # NumPy takes the types int and float for weak operands; a Python bool is NumPy's bool to it.
-    if isinstance(type_, WeakBool):
-        return np.dtype(np.bool_)
+def as_operand(type_: types.Type) -> Operand:
+    """The operand of the number rules that a scalar type stands for."""
     return _PYTHON_TYPE.get(type(type_)) or as_dtype(type_)
+
+
+def from_operand(operand: Operand) -> types.Type:
+    """The scalar type of an operand of the number rules."""
+    return from_dtype(operand) if isinstance(operand, np.dtype) else _WEAK_TYPE[operand]
+
+
+def _numpy_operand(type_: types.Type) -> Any:
+    # NumPy takes the classes int, float and complex for weak operands; a Python bool is NumPy's bool to it.
+    operand = as_operand(type_)
+    return np.dtype(np.bool_) if operand is bool else operand
 
 
 def resolve_weak(name: str, operands: tuple[types.Type, ...]) -> Loop | None:
@@ -148,21 +160,8 @@ def unify_scalars(first: types.Type, second: types.Type) -> types.Type | None:
     numba.types.Type or None
         None if no type holds both.
     """
-    if is_weak(first) and is_weak(second):
-        # A bool and a number are values of two types in Python; a variable that is both is the number.
-        for weak in (weak_complex, weak_float, wide_int, weak_int, weak_bool):
-            if weak in (first, second):
-                return weak
-    weak_first, weak_second = is_weak(first), is_weak(second)
-    if weak_first or weak_second:
-        weak, strong = (first, second) if weak_first else (second, first)
-        return _weak_with_strong(weak, strong)
     try:
-        return from_dtype(np.result_type(as_dtype(first), as_dtype(second)))
+        shared = from_operand(unify(as_operand(first), as_operand(second)))
     except TypeError:
         return None
-
-
-def _weak_with_strong(weak: types.Type, strong: types.Type) -> types.Type | None:
-    loop = resolve_loop(np.add, (weak, strong))
-    return loop.result if loop else None
+    return wide_int if shared == weak_int and wide_int in (first, second) else shared
