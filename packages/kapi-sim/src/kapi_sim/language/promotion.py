@@ -18,7 +18,6 @@ import numpy as np
 
 __all__ = [
     "Operand",
-    "common_complex",
     "common_float",
     "complex_operand",
     "operand_of_class",
@@ -104,8 +103,3 @@ def complex_operand(real: Operand) -> Operand:
     if not isinstance(real, np.dtype):
         return complex
     return np.dtype(np.complex128 if real == np.float64 else np.complex64)
-
-
-def common_complex(*operands: Operand) -> Operand:
-    """Return the complex type of a function's operands."""
-    return complex_operand(common_float(*operands))
