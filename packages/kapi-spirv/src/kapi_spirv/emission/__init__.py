@@ -15,6 +15,7 @@ from .back_end.linear_groups import inline_all, linear_groups
 from .back_end.powers import name_ldexp
 from .back_end.products import name_products
 from .back_end.validation import forbidden_constructs
+from .faults.called_barriers import inline_convergent_functions
 from .faults.complements import hide_complements
 from .faults.counters import hide_first_zeros
 from .faults.id_comparisons import compare_ids_rightly
@@ -57,7 +58,7 @@ def target_machine(request: dict[str, Any]) -> Any:
 
 def prepare(sources: list[str]) -> list[str]:
     """The texts of IR as passes are to have them."""
-    return inline_all(sources)
+    return inline_convergent_functions(inline_all(sources))
 
 
 def repair(text: str, request: dict[str, Any]) -> tuple[str, list[str]]:

@@ -141,6 +141,55 @@ def _device_function_with_barrier(kapi: Any) -> Any:
     return group_sums
 
 
+def _nested_collectives(kapi: Any) -> Any:
+    @kapi.device_func
+    def shifted(group, tile, k, value):
+        tile[k] = value
+        kapi.group_barrier(group)
+        value = tile[(k + 1) % group.get_local_range(0)]
+        kapi.group_barrier(group)
+        return value
+
+    @kapi.device_func
+    def shifted_twice(group, tile, k, value):
+        return shifted(group, tile, k, shifted(group, tile, k, value))
+
+    @kapi.device_func
+    def shifted_often(group, tile, k, value, times):
+        for _ in range(times):
+            value = shifted_twice(group, tile, k, value)
+        return value
+
+    @kapi.device_func
+    def largest(group, value):
+        return kapi.reduce_over_group(group, value, kapi.maximum)
+
+    @kapi.device_func
+    def count_below(group, value):
+        count = 0
+        while kapi.any_of_group(group, largest(group, value) > count):
+            count += 1
+        return count + kapi.group_broadcast(group, value, 1)
+
+    @kapi.kernel
+    def exchange(nd_item: kapi.NdItem, a, out, tile):
+        i = nd_item.get_global_id(0)
+        k = nd_item.get_local_id(0)
+        group = nd_item.get_group()
+        out[0, i] = shifted_twice(group, tile, k, a[i])
+        out[1, i] = shifted_often(group, tile, k, a[i], 3)
+        out[2, i] = count_below(group, a[i] % 7)
+
+    return exchange
+
+
+def _after_nested_collectives(given: list[Any]) -> dict[int, Any]:
+    groups = given[0].reshape(2, -1)
+    below = (groups % 7).max(axis=1, keepdims=True) + groups[:, 1:2] % 7
+    rows = [np.roll(groups, -2, axis=1), np.roll(groups, -6, axis=1), below + 0 * groups]
+    return {1: np.stack([row.reshape(-1) for row in rows])}
+
+
 def _array_in_a_device_function(kapi: Any) -> Any:
     @kapi.device_func
     def row_sum(a, i):
@@ -257,6 +306,20 @@ CASES: tuple[Case, ...] = (
         ((32,), (8,)),
         lambda: [_INTEGERS, np.zeros(32, np.int64), Local(8, np.int64)],
         lambda given: {1: np.repeat(_INTEGERS.reshape(4, 8).sum(axis=1), 8)},
+    ),
+    *(
+        Case(
+            f"groups/collectives-in-nested-functions-of-{size}",
+            _nested_collectives,
+            ((2 * size,), (size,)),
+            lambda size=size: [
+                np.random.default_rng(5).integers(0, 1000, 2 * size),
+                np.zeros((3, 2 * size), np.int64),
+                Local(size, np.int64),
+            ],
+            _after_nested_collectives,
+        )
+        for size in (8, 64)  # fewer work-items than a vector of Intel's CPU runtime has lanes, and more
     ),
     Case(
         "groups/array-in-a-device-function",
