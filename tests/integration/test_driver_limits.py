@@ -491,33 +491,33 @@ def test_kernel_has_the_spacing_of_both_zeros(dtype):
 
 
 NESTED_BARRIER = """
-@tile = internal addrspace(3) global [128 x i64] undef
 declare spir_func i64 @_Z12get_local_idj(i32) nounwind memory(none)
+declare spir_func i64 @_Z14get_local_sizej(i32) nounwind memory(none)
 declare spir_func void @_Z22__spirv_ControlBarrierjjj(i32, i32, i32) nounwind convergent
-define internal spir_func void @next(ptr %result, i64 %x) noinline nounwind {
-  %k = call spir_func i64 @_Z12get_local_idj(i32 0)
-  %own = getelementptr [128 x i64], ptr addrspace(3) @tile, i64 0, i64 %k
+define internal spir_func void @next(ptr %result, ptr addrspace(3) %tile, i64 %k, i64 %x, i64 %n) noinline nounwind {
+  %own = getelementptr i64, ptr addrspace(3) %tile, i64 %k
   store i64 %x, ptr addrspace(3) %own
-  call spir_func void @_Z22__spirv_ControlBarrierjjj(i32 2, i32 2, i32 272)
+  call spir_func void @_Z22__spirv_ControlBarrierjjj(i32 2, i32 2, i32 776)
   %after = add i64 %k, 1
-  %neighbour = and i64 %after, 127
-  %other = getelementptr [128 x i64], ptr addrspace(3) @tile, i64 0, i64 %neighbour
+  %neighbour = urem i64 %after, %n
+  %other = getelementptr i64, ptr addrspace(3) %tile, i64 %neighbour
   %y = load i64, ptr addrspace(3) %other
-  call spir_func void @_Z22__spirv_ControlBarrierjjj(i32 2, i32 2, i32 272)
+  call spir_func void @_Z22__spirv_ControlBarrierjjj(i32 2, i32 2, i32 776)
   store i64 %y, ptr %result
   ret void
 }
-define internal spir_func void @second(ptr %result, i64 %x) noinline nounwind {
+define internal spir_func void @second(ptr %result, ptr addrspace(3) %tile, i64 %k, i64 %x, i64 %n) noinline nounwind {
   %first = alloca i64
-  call spir_func void @next(ptr %first, i64 %x)
+  call spir_func void @next(ptr %first, ptr addrspace(3) %tile, i64 %k, i64 %x, i64 %n)
   %y = load i64, ptr %first
-  call spir_func void @next(ptr %result, i64 %y)
+  call spir_func void @next(ptr %result, ptr addrspace(3) %tile, i64 %k, i64 %y, i64 %n)
   ret void
 }
-define spir_kernel void @k(ptr addrspace(1) %p) {
-  %k = call spir_func i64 @_Z12get_local_idj(i32 0)
+define spir_kernel void @k(ptr addrspace(1) %p, ptr addrspace(3) %tile) {
   %result = alloca i64
-  call spir_func void @second(ptr %result, i64 %k)
+  %k = call spir_func i64 @_Z12get_local_idj(i32 0)
+  %n = call spir_func i64 @_Z14get_local_sizej(i32 0)
+  call spir_func void @second(ptr %result, ptr addrspace(3) %tile, i64 %k, i64 %k, i64 %n)
   %z = load i64, ptr %result
   %own = getelementptr i64, ptr addrspace(1) %p, i64 %k
   store i64 %z, ptr addrspace(1) %own
@@ -530,7 +530,9 @@ define spir_kernel void @k(ptr addrspace(1) %p) {
 
 def test_driver_is_asked_for_barriers_in_nested_functions(observe):
     """`kapi_spirv.emission.faults.called_barriers`; the conformance suite has the kernels."""
-    code = f"SOURCE = {NESTED_BARRIER!r}\n" + FROM_LLVM.replace("(64,), (32,)", "(128,), (128,)")
+    code = f"SOURCE = {NESTED_BARRIER!r}\n" + FROM_LLVM.replace(
+        "(64,), (32,), buffer", "(128,), (128,), buffer, cl.LocalMemory(1024)"
+    )
     code = code.replace('print("ran")', "result = np.zeros(128, np.int64)\ncl.enqueue_copy(queue, result, buffer)\n")
     code += "print((result == (np.arange(128) + 2) % 128).all())"
     observe("barrier in a function of a function", outcome(in_opencl_c(code), "True\n"))
