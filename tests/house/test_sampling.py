@@ -29,8 +29,17 @@ def test_long(): pass
 
 
 LOOP = """
-import json, os, sys
+import datetime, json, os, sys
 import pytest
+
+today = datetime.datetime
+
+class Later(today):
+    @classmethod
+    def now(cls, tz=None):
+        return today.now(tz) + datetime.timedelta(days=int(os.environ["DAYS_LATER"]))
+
+datetime.datetime = Later
 
 class Ran:
     def pytest_runtest_logreport(self, report):
@@ -41,7 +50,7 @@ outcomes = []
 for variables in json.loads(sys.argv[2]):
     for name in ("KAPI_TEST_SEED", "KAPI_NIGHTLY"):
         os.environ.pop(name, None)
-    os.environ.update(variables)
+    os.environ.update({"DAYS_LATER": "0", **variables})
     ran = []
     status = pytest.main(["-q", "-p", "no:cacheprovider", sys.argv[1]], plugins=[Ran()])
     outcomes.append([int(status), os.environ["KAPI_TEST_SEED"], ran])
@@ -65,7 +74,7 @@ def run(root, tmp_path):
     return run_suite
 
 
-def test_sample_is_another_each_day_and_all_within_some(run):
+def test_samples_of_seeds_differ_and_meet_all_within_some(run):
     outcomes, _ = run(*({"KAPI_TEST_SEED": str(20261122 + day)} for day in range(10)))
     ran = [set(names) for _, _, names in outcomes]
     assert all(len([name for name in each if "sampled" in name]) == 2 for each in ran)
@@ -79,9 +88,16 @@ def test_sample_is_another_each_day_and_all_within_some(run):
     assert len({name for each in ran for name in each if "huge" in name}) == 10
 
 
-def test_sample_is_repeated_by_its_seed(run):
-    ((_, seed, first),), _ = run({})
-    ((_, _, again),), _ = run({"KAPI_TEST_SEED": seed})
+def test_sample_is_the_same_on_every_day(run):
+    (today, later), _ = run({}, {"DAYS_LATER": "365"})
+    assert today == later
+    assert len(today[2]) > 3
+
+
+def test_sample_of_a_night_is_repeated_by_its_seed(run):
+    ((_, seed, first), (_, other, _)), _ = run({"KAPI_NIGHTLY": "1"}, {"KAPI_NIGHTLY": "1", "DAYS_LATER": "1"})
+    assert seed != other
+    ((_, _, again),), _ = run({"KAPI_NIGHTLY": "1", "KAPI_TEST_SEED": seed})
     assert first == again
 
 

@@ -31,7 +31,7 @@ running = sys.modules["compositions.running"]
 
 @pytest.mark.filterwarnings("ignore")
 def test_sample_of_compositions_agrees(capsys):
-    """Statements of all levels, others each day."""
+    """Statements of all levels, others each night."""
     rng = random.Random(int(os.environ.get("KAPI_TEST_SEED", "0")))
     verdict = compositions.Verdict()
     with np.errstate(all="ignore"):

@@ -119,7 +119,7 @@ def test_loop_whose_first_turn_an_id_decides(bounds):
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_conditions_of_expressions_of_ids(expression, space):
-    """A fifth of them, another each day."""
+    """A fifth of them, another each night."""
     day = int(os.environ.get("KAPI_TEST_SEED", "0"))
     for condition in conditions(expression, SPACES[space][2])[day % 5 :: 5]:
         check(space, condition)

@@ -277,7 +277,7 @@ def test_random_loops_in_branches_agree(seed):
 @pytest.mark.nightly(one_in=BLOCKS, at_night=2)
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_random_loops_in_branches_agree_at_length(block):
-    """Others each day."""
+    """Others each night."""
     first = (int(os.environ.get("KAPI_TEST_SEED", "0")) * BLOCKS + block) * BLOCK
     for seed in range(first, first + BLOCK):
         check(*drawn(seed))

@@ -23,7 +23,7 @@ import kapi_sim
 from kapi_sim.language.table.math_functions import MATH_FUNCTIONS
 from kapi_sim.language.words.operators import OPERATORS, identity
 
-FIXED, OF_THE_DAY = int(os.environ.get("KAPI_RANDOM_KERNELS", "100")), 100
+FIXED, DRAWN = int(os.environ.get("KAPI_RANDOM_KERNELS", "100")), 100
 BLOCKS, BLOCK = 10, 1000  # of a night
 QUIET = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
 ROWS = {row.name: row for row in OPERATORS}
@@ -126,7 +126,7 @@ def test_random_kernels_agree(program, seed):
     compare(program, seed)
 
 
-@settings(max_examples=OF_THE_DAY, **QUIET)
+@settings(max_examples=DRAWN, **QUIET)
 @given(program=random_kernels.programs(depth=1), seed=st.integers(0, 1000))
 def test_random_kernels_of_the_day_agree(program, seed):
     compare(program, seed)

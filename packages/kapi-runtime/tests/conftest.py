@@ -39,8 +39,12 @@ for pattern, word in _machine_s_words():
 
 @pytest.fixture(autouse=True, scope="session")
 def cache_folder(tmp_path_factory):
-    """The disk cache of the tests, and of the processes that they start: no kernel of an earlier run is in it."""
-    folder = tmp_path_factory.mktemp("cache") / "kapi"
+    """The disk cache of the tests, and of the processes that they start: no kernel of an earlier run is in it.
+
+    Runs under several instruction sets share one, which ``KAPI_TEST_CACHE`` names: SPIR-V is the same for all of them.
+    """
+    shared = os.environ.get("KAPI_TEST_CACHE")
+    folder = Path(shared) if shared else tmp_path_factory.mktemp("cache") / "kapi"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KAPI_CACHE_DIR", str(folder))
         yield folder

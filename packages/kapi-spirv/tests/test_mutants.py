@@ -33,7 +33,7 @@ from kapi_types import ArrayType, ItemType, NdItemType, typeof_argument
 from kapi_types.kernel_api import tuple_of
 
 FIXED = 100
-BLOCKS, BLOCK = 80, 50  # of a night; one block is of the day
+BLOCKS, BLOCK = 80, 50  # of a night; other runs have one block
 LIMIT = 300  # seconds for one mutant, on a machine however busy: longer is a compiler that hangs
 DTYPES = ("bool", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16")
 CONSTANTS = (
@@ -398,7 +398,7 @@ def test_mutants_are_run_or_refused_with_their_line(validate):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_mutants_are_run_or_refused_at_length(validate, block):
-    """Other mutants each day; a message has the number that makes the same again."""
+    """Other mutants each night; a message has the number that makes the same again."""
     first = (int(os.environ.get("KAPI_TEST_SEED", "0")) * BLOCKS + block) * BLOCK
     found = [each for number in range(first, first + BLOCK) for each in complaints(number, validate)[0]]
     assert not found, "\n\n".join(found[:20])
