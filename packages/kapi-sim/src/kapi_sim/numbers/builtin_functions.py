@@ -6,6 +6,7 @@ Weak integers have 64 bits, and what is chosen among several numbers has the typ
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -84,9 +85,36 @@ def _range(*ends: Any) -> range:
     return made
 
 
+class _SizedIterator:
+    """An iterator of Python's with the number of its values, which `zip` has to know before it takes one."""
+
+    __slots__ = ("_iterator", "_length")
+
+    def __init__(self, iterator: Iterator[Any], length: int) -> None:
+        self._iterator = iterator
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._iterator  # itself: an access is one of the frame that asks for the next value
+
+
 def _enumerate(iterable: Any, start: Any = 0) -> Any:
     _require_held("start of enumerate()", operator.index(start))
-    return enumerate(iterable, start) if start < 2**62 else _numbered(iterable, operator.index(start))
+    numbered = enumerate(iterable, start) if start < 2**62 else _numbered(iterable, operator.index(start))
+    return _SizedIterator(numbered, len(iterable))
+
+
+def _zip(*sequences: Any, **words: Any) -> Any:
+    """`zip` that takes no value past the end of the shortest: it would be an access of which the kernel has none."""
+    if words or not sequences:
+        raise KernelCompilationError(
+            f"zip() takes sequences only in a kernel, got {', '.join(words) or 'none'}", code="call-arguments"
+        )
+    shortest = min(map(len, sequences))
+    return _SizedIterator(zip(*(itertools.islice(each, shortest) for each in sequences)), shortest)
 
 
 def _numbered(iterable: Any, start: int) -> Iterator[tuple[int, Any]]:
@@ -95,7 +123,7 @@ def _numbered(iterable: Any, start: int) -> Iterator[tuple[int, Any]]:
 
 
 def _reversed(sequence: Any) -> Any:
-    return sequence[::-1] if isinstance(sequence, range) else reversed(sequence)
+    return sequence[::-1] if isinstance(sequence, range) else _SizedIterator(reversed(sequence), len(sequence))
 
 
 def _any(iterable: Any) -> bool:
@@ -205,5 +233,6 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     round: _round,
     sum: _sum,
     tuple: _tuple,
+    zip: _zip,
 }
 """Builtin functions that kernels do not get as they are."""
