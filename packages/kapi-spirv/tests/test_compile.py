@@ -75,7 +75,9 @@ FLOAT32_KERNELS = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "signature"), FLOAT32_KERNELS, ids=str)
+@pytest.mark.parametrize(
+    ("kernel", "signature"), FLOAT32_KERNELS, ids=lambda each: getattr(each, "__name__", str(each))
+)
 def test_float32_kernel_needs_no_doubles(validated_compile, kernel, signature):
     """A kernel whose source has no double runs on devices that have none; a Python float argument arrives as one."""
     module = validated_compile(kernel, signature)

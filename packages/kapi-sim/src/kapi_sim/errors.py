@@ -39,6 +39,7 @@ __all__ = [
     "ModuleFileError",
     "OperandError",
     "OutOfBoundsError",
+    "LimitWarning",
     "MixedTypesWarning",
     "ScheduleDependenceWarning",
     "SimulatorOnlyWarning",
@@ -309,6 +310,10 @@ class BenignRaceWarning(KapiWarning):
 
 class ImplicitCopyWarning(KapiWarning):
     """A NumPy array was copied to a device and back for one launch; `device_context` was asked to warn."""
+
+
+class LimitWarning(KapiWarning):
+    """A launch asks for more than the smallest devices have, and no profile says which device it is for."""
 
 
 class MixedTypesWarning(KapiWarning):

@@ -14,7 +14,7 @@ import numpy as np
 
 from kapi_sim.checks.bounds import spell
 from kapi_sim.checks.initialisation import unwritten_read
-from kapi_sim.checks.limits import check_index_space, check_sub_group_size
+from kapi_sim.checks.limits import check_index_space, check_sub_group_size, portability_notes
 from kapi_sim.errors import (
     BarrierDivergenceError,
     CollectiveMismatchError,
@@ -24,6 +24,7 @@ from kapi_sim.errors import (
     KapiError,
     KernelCompilationError,
     KernelLaunchError,
+    LimitWarning,
     OutOfBoundsError,
     ScheduleDependenceWarning,
     UninitializedReadError,
@@ -123,6 +124,11 @@ def execute(
     )
     clock.words = compiled.words
     bound = bind(names, args, space, clock, settings, recorder, compiled.orders_memory, dialect)
+    if settings.profile is None and "limits" in settings.checks:
+        for note in portability_notes(kernel.name, space, bound.local_bytes):
+            if settings.report is not None:
+                settings.report.notes.append(note)
+            warnings.warn(note, LimitWarning, stacklevel=2)
     dialect.start(bound)
     run = partial(_run, kernel, compiled, space, bound, settings, is_followed)
     try:
@@ -155,6 +161,7 @@ def execute(
                 bound.elements_tracked,
                 clock.sub_group_size,
                 settings.uninitialised is not None,
+                settings.profile is not None,
                 clock.in_words("work-items"),
             )
         )

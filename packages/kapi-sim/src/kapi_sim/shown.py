@@ -51,6 +51,9 @@ class _Short(reprlib.Repr):
     def repr_type(self, value: type, level: int) -> str:
         return repr(value)
 
+    def repr_method(self, value: Any, level: int) -> str:
+        return f"the method {value.__name__}, which is not called"
+
     def repr_function(self, value: Any, level: int) -> str:
         return repr(value)
 

@@ -20,7 +20,7 @@ def fail_outside(
     site = site_of(frame.f_code, frame.f_lasti)
     extent = shape[axis]
     if position < 0:
-        cure = f"negative indices do not count from the end: write {name}.shape[{axis}] - {-position}"
+        cure = _cure_below_zero(name, axis, position, frame)
     else:
         cure = _guard_that_lets_through(name, axis, frame) or (
             f"guard the access with `if index < {name}.shape[{axis}]`, or launch as many work-items as it has"
@@ -51,28 +51,49 @@ def describe_index(name: str, axis: int, position: int, extent: int) -> str:
     return f"index {position} is {fault}: axis {axis} of {name} has length {extent}"
 
 
+def _cure_below_zero(name: str, axis: int, position: int, frame: FrameType) -> str:
+    """Say how a kernel writes what a negative index means: a number counts from the end, a neighbour needs a guard."""
+    from_end = "negative indices do not count from the end"
+    indices = _indices(name, axis, frame)
+    if indices and all(map(_is_number, indices)):
+        return f"{from_end}: write {name}.shape[{axis}] - {-position}"
+    negative = next((each for each in indices if len(indices) == 1 or not isinstance(each, ast.Name)), None)
+    guarded = "index" if negative is None or _is_number(negative) else ast.unparse(negative)
+    return f"{from_end}: guard the access with `if {guarded} >= 0`, and say what holds outside"
+
+
+def _is_number(index: ast.expr) -> bool:
+    """Whether an index is a number of the source."""
+    return isinstance(index.operand if isinstance(index, ast.UnaryOp) else index, ast.Constant)
+
+
+def _indices(name: str, axis: int, frame: FrameType) -> list[ast.expr]:
+    """Return the indices along an axis of the accesses to an array in the line where the kernel stands."""
+    tree = parse_code(frame.f_code)
+    line = line_of(frame.f_code, frame.f_lasti)
+    found = []
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Subscript) and node.lineno <= line <= (node.end_lineno or line):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if isinstance(node.value, ast.Name) and node.value.id == name and len(parts) > axis:
+                found.append(parts[axis])
+    return found
+
+
 def _guard_that_lets_through(name: str, axis: int, frame: FrameType) -> str:
     """Say which comparison of the index guards the access and lets it through; nothing if none is found."""
     tree = parse_code(frame.f_code)
     line = line_of(frame.f_code, frame.f_lasti)
-    if tree is None:
-        return ""
-    used = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Subscript) and node.lineno <= line <= (node.end_lineno or line)
-        if isinstance(node.value, ast.Name) and node.value.id == name
-    ]
-    for node in ast.walk(tree) if len(used) == 1 else ():
+    indices = _indices(name, axis, frame)
+    for node in ast.walk(tree) if tree is not None and len(indices) == 1 else ():
         if not isinstance(node, ast.If) or not isinstance(node.test, ast.Compare) or node.lineno > line:
             continue
-        parts = used[0].slice.elts if isinstance(used[0].slice, ast.Tuple) else [used[0].slice]
         is_around = node.body[0].lineno <= line <= (node.body[-1].end_lineno or line)
         is_before = isinstance(node.body[-1], ast.Return) and (node.end_lineno or line) < line
-        if (is_around or is_before) and len(parts) > axis and _names(node.test) & _names(parts[axis]):
+        if (is_around or is_before) and _names(node.test) & _names(indices[0]):
             return (
                 f"the guard at line {node.lineno}, `{ast.unparse(node.test)}`, lets this index through: compare the "
-                f"index itself, `{ast.unparse(parts[axis])} < {name}.shape[{axis}]`"
+                f"index itself, `{ast.unparse(indices[0])} < {name}.shape[{axis}]`"
             )
     return ""
 

@@ -21,6 +21,7 @@ __all__ = [
     "check_sub_group_size",
     "fail_narrow_atomics",
     "fail_wide",
+    "portability_notes",
 ]
 
 
@@ -54,6 +55,26 @@ def check_local_memory(nbytes: int, profile: Profile) -> None:
             f"got {nbytes}: choose smaller LocalAccessors",
             code="local-memory-too-large",
         )
+
+
+_PORTABLE_GROUP = 1024
+_PORTABLE_LOCAL_BYTES = 48 * 1024
+
+
+def portability_notes(kernel: str, space: Range | NdRange, local_bytes: int) -> list[str]:
+    """Say what of a launch, for which no profile was given, the smallest devices that users have cannot run."""
+    notes = []
+    if isinstance(space, NdRange) and space.local_range.size > _PORTABLE_GROUP:
+        notes.append(
+            f"kernel `{kernel}` has work-groups of {space.local_range.size} work-items, and NVIDIA's and AMD's GPUs "
+            f"run at most {_PORTABLE_GROUP}"
+        )
+    if local_bytes > _PORTABLE_LOCAL_BYTES:
+        notes.append(
+            f"kernel `{kernel}` has {local_bytes} bytes of local memory for each work-group, and NVIDIA's GPUs have "
+            f"{_PORTABLE_LOCAL_BYTES} for every kernel, Intel's and AMD's {64 * 1024}"
+        )
+    return [f"{each}: choose less, or pass the device's limits as simulation(profile=...)" for each in notes]
 
 
 def check_dtype(subject: str, dtype: np.dtype[Any], profile: Profile) -> None:

@@ -7,6 +7,7 @@ other, so of the accesses of earlier groups one reader and the latest writer are
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Container, Iterator
 from types import CodeType, FrameType
@@ -325,6 +326,10 @@ class Trail:
             what = "used atomically and plainly"
         calls = called_at(path_to(frame, *earlier[2:4])), called_at(path_of_frame(frame))
         found = self._cure(earlier, frame, did == does) if cure is None else Cure(cure)
+        names = [re.split(r"\W", each.name)[0] for each in (earlier[4], array)]
+        if cure is None and names[0] != names[1] and self.space == "global":
+            alias = f"`{names[0]}` and `{names[1]}` share memory: pass arrays that do not overlap, or a copy of one"
+            found = Cure(alias if found.barrier is None else f"{alias}; or {found.text}", found.barrier)
         error = DataRaceError(
             f"data race on {spell(array.name, index)} ({self.space} memory): "
             f"the element is {what} by work-items that nothing orders\n"

@@ -315,9 +315,9 @@ class _Compilation:
             )
             code = function.__code__
             text = f"{function.__name__}() calls {calls}, and kernels have no recursion: "
-            self._problems.append(
-                KernelProblem("recursion", code.co_filename, code.co_firstlineno, f"{text}write a loop")
-            )
+            problem = KernelProblem("recursion", code.co_filename, code.co_firstlineno, f"{text}write a loop")
+            if problem not in self._problems:  # each call of it is the same recursion
+                self._problems.append(problem)
         return cell
 
     def snapshot(self, function: Callable[..., Any], path: tuple[str, ...], array: np.ndarray[Any, Any]) -> Snapshot:

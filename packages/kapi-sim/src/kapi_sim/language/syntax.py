@@ -33,6 +33,7 @@ from kapi_sim.language.outside_values import describe_value, is_kernel_value, na
 from kapi_sim.shown import shown
 
 __all__ = [
+    "INSTEAD_OF_OPERATORS",
     "PATTERN_OF_MATCH",
     "PARAMETERS_OF_FUNCTION",
     "PARAMETERS_OF_KERNEL",
@@ -84,6 +85,16 @@ _REFUSED |= dict.fromkeys(
 )
 if sys.version_info >= (3, 12):
     _REFUSED[ast.TypeAlias] = Finding("type-in-kernel", "a kernel cannot define a type: define it outside")
+_PROPERTIES = frozenset(
+    {"T", "dimensions", "imag", "itemsize", "leader", "nbytes", "ndim", "real", "shape", "size", "strides"}
+)
+"""Attributes of groups, arrays and numbers that are no methods; SYCL has some of them as methods."""
+INSTEAD_OF_OPERATORS = {
+    "is": "==",
+    "is not": "!=",
+    "@": "a loop that adds up the products of elements, or multiply outside of the kernel",
+}
+"""What a kernel has in place of operators that it lacks, in both worlds."""
 _LACKING: dict[type[ast.AST], str] = {
     ast.Is: "is",
     ast.IsNot: "is not",
@@ -316,7 +327,7 @@ class _Finder(ast.NodeVisitor):
     def _operator(self, node: ast.AST, operation: ast.AST) -> None:
         sign = _LACKING.get(type(operation))
         if sign is not None:
-            cure = {"is": "; write ==", "is not": "; write !="}.get(sign, "")
+            cure = f"; write {INSTEAD_OF_OPERATORS[sign]}" if sign in INSTEAD_OF_OPERATORS else ""
             self._add(node, "operator-unknown", f"kernels do not have operator {sign}{cure}")
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -349,6 +360,15 @@ class _Finder(ast.NodeVisitor):
                 "call-arguments",
                 f"{kind.__name__}() cannot be called in a kernel: compare numbers with its members",
             )
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _PROPERTIES and not (node.args or node.keywords):
+            owner = dotted_path(node.func.value)
+            if owner is None or owner[0] in self._local or resolve(self._function, owner) is MISSING:
+                self._add(
+                    node,
+                    "called-value",
+                    f"{node.func.attr} is a property: write `{ast.unparse(node.func)}` without parentheses",
+                )
+                return
         before = len(self.found)
         self.visit(node.func)
         if len(self.found) > before:

@@ -77,6 +77,8 @@ class Bound:
         What is said of the arrays that a kernel may only read, by name.
     dialect : Dialect
         In which the kernel is written.
+    local_bytes : int
+        Bytes of local memory that the arguments ask for, for each work-group.
     """
 
     clock: Clock
@@ -102,6 +104,7 @@ class Bound:
     _unrecorded: int = 0
     unwritable: dict[str, str] = field(default_factory=dict)
     dialect: Dialect = KAPI
+    local_bytes: int = 0
 
     def values_of(self, makes_floats: bool) -> list[Any]:
         """Return the values for a kernel that does, or does not, make floats itself."""
@@ -205,6 +208,7 @@ def bind(
         binder.inspect(name, value)
     if settings.profile is not None and "limits" in settings.checks:
         check_local_memory(binder.local_bytes, settings.profile)
+    binder.bound.local_bytes = binder.local_bytes
     binder.granule = _granule(list(binder.bound.arrays.values()))
     binder.recall_written()
     binder.bound.values = [binder.wrap(name, value) for name, value in zip(names, args, strict=False)]

@@ -114,7 +114,7 @@ def _zip(*sequences: Any, **words: Any) -> Any:
             f"zip() takes sequences only in a kernel, got {', '.join(words) or 'none'}", code="call-arguments"
         )
     shortest = min(map(len, sequences))
-    return _SizedIterator(zip(*(itertools.islice(each, shortest) for each in sequences)), shortest)
+    return _SizedIterator(zip(*(itertools.islice(each, shortest) for each in sequences), strict=True), shortest)
 
 
 def _numbered(iterable: Any, start: int) -> Iterator[tuple[int, Any]]:

@@ -17,6 +17,8 @@ NEVER_CHECKED = (
 """What no run covers."""
 UNMARKED = "global memory that the host left uninitialised"
 """What a run covers only of arrays that ``simulation(uninitialised=...)`` names."""
+UNPROFILED = "what one device lacks, such as float64"
+"""What a run covers only where ``simulation(profile=...)`` names a device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class LaunchRecord:
         Most work-items of a sub-group.
     has_marked : bool
         Whether arrays were named as uninitialised.
+    has_profile : bool
+        Whether the launch was checked against a device's limits and abilities.
     noun : str
         What the dialect calls work-items.
     """
@@ -53,6 +57,7 @@ class LaunchRecord:
     elements_tracked: int
     sub_group_size: int
     has_marked: bool = False
+    has_profile: bool = False
     noun: str = "work-items"
 
 
@@ -81,8 +86,8 @@ class Report:
             checked = [name for name in ALL_CHECKS if name in launch.checks]
             missing = [name for name in ALL_CHECKS if name not in launch.checks]
             lines.append(f"  checked: {', '.join(checked) or 'nothing'}")
-            unmarked = [] if launch.has_marked else [UNMARKED]
-            lines.append(f"  not checked: {', '.join((*missing, *NEVER_CHECKED, *unmarked))}")
+            unasked = [*([] if launch.has_profile else [UNPROFILED]), *([] if launch.has_marked else [UNMARKED])]
+            lines.append(f"  not checked: {', '.join((*missing, *NEVER_CHECKED, *unasked))}")
             if "races" in launch.checks:
                 lines.append(f"  tracked: {launch.elements_tracked} elements of global memory")
         lines += [f"note: {note}" for note in self.notes]

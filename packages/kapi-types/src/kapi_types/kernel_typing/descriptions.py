@@ -9,6 +9,7 @@ from kapi_sim import AddressSpace
 from kapi_sim.errors import Finding
 from kapi_sim.items.misuse import atomic_operator, cure_of_index, other_work_item
 from kapi_sim.language.other_systems import hint
+from kapi_sim.language.syntax import INSTEAD_OF_OPERATORS
 from kapi_sim.language.table.intrinsics import INTRINSICS
 from kapi_types._numba_compat import types
 from kapi_types.arrays import ArrayType
@@ -86,7 +87,7 @@ def describe_call(func: Any, args: tuple[Any, ...], kws: dict[str, types.Type]) 
     if key is operator.not_ or (key is bool and args):
         return Finding("array-as-condition", f"a condition must be a number or bool, got {spelled[0]}")
     if key in (operator.matmul, operator.imatmul):
-        return Finding("operator-unknown", "kernels do not have operator @")
+        return Finding("operator-unknown", f"kernels do not have operator @; write {INSTEAD_OF_OPERATORS['@']}")
     symbol = _SYMBOLS.get(getattr(key, "__name__", "")) if key in (*BINARY, *UNARY, *COMPARISONS) else None
     cure = f": {_WHOLE_ARRAYS}" if any(isinstance(arg, ArrayType) for arg in args) else ""
     if symbol and len(args) == 2:

@@ -14,6 +14,7 @@ import operator
 from typing import Any
 
 from kapi_sim.errors import KernelProblem
+from kapi_sim.language.syntax import INSTEAD_OF_OPERATORS
 from kapi_types._numba_compat import FunctionPass, errors, ir, register_pass, typeinfer, types
 from kapi_types.kernel_typing.context import KernelTypingContext
 from kapi_types.kernel_typing.passes.constants import constant_problems
@@ -34,9 +35,8 @@ from kapi_types.weak import is_weak
 __all__ = ["InferTypes"]
 
 _LACKING = {
-    "is_": "is", "is_not": "is not", "delitem": "del", "matmul": "@", "imatmul": "@=",
+    "is_": "is", "is_not": "is not", "delitem": "del", "matmul": "@", "imatmul": "@",
 }  # fmt: skip
-_INSTEAD = {"is": "==", "is not": "!="}
 _OTHER_OPERATORS = (operator.not_, operator.getitem, operator.setitem, operator.contains)
 _FREE_ROUNDS = 8  # no kernel seen needed more than three; afterwards assumptions only widen, which comes to an end
 
@@ -197,7 +197,7 @@ class _AssumingInferer(typeinfer.TypeInferer):
             return types.undefined
         if inst is None and val not in (*BINARY, *UNARY, *COMPARISONS, *IN_PLACE, *_OTHER_OPERATORS):
             sign = _LACKING.get(val.__name__, val.__name__)
-            cure = f"; write {_INSTEAD[sign]}" if sign in _INSTEAD else ""
+            cure = f"; write {INSTEAD_OF_OPERATORS[sign]}" if sign in INSTEAD_OF_OPERATORS else ""
             raise KernelTypeProblem("operator-unknown", f"kernels do not have operator {sign}{cure}")
         return super().resolve_value_type(inst, val)
 
